@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::answers::{ANSWERS, Answer, GENERATED, has_foreign_literal, parse_answers};
+use super::answers::{
+    ANSWERS, Answer, DIVERGENCES, GENERATED, divergence_examples, has_foreign_literal, parse_answers,
+};
 use super::arguments::generate_expressions;
 use super::clojure::{ask_clojure, install_clojure};
+use super::others::{check_specification, check_suite};
 
 /// Measures how far PTC-Lisp agrees with Clojure.
 #[derive(Debug, Args)]
@@ -16,6 +19,12 @@ pub(crate) struct EvalLisp {
     /// Ask Clojure anew, installing it if needed, and write its answers instead of the table; then build again.
     #[arg(long)]
     refresh: bool,
+    /// The specification of the language's Elixir implementation, in Markdown.
+    #[arg(long, value_name = "FILE", requires = "suite")]
+    specification: Option<PathBuf>,
+    /// A folder of Clojure's tests; with it, `evals/lisp/others.md` is written instead of the table.
+    #[arg(long, value_name = "DIR", requires = "specification")]
+    suite: Option<PathBuf>,
     /// The workspace's folder, whose answers or `evals/lisp/clojure.md` are written.
     #[arg(long, value_name = "DIR", default_value = ".")]
     to: PathBuf,
@@ -23,23 +32,65 @@ pub(crate) struct EvalLisp {
 
 const ANSWERS_FILE: &str = "crates/proem-lisp/tests/data/clojure.tsv";
 const RESULTS: &str = "evals/lisp/clojure.md";
-const DIVERGENCES: &str = include_str!("../../../../docs/reference/lisp/divergences.md");
+const OTHERS: &str = "evals/lisp/others.md";
 
 pub(crate) fn run(args: &EvalLisp) -> Result<String, String> {
+    if let (Some(specification), Some(suite)) = (&args.specification, &args.suite) {
+        return compare_others(args, specification, suite);
+    }
     let (name, text) = if args.refresh {
         (ANSWERS_FILE, refresh_answers(ANSWERS)?)
     } else {
         (RESULTS, agreement_table(&parse_answers(ANSWERS)))
     };
-    let path = args.to.join(name);
-    std::fs::write(&path, &text).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    write_file(args, name, &text)?;
     Ok(if args.refresh { refresh_summary(&text) } else { text })
+}
+
+fn write_file(args: &EvalLisp, name: &str, text: &str) -> Result<(), String> {
+    let path = args.to.join(name);
+    std::fs::write(&path, text).map_err(|error| format!("could not write `{}`: {error}", path.display()))
+}
+
+/// A folder for questions to Clojure, gone with the closure's end.
+fn with_folder<T>(work: impl FnOnce(&Path) -> Result<T, String>) -> Result<T, String> {
+    let folder = std::env::temp_dir().join(format!("proem-lab-lisp-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).map_err(|error| format!("could not make `{}`: {error}", folder.display()))?;
+    let result = work(&folder);
+    std::fs::remove_dir_all(&folder).map_err(|error| format!("could not remove `{}`: {error}", folder.display()))?;
+    result
+}
+
+/// Counts other people's statements into a file, and lists those that differ.
+fn compare_others(args: &EvalLisp, specification: &Path, suite: &Path) -> Result<String, String> {
+    let text = std::fs::read_to_string(specification)
+        .map_err(|error| format!("could not read `{}`: {error}", specification.display()))?;
+    install_clojure()?;
+    let all = [check_specification(&text), with_folder(|folder| check_suite(suite, folder))?];
+    let mut out = String::from(
+        "# PTC-Lisp: other people's statements\n\nMade by `cargo lab eval lisp --specification FILE --suite DIR`; \
+         [README](README.md) has the sources and the rule.\n\n| | the same | differing | left out |\n|---|---|---|---|\n",
+    );
+    for (name, statements) in ["results in the specification", "assertions of the test suite"].iter().zip(&all) {
+        _ = writeln!(
+            out,
+            "| {name} | {} | {} | {} |",
+            statements.same,
+            statements.differing.len(),
+            statements.left_out
+        );
+    }
+    write_file(args, OTHERS, &out)?;
+    for [source, ours, stated] in all.iter().flat_map(|statements| &statements.differing) {
+        _ = writeln!(out, "\n{source}\n  here:   {ours}\n  stated: {stated}");
+    }
+    Ok(out)
 }
 
 /// The file of answers made anew: expressions written by hand stay, others are those of the table of arguments.
 pub(super) fn refresh_answers(file: &str) -> Result<String, String> {
     install_clojure()?;
-    let numbers: BTreeMap<String, u32> =
+    let mut numbers: BTreeMap<String, u32> =
         parse_answers(file).into_iter().filter_map(|answer| Some((answer.source, answer.divergence?))).collect();
     let by_hand = file.split_once(GENERATED).map_or(file, |(by_hand, _)| by_hand);
     let (comments, questions): (Vec<&str>, Vec<&str>) = by_hand.lines().partition(|line| line.starts_with("# "));
@@ -48,15 +99,19 @@ pub(super) fn refresh_answers(file: &str) -> Result<String, String> {
         .map(|line| line.split('\t').next().unwrap_or(line).to_owned())
         .filter(|line| !line.is_empty())
         .collect();
+    // The examples of the divergences are asked as well, so that nothing there is only claimed.
+    for example in divergence_examples() {
+        numbers.insert(example.source.to_owned(), example.number);
+        if !sources.iter().any(|source| source == example.source) {
+            sources.push(example.source.to_owned());
+        }
+    }
     let written = sources.len();
     let known: BTreeSet<String> = sources.iter().cloned().collect();
     sources.extend(generate_expressions().into_iter().filter(|source| !known.contains(source)));
-    let folder = std::env::temp_dir().join(format!("proem-lab-lisp-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|error| format!("could not make `{}`: {error}", folder.display()))?;
-    let answers = ask_clojure(&sources, &folder);
-    std::fs::remove_dir_all(&folder).map_err(|error| format!("could not remove `{}`: {error}", folder.display()))?;
+    let answers = with_folder(|folder| ask_clojure(&sources, folder))?;
     let mut out = comments.iter().fold(String::new(), |out, line| out + line + "\n");
-    for (place, (source, answer)) in sources.iter().zip(answers?).enumerate() {
+    for (place, (source, answer)) in sources.iter().zip(answers).enumerate() {
         if place == written {
             _ = writeln!(out, "{GENERATED}");
         }
@@ -172,7 +227,7 @@ mod tests {
 
     #[test]
     fn the_committed_table_is_that_of_the_answers() {
-        let committed = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(RESULTS);
+        let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(RESULTS);
         assert_eq!(agreement_table(&parse_answers(ANSWERS)), std::fs::read_to_string(committed).unwrap());
     }
 

@@ -5,3 +5,4 @@ mod answers;
 mod arguments;
 mod clojure;
 pub(crate) mod eval;
+mod others;

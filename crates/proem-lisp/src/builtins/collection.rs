@@ -31,7 +31,7 @@ pub(super) const ROWS: &[Row] = &[
         .examples(&[("(nth [7 8] 1)", "8"), ("(nth [7] 5 0)", "0")]),
     native("contains?", "coll key", "Whether a map or set has a key, or a vector an index.", contains)
         .examples(&[("(contains? {:a nil} :a)", "true"), ("(contains? [7] 1)", "false")]),
-    native("conj", "coll & xs", "The collection with more elements: a list at the front, others at the end.", conj)
+    native("conj", "coll? & xs", "The collection with more elements: a list at the front, others at the end.", conj)
         .examples(&[
             ("(conj [1] 2 3)", "[1 2 3]"),
             ("(conj '(1) 2)", "(2 1)"),
@@ -235,7 +235,7 @@ fn put_entry(map: &mut Map, entry: &Value, meter: &mut Meter) -> Result<(), Faul
 }
 
 fn conj(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
-    let mut coll = args.take(0);
+    let mut coll = if args.len() == 0 { Value::vector(Vec::new()) } else { args.take(0) };
     for index in 1..args.len() {
         coll = conj_one(coll, args.take(index), &mut context.meter)?;
     }

@@ -105,6 +105,13 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// A map, or an empty one for nil.
+fn is_empty(coll: &Value) -> Result<bool, Fault> {
+    Ok(match coll {
+        Value::Text(text) => text.is_empty(),
+        coll => crate::value::has_children(coll) && coll.stored_len()? == 0,
+    })
+}
+
 /// The value under a key of a map or index of a vector, which are what has entries.
 pub(super) fn find_value(coll: &Value, key: &Value, function: &str, meter: &mut Meter) -> Result<Option<Value>, Fault> {
     match coll {
@@ -191,7 +198,7 @@ fn parts(
 ) -> Result<Value, Fault> {
     let map = match args.take(0) {
         // A sequence of entries will do, as in Clojure for what `seq` gives of a map.
-        coll if coll.is_sequential() && coll.stored_len()? == 0 => return Ok(Value::Nil),
+        coll if !matches!(coll, Value::Map(_)) && is_empty(&coll)? => return Ok(Value::Nil),
         coll => map_argument(coll, function)?,
     };
     context.meter.collection(map.len())?;

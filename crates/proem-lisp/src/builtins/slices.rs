@@ -18,6 +18,11 @@ pub(super) const ROWS: &[Row] = &[
         first_of(inner, &mut context.meter)
     })
     .examples(&[("(ffirst [[1] [2]])", "1")]),
+    lisp("fnext", "coll", "The second element.", "(fn [coll] (first (next coll)))").examples(&[("(fnext [1 2])", "2")]),
+    lisp("nfirst", "coll", "The first element without its own first one.", "(fn [coll] (next (first coll)))")
+        .examples(&[("(nfirst [[1 2] [3]])", "(2)")]),
+    lisp("nnext", "coll", "The elements after the first two, or nil if there are none.", "(fn [coll] (next (next coll)))")
+        .examples(&[("(nnext [1 2 3])", "(3)")]),
     native("butlast", "coll", "All elements but the last, or nil if there are none.", |context, args| {
         let mut elements = elements_of(args.take(0), &mut context.meter)?;
         elements.pop();

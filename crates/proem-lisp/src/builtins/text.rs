@@ -101,20 +101,12 @@ fn named<'a>(value: &'a Value, function: &str) -> Result<&'a Text, Fault> {
     }
 }
 
-/// The namespace and the name; `/` alone is a name.
-fn split(name: &str) -> (Option<&str>, &str) {
-    match name.split_once('/') {
-        Some((namespace, rest)) if !namespace.is_empty() && !rest.is_empty() => (Some(namespace), rest),
-        _ => (None, name),
-    }
-}
-
 fn name(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let full = named(args.get(0), "name")?;
     if let Value::Text(_) = args.get(0) {
         return Ok(args.get(0).clone());
     }
-    Ok(Value::text(split(full.as_str()).1))
+    Ok(Value::text(full.qualified_name().1))
 }
 
 fn namespace(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
@@ -122,7 +114,7 @@ fn namespace(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     if let Value::Text(_) = args.get(0) {
         return Err(Fault::of_type("`namespace` takes a keyword or a symbol, not a string"));
     }
-    Ok(split(full.as_str()).0.map_or(Value::Nil, Value::text))
+    Ok(full.qualified_name().0.map_or(Value::Nil, Value::text))
 }
 
 fn full_name(args: &mut Args<'_>, function: &str) -> Result<Text, Fault> {

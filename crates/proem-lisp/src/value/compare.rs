@@ -155,11 +155,14 @@ fn compare_one<'a>(
         (Value::Nil, _) => Ordering::Less,
         (_, Value::Nil) => Ordering::Greater,
         (Value::Bool(a), Value::Bool(b)) => a.cmp(b),
-        (Value::Text(a), Value::Text(b))
-        | (Value::Keyword(a), Value::Keyword(b))
-        | (Value::Symbol(a), Value::Symbol(b)) => {
+        (Value::Text(a), Value::Text(b)) => {
             meter.text(a.len().min(b.len()))?;
             a.cmp(b)
+        }
+        (Value::Keyword(a), Value::Keyword(b)) | (Value::Symbol(a), Value::Symbol(b)) => {
+            // Those without a namespace come first.
+            meter.text(a.len().saturating_add(b.len()))?;
+            a.qualified_name().cmp(&b.qualified_name())
         }
         (Value::Vector(left), Value::Vector(right)) => match left.len().cmp(&right.len()) {
             Ordering::Equal => {

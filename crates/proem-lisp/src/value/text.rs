@@ -34,6 +34,14 @@ impl Text {
         self.0.text.is_empty()
     }
 
+    /// The namespace and the name of a keyword or symbol; `/` alone is a name.
+    pub(crate) fn qualified_name(&self) -> (Option<&str>, &str) {
+        match self.as_str().split_once('/') {
+            Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() => (Some(namespace), name),
+            _ => (None, self.as_str()),
+        }
+    }
+
     /// Whether each byte is a grapheme.
     #[must_use]
     pub fn is_plain(&self) -> bool {

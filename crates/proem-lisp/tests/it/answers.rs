@@ -33,6 +33,35 @@ pub(crate) fn parse_answers(file: &str) -> Vec<Answer> {
         .collect()
 }
 
+/// The numbered divergences.
+pub(crate) const DIVERGENCES: &str = include_str!("../../../../docs/reference/lisp/divergences.md");
+
+/// An example of a divergence: `source => value here | value in Clojure`, with `error` for an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct DivergenceExample<'a> {
+    pub(crate) number: u32,
+    pub(crate) source: &'a str,
+    pub(crate) here: &'a str,
+    pub(crate) clojure: &'a str,
+}
+
+/// All examples, in the order of their numbers.
+pub(crate) fn divergence_examples() -> Vec<DivergenceExample<'static>> {
+    let mut number = 0;
+    let mut examples = Vec::new();
+    for line in DIVERGENCES.lines() {
+        if let Some(title) = line.strip_prefix("## ") {
+            number = title.split('.').next().and_then(|number| number.parse().ok()).unwrap_or(0);
+        } else if let Some((source, values)) = line.split_once(" => ")
+            && source.starts_with('(')
+            && let Some((here, clojure)) = values.split_once(" | ")
+        {
+            examples.push(DivergenceExample { number, source, here, clojure });
+        }
+    }
+    examples
+}
+
 /// The value of an expression as text, or the problem's reason and message.
 pub(crate) fn evaluate_expression(source: &str) -> Result<String, String> {
     let value = value_of(source)?;
@@ -68,7 +97,7 @@ impl Answer {
 }
 
 /// A printed value with its sets and maps in an order of their own; the text itself if it can't be read.
-fn canonical_text(text: &str) -> String {
+pub(crate) fn canonical_text(text: &str) -> String {
     value_of(&format!("'{text}")).map_or_else(|_| text.to_owned(), |value| canonical_value(&value))
 }
 
