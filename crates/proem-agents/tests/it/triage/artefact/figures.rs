@@ -4,7 +4,7 @@ use proem_agents::triage::{
     ProjectSignal,
     artefact::{
         Artefact, ArtefactField as F, ArtefactItemKind as K, ArtefactKind, BacklogExtent, Figure, FigurePlaces,
-        FigureSources, FigureValue, ProjectFigures, figures,
+        FigureSources, FigureValue, ProjectFigures, StateWords, figures,
     },
 };
 use proem_guard::TreePlace;
@@ -260,4 +260,31 @@ proptest! {
         signals.reverse();
         prop_assert_eq!(&count(&project, &signals, BacklogExtent::Whole), &figures);
     }
+}
+
+/// Tasks of boards whose sections have names in several languages, and one name that the project itself explains.
+#[test]
+fn sections_of_a_board_say_how_far_work_is() {
+    let task = |gid: u32, section: &str, completed: bool| {
+        let task = json!({
+            "gid": gid.to_string(), "resource_type": "task", "name": "Task", "completed": completed,
+            "modified_at": "2026-11-20T10:00:00.000Z", "created_at": "2026-11-01T10:00:00.000Z",
+            "memberships": [{ "project": { "gid": "7" }, "section": { "gid": "9", "name": section } }],
+        });
+        crate::triage::one(&task)
+    };
+    let sections =
+        ["In progress", "Blockiert", "En cours", "待办", "Waiting for legal", "Ideas", "In progress", "Blocked"];
+    let signals: Vec<ProjectSignal> =
+        (1_u32..).zip(sections).map(|(gid, section)| task(gid, section, gid == 8)).collect();
+    let words = StateWords { blocked: vec!["waiting for Legal".to_owned()], ..StateWords::default() };
+    let (signals, places) = (signals.iter().collect::<Vec<_>>(), FigurePlaces { words, ..FigurePlaces::default() });
+    let artefacts: [&Artefact; 0] = [];
+    let coverage = BacklogExtent::Whole;
+    let figures =
+        figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places, artefacts: &artefacts });
+    check(
+        &figures,
+        &[(Figure::InProgress, "3"), (Figure::Blocked, "2"), (Figure::ToDo, "2"), (Figure::TotalItems, "7")],
+    );
 }
