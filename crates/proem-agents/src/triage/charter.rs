@@ -3,7 +3,9 @@
 //! The file says who belongs to the project and how much may be done without asking, so it counts only as a person
 //! vouched for it; whoever reads it sees to that.
 
-use std::fmt;
+mod trackers;
+
+use std::{collections::BTreeSet, fmt};
 
 use proem_engine::policy::{AutonomyLevel, KnownRecipient, ProjectAllowances};
 use proem_guard::TreePlace;
@@ -22,6 +24,8 @@ use super::{
     signal::SignalSource,
     sources::SourceAudience,
 };
+
+pub use self::trackers::CharterTracker;
 
 /// The most bytes of the file.
 pub const MAX_CHARTER: usize = 256 * 1024;
@@ -55,6 +59,8 @@ pub struct ProjectCharter {
     pub stakeholders: Vec<CharterStakeholder>,
     /// What was promised.
     pub milestones: Vec<CharterMilestone>,
+    /// Further trackers that its tickets are in.
+    pub trackers: Vec<CharterTracker>,
     /// The circles of readers of sources, where that is not the organisation.
     pub audiences: Vec<SourceAudience>,
     /// Where its tickets say what has no name of its own in Jira.
@@ -172,6 +178,8 @@ struct CharterFile {
     stakeholders: Vec<Spanned<CharterStakeholder>>,
     #[serde(default)]
     milestones: Vec<MilestoneEntry>,
+    #[serde(default)]
+    trackers: Vec<Spanned<CharterTracker>>,
     #[serde(default)]
     audiences: Vec<Spanned<AudienceEntry>>,
     #[serde(default)]
@@ -336,6 +344,7 @@ impl CharterReader<'_> {
             file.stakeholders.len(),
             file.milestones.len(),
             file.audiences.len(),
+            file.trackers.len(),
         ];
         if counts.into_iter().any(|count| count > MOST) {
             self.say(0, &format!("a list has more than {MOST} entries; shorten it"));
@@ -351,6 +360,12 @@ impl CharterReader<'_> {
                 "the name of a section or status is one line of 1 to 200 characters; write it",
             );
         }
+        for tracker in &file.trackers {
+            if let Some(problem) = tracker.as_ref().problem() {
+                self.say(tracker.span().start, problem);
+            }
+        }
+        self.stakeholders_twice(&file.stakeholders);
         let domains = file.domains.into_iter().map(|domain| self.domain(domain)).collect();
         let stakeholders = file.stakeholders.into_iter().map(|known| self.stakeholder(known)).collect::<Vec<_>>();
         let milestones = file.milestones.into_iter().map(|entry| self.milestone(entry)).collect();
@@ -368,6 +383,7 @@ impl CharterReader<'_> {
             mail_servers: file.mail_servers,
             stakeholders,
             milestones,
+            trackers: file.trackers.into_iter().map(Spanned::into_inner).collect(),
             audiences,
             figures: file.figures.map(Spanned::into_inner).unwrap_or_default(),
             states: file.states.map(Spanned::into_inner).unwrap_or_default(),
@@ -393,6 +409,16 @@ impl CharterReader<'_> {
             self.say(known.span().start, "`name` of a stakeholder is empty; write the name");
         }
         known.into_inner()
+    }
+
+    /// An address twice would let the later line say that somebody is inside whom the earlier one calls outside.
+    fn stakeholders_twice(&mut self, stakeholders: &[Spanned<CharterStakeholder>]) {
+        let mut known = BTreeSet::new();
+        for stakeholder in stakeholders {
+            if !known.insert(stakeholder.as_ref().address.to_lowercase()) {
+                self.say(stakeholder.span().start, "this address is listed twice; keep one line for each person");
+            }
+        }
     }
 
     /// The circle that a line names; `None` once its problem is listed.
@@ -502,7 +528,7 @@ due = "2026-12-24"
             "owner =",
             "ownr =",
             "error: unknown field `ownr`, expected one of `id`, `name`, `key`, `status`, `level`, `owner`, `time_zone`, \
-             `working_hours`, `domains`, `mail_servers`, `stakeholders`, `milestones`, `audiences`, `figures`\n --> project.toml:6:1\n  |\n\
+             `working_hours`, `domains`, `mail_servers`, `stakeholders`, `milestones`, `trackers`, `audiences`, `figures`\n --> project.toml:6:1\n  |\n\
              6 | ownr = \"Olivia Reyes\"\n  | ^",
         );
         let of = |line: &str| format!("[[audiences]]\n{line}\n\n[[milestones]]");

@@ -12,6 +12,7 @@
 //! and what would be is a question that says so; a proposal that has no place is counted; the same signals and proposals
 //! in the same order give the same plan.
 
+mod advice;
 mod backlog;
 mod conflicts;
 mod cycle;

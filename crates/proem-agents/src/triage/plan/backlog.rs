@@ -40,6 +40,7 @@ impl<'r> Cycle<'_, 'r> {
             let state = TicketState::read(member.signal, &self.context.charter.places());
             let concern = concern(&state, self.context.now.0);
             self.end_highlight(group, concern.as_ref());
+            self.advise(group, member, &state);
             let is_urgent = matches!(state.priority, Some(TicketPriority::Critical | TicketPriority::High));
             if is_urgent && state.progress == Some(TicketProgress::Blocked) {
                 self.block(group);

@@ -408,3 +408,176 @@ mod contradictions {
         assert_eq!(titles.len(), 1, "one question for one matter: {titles:?}");
     }
 }
+
+/// What rules advise without a model.
+mod advice {
+    use super::*;
+
+    fn listed(
+        status: &str,
+        category: &str,
+        due: Option<&str>,
+        assignee: Option<&str>,
+        days: i64,
+    ) -> Vec<ProjectSignal> {
+        let mut issue = ticket("PAY-3", category, "High", days, None);
+        issue["fields"]["status"]["name"] = json!(status);
+        issue["fields"]["description"] = json!("Make it work.");
+        issue["fields"]["duedate"] = json!(due);
+        issue["fields"]["assignee"] = json!(assignee.map(|name| json!({ "displayName": name, "accountId": "x" })));
+        search(&[issue])
+    }
+
+    fn open(artefacts: &ArtefactSet, kind: K, field: F) -> Vec<String> {
+        let all = artefacts.get(kind.artefact()).unwrap().open(kind);
+        all.map(|(_, item)| show::tree_json(item.text(field).unwrap().words()).as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn listed_tickets_give_next_actions_and_candidates_that_say_that_a_rule_gives_them() {
+        let charter = charter(&[]);
+        let (artefacts, _) = cycle(&listed("Doing", "indeterminate", Some("2026-11-26"), None, 9), &none(), charter);
+        assert_eq!(
+            open(&artefacts, K::NextAction, F::Action),
+            [
+                "By rule: PAY-3 is due within three days; ask whether it will be done.",
+                "By rule: name somebody for PAY-3; work on it has begun.",
+                "By rule: ask whether PAY-3 goes on; nothing changed for a week.",
+            ]
+        );
+        assert_eq!(
+            open(&artefacts, K::RefinementCandidate, F::Issue),
+            ["By rule: it lacks acceptance criteria and somebody who does it."]
+        );
+        // What holds no more ends, and what holds still is not said twice.
+        let later = Time(NOW.0 + DAY);
+        let now = listed("Doing", "indeterminate", Some("2026-11-26"), Some("Ann"), 0);
+        let (after, _) = cycle_at(later, &now, &artefacts, charter, Vec::new());
+        assert_eq!(
+            open(&after, K::NextAction, F::Action),
+            ["By rule: PAY-3 is due within three days; ask whether it will be done."]
+        );
+        assert_eq!(open(&after, K::RefinementCandidate, F::Issue), ["By rule: it lacks acceptance criteria."]);
+        let done = listed("Done", "done", Some("2026-11-26"), Some("Ann"), 0);
+        let (over, _) = cycle_at(Time(later.0 + DAY), &done, &after, charter, Vec::new());
+        assert!(open(&over, K::NextAction, F::Action).is_empty());
+        assert!(open(&over, K::RefinementCandidate, F::Issue).is_empty());
+    }
+
+    #[test]
+    fn a_date_that_passed_and_a_block_are_next_actions() {
+        let listing = listed("Blocked", "indeterminate", Some("2026-11-20"), Some("Ann"), 0);
+        let (artefacts, _) = cycle(&listing, &none(), charter(&[]));
+        assert_eq!(
+            open(&artefacts, K::NextAction, F::Action),
+            [
+                "By rule: agree who unblocks PAY-3, and by when.",
+                "By rule: the date of PAY-3 has passed; agree on another one.",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_large_backlog_gives_no_more_advice_than_a_person_can_act_on() {
+        let issues: Vec<Json> = (1..80)
+            .map(|number| {
+                let mut issue = ticket(&format!("PAY-{number}"), "indeterminate", "High", 30, None);
+                issue["fields"]["description"] = json!("Make it work.");
+                issue
+            })
+            .collect();
+        let (artefacts, _) = cycle(&search(&issues), &none(), charter(&[]));
+        assert_eq!(open(&artefacts, K::NextAction, F::Action).len(), 10);
+        assert_eq!(open(&artefacts, K::RefinementCandidate, F::Issue).len(), 10);
+    }
+}
+
+/// What a project's file may say of trackers and people.
+mod charters {
+    use super::*;
+
+    fn text(more: &str) -> String {
+        format!(
+            "id = \"{PROJECT}\"\nname = \"Payments\"\nkey = \"PAY\"\nlevel = \"artefact\"\nowner = \"Olivia\"\n\
+             time_zone = \"UTC\"\n{more}"
+        )
+    }
+
+    fn problems(more: &str) -> Vec<String> {
+        ProjectCharter::parse(&text(more), "project.toml").map_or_else(|error| error.problems, |_| Vec::new())
+    }
+
+    #[test]
+    fn jira_and_asana_together_are_one_project_and_a_third_is_another() {
+        let trackers = "[[trackers]]\nsource = \"asana\"\nproject = \"1208\"\n[[trackers]]\nsource = \"jira\"\nproject = \"WEB\"\n";
+        let charter = ProjectCharter::parse(&text(trackers), "project.toml").unwrap();
+        let plain = |source: &str, project: &str| {
+            let line = json!({ "signal": 1, "id": "1", "type": "note", "source": source, "project": project });
+            let mut signal = super::super::one(&line);
+            signal.source = proem_agents::triage::SignalSource::parse(source).unwrap();
+            signal
+        };
+        for (source, project, is_other) in [
+            ("jira", "PAY", false),
+            ("jira", "web", false),
+            ("asana", "1208", false),
+            ("asana", "WEB", true),
+            ("jira", "1208", true),
+            ("asana", "99", true),
+        ] {
+            assert_eq!(charter.is_of_other_project(&plain(source, project)), is_other, "{source} {project}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_tracker_a_person_twice_and_nobody_at_all() {
+        assert_eq!(problems("[[trackers]]\nsource = \"trello\"\nproject = \"1\"\n").len(), 1);
+        assert_eq!(problems("[[trackers]]\nsource = \"asana\"\nproject = \"a b\"\n").len(), 1);
+        let twice = "[[stakeholders]]\nname = \"Sam\"\naddress = \"sam@corp.example\"\ninside = false\n\
+                     [[stakeholders]]\nname = \"Sam O.\"\naddress = \"SAM@corp.example\"\ninside = true\n";
+        let found = problems(twice);
+        assert!(found.len() == 1 && found[0].contains("listed twice"), "{found:?}");
+        assert!(problems("").is_empty(), "a project may have no stakeholder yet");
+    }
+}
+
+/// Signals as bad as they come.
+mod bad_signals {
+    use super::*;
+
+    #[test]
+    fn a_signal_without_subject_sender_or_date_is_planned_and_has_an_outcome() {
+        let bare = super::super::one(&json!({ "signal": 1, "id": "1", "type": "note" }));
+        let (_, plan) = cycle(std::slice::from_ref(&bare), &none(), charter(&[]));
+        assert_eq!(plan.outcomes.len(), 1);
+    }
+
+    #[test]
+    fn one_signal_in_three_revisions_in_one_batch_makes_one_item() {
+        let revisions: Vec<ProjectSignal> = (1..=3).map(|number| signal(0, 1, number)).collect();
+        let (artefacts, plan) = cycle(&revisions, &none(), charter(&[]));
+        assert_eq!(artefacts.get(ArtefactKind::DeliveryState).unwrap().open(K::Blocker).count(), 1);
+        assert_eq!(artefacts.get(ArtefactKind::RaidLog).unwrap().open(K::Issue).count(), 1);
+        assert_eq!(plan.outcomes.len(), 3);
+    }
+
+    #[test]
+    fn a_thread_of_two_hundred_quotes_is_one_signal_with_one_outcome() {
+        let mut thread = "Thanks.\n".to_owned();
+        for depth in 1..=200 {
+            thread.push_str(&format!("{} On Monday, Bob wrote: PAY-{depth} waits.\n", ">".repeat(depth)));
+        }
+        let (_, plan) = cycle(&[mail(1, "bob@corp.example", "Re: Refunds", &thread)], &none(), charter(&[]));
+        assert_eq!(plan.outcomes.len(), 1);
+    }
+
+    #[test]
+    fn five_thousand_signals_at_once_each_have_an_outcome() {
+        let comments: Vec<ProjectSignal> =
+            (0..5_000).map(|number| signal(9, u8::try_from(number % 200).unwrap(), number)).collect();
+        let distinct: BTreeSet<SignalRevision> = comments.iter().map(SignalRevision::from).collect();
+        let (_, plan) = cycle(&comments, &none(), charter(&[]));
+        let told: BTreeSet<SignalRevision> = plan.outcomes.iter().map(|outcome| outcome.id.clone()).collect();
+        assert_eq!(told, distinct);
+    }
+}
