@@ -253,8 +253,13 @@ impl ProjectCharter {
         ProjectAllowances {
             recipients: self.stakeholders.iter().map(recipient).collect(),
             domains: self.domains.iter().cloned().collect(),
-            ids: self.milestones.iter().filter_map(CharterMilestone::reference).chain([self.key.clone()]).collect(),
-            id_prefixes: [format!("{}-", self.key)].into(),
+            ids: self
+                .milestones
+                .iter()
+                .filter_map(CharterMilestone::reference)
+                .chain(self.tracker_projects())
+                .collect(),
+            id_prefixes: self.tracker_projects().map(|project| format!("{project}-")).collect(),
         }
     }
 

@@ -31,6 +31,12 @@ impl CharterTracker {
 }
 
 impl ProjectCharter {
+    /// What trackers call this project: the key that its tickets begin with, and the names of further trackers.
+    pub(super) fn tracker_projects(&self) -> impl Iterator<Item = String> {
+        let further = self.trackers.iter().map(|tracker| tracker.project.trim().to_owned());
+        [self.key.clone()].into_iter().chain(further)
+    }
+
     /// Whether a signal names a project of a tracker that is not this project's.
     #[must_use]
     pub fn is_of_other_project(&self, signal: &ProjectSignal) -> bool {
