@@ -330,16 +330,18 @@ fn an_offer_that_was_tampered_with_reads_as_nothing_else() {
 fn rules_and_models_change_one_artefact_in_one_version() {
     let artefacts = blocked();
     let signals = [signal(0, 2, 2)];
+    let alone = cycle(&signals, &artefacts, Vec::new());
+    // A model is asked about the artefacts as rules leave them.
+    let ruled = after(&artefacts, &alone);
     let told = |place, text| (place, json!(text));
     let updates = vec![
-        delivery(&artefacts, &signals, &[told("/status_summary", "A model's first words.")]),
-        delivery(&artefacts, &signals, &[told("/status_summary", "A model's second words.")]),
+        delivery(&ruled, &signals, &[told("/status_summary", "A model's first words.")]),
+        delivery(&ruled, &signals, &[told("/status_summary", "A model's second words.")]),
         raid(
             &signals,
             &json!([{ "id": "I001", "changes": { "mitigation": "Ask the vendor." }, "change_reason": "so" }]),
         ),
     ];
-    let alone = cycle(&signals, &artefacts, Vec::new());
     let plan = cycle(&signals, &artefacts, updates);
     let mut kinds = BTreeSet::new();
     for change in &plan.changes {
