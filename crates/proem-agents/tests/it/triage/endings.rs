@@ -330,13 +330,13 @@ fn an_offer_that_was_tampered_with_reads_as_nothing_else() {
 fn rules_and_models_change_one_artefact_in_one_version() {
     let artefacts = blocked();
     let signals = [signal(0, 2, 2)];
-    let told = |place, text| (place, json!(text));
     let alone = cycle(&signals, &artefacts, Vec::new());
-    // A model sees what the rules make of the signals.
-    let seen = after(&artefacts, &alone);
+    // A model is asked about the artefacts as rules leave them.
+    let ruled = after(&artefacts, &alone);
+    let told = |place, text| (place, json!(text));
     let updates = vec![
-        delivery(&seen, &signals, &[told("/status_summary", "A model's first words.")]),
-        delivery(&seen, &signals, &[told("/status_summary", "A model's second words.")]),
+        delivery(&ruled, &signals, &[told("/status_summary", "A model's first words.")]),
+        delivery(&ruled, &signals, &[told("/status_summary", "A model's second words.")]),
         raid(
             &signals,
             &json!([{ "id": "I001", "changes": { "mitigation": "Ask the vendor." }, "change_reason": "so" }]),
