@@ -168,7 +168,9 @@ impl<'p> TriageDesk<'p> {
     }
 
     async fn mark_whole(&self, signals: &[ProjectSignal]) -> Result<(), Error> {
-        let listed = signals.iter().filter(|signal| signal.kind == SignalKind::TicketListed && !self.charter.is_of_other_project(signal));
+        let listed = signals
+            .iter()
+            .filter(|signal| signal.kind == SignalKind::TicketListed && !self.charter.is_of_other_project(signal));
         self.backlog_is_whole(&listed.map(SignalRevision::from).collect::<Vec<_>>()).await
     }
 
