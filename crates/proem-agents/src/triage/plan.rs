@@ -26,6 +26,7 @@ mod outcome;
 mod principals;
 mod proposed;
 mod questions;
+mod sprints;
 mod suspected;
 mod withheld;
 

@@ -175,7 +175,7 @@ fn a_person_decides_about_the_scope_and_it_is_written_down_as_his() {
     let added = [added_to_sprint(150, "Gift cards"), added_to_sprint(151, "Loyalty points")];
     let report = triaged(&fixture, &added);
     assert_eq!(outcomes(&report), ["escalated scope high", "escalated scope high"]);
-    assert_eq!(items(&report), ["H001", "H002", "BACKLOG001"]);
+    assert_eq!(items(&report), ["H001", "H002", "BACKLOG001", "STATUS001"]);
     assert_eq!(count(&report["questions"]), 1, "one question for both: {report}");
     let questions = fixture.proem(&["escalations", "list", "--json"]).json();
     let id = questions[0]["id"].as_str().unwrap().to_owned();

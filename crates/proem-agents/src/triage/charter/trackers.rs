@@ -23,7 +23,7 @@ impl CharterTracker {
         if !is_tracker {
             Some("`source` of a tracker is jira or asana; write one of them")
         } else if said.is_empty() || said.len() > 200 || said.chars().any(|c| c.is_control() || c.is_whitespace()) {
-            Some("`project` of a tracker is a key of Jira or a number of Asana; `proem triage sources` lists them")
+            Some("`project` of a tracker is a key of Jira, or the number in the address of an Asana project; write it")
         } else {
             None
         }

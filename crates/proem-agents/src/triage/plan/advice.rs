@@ -30,8 +30,8 @@ const DAY: i64 = 86_400_000;
 /// How the texts of rules begin.
 const BY_RULE: &str = "By rule: ";
 
-/// Words of ours around the name of a ticket.
-type AdviceWords = fn(&str) -> String;
+/// The words of a next action about a ticket.
+type ActionWords = fn(&str) -> String;
 
 /// How a listed ticket stands, as far as advice depends on it.
 struct AdvisedTicket<'s> {
@@ -53,7 +53,7 @@ impl AdvisedTicket<'_> {
     }
 
     /// Each next action, and whether the ticket gives reason for it.
-    fn next_actions(&self) -> [(AdviceWords, bool); 5] {
+    fn next_actions(&self) -> [(ActionWords, bool); 5] {
         let idle = self.state.updated.map(|updated| self.now.saturating_sub(updated).div_euclid(DAY));
         let near = self.days_left.filter(|_| self.is_open());
         [

@@ -247,7 +247,7 @@ pub(super) struct Cycle<'c, 'r> {
     pub(super) operations: BTreeMap<ArtefactKind, Vec<ArtefactOperation>>,
     /// Items that this cycle made, by kind and ticket.
     made: BTreeMap<(ArtefactItemKind, String), ArtefactItemId>,
-    next: BTreeMap<ArtefactItemKind, u32>,
+    pub(super) next: BTreeMap<ArtefactItemKind, u32>,
     pub(super) moved: MovedTickets,
     /// How many subjects changed the scope.
     pub(super) rescoped: usize,
@@ -388,7 +388,10 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let is_for_items =
             matches!(answer.recommended_action, RecommendedAction::UpdateArtefact | RecommendedAction::Escalate);
         let ends = group.standstill(self.context.lexicon) == Standstill::Ends || group.is_done(self.context.lexicon);
-        is_for_items || ends
+        // Whoever reasons about a risk may only ask about it, and the log names it all the same.
+        let is_reasoned = answer.recommended_action == RecommendedAction::DeferToSonnet
+            && items::raid_kind(answer.category, answer.importance).is_some();
+        is_for_items || is_reasoned || ends
     }
 
     /// Plans what a group changes of the artefacts; the items that it is about. Of a suspected group only what the
@@ -551,39 +554,6 @@ impl<'c, 'r> Cycle<'c, 'r> {
         }
         touched.dedup();
         touched
-    }
-
-    /// A sprint begins or ends.
-    fn sprint(&mut self, member: &CycleMember<'_>) -> Option<ArtefactItemId> {
-        let cause = [SignalRevision::from(member.signal)];
-        let open = self.context.artefacts.items(ArtefactItemKind::Sprint).next().map(|(id, _)| id);
-        let reason = |words: &str| items::inferred(words, &cause);
-        let delivery = ArtefactKind::DeliveryState;
-        let is_made = self.next.contains_key(&ArtefactItemKind::Sprint);
-        match member.signal.kind {
-            SignalKind::SprintStarted if !is_made => {
-                let fields = items::sprint(member.sanitised, member.signal)?;
-                if let Some(id) = open {
-                    let reason = reason("Another sprint started.");
-                    self.operate(delivery, ArtefactOperation::Close { id, reason }, &cause);
-                }
-                let operation =
-                    ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Sprint, status: None, fields };
-                let group = GroupedSignals::new(vec![*member], self.context.charter.key.as_str());
-                Some(self.add(ArtefactItemKind::Sprint, operation, &group))
-            }
-            SignalKind::SprintClosed if !is_made => {
-                let id = open?;
-                self.operate(
-                    delivery,
-                    ArtefactOperation::Close { id, reason: reason("The sprint was closed.") },
-                    &cause,
-                );
-                self.next.insert(ArtefactItemKind::Sprint, u32::MAX);
-                Some(id)
-            }
-            _ => None,
-        }
     }
 
     /// Counts a ticket that moved.

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use proem_agents::triage::ProjectSignal;
 use proem_agents::triage::answer::{ModelProposals, ModelUpdate};
 use proem_agents::triage::artefact::{
-    ArtefactField as F, ArtefactItem, ArtefactItemId, ArtefactItemKind as K, ArtefactKind, ItemStatus, ProjectHealth,
+    ArtefactField as F, ArtefactItem, ArtefactItemId, ArtefactItemKind as K, ArtefactKind, Certainty, ItemStatus,
+    ProjectHealth,
 };
 use proem_agents::triage::charter::ProjectCharter;
 use proem_agents::triage::plan::{ArtefactSet, CycleContext, CyclePlan};
@@ -113,6 +114,8 @@ fn a_risk_that_a_model_adds_counts_in_the_colour_of_the_same_cycle() {
     let updates = vec![added_risk(&comment, "The bank may close", "high")];
     let (artefacts, plan) = cycle_at(NOW, std::slice::from_ref(&comment), &none(), charter, updates);
     assert_eq!(item(&artefacts, "R001").status, ItemStatus::Open);
+    let title = item(&artefacts, "R001").text(F::Title).unwrap();
+    assert_eq!(title.certainty(), Certainty::Inference, "a model's words are no fact");
     let summary = text(&artefacts, "STATUS001", F::StatusSummary);
     assert!(summary.contains("1 open item in the RAID log"), "{summary}");
     assert!(summary.contains("By rule amber, because an item of high severity"), "the rule is shown: {summary}");
