@@ -18,7 +18,7 @@ use proem_agents::triage::{
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::policy::{
     ActionEvidence, ActionPast, AutonomyLevel, CauseVerdict, DecisionMoment, DecisionRequest, EffectSwitch, Policy,
-    ProjectAllowances, ProposedAction, Ruling, SourceAgreement, SourceConflict, VerdictBasis, decide,
+    ProjectAllowances, ProposedAction, Ruling, SourceAgreement, VerdictBasis, decide,
 };
 use proem_engine::run::Time;
 use proem_guard::check::ConfidentialPrompt;
