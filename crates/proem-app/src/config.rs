@@ -6,6 +6,7 @@
 mod amount;
 pub mod document;
 pub mod effects;
+pub mod lisp;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
@@ -23,6 +24,7 @@ use serde::{Deserialize, Serialize};
 use self::amount::tokens;
 pub use self::amount::{Dollars, dollars};
 use self::effects::EffectsFile;
+use self::lisp::LispFile;
 use crate::error::Error;
 
 /// The keys of `config.toml` and `proem.toml`.
@@ -56,6 +58,8 @@ pub struct Config {
     pub triage: TriageFile,
     /// How long git may take.
     pub git: GitFile,
+    /// How much a program of PTC-Lisp may do. A project's file can only lower yours, unless you trust it.
+    pub lisp: LispFile,
     /// The embedding model, which says how similar texts are in meaning; without it, the one that
     /// ships with Proem, which runs on this machine.
     pub embedding: EmbeddingFile,

@@ -14,6 +14,7 @@ pub mod escalations;
 pub mod policy;
 pub mod propose;
 pub mod queue;
+mod remedy;
 pub mod ruling;
 pub mod sweep;
 pub mod switch;

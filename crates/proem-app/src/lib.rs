@@ -23,6 +23,7 @@ pub mod factors;
 pub mod guarding;
 pub mod hook;
 pub mod init;
+pub mod lisp;
 pub mod message;
 pub mod operator;
 pub mod places;

@@ -104,6 +104,23 @@ pub fn git(places: &Places) -> Result<GitProgram, Error> {
     Ok(GitProgram::find(&Environment::inherited())?.within(user.git.limits()))
 }
 
+/// The configuration that counts in a folder; without git, the user's own. What there is to say about the project
+/// goes to `said`. Where neither the folder nor one above it has a configuration, git isn't asked for the root.
+///
+/// # Errors
+///
+/// If the user's configuration, or that of a trusted project, can't be read.
+pub fn settings_in(folder: &Path, places: &Places, said: &mut Vec<Note>) -> Result<Config, Error> {
+    let has_own = |folder: PathBuf| folder.ancestors().any(|above| above.join(CONFIG).symlink_metadata().is_ok());
+    let is_plain = std::fs::canonicalize(folder).is_ok_and(|folder| folder.is_dir() && !has_own(folder));
+    if is_plain || GitProgram::find(&Environment::inherited()).is_err() {
+        return Config::of_user(&places.config_file());
+    }
+    let project = OpenProject::without_book(folder, places)?;
+    said.extend(project.all_notes());
+    Ok(project.config)
+}
+
 /// Finds the root and the trust store's key of the project around `folder`.
 ///
 /// # Errors

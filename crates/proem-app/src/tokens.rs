@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 use proem_engine::providers::{Model, Providers, Tokeniser};
 use proem_engine::tokens::{Exactness, OpenAi, TokenCounter};
 use proem_guard::show;
-use proem_runtime::git::GitProgram;
 use proem_runtime::{Environment, files};
 
 use crate::calling;
-use crate::config::Config;
 use crate::error::Error;
 use crate::factors::Factors;
 use crate::message::{Hint, Note};
 use crate::places::Places;
-use crate::project::OpenProject;
+use crate::project;
 
 /// The largest text that is counted, in bytes.
 const MAX_BYTES: u64 = 256 * 1024 * 1024;
@@ -72,23 +70,13 @@ pub fn columns(options: &TokensOptions, places: &Places, said: &mut Vec<Note>) -
         provider: options.provider.as_deref(),
         prompt: Some("small"),
     };
-    let config = config(&options.root, places, said)?;
+    let config = project::settings_in(&options.root, places, said)?;
     let asked = calling::ask(&config, &Providers::load()?, &wanted, &Environment::inherited())?;
     let column = TokenColumn::of(asked.model, &Factors::load(places)?);
     if options.model.is_some() || options.provider.is_some() {
         return Ok(vec![column]);
     }
     Ok(vec![TokenColumn::of_tokeniser(OpenAi::O200k), TokenColumn::of_tokeniser(OpenAi::Cl100k), column])
-}
-
-/// The configuration that counts in the folder; without git, the user's own.
-fn config(root: &Path, places: &Places, said: &mut Vec<Note>) -> Result<Config, Error> {
-    if GitProgram::find(&Environment::inherited()).is_err() {
-        return Config::of_user(&places.config_file());
-    }
-    let project = OpenProject::without_book(root, places)?;
-    said.extend(project.all_notes());
-    Ok(project.config)
 }
 
 impl TokenColumn {

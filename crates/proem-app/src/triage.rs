@@ -9,10 +9,12 @@
 
 pub mod artefacts;
 mod asking;
+mod attempt;
 mod broken_off;
 pub mod charter;
 pub mod consent;
 mod cycle;
+mod decision_entry;
 mod decisions;
 pub mod desk;
 pub mod edit;
@@ -29,6 +31,7 @@ mod tape;
 mod time_limit;
 pub mod watch;
 
+pub(crate) use self::decision_entry::DecidedOption;
 pub(crate) use self::decisions::is_change_offer;
 
 pub use self::asking::{AskedCycle, AskingTerms};

@@ -9,7 +9,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, find, hook, init,
-    policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
+    lisp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.
@@ -61,6 +61,9 @@ pub(crate) enum Command {
     /// Find the files, definitions and commits that a task is about
     #[command(after_help = find::FIND_EXAMPLES)]
     Find(find::Find),
+    /// Run, check and look up programs of PTC-Lisp, the language in which models call tools
+    #[command(subcommand, after_help = lisp::LISP_EXAMPLES)]
+    Lisp(lisp::LispCommand),
     /// Check the policy for agents' actions, and explain what it makes of one
     #[command(subcommand, after_help = policy::POLICY_EXAMPLES)]
     Policy(policy::PolicyCommand),

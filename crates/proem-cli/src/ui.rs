@@ -64,6 +64,20 @@ pub(crate) fn bytes(bytes: &[u8]) -> Result<(), CommandFailure> {
     output::print_bytes(bytes)
 }
 
+/// Writes a value of PTC-Lisp, and a line break: exact on a pipe. On a terminal, escapes that read back take the place
+/// of what could steer it.
+pub(crate) fn value(text: &str) -> Result<(), CommandFailure> {
+    if !std::io::stdout().is_terminal() {
+        return data(&format!("{text}\n"));
+    }
+    let escape = |c: char| match u32::from(c) {
+        code if is_hidden(c) && code <= 0xffff => format!("\\u{code:04x}"),
+        _ if is_hidden(c) => c.escape_unicode().to_string(),
+        _ => c.to_string(),
+    };
+    data(&format!("{}\n", text.chars().map(escape).collect::<String>()))
+}
+
 /// A text for the clipboard, without loaded credentials: where it is pasted nobody looks for them.
 pub(crate) fn clipboard_text(text: &str) -> String {
     output::exact(text, Shapes::Stay).into_owned()
@@ -108,7 +122,7 @@ pub(crate) fn aside(text: &str) {
 }
 
 /// A message without what could steer a terminal: names in it may have been chosen by anybody.
-fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let escape = |c: char| if is_hidden(c) && c != '\t' { c.escape_unicode().to_string() } else { c.to_string() };
     text.chars().map(escape).collect()
 }

@@ -18,6 +18,7 @@ mod field;
 mod file;
 mod narrow;
 mod permit;
+mod project;
 mod reason;
 mod template;
 mod terms;
@@ -33,6 +34,7 @@ pub use self::{
         VerdictBasis,
     },
     permit::Permit,
+    project::ProjectAllowances,
     reason::DecisionReason,
     template::TextTemplate,
     terms::{ActionList, ActionTerms, AutonomyLevel, EffectRoute, FieldTerms, HoldSteps, KnownRecipient, Policy},

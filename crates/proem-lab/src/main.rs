@@ -17,6 +17,7 @@ mod selection;
 #[cfg(test)]
 #[path = "../../xtask/skipped.rs"]
 mod skipped;
+mod stopwatch;
 mod triage;
 
 use std::io::Write as _;

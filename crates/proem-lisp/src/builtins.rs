@@ -146,35 +146,38 @@ pub(crate) enum Control {
     Parallel(Vec<(Value, Vec<Value>)>),
 }
 
+/// The functions of one chapter of the reference, with its title. A chapter may have several of these in a row.
+pub(crate) type Family = (&'static str, &'static [Row]);
+
 /// All families, in the order of the reference.
-const FAMILIES: &[&[Row]] = &[
-    number::ROWS,
-    predicate::ROWS,
-    collection::ROWS,
-    map::ROWS,
-    sequence::ROWS,
-    slices::ROWS,
-    higher::ROWS,
-    aggregate::ROWS,
-    stream::ROWS,
-    predicates::ROWS,
-    text::ROWS,
-    string::ROWS,
-    format::ROWS,
-    parse::ROWS,
-    member::ROWS,
-    regex::ROWS,
-    set::ROWS,
-    walk::ROWS,
-    math::ROWS,
-    date::ROWS,
-    json::ROWS,
-    control::ROWS,
+pub(crate) const FAMILIES: &[Family] = &[
+    ("Numbers", number::ROWS),
+    ("Numbers", math::ROWS),
+    ("Numbers", parse::ROWS),
+    ("Predicates", predicate::ROWS),
+    ("Predicates", predicates::ROWS),
+    ("Collections", collection::ROWS),
+    ("Maps", map::ROWS),
+    ("Sequences", sequence::ROWS),
+    ("Sequences", slices::ROWS),
+    ("Sequences", stream::ROWS),
+    ("Functions over collections", higher::ROWS),
+    ("Tables", aggregate::ROWS),
+    ("Strings", text::ROWS),
+    ("Strings", string::ROWS),
+    ("Strings", format::ROWS),
+    ("Strings", member::ROWS),
+    ("Regular expressions", regex::ROWS),
+    ("Sets", set::ROWS),
+    ("Nested data", walk::ROWS),
+    ("Dates", date::ROWS),
+    ("JSON", json::ROWS),
+    ("Tools, memory and endings", control::ROWS),
 ];
 
 /// All rows with their ids.
 pub(crate) fn rows() -> impl Iterator<Item = (BuiltinId, &'static Row)> {
-    let all = FAMILIES.iter().flat_map(|family| family.iter());
+    let all = FAMILIES.iter().flat_map(|(_, rows)| rows.iter());
     all.enumerate().map(|(at, row)| (BuiltinId(u16::try_from(at).unwrap_or(u16::MAX)), row))
 }
 
@@ -188,7 +191,7 @@ const fn table() -> [Option<&'static Row>; TABLE_SIZE] {
     let mut table = [None; TABLE_SIZE];
     let mut at: usize = 0;
     let mut families = FAMILIES;
-    while let [family, others @ ..] = families {
+    while let [(_, family), others @ ..] = families {
         let mut rows: &'static [Row] = family;
         while let [row, after @ ..] = rows {
             table[at] = Some(row);

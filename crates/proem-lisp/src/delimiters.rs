@@ -11,6 +11,12 @@ use proem_text::line_column;
 /// So many bytes are read again at most to try repairs.
 const MOST_BYTES_TRIED: usize = 4 << 20;
 
+/// How the reader's messages about what is open at the end of a source end.
+const NEVER_CLOSED: &str = "is never closed";
+
+/// A repair that changes more brackets than this is no correction of a miscount.
+const MOST_EDITS: usize = 20;
+
 /// A source with other brackets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
@@ -32,8 +38,11 @@ pub fn repair_delimiters(source: &str, limits: &Limits) -> Option<Repair> {
         let repair = apply_edits(source, edits);
         candidates.entry(repair.text.clone()).or_insert(repair);
     };
-    offer(close_by_indentation(&marks, source.len()));
-    offer(close_at_end(&marks, source.len()));
+    for lines in [LineStarts::Count, LineStarts::AreIgnored] {
+        if let Some(edits) = close_brackets(&marks, lines, source.len(), limits.nesting) {
+            offer(edits);
+        }
+    }
     let closers: Vec<Edit> = marks.iter().filter_map(Mark::removal).collect();
     let tries = MOST_BYTES_TRIED.checked_div(source.len()).unwrap_or(0).min(closers.len());
     for removal in closers.into_iter().rev().take(tries) {
@@ -42,6 +51,13 @@ pub fn repair_delimiters(source: &str, limits: &Limits) -> Option<Repair> {
     let mut fitting = candidates.into_values().filter(|repair| fits_indentation(&repair.text, limits));
     let first = fitting.next()?;
     fitting.next().is_none().then_some(first)
+}
+
+/// Whether the source only lacks its end: more of it could close every bracket and string that is open.
+#[must_use]
+pub fn is_unfinished(source: &str, limits: &Limits) -> bool {
+    let problems = read_source(source, limits).problems;
+    !problems.is_empty() && problems.iter().all(|problem| problem.diagnostic.message.ends_with(NEVER_CLOSED))
 }
 
 /// Something in the source that a repair looks at.
@@ -145,12 +161,21 @@ fn bracket_marks(source: &str) -> Vec<Mark> {
     marks
 }
 
-/// Closes a bracket before the first line that isn't to its right, and drops what closes nothing.
-fn close_by_indentation(marks: &[Mark], length: usize) -> Vec<Edit> {
+/// Whether a line that isn't to the right of an open bracket closes it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineStarts {
+    Count,
+    AreIgnored,
+}
+
+/// Closes what is open before a line that isn't to its right, or else at the end, and drops what closes nothing;
+/// `None` if that is too much.
+fn close_brackets(marks: &[Mark], lines: LineStarts, length: usize, nesting: usize) -> Option<Vec<Edit>> {
     let mut open: Vec<(char, usize)> = Vec::new();
     let mut edits = Vec::new();
     for mark in marks {
         match *mark {
+            Mark::LineStart { .. } if lines == LineStarts::AreIgnored => {}
             Mark::LineStart { column, end: before } => {
                 while let Some((bracket, _)) = open.pop_if(|(_, opened)| *opened >= column) {
                     edits.push(Edit::adding(closing(bracket), before));
@@ -159,24 +184,13 @@ fn close_by_indentation(marks: &[Mark], length: usize) -> Vec<Edit> {
             Mark::Open { bracket, column } => open.push((bracket, column)),
             Mark::Close { bracket, at } => close_bracket(bracket, at, &mut open, &mut edits),
         }
-    }
-    edits.extend(open.into_iter().rev().map(|(bracket, _)| Edit::adding(closing(bracket), length)));
-    edits
-}
-
-/// Closes what is open at the end, and drops what closes nothing.
-fn close_at_end(marks: &[Mark], length: usize) -> Vec<Edit> {
-    let mut open = Vec::new();
-    let mut edits = Vec::new();
-    for mark in marks {
-        match *mark {
-            Mark::LineStart { .. } => {}
-            Mark::Open { bracket, column } => open.push((bracket, column)),
-            Mark::Close { bracket, at } => close_bracket(bracket, at, &mut open, &mut edits),
+        // Checked at each step, since a bracket looks through all that are open.
+        if open.len() > nesting || edits.len() > MOST_EDITS {
+            return None;
         }
     }
     edits.extend(open.into_iter().rev().map(|(bracket, _)| Edit::adding(closing(bracket), length)));
-    edits
+    (edits.len() <= MOST_EDITS).then_some(edits)
 }
 
 fn close_bracket(bracket: char, at: usize, open: &mut Vec<(char, usize)>, edits: &mut Vec<Edit>) {
@@ -281,6 +295,36 @@ mod tests {
         check("(str \"a)", None);
         check("(f (g 1)) 2)", None);
         check("", None);
+    }
+
+    #[test]
+    fn a_source_without_its_end_is_unfinished() {
+        for (source, expected) in [
+            ("(a", true),
+            ("(let [x {:a #{1 \n", true),
+            ("(str \"a", true),
+            ("#\"a", true),
+            ("(a #_", false),
+            ("(a)", false),
+            ("", false),
+            ("; (", false),
+            ("(a]", false),
+            (")", false),
+            ("\"\\q", false),
+        ] {
+            assert_eq!(is_unfinished(source, &Limits::default()), expected, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_source_of_brackets_alone_is_given_up_at_once() {
+        let limits = Limits::default();
+        for source in ["(".repeat(250_000), ")".repeat(250_000), "(]".repeat(120_000), "(\n".repeat(120_000)] {
+            assert_eq!(repair_delimiters(&source, &limits), None);
+        }
+        let twenty = "(f ".repeat(20);
+        assert_eq!(repair_delimiters(&twenty, &limits).map(|repair| repair.changes.len()), Some(20));
+        assert_eq!(repair_delimiters(&format!("{twenty}(f"), &limits), None);
     }
 
     #[test]

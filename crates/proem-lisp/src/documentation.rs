@@ -1,10 +1,14 @@
-//! What the language has: one entry for each form and function, read from the tables that run it.
+//! What the language has: one entry for each form and function, read from the tables that run it, and
+//! what prompts tell a model about it.
+
+mod prompt;
 
 use crate::{
-    builtins::{self, Example},
-    resolve::FORMS,
+    builtins::{self, Example, FAMILIES, Row},
+    resolve::{self, FORMS},
 };
-use alloc::{format, string::String};
+use alloc::{format, string::String, vec, vec::Vec};
+pub use prompt::PromptReference;
 
 /// A form or function with its documentation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +34,15 @@ pub enum EntryKind {
     Function,
 }
 
+/// Entries about one subject.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chapter {
+    /// The subject, such as "Regular expressions".
+    pub title: &'static str,
+    /// The entries, the most common first.
+    pub entries: Vec<Entry>,
+}
+
 impl Entry {
     /// How it is written, such as `(get coll key default?)`.
     #[must_use]
@@ -37,10 +50,17 @@ impl Entry {
         let space = if self.signature.is_empty() { "" } else { " " };
         format!("({}{space}{})", self.name, self.signature)
     }
+
+    /// The entry of a row; `None` for a function that only our own rewriting calls.
+    fn of_row(row: &Row) -> Option<Self> {
+        let Row { name, signature, doc, examples, .. } = *row;
+        (!doc.is_empty()).then_some(Self { name, kind: EntryKind::Function, signature, doc, examples })
+    }
 }
 
-/// All forms and then all functions, family by family.
-pub fn entries() -> impl Iterator<Item = Entry> {
+/// All forms and then all functions, by subject.
+#[must_use]
+pub fn chapters() -> Vec<Chapter> {
     let forms = FORMS.iter().map(|row| Entry {
         name: row.name,
         kind: EntryKind::Form,
@@ -48,14 +68,20 @@ pub fn entries() -> impl Iterator<Item = Entry> {
         doc: row.doc,
         examples: row.examples,
     });
-    let functions = builtins::rows().map(|(_, row)| Entry {
-        name: row.name,
-        kind: EntryKind::Function,
-        signature: row.signature,
-        doc: row.doc,
-        examples: row.examples,
-    });
-    forms.chain(functions.filter(|entry| !entry.doc.is_empty()))
+    let mut chapters = vec![Chapter { title: "Forms", entries: forms.collect() }];
+    for (title, rows) in FAMILIES {
+        let entries = rows.iter().filter_map(Entry::of_row);
+        match chapters.last_mut().filter(|chapter| chapter.title == *title) {
+            Some(chapter) => chapter.entries.extend(entries),
+            None => chapters.push(Chapter { title, entries: entries.collect() }),
+        }
+    }
+    chapters
+}
+
+/// The entries of all chapters.
+pub fn entries() -> impl Iterator<Item = Entry> {
+    chapters().into_iter().flat_map(|chapter| chapter.entries)
 }
 
 /// The entry of a name, also under the names that its namespace has in Clojure.
@@ -63,4 +89,25 @@ pub fn entries() -> impl Iterator<Item = Entry> {
 pub fn entry(name: &str) -> Option<Entry> {
     let name = builtins::id_of(name).and_then(builtins::row).map_or(name, |row| row.name);
     entries().find(|entry| entry.name == name)
+}
+
+/// The entries whose name or description holds a word, whatever its case.
+#[must_use]
+pub fn entries_with(word: &str) -> Vec<Entry> {
+    let word = word.to_lowercase();
+    let holds = |text: &str| text.to_lowercase().contains(&word);
+    entries().filter(|entry| holds(entry.name) || holds(entry.doc)).collect()
+}
+
+/// The documented name that needs the fewest changes, if these are few for its length.
+#[must_use]
+pub fn nearest_name(name: &str) -> Option<&'static str> {
+    let names: Vec<&'static str> = entries().map(|entry| entry.name).collect();
+    resolve::nearest(name, names.into_iter())
+}
+
+/// What to use instead of something that Clojure has and this language doesn't have.
+#[must_use]
+pub fn alternative(name: &str) -> Option<&'static str> {
+    resolve::missing_feature(name)
 }

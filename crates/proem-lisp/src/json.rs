@@ -351,7 +351,11 @@ enum Written<'a> {
 }
 
 /// The value as JSON on one line.
-pub(crate) fn write_json(value: &Value, meter: &mut Meter) -> Result<String, Fault> {
+///
+/// # Errors
+///
+/// It holds what JSON has no form for, has no end, or is too large for the meter's limits.
+pub fn write_json(value: &Value, meter: &mut Meter) -> Result<String, Fault> {
     let mut out = String::new();
     let mut open: Vec<Written<'_>> = Vec::new();
     begin(value, &mut out, &mut open, meter)?;

@@ -31,9 +31,9 @@ mod value;
 
 pub use code::Program;
 pub use context::Inputs;
-pub use delimiters::{Repair, repair_delimiters};
+pub use delimiters::{Repair, is_unfinished, repair_delimiters};
 pub use error::{Fault, Problem, Reason};
-pub use json::read_json;
+pub use json::{read_json, write_json};
 pub use limits::{Limits, Meter, cost};
 pub use machine::{CallId, Machine, Outcome, ToolAnswer, ToolCall};
 pub use pattern::Regexp;

@@ -26,6 +26,7 @@ use crate::{
 use alloc::{collections::BTreeSet, string::String, vec, vec::Vec};
 pub(crate) use forms::FORMS;
 use proem_text::Span;
+pub(crate) use suggest::{missing_feature, nearest};
 
 /// So many problems are listed.
 const MOST_PROBLEMS: usize = 20;

@@ -114,14 +114,17 @@ fn no_text() -> Fault {
 ///
 /// # Errors
 ///
-/// The problems of the text, which isn't the source of a map.
+/// The problems of the text, which isn't the source of one map.
 pub fn read_memory(text: &str, limits: &Limits) -> Result<Value, Vec<Problem>> {
-    // In a vector, so that nothing in the map is taken for the result of a program.
-    let source = format!("[{text}\n]");
-    let reading = read_source(&source, limits);
-    let keys = reading.top.first().and_then(|vector| reading.forms.vector(*vector)).and_then(<[_]>::first);
-    let keys = keys.map(|map| reading.forms.children(*map)).unwrap_or_default();
-    let memory: BTreeSet<String> = keys
+    let reading = read_source(text, limits);
+    if !reading.problems.is_empty() {
+        return Err(reading.problems);
+    }
+    let problem = |message| vec![Problem::new(Reason::EvalError, Span::new(0, text.len()), message)];
+    let [map] = reading.top.as_slice() else { return Err(problem("a memory is a map")) };
+    let memory: BTreeSet<String> = reading
+        .forms
+        .children(*map)
         .iter()
         .step_by(2)
         .filter_map(|key| match reading.forms.kind(*key) {
@@ -129,17 +132,27 @@ pub fn read_memory(text: &str, limits: &Limits) -> Result<Value, Vec<Problem>> {
             _ => None,
         })
         .collect();
-    let program = resolve_source(&source, &Names { memory, tools: Some(BTreeSet::new()) }, limits)?;
-    let outcome = Machine::new(Arc::new(program), Inputs::default(), *limits).run(u64::MAX);
-    let whole = Span::new(0, source.len());
-    match outcome {
+    // In a vector, so that nothing in the map is taken for the result of a program.
+    let source = format!("[{text}\n]");
+    let names = Names { memory, tools: Some(BTreeSet::new()) };
+    let program = resolve_source(&source, &names, limits).map_err(outside_vector)?;
+    match Machine::new(Arc::new(program), Inputs::default(), *limits).run(u64::MAX) {
         Outcome::Done(value) => match value.elements().next() {
             Some(map @ Value::Map(_)) => Ok(map.clone()),
-            _ => Err(vec![Problem::new(Reason::EvalError, whole, "a memory is a map")]),
+            _ => Err(problem("a memory is a map")),
         },
-        Outcome::Error(problem) => Err(vec![problem]),
-        _ => Err(vec![Problem::new(Reason::EvalError, whole, "a memory neither returns, fails nor calls tools")]),
+        Outcome::Error(problem) => Err(outside_vector(vec![problem])),
+        _ => Err(problem("a memory neither returns, fails nor calls tools")),
     }
+}
+
+/// Problems with their places in a text whose bracket before it is left out.
+fn outside_vector(mut problems: Vec<Problem>) -> Vec<Problem> {
+    for problem in &mut problems {
+        let shift = |span: Span| Span::new(span.start.saturating_sub(1), span.end.saturating_sub(1));
+        problem.diagnostic.span = problem.diagnostic.span.map(shift);
+    }
+    problems
 }
 
 #[cfg(test)]
@@ -195,6 +208,10 @@ mod tests {
         };
         assert_eq!(message("{:a (call \"x\")}"), "there is no tool `x`");
         assert_eq!(message("[1]"), "a memory is a map");
+        assert_eq!(message("{:a 1} {:b 2}"), "a memory is a map");
+        assert_eq!(message("; nothing"), "a memory is a map");
+        assert_eq!(message("{:a 1}] [{}"), "`]` closes nothing");
+        assert_eq!(message("{:a"), "this bracket is never closed");
         assert_eq!(message("{:a (return 1)}"), "a memory neither returns, fails nor calls tools");
     }
 }

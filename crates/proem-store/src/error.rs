@@ -142,6 +142,14 @@ pub enum Unusable {
         /// Where it is.
         path: PathBuf,
     },
+    /// What was to be written breaks a rule of its tables, so that it would break it again.
+    #[error("the records in `{}` do not take what was to be written: {why}", path.display())]
+    Refused {
+        /// Where it is.
+        path: PathBuf,
+        /// What SQLite says.
+        why: String,
+    },
     /// Something else.
     #[error("the records in `{}` can't be used: {why}", path.display())]
     Other {

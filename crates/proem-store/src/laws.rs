@@ -24,8 +24,8 @@ pub use self::effects::{
 };
 pub use self::given::{Backend, LawSamples};
 pub use self::keeping::{
-    a_purge_leaves_open_actions, credit_is_for_separate_days, every_line_of_effects_has_project_and_actor,
-    the_time_of_effects_never_goes_back,
+    a_hold_that_ran_out_is_no_precedent, a_purge_leaves_open_actions, credit_is_for_separate_days,
+    every_line_of_effects_has_project_and_actor, the_time_of_effects_never_goes_back,
 };
 pub use self::ledger::{
     Move, a_call_is_booked_under_its_own_prompt, a_cap_of_an_agent_counts_its_own_spending,
@@ -42,6 +42,6 @@ pub use self::order::{
 };
 pub use self::queue::{a_beginning_names_the_keys_that_begin_so, a_line_of_the_queue_says_what_its_action_says};
 pub use self::triage::{
-    LawSignals, a_cycle_ends_whole_or_not_at_all, a_purge_of_triage_leaves_what_is_open, a_signal_is_taken_in_once,
-    every_line_of_triage_has_project_and_actor,
+    LawSignals, a_cycle_ends_whole_or_not_at_all, a_cycle_may_write_a_chain_of_versions,
+    a_purge_of_triage_leaves_what_is_open, a_signal_is_taken_in_once, every_line_of_triage_has_project_and_actor,
 };

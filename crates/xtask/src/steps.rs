@@ -47,6 +47,8 @@ const REFERENCE: CargoStep = CargoStep {
         "-p",
         "proem-guard",
         "-p",
+        "proem-lisp",
+        "-p",
         "proem-select",
         "--test",
         "it",
@@ -167,7 +169,7 @@ mod tests {
         assert_eq!(repeat(&EXAMPLES, &[]), "cargo test --workspace --doc --locked");
         assert_eq!(
             repeat(&REFERENCE, &[(UPDATE_REFERENCE, "1")]),
-            "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents -p proem-engine -p proem-guard -p proem-select --test it -- reference:: assemble::book the_index_of"
+            "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents -p proem-engine -p proem-guard -p proem-lisp -p proem-select --test it -- reference:: assemble::book the_index_of"
         );
     }
 

@@ -14,8 +14,10 @@ mod ending;
 mod export;
 mod field;
 mod figure;
+mod health;
 mod item;
 mod kind;
+mod merge;
 mod offer;
 mod operation;
 mod proposal;
@@ -23,6 +25,7 @@ mod render;
 mod rule;
 mod schema;
 mod standing;
+mod state_words;
 mod statement;
 mod ticket;
 mod written;
@@ -36,6 +39,7 @@ pub use self::{
     export::difference,
     field::{ArtefactField, FieldForm, FieldNeed, FieldRule},
     figure::{Figure, FigureTrend, FigureValue, ProjectFigures, UnknownFigure},
+    health::ProjectHealth,
     item::{Artefact, ArtefactItem, ArtefactValue, DecisionOption},
     kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
     offer::{ChangeOffer, change_offer, offered_operations},
@@ -47,6 +51,7 @@ pub use self::{
     render::markdown,
     rule::{ArtefactRule, RuleViolation},
     schema::contract,
+    state_words::StateWords,
     statement::{ArtefactStatement, Certainty, StatementOrigin},
     written::{ARTEFACT_FORM, ArtefactFormError},
 };

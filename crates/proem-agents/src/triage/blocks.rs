@@ -8,6 +8,8 @@ mod actions;
 mod artefacts;
 mod signals;
 
+use std::collections::BTreeSet;
+
 use proem_engine::{
     input::Inputs,
     policy::{ActionList, AutonomyLevel, Policy},
@@ -127,7 +129,11 @@ fn shared(context: &StageContext<'_>, batch: &PromptBatch<'_>, inputs: &mut Inpu
 fn project(context: &StageContext<'_>) -> LabelTree {
     let charter = context.charter;
     let backlog = context.artefacts.items(ArtefactItemKind::Backlog).next().map(|(_, item)| item);
-    let source = backlog.and_then(|backlog| backlog.word(ArtefactField::Source)).unwrap_or("unknown");
+    let known: BTreeSet<&str> = charter.trackers.iter().map(|tracker| tracker.source.as_str()).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    let listed = backlog.and_then(|backlog| backlog.word(ArtefactField::Source)).unwrap_or("unknown");
+    // The file knows all trackers, and a listing only the one that it came from.
+    let source = if known.is_empty() { listed.to_owned() } else { known.join(", ") };
     let status = match charter.status {
         CharterStatus::Active => "active",
         CharterStatus::Paused => "paused",

@@ -3,9 +3,11 @@
 //! The file says who belongs to the project and how much may be done without asking, so it counts only as a person
 //! vouched for it; whoever reads it sees to that.
 
-use std::fmt;
+mod trackers;
 
-use proem_engine::policy::AutonomyLevel;
+use std::{collections::BTreeSet, fmt};
+
+use proem_engine::policy::{AutonomyLevel, KnownRecipient, ProjectAllowances};
 use proem_guard::TreePlace;
 use proem_text::{
     Audience,
@@ -15,7 +17,15 @@ use proem_text::{
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::{TriageProject, artefact::FigurePlaces, date::from_text, signal::SignalSource, sources::SourceAudience};
+use super::{
+    TriageProject,
+    artefact::{FigurePlaces, StateWords},
+    date::from_text,
+    signal::SignalSource,
+    sources::SourceAudience,
+};
+
+pub use self::trackers::CharterTracker;
 
 /// The most bytes of the file.
 pub const MAX_CHARTER: usize = 256 * 1024;
@@ -49,10 +59,14 @@ pub struct ProjectCharter {
     pub stakeholders: Vec<CharterStakeholder>,
     /// What was promised.
     pub milestones: Vec<CharterMilestone>,
+    /// Further trackers that its tickets are in.
+    pub trackers: Vec<CharterTracker>,
     /// The circles of readers of sources, where that is not the organisation.
     pub audiences: Vec<SourceAudience>,
     /// Where its tickets say what has no name of its own in Jira.
     pub figures: FigureFields,
+    /// What its sections and statuses are called, beside the names that ship.
+    pub states: StateWords,
 }
 
 /// Names of fields that each installation of Jira chooses for itself, such as `customfield_10016`.
@@ -68,11 +82,10 @@ pub struct FigureFields {
 }
 
 impl FigureFields {
-    /// The places below a signal's fields.
-    #[must_use]
-    pub fn places(&self) -> FigurePlaces {
+    /// The places below a signal's fields, with the words for states.
+    fn places(&self, words: &StateWords) -> FigurePlaces {
         let place = |name: &Option<String>| TreePlace::pointer(&format!("/other/fields/{}", name.as_ref()?));
-        FigurePlaces { points: place(&self.points), sprints: place(&self.sprints) }
+        FigurePlaces { points: place(&self.points), sprints: place(&self.sprints), words: words.clone() }
     }
 
     fn is_plain(&self) -> bool {
@@ -119,6 +132,16 @@ pub struct CharterMilestone {
     pub due: i64,
 }
 
+impl CharterMilestone {
+    /// The name as an action is aimed at it: an id, with a hyphen for all that no id has; `None` if nothing is left.
+    #[must_use]
+    pub fn reference(&self) -> Option<String> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let parts: Vec<&str> = self.name.split(|c| !is_plain(c)).filter(|part| !part.is_empty()).collect();
+        (!parts.is_empty()).then(|| parts.join("-"))
+    }
+}
+
 /// What is wrong with the file, each with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CharterError {
@@ -156,9 +179,13 @@ struct CharterFile {
     #[serde(default)]
     milestones: Vec<MilestoneEntry>,
     #[serde(default)]
+    trackers: Vec<Spanned<CharterTracker>>,
+    #[serde(default)]
     audiences: Vec<Spanned<AudienceEntry>>,
     #[serde(default)]
     figures: Option<Spanned<FigureFields>>,
+    #[serde(default)]
+    states: Option<Spanned<StateWords>>,
 }
 
 #[derive(Deserialize)]
@@ -199,12 +226,40 @@ impl ProjectCharter {
         if reader.problems.is_empty() { Ok(charter) } else { Err(CharterError { problems: reader.problems }) }
     }
 
+    /// Where tickets say what figures are counted from.
+    #[must_use]
+    pub fn places(&self) -> FigurePlaces {
+        self.figures.places(&self.states)
+    }
+
     /// Who belongs to it, as the classifier wants to know.
     #[must_use]
     pub fn people(&self) -> TriageProject {
         TriageProject {
             own_domains: self.domains.clone(),
             stakeholders: self.stakeholders.iter().map(|known| known.address.clone()).collect(),
+        }
+    }
+
+    /// Whom and what actions may name because the file names them: the stakeholders, the own domains, the
+    /// milestones, and the project with its tickets.
+    #[must_use]
+    pub fn allowances(&self) -> ProjectAllowances {
+        let recipient = |known: &CharterStakeholder| KnownRecipient {
+            address: known.address.clone(),
+            name: known.name.clone(),
+            role: known.role.clone(),
+        };
+        ProjectAllowances {
+            recipients: self.stakeholders.iter().map(recipient).collect(),
+            domains: self.domains.iter().cloned().collect(),
+            ids: self
+                .milestones
+                .iter()
+                .filter_map(CharterMilestone::reference)
+                .chain(self.tracker_projects())
+                .collect(),
+            id_prefixes: self.tracker_projects().map(|project| format!("{project}-")).collect(),
         }
     }
 
@@ -235,6 +290,12 @@ impl ProjectCharter {
     }
 }
 
+/// Whether a text is a name: one line of 1 to 200 characters.
+fn is_name(text: &str) -> bool {
+    let text = text.trim();
+    !text.is_empty() && text.chars().count() <= 200 && !text.chars().any(char::is_control)
+}
+
 struct CharterReader<'t> {
     text: &'t str,
     path: &'t str,
@@ -263,8 +324,7 @@ impl CharterReader<'_> {
             self.say(file.id.span().start, "`id` is no UUID; write 32 hexadecimal digits as 8-4-4-4-12");
         }
         for (value, name) in [(&file.name, "name"), (&file.key, "key"), (&file.owner, "owner")] {
-            let said = value.as_ref().trim();
-            if said.is_empty() || said.chars().count() > 200 || said.chars().any(char::is_control) {
+            if !is_name(value.as_ref()) {
                 self.say(value.span().start, &format!("`{name}` is one line of 1 to 200 characters; write it"));
             }
         }
@@ -289,6 +349,7 @@ impl CharterReader<'_> {
             file.stakeholders.len(),
             file.milestones.len(),
             file.audiences.len(),
+            file.trackers.len(),
         ];
         if counts.into_iter().any(|count| count > MOST) {
             self.say(0, &format!("a list has more than {MOST} entries; shorten it"));
@@ -297,6 +358,19 @@ impl CharterReader<'_> {
             let problem = "`points` and `sprints` are names of fields in Jira, such as `customfield_10016`";
             self.say(fields.span().start, problem);
         }
+        let states = file.states.as_ref();
+        if let Some(words) = states.filter(|words| words.as_ref().all().any(|word| !is_name(word))) {
+            self.say(
+                words.span().start,
+                "the name of a section or status is one line of 1 to 200 characters; write it",
+            );
+        }
+        for tracker in &file.trackers {
+            if let Some(problem) = tracker.as_ref().problem() {
+                self.say(tracker.span().start, problem);
+            }
+        }
+        self.stakeholders_twice(&file.stakeholders);
         let domains = file.domains.into_iter().map(|domain| self.domain(domain)).collect();
         let stakeholders = file.stakeholders.into_iter().map(|known| self.stakeholder(known)).collect::<Vec<_>>();
         let milestones = file.milestones.into_iter().map(|entry| self.milestone(entry)).collect();
@@ -314,8 +388,10 @@ impl CharterReader<'_> {
             mail_servers: file.mail_servers,
             stakeholders,
             milestones,
+            trackers: file.trackers.into_iter().map(Spanned::into_inner).collect(),
             audiences,
             figures: file.figures.map(Spanned::into_inner).unwrap_or_default(),
+            states: file.states.map(Spanned::into_inner).unwrap_or_default(),
         }
     }
 
@@ -338,6 +414,16 @@ impl CharterReader<'_> {
             self.say(known.span().start, "`name` of a stakeholder is empty; write the name");
         }
         known.into_inner()
+    }
+
+    /// An address twice would let the later line say that somebody is inside whom the earlier one calls outside.
+    fn stakeholders_twice(&mut self, stakeholders: &[Spanned<CharterStakeholder>]) {
+        let mut known = BTreeSet::new();
+        for stakeholder in stakeholders {
+            if !known.insert(stakeholder.as_ref().address.to_lowercase()) {
+                self.say(stakeholder.span().start, "this address is listed twice; keep one line for each person");
+            }
+        }
     }
 
     /// The circle that a line names; `None` once its problem is listed.
@@ -447,7 +533,7 @@ due = "2026-12-24"
             "owner =",
             "ownr =",
             "error: unknown field `ownr`, expected one of `id`, `name`, `key`, `status`, `level`, `owner`, `time_zone`, \
-             `working_hours`, `domains`, `mail_servers`, `stakeholders`, `milestones`, `audiences`, `figures`\n --> project.toml:6:1\n  |\n\
+             `working_hours`, `domains`, `mail_servers`, `stakeholders`, `milestones`, `trackers`, `audiences`, `figures`\n --> project.toml:6:1\n  |\n\
              6 | ownr = \"Olivia Reyes\"\n  | ^",
         );
         let of = |line: &str| format!("[[audiences]]\n{line}\n\n[[milestones]]");

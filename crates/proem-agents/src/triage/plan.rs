@@ -12,22 +12,30 @@
 //! and what would be is a question that says so; a proposal that has no place is counted; the same signals and proposals
 //! in the same order give the same plan.
 
+mod advice;
 mod backlog;
+mod conflicts;
 mod cycle;
 mod finish;
 mod group;
 mod health;
 mod items;
+mod life;
+mod milestones;
 mod outcome;
 mod principals;
 mod proposed;
 mod questions;
+mod sprints;
 mod suspected;
 mod withheld;
 
 use std::collections::BTreeSet;
 
-use proem_engine::{effect::key::SignalRevision, policy::AutonomyLevel};
+use proem_engine::{
+    effect::key::SignalRevision,
+    policy::{AutonomyLevel, SourceAgreement},
+};
 use proem_guard::{LabelTree, Untrusted};
 use serde_json::Value as Json;
 
@@ -84,8 +92,8 @@ pub struct PlannedComment {
     pub action: Untrusted<Json>,
     /// The signal that it is for.
     pub cause: SignalRevision,
-    /// How many principals say what it rests on.
-    pub agreeing: u32,
+    /// How many principals say what it rests on, and whether another source contradicts.
+    pub sources: SourceAgreement,
 }
 
 /// A mail that may go out: a model worded it, and whom it goes to is known.
@@ -97,8 +105,8 @@ pub struct PlannedDraft {
     pub causes: Vec<SignalRevision>,
     /// What its wording breaks, for which a person has to approve it.
     pub faults: BTreeSet<DraftFault>,
-    /// How many principals say what it rests on.
-    pub agreeing: u32,
+    /// How many principals say what it rests on, and whether another source contradicts.
+    pub sources: SourceAgreement,
 }
 
 /// A question to a person.

@@ -18,6 +18,7 @@ mod endings;
 mod graph;
 mod jira;
 mod laws;
+mod life;
 mod pipeline;
 mod plan;
 mod sanitise;

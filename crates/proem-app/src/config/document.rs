@@ -11,6 +11,7 @@ use schemars::schema_for;
 use serde_json::Value as Json;
 
 use super::Config;
+use super::lisp::LispFile;
 use crate::error::Error;
 
 /// Values by the full name of their key.
@@ -164,7 +165,9 @@ pub fn every_key() -> Result<String, Error> {
     let root = of_projects();
     let defaults =
         toml::Table::try_from(AssembleSettings::default()).map_err(|e| Error::bug("could not write TOML", e))?;
-    let defaults = BTreeMap::from([("assemble".to_owned(), toml::Value::Table(defaults))]).into_iter().collect();
+    let limits = toml::Table::try_from(LispFile::usual()).map_err(|e| Error::bug("could not write TOML", e))?;
+    let defaults = [("assemble", defaults), ("lisp", limits)];
+    let defaults = defaults.into_iter().map(|(name, table)| (name.to_owned(), toml::Value::Table(table))).collect();
     let mut writer = Writer { root: &root, out: INTRODUCTION.to_owned() };
     writer.table("", &root, Some(&defaults));
     Ok(writer.out)

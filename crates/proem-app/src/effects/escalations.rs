@@ -1,8 +1,8 @@
 //! Questions that people decide, each with two to five options.
 
-use proem_agents::triage::artefact::ArtefactItemId;
+use proem_agents::triage::artefact::{AppliedChange, ArtefactItemId};
 use proem_engine::effect::key::{EffectKey, SignalRevision};
-use proem_engine::policy::{Decision, ProposedAction};
+use proem_engine::policy::{Decision, ProposedAction, Ruling};
 use proem_guard::LabelTree;
 use proem_store::query::{ActionRow, EscalationRow};
 use proem_store::record::{ApprovalBreadth, DecisionEffect, EscalationId, EscalationState, NewDecision};
@@ -14,7 +14,7 @@ use super::queue::{NOT_DISPLAYED, QueueVerdict};
 use crate::error::Error;
 use crate::message::Hint;
 use crate::operator::{Displayed, Operator};
-use crate::triage::is_change_offer;
+use crate::triage::{DecidedOption, is_change_offer};
 use crate::when;
 
 /// A decision that was written.
@@ -109,13 +109,20 @@ impl ActionDesk<'_> {
             self.following(operator, escalation, action, choice).await?
         };
         for _ in 0..TRIES {
-            let log = self.decision_log_entry(operator, escalation, option, words).await?;
-            let (item, mut artefacts) = log.map_or((None, Vec::new()), |(item, edit)| (Some(item), vec![edit]));
+            let mut made = Vec::new();
             if let Some(offer) = &offer {
-                let (items, edits) = self.chosen_changes(operator, escalation, offer).await?;
-                artefacts.extend(edits);
-                following = Following::Said(DecisionResult::Changed(items));
+                made = self.chosen_changes(operator, escalation, offer).await?;
+                following = Following::Said(DecisionResult::Changed(changed_items(&made)));
             }
+            let outcome = following.in_words();
+            let chosen = DecidedOption { option, words, outcome: outcome.as_deref(), made: &made };
+            let log = self.decision_log_entry(operator, escalation, chosen).await?;
+            let mut artefacts = self.artefact_edits(operator, &made)?;
+            let item = log.map(|(item, edit)| {
+                // The entry follows a change of the log that the option makes.
+                artefacts.push(edit);
+                item
+            });
             let decision = NewDecision {
                 escalation: escalation.id.clone(),
                 project: self.owner.clone(),
@@ -238,6 +245,48 @@ enum Following {
         /// What the policy says of it.
         decision: Box<Decision>,
     },
+}
+
+impl Following {
+    /// What comes of a decision, as the decision log says it.
+    fn in_words(&self) -> Option<String> {
+        match self {
+            Self::Said(DecisionResult::Approved) => Some("The action was approved.".to_owned()),
+            Self::Said(DecisionResult::Cancelled) => Some("The action was cancelled.".to_owned()),
+            Self::Said(DecisionResult::Changed(items)) => {
+                let items: Vec<String> = items.iter().map(ToString::to_string).collect();
+                Some(format!("Changed: {}.", items.join(", ")))
+            }
+            Self::Said(DecisionResult::Nothing | DecisionResult::Proposed(_)) => None,
+            Self::Proposed { action, decision, .. } => {
+                let name = action.name().unwrap_or("its");
+                let reasons: Vec<String> = decision.reasons.iter().map(ToString::to_string).collect();
+                Some(match &decision.ruling {
+                    Ruling::Refusal(_) => {
+                        format!("It did not happen: the policy refused the action `{name}` ({}).", reasons.join("; "))
+                    }
+                    Ruling::Hold(minutes) if minutes.0 > 0 => {
+                        format!("The action `{name}` was proposed and is held for {} min.", minutes.0)
+                    }
+                    Ruling::Hold(_) | Ruling::Permit(_) => {
+                        format!("The action `{name}` was proposed and goes by itself.")
+                    }
+                    Ruling::Approval | Ruling::Escalation => {
+                        format!("The action `{name}` was proposed and waits for an approval.")
+                    }
+                    Ruling::Standstill => format!("The action `{name}` stays a proposal ({}).", reasons.join("; ")),
+                })
+            }
+        }
+    }
+}
+
+/// The items that changes of artefacts touch.
+fn changed_items(changes: &[AppliedChange]) -> Vec<ArtefactItemId> {
+    let mut items: Vec<ArtefactItemId> =
+        changes.iter().flat_map(|change| &change.entry.changes).map(|change| change.item).collect();
+    items.dedup();
+    items
 }
 
 /// How often a decision is tried again because somebody else wrote into an artefact meanwhile.

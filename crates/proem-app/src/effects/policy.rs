@@ -9,6 +9,7 @@ use proem_runtime::files;
 use crate::error::Error;
 use crate::message::{Hint, Note, WithNotes};
 use crate::project::OpenProject;
+use crate::triage::charter;
 use crate::trust::hash;
 
 /// The project's own policy.
@@ -19,19 +20,20 @@ pub(super) const MAX_POLICY: usize = 1 << 20;
 /// The policy that holds in a project.
 ///
 /// The user's own takes the place of the shipped one; the project's takes the place of both if this user trusts it, and
-/// makes them narrower otherwise. Trust while a folder is edited is not enough, for agents edit files, too.
+/// makes them narrower otherwise. A trusted project file for triage adds its people, domains and tickets. Trust while a folder is edited is not enough, for agents edit files, too.
 ///
 /// # Errors
 ///
 /// If one of the policies can't be read, with every problem and its place.
 pub fn in_force(project: &OpenProject) -> Result<WithNotes<Policy>, Error> {
-    let own = of_user(&project.places.policy())?;
+    let allowances = charter::allowances(project);
+    let own = of_user(&project.places.policy())?.knowing(&allowances);
     let Some(bytes) = project.read(PROJECT_POLICY)? else { return Ok(WithNotes { value: own, notes: Vec::new() }) };
     let text = String::from_utf8_lossy(&bytes);
     // What a broken file was to forbid is not known, so nothing is decided, trusted or not.
     let theirs = Policy::parse(&text, PROJECT_POLICY)?;
     if project.vouched.has(PROJECT_POLICY, &hash(&bytes)) {
-        return Ok(WithNotes { value: theirs, notes: Vec::new() });
+        return Ok(WithNotes { value: theirs.knowing(&allowances), notes: Vec::new() });
     }
     let note = format!("{PROJECT_POLICY} is not trusted, so it only makes the policy narrower");
     Ok(WithNotes { value: own.narrowed_by(&theirs), notes: vec![Note::hinting(note, Hint::ReviewTrust)] })
@@ -48,10 +50,14 @@ pub fn texts(project: &OpenProject) -> Result<SubjectPolicy, Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Policy::shipped_text().to_owned(),
         Err(error) => return Err(Error::invalid(format!("could not read the policy: {error}"))),
     };
-    let Some(bytes) = project.read(PROJECT_POLICY)? else { return Ok(SubjectPolicy::read(own, None)?) };
+    let allowances = charter::allowances(project);
+    let Some(bytes) = project.read(PROJECT_POLICY)? else {
+        return Ok(SubjectPolicy::read(own, None, &allowances)?);
+    };
     let theirs = String::from_utf8_lossy(&bytes).into_owned();
     let is_trusted = project.vouched.has(PROJECT_POLICY, &hash(&bytes));
-    Ok(if is_trusted { SubjectPolicy::read(theirs, None)? } else { SubjectPolicy::read(own, Some(theirs))? })
+    let (base, narrower) = if is_trusted { (theirs, None) } else { (own, Some(theirs)) };
+    Ok(SubjectPolicy::read(base, narrower, &allowances)?)
 }
 
 /// The user's policy, or the shipped one.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proem_engine::effect::key::EffectKey;
 use proem_engine::effect::{ActionEvent, ActionState, ActionVersion, Authority, TransitionRequest};
-use proem_engine::policy::{Decision, ProposedAction, RefusalNotice, Ruling};
+use proem_engine::policy::{Decision, ProposedAction, RefusalNotice, Ruling, SourceAgreement};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted};
 use proem_runtime::files::{self, FileContent};
@@ -17,6 +17,7 @@ use serde_json::Value as Json;
 
 use super::desk::{ActionDesk, EffectsObstacle, keeps_texts};
 use super::escalations::{ABOUT, BECAUSE};
+use super::remedy::refusal_remedies;
 use super::ruling::RulingTerms;
 use crate::error::Error;
 use crate::when;
@@ -108,15 +109,23 @@ impl ActionDesk<'_> {
         self.take_in_by(action, RulingTerms::proposal(self.level())).await
     }
 
-    /// The same for an action that so many principals stand behind, as whoever read its signals counted.
+    /// The same for an action whose sources whoever read its signals has counted and compared. Whatever is refused of it
+    /// becomes a question.
     ///
     /// # Errors
     ///
     /// As [`Self::propose`].
-    pub async fn propose_agreed(&self, json: &Untrusted<Json>, agreeing: u32) -> Result<Proposal, Error> {
+    pub async fn propose_agreed(&self, json: &Untrusted<Json>, sources: SourceAgreement) -> Result<Proposal, Error> {
         let action = ProposedAction::read(json, &self.policy)?;
-        let terms = RulingTerms { agreeing: Some(agreeing), ..RulingTerms::proposal(self.level()) };
-        self.take_in_by(action, terms).await
+        let terms = RulingTerms { sources: Some(sources), ..RulingTerms::proposal(self.level()) };
+        let mut proposal = self.take_in_by(action, terms).await?;
+        // What the policy never allows is no news about an agent, but a signal stands behind this: nobody else asks.
+        let is_refused = matches!(proposal.decision.ruling, Ruling::Refusal(_));
+        if is_refused && proposal.escalation.is_none() && keeps_texts(self.project) {
+            let key = proposal.key.filter(|_| !matches!(proposal.fate, ProposalFate::Unwritten));
+            proposal.escalation = Some(self.escalate(key, &proposal.action, &proposal.decision).await?);
+        }
+        Ok(proposal)
     }
 
     async fn take_in_by(&self, action: ProposedAction, terms: RulingTerms) -> Result<Proposal, Error> {
@@ -277,7 +286,10 @@ impl ActionDesk<'_> {
         // One of the same content is the same question.
         let id = key.map_or_else(|| hex::encode(action.content().0), |key| key.to_string());
         let id = EscalationId(id);
-        let reasons: Vec<String> = decision.reasons.iter().map(ToString::to_string).collect();
+        let mut reasons: Vec<String> = decision.reasons.iter().map(ToString::to_string).collect();
+        if matches!(decision.ruling, Ruling::Refusal(_)) {
+            reasons.extend(refusal_remedies(decision));
+        }
         let option = |id: &str, label: &str, action: Option<String>| {
             Ok::<_, Error>(EscalationOption { id: id.to_owned(), label: written(label)?, action })
         };

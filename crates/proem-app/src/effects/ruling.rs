@@ -20,14 +20,14 @@ pub(super) struct RulingTerms {
     pub(super) level: AutonomyLevel,
     /// Which decision it is.
     pub(super) moment: DecisionMoment,
-    /// How many principals stand behind the action; `None` where nobody has counted.
-    pub(super) agreeing: Option<u32>,
+    /// How many principals stand behind the action, and whether one contradicts; `None` if nobody has counted.
+    pub(super) sources: Option<SourceAgreement>,
 }
 
 impl RulingTerms {
     /// Those of a proposal whose sources nobody has counted.
     pub(super) const fn proposal(level: AutonomyLevel) -> Self {
-        Self { level, moment: DecisionMoment::Proposal, agreeing: None }
+        Self { level, moment: DecisionMoment::Proposal, sources: None }
     }
 }
 
@@ -107,8 +107,9 @@ impl ActionDesk<'_> {
         let verdict = quarantined.map_or(*verdict, |worst| CauseVerdict { worst, basis: VerdictBasis::Rule });
         // An action that stands on two sources says so by two signals of different origin, which only whoever read them
         // can count; without that nobody vouches for more than one.
-        let agreeing = terms.agreeing.unwrap_or_else(|| u32::from(!action.causes().is_empty()));
-        let sources = SourceAgreement { agreeing, conflict: SourceConflict::Absent };
+        let uncounted =
+            || SourceAgreement { agreeing: u32::from(!action.causes().is_empty()), conflict: SourceConflict::Absent };
+        let sources = terms.sources.unwrap_or_else(uncounted);
         let label = action.tree().label();
         decide(&DecisionRequest {
             action,

@@ -2,6 +2,7 @@
 
 use proem_agents::assemble::settings::{AssembleSettings, ContextDepth};
 
+use crate::config::lisp::LispFile;
 use crate::config::{BudgetFile, Config, Dollars, KeepRecords, SpendLimits};
 
 /// Lowers caps to those of an untrusted file, and keeps less of runs if it says so; what changed, in
@@ -9,6 +10,7 @@ use crate::config::{BudgetFile, Config, Dollars, KeepRecords, SpendLimits};
 pub(super) fn restrict(config: &mut Config, table: &toml::Table) -> Vec<String> {
     let mut lowered = restrict_settings(&mut config.assemble, table);
     lowered.extend(restrict_budget(&mut config.budget, table));
+    lowered.extend(restrict_programs(&mut config.lisp, table));
     let keep = table.get("records").and_then(|records| records.get("keep"));
     let Some(wanted) = keep.and_then(|keep| keep.clone().try_into::<KeepRecords>().ok()) else { return lowered };
     // Nobody else's file switches the ledger off that a budget needs.
@@ -19,6 +21,17 @@ pub(super) fn restrict(config: &mut Config, table: &toml::Table) -> Vec<String> 
         lowered.push(format!("records.keep = \"{word}\""));
     }
     lowered
+}
+
+/// Lowers what programs may do.
+fn restrict_programs(lisp: &mut LispFile, table: &toml::Table) -> Vec<String> {
+    let theirs = |key: &str| u64::try_from(table.get("lisp")?.get(key)?.as_integer()?).ok();
+    let lower = |(key, slot, usual): (&str, &mut Option<u64>, u64)| {
+        let value = theirs(key).filter(|value| *value < slot.unwrap_or(usual))?;
+        *slot = Some(value);
+        Some(format!("lisp.{key} = {value}"))
+    };
+    lisp.keys().into_iter().filter_map(lower).collect()
 }
 
 /// Lowers what calls may cost.
@@ -111,4 +124,23 @@ fn restrict_settings(settings: &mut AssembleSettings, table: &toml::Table) -> Ve
     }
     *settings = after;
     lowered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_untrusted_file_only_lowers_the_limits_of_programs() {
+        let table = |text: &str| text.parse::<toml::Table>().unwrap();
+        let mut config = Config::default();
+        config.lisp.fuel = Some(100);
+        let theirs = "[lisp]\nfuel = 200\nnesting = 10\ndigits = 5000\nbytes = -1\ntool_calls = 0\nregex_steps = \"1\"\nnothing = 1\n";
+        assert_eq!(restrict(&mut config, &table(theirs)), ["lisp.nesting = 10", "lisp.tool_calls = 0"]);
+        let expected = LispFile { fuel: Some(100), nesting: Some(10), tool_calls: Some(0), ..LispFile::default() };
+        assert_eq!(config.lisp, expected);
+        // Twice the same changes nothing more, and no shape of the table is an error.
+        assert_eq!(restrict(&mut config, &table(theirs)), [""; 0]);
+        assert_eq!(restrict(&mut config, &table("lisp = 1\n")), [""; 0]);
+    }
 }

@@ -6,6 +6,7 @@ use proem_agents::triage::pipeline::{EarlierAction, PipelineEnd, PipelineSubject
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::ledger::{LadderPlace, ModelMix};
 use proem_engine::run::{CancelReason, FallbackReason, Question, QuestionAnswer, Time};
+use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::charter;
@@ -150,7 +151,17 @@ impl TriageDesk<'_> {
         let rows = self.desk.store.actions_since(&self.desk.owner, since, MOST_ACTIONS).await?;
         let mut actions: Vec<EarlierAction> = rows
             .into_iter()
-            .map(|row| EarlierAction { at: row.created, action: row.scope.name.clone(), state: row.state })
+            .map(|row| {
+                let told = ToldDecision::read(&row.decision);
+                EarlierAction {
+                    at: row.created,
+                    action: row.scope.name,
+                    state: row.state,
+                    because: told.because,
+                    is_escalated: told.is_escalated,
+                    confidence: told.confidence,
+                }
+            })
             .collect();
         actions.sort_by_key(|action| action.at);
         Ok(actions)
@@ -222,6 +233,36 @@ impl TriageDesk<'_> {
             .ok_or_else(|| Error::bug("triage failed", "its output is none of triage"))?
             .unless_broken_off()?;
         Ok(Some(AskedCycle { now: moment.map(|moment| moment.now), ..asked }))
+    }
+}
+
+/// What prompts are told of a decision about an action, as it is kept: words and figures of ours.
+#[derive(Default)]
+struct ToldDecision {
+    because: Option<String>,
+    is_escalated: bool,
+    confidence: Option<[u32; 4]>,
+}
+
+impl ToldDecision {
+    /// Reads a kept decision; one that is gone tells nothing.
+    fn read(decision: &Json) -> Self {
+        let reasons = decision["reasons"].as_array().into_iter().flatten();
+        let reasons: Vec<&str> = reasons.filter_map(|reason| reason["words"].as_str()).collect();
+        let figure = |name: &str| {
+            let figure = decision.get("confidence")?.get(name)?.as_u64()?;
+            u32::try_from(figure).ok()
+        };
+        let figures = ["sources", "boundary", "schema", "precedent"].map(figure);
+        Self {
+            because: (!reasons.is_empty()).then(|| reasons.join("; ")),
+            is_escalated: decision["escalated"].as_bool().unwrap_or_default(),
+            confidence: if let [Some(sources), Some(boundary), Some(schema), Some(precedent)] = figures {
+                Some([sources, boundary, schema, precedent])
+            } else {
+                None
+            },
+        }
     }
 }
 

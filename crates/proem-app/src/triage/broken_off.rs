@@ -58,7 +58,10 @@ impl TriageDesk<'_> {
         if !matches!(last.state, RunState::Ended(_) | RunState::Interrupted) {
             return Ok(None);
         }
-        let detail = store.run(&last.id).await?;
+        let detail = match store.run(&last.id).await {
+            Ok(detail) => detail,
+            Err(problem) => return Ok(given_up(&problem, notes)),
+        };
         let record = RunRecord { store, detail: &detail, places: &project.places };
         // What a record lacks or has of another version is no fault of this cycle's: models are asked anew.
         let Ok((run, None)) = TriageRun::recorded(&record).await else { return Ok(None) };
@@ -76,7 +79,11 @@ impl TriageDesk<'_> {
                 None
             }
             RunState::Ended(_) => {
-                self.recorded_end(&detail, &run).await?.map(|end| AskedCycle::recorded(about, end, id.clone()))
+                let end = match self.recorded_end(&detail, &run).await {
+                    Ok(end) => end,
+                    Err(problem) => return Ok(given_up(&problem, notes)),
+                };
+                end.map(|end| AskedCycle::recorded(about, end, id.clone()))
             }
             // Its calls would pass by what carries those of this command.
             _ if !may_ask || !matches!(asking.options.carriage, Carriage::Network) => None,
@@ -123,24 +130,24 @@ impl TriageDesk<'_> {
         let mut resumption =
             match Resumption::new(project, detail, read, project.root.as_deref().unwrap_or(Path::new(".")), &|_| {}) {
                 Ok(resumption) => resumption,
-                Err(why) => {
-                    notes.push(anew(&why).into());
-                    return Ok(None);
-                }
+                Err(why) => return Ok(given_up(&why, notes)),
             };
         resumption.begin(project, notes).await?;
         let ended = resumption.to_the_end::<Error>(project, ResumeIdentity::On, nobody, asking.stop).await;
         let asked = match ended {
             Ok(ended) => AskedCycle::of_run(resumption.run(), ended).map(AskedCycle::unless_broken_off).transpose(),
-            Err(why) if why.kind() == ErrorKind::Invalid => {
-                notes.push(anew(&why).into());
-                Ok(None)
-            }
+            Err(why) if matches!(why.kind(), ErrorKind::Invalid | ErrorKind::Bug) => Ok(given_up(&why, notes)),
             Err(error) => Err(error),
         };
         notes.extend(resumption.end().await);
         asked
     }
+}
+
+/// No cycle of a run that can't be read or gone on with, with a note that says why.
+fn given_up(why: &dyn std::fmt::Display, notes: &mut Vec<Note>) -> Option<AskedCycle> {
+    notes.push(anew(why).into());
+    None
 }
 
 /// Says why a run is not gone on with.

@@ -2,7 +2,7 @@
 
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use proem_agents::triage::charter::ProjectCharter;
-use proem_engine::policy::{AutonomyLevel, Policy};
+use proem_engine::policy::{AutonomyLevel, Policy, ProjectAllowances};
 
 use crate::error::Error;
 use crate::message::Hint;
@@ -19,7 +19,7 @@ pub const CHARTER: &str = ".proem/triage/project.toml";
 /// If there is none, nobody vouched for it, or something in it is wrong, with every problem and its place.
 pub fn read(project: &OpenProject) -> Result<ProjectCharter, Error> {
     if project.root.is_none() {
-        return Err(Error::invalid("this folder is in no git repository; a project for triage lies in one"));
+        return Err(Error::invalid("this is a bare git repository, which has no folder for the project's file"));
     }
     let Some(bytes) = project.read(CHARTER)? else {
         return Err(Error::invalid(format!("there is no {CHARTER} here")).hinting(Hint::SetUpTriage));
@@ -31,6 +31,15 @@ pub fn read(project: &OpenProject) -> Result<ProjectCharter, Error> {
         return Err(Error::invalid(problem).hinting(Hint::ReviewTrust));
     }
     Ok(charter)
+}
+
+/// Whom and what actions may name because the project's file names them; nobody and nothing unless this user vouched for
+/// the file.
+#[must_use]
+pub fn allowances(project: &OpenProject) -> ProjectAllowances {
+    let bytes = project.read(CHARTER).ok().flatten();
+    let bytes = bytes.filter(|bytes| project.vouched.has(CHARTER, &hash(bytes)));
+    bytes.and_then(|bytes| parse(&bytes).ok()).map(|charter| charter.allowances()).unwrap_or_default()
 }
 
 /// The text of the file that [`read`] reads.

@@ -6,42 +6,39 @@ use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
 use proem_agents::triage::pipeline::{PipelineStage, StageTally, StageTrace, ToolTally};
 use proem_agents::triage::plan::{
-    ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
+    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate,
+    SignalOutcome, plan,
 };
 use proem_agents::triage::{contract::RecommendedAction, contract::SignalImportance, original};
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::ledger::LadderPlace;
-use proem_engine::policy::{ActionList, ProposedAction};
+use proem_engine::policy::{ActionList, ProposedAction, Ruling, SourceAgreement, SourceConflict};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict, show};
-use proem_store::query::SignalRow;
 use proem_store::record::{
     CycleFinish, EscalationId, EscalationOption, EscalationState, HandledSignal, HashedContent, NewArtefactVersion,
-    NewEscalation, NewQuarantine, QuarantineId, SignalStanding,
+    NewEscalation, NewQuarantine, QuarantineId,
 };
 use proem_store::{CycleAnswer, EscalationAnswer, QuarantineAnswer};
 use proem_text::{Label, Source, hex};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 
-use super::asking::{AskedCycle, CycleModels};
+use super::asking::AskedCycle;
 use super::desk::{BySender, TriageDesk};
 use super::judged::ReadSignal;
-use super::set_aside::OpenSignals;
 use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
-use crate::effects::propose::ProposalFate;
+use crate::effects::propose::{Proposal, ProposalFate};
 use crate::error::Error;
 use crate::when;
 
-/// The most signals of a cycle.
-const MOST: u64 = 500;
+/// What stands behind words of ours alone.
+const ONE_SOURCE: SourceAgreement = SourceAgreement { agreeing: 1, conflict: SourceConflict::Absent };
 /// The action that tells the owner something.
 const NOTIFICATION: &str = "notification_internal";
 /// The most signals that are written down with a question.
-const MOST_CAUSES: usize = 20;
-/// How often a cycle begins again because somebody was faster.
-const TRIES: usize = 5;
+pub(super) const MOST_CAUSES: usize = 20;
 
 /// How much of a sender's was kept out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,119 +139,15 @@ impl CycleReport {
 }
 
 impl TriageDesk<'_> {
-    /// Works on everything that is open, in cycles; without anything one line is written all the same. `progress` hears
-    /// how many signals are handled.
-    ///
-    /// # Errors
-    ///
-    /// If the records can't be read or written; what was handled before stays handled.
-    pub async fn work(&self, progress: &mut dyn FnMut(usize)) -> Result<CycleReport, Error> {
-        self.work_with(None, progress).await
-    }
-
-    /// The same with models, where there are any. A cycle that is planned again because somebody was faster asks them
-    /// nothing twice.
-    ///
-    /// # Errors
-    ///
-    /// As [`Self::work`], and if nothing can be sent or recorded; what a call came to is in the report.
-    pub(super) async fn work_with(
-        &self,
-        mut models: Option<CycleModels<'_>>,
-        progress: &mut dyn FnMut(usize),
-    ) -> Result<CycleReport, Error> {
-        let mut asked: Option<AskedCycle> = None;
-        let mut report = CycleReport::default();
-        let mut tries = 0_usize;
-        loop {
-            let open =
-                if self.is_active() { self.desk.store.open_signals(&self.desk.owner, MOST).await? } else { Vec::new() };
-            let is_last = u64::try_from(open.len()).unwrap_or(u64::MAX) < MOST;
-            if open.is_empty() && !report.cycles.is_empty() {
-                return Ok(report);
-            }
-            let began = when::now();
-            let read = match self.read(open)? {
-                OpenSignals::Read(read) => read,
-                OpenSignals::Late(late) => {
-                    self.set_aside(&late, &mut report).await?;
-                    continue;
-                }
-            };
-            let about: Vec<SignalRevision> = read.iter().map(|read| SignalRevision::from(&read.signal)).collect();
-            if asked.as_ref().is_none_or(|asked| asked.about != about) {
-                asked = match &mut models {
-                    Some(models) => self.ask_models(models, &read, about).await?,
-                    None => None,
-                };
-            }
-            match self.cycle(&read, began, asked.as_ref()).await? {
-                Some(done) => {
-                    report.join(done);
-                    progress(report.outcomes.len());
-                    tries = 0;
-                    if is_last {
-                        return Ok(report);
-                    }
-                }
-                None if tries < TRIES => tries = tries.saturating_add(1),
-                None => return Err(overtaken()),
-            }
-        }
-    }
-
-    /// The cycle that a run's calls were made for, once that run has gone on to its end. What came meanwhile is for the
-    /// next one.
-    ///
-    /// # Errors
-    ///
-    /// If its signals are no longer open, or the records can't be read or written.
-    pub async fn go_on_with(&self, asked: AskedCycle) -> Result<CycleReport, Error> {
-        let is_late = || {
-            Error::negative(
-                "the run has ended, and its signals are not all open any more, so nothing is done because of it; the \
-                 next cycle works on what is open",
-            )
-        };
-        self.cycle_of(&asked).await?.ok_or_else(is_late)
-    }
-
-    /// The same; `None` if its signals are no longer open.
-    pub(super) async fn cycle_of(&self, asked: &AskedCycle) -> Result<Option<CycleReport>, Error> {
-        for _ in 0..=TRIES {
-            let Some(open) = self.still_open(&asked.about).await? else { return Ok(None) };
-            // The order in which they came is that of the run.
-            let read = match self.read(open)? {
-                OpenSignals::Read(read) => read,
-                OpenSignals::Late(late) => {
-                    self.set_aside(&late, &mut CycleReport::default()).await?;
-                    return Ok(None);
-                }
-            };
-            if let Some(done) = self.cycle(&read, when::now(), Some(asked)).await? {
-                return Ok(Some(done));
-            }
-        }
-        Err(overtaken())
-    }
-
-    /// These signals, if all of them are open in this revision and the project is active.
-    pub(super) async fn still_open(&self, about: &[SignalRevision]) -> Result<Option<Vec<SignalRow>>, Error> {
-        if !self.is_active() {
-            return Ok(None);
-        }
-        let mut open = self.desk.store.signals_named(&self.desk.owner, about).await?;
-        open.retain(|row| row.standing == SignalStanding::Open);
-        Ok((open.len() == about.len()).then_some(open))
-    }
-
-    /// One cycle; `None` if somebody was faster.
-    async fn cycle(
+    /// One cycle on artefacts as they stood at its beginning; `None` if nothing of it is written, since they or its
+    /// signals stand otherwise by now.
+    pub(super) async fn cycle(
         &self,
         read: &[ReadSignal],
-        began: Time,
+        artefacts: &ArtefactSet,
         asked: Option<&AskedCycle>,
     ) -> Result<Option<CycleReport>, Error> {
+        let began = when::now();
         let lexicon = self.lexicon()?;
         let judged = self.judged(read, asked)?;
         let suspected = judged.iter().filter(|(_, judged)| judged.sanitised.is_suspected()).count();
@@ -266,7 +159,6 @@ impl TriageDesk<'_> {
                 classification: &judged.classification,
             })
             .collect();
-        let artefacts = self.artefacts().await?;
         let actor = ArtefactActor::System("triage".to_owned());
         let none = ModelProposals::default();
         let proposals = asked.map_or(&none, |asked| &asked.end.proposals);
@@ -275,7 +167,7 @@ impl TriageDesk<'_> {
             level: self.desk.level(),
             gate: self.gate(),
             lexicon,
-            artefacts: &artefacts,
+            artefacts,
             actor: &actor,
             proposals,
             now: asked.and_then(|asked| asked.now).unwrap_or_else(|| when::now().max(self.desk.status.last_seen)),
@@ -459,18 +351,21 @@ impl TriageDesk<'_> {
     /// Sends mails and comments down the corridor of actions.
     async fn propose(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
         for comment in &plan.comments {
-            match self.desk.propose_agreed(&comment.action, comment.agreeing).await {
-                Ok(proposal) => report.actions.push(("jira_comment".to_owned(), proposal.fate)),
-                Err(error) => report.problems.push(format!("a comment was not proposed: {error}")),
+            match self.desk.propose_agreed(&comment.action, comment.sources).await {
+                Ok(proposal) => take_proposal("jira_comment", &proposal, report),
+                Err(error) => {
+                    report.problems.push(format!("a comment was not proposed: {error}"));
+                    report.questions.extend(self.ask_about_unproposed(std::slice::from_ref(&comment.cause)).await?);
+                }
             }
         }
         for draft in &plan.drafts {
-            match self.desk.propose_agreed(&draft.action, draft.agreeing).await {
-                Ok(proposal) => {
-                    let name = proposal.action.name().unwrap_or("email").to_owned();
-                    report.actions.push((name, proposal.fate));
+            match self.desk.propose_agreed(&draft.action, draft.sources).await {
+                Ok(proposal) => take_proposal("email", &proposal, report),
+                Err(error) => {
+                    report.problems.push(format!("a mail was not proposed: {error}"));
+                    report.questions.extend(self.ask_about_unproposed(&draft.causes).await?);
                 }
-                Err(error) => report.problems.push(format!("a mail was not proposed: {error}")),
             }
             if !draft.faults.is_empty() {
                 let faults: Vec<&str> = draft.faults.iter().map(|fault| fault.in_words()).collect();
@@ -508,8 +403,8 @@ impl TriageDesk<'_> {
             }),
             Label::from_source(Source::named("triage/notification")),
         );
-        match self.desk.propose_agreed(&action, 1).await {
-            Ok(proposal) => report.actions.push((NOTIFICATION.to_owned(), proposal.fate)),
+        match self.desk.propose_agreed(&action, ONE_SOURCE).await {
+            Ok(proposal) => take_proposal(NOTIFICATION, &proposal, report),
             Err(error) => report.problems.push(format!("the owner was not told: {error}")),
         }
         Ok(())
@@ -542,8 +437,16 @@ impl TriageDesk<'_> {
     }
 }
 
-pub(super) fn overtaken() -> Error {
-    Error::negative("another process keeps changing the artefacts; nothing of this cycle was written, try again")
+/// Takes into a report what became of a proposal, and the question that asks about it. `name` is what an action without a
+/// name is called.
+fn take_proposal(name: &str, proposal: &Proposal, report: &mut CycleReport) {
+    report.actions.push((proposal.action.name().unwrap_or(name).to_owned(), proposal.fate));
+    let title = match proposal.decision.ruling {
+        Ruling::Refusal(_) => "The policy refuses an action that would answer signals. Who does it, or allows it?",
+        _ => "An action that would answer signals is left to a person. Does it happen?",
+    };
+    let asked = |id: &EscalationId| AskedQuestion { id: id.clone(), title: title.to_owned(), heading: LabelTree::Null };
+    report.questions.extend(proposal.escalation.as_ref().map(asked));
 }
 
 /// A signal as it is written down with a question.

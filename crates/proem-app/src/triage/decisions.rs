@@ -3,13 +3,10 @@
 //!
 //! Both are written with the decision, in one transaction.
 
-use std::collections::BTreeMap;
-
 use proem_agents::triage::ProjectSignal;
 use proem_agents::triage::artefact::{
-    AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItemId, ArtefactItemKind,
-    ArtefactKind, ArtefactOperation, ArtefactStatement, ArtefactValue, ChangeOffer, DecisionOption, FieldForm,
-    RuleViolation, SignalReferences, apply, offered_operations,
+    AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactItemId, ArtefactItemKind, ArtefactKind,
+    ArtefactOperation, ChangeOffer, RuleViolation, SignalReferences, apply, offered_operations,
 };
 use proem_agents::triage::plan::ArtefactSet;
 use proem_engine::effect::key::SignalRevision;
@@ -20,8 +17,9 @@ use proem_store::query::{EscalationRow, SignalRow};
 use proem_store::record::{ArtefactEdit, HashedContent, NewArtefactVersion};
 
 use super::charter;
+use super::decision_entry::{Decided, DecidedOption, related_raid_items};
 use crate::effects::ActionDesk;
-use crate::effects::escalations::{self, EscalationCase};
+use crate::effects::escalations;
 use crate::error::Error;
 use crate::operator::Operator;
 use crate::when;
@@ -37,48 +35,37 @@ impl ActionDesk<'_> {
         &self,
         operator: &Operator,
         escalation: &EscalationRow,
-        option: &str,
-        words: &str,
+        chosen: DecidedOption<'_>,
     ) -> Result<Option<(ArtefactItemId, ArtefactEdit)>, Error> {
         // A project without a file that somebody vouched for has no artefacts.
         let Ok(charter) = charter::read(self.project) else { return Ok(None) };
-        let kind = ArtefactKind::DecisionLog;
         let person = operator.actor().id.clone();
         let actor = ArtefactActor::Person(person.clone());
-        let decision = Decided { escalation, option, words, person: &person };
         // A question whose text was purged names no signals, and its entry says in our words that it was decided.
         let causes = escalations::case(escalation).map(|case| case.causes).unwrap_or_default();
-        let known = SignalReferences::of_revisions(causes);
-        let row = self.store.artefact(&self.owner, kind.as_str(), None).await?;
-        let artefact = match row.and_then(|row| row.content) {
-            None => Artefact::new(kind, &charter.id),
-            Some(content) => Artefact::read(&content)
-                .map_err(|error| Error::outside(format!("the decision log can't be read: {error}")))?,
-        };
+        let mut artefacts = self.stored_artefacts(&charter.id).await?;
+        chosen.made.iter().for_each(|change| artefacts.set(change.artefact.clone()));
+        let related = related_raid_items(&artefacts, chosen.made, &self.tickets_of(&causes).await?);
+        let decision = Decided { escalation, chosen: &chosen, person: &person, causes: &causes, related };
+        let known = SignalReferences::of_revisions(causes.iter().cloned());
+        let kind = ArtefactKind::DecisionLog;
+        let Some(artefact) = artefacts.get(kind) else { return Ok(None) };
+        let others: Vec<&Artefact> = artefacts.iter().filter(|other| other.kind() != kind).collect();
         let context = ArtefactContext {
             now: when::now().max(self.status.last_seen),
             project: &charter.id,
             actor: &actor,
             causes: &[],
             known: &known,
-            others: &[],
+            others: &others,
         };
         let id = artefact.next_id(ArtefactItemKind::Decision);
-        let change = apply(&artefact, &[decision.operation()], &context).map_err(|violations| {
+        let change = apply(artefact, &[decision.operation()], &context).map_err(|violations| {
             let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
             Error::invalid(format!("nothing was decided: the decision log can't have it: {}", said.join("; ")))
         })?;
-        let unwritten = |error| Error::bug("a decision can't be written down", error);
-        let version = NewArtefactVersion {
-            kind: kind.as_str().to_owned(),
-            version: change.artefact.version(),
-            content: HashedContent::new(change.artefact.write().map_err(unwritten)?),
-            entry: HashedContent::new(change.entry.write().map_err(unwritten)?),
-            causes: Vec::new(),
-        };
-        let project = self.owner.clone();
-        let edit = ArtefactEdit { project, actor: operator.actor().clone(), at: when::now(), version };
-        Ok(Some((id, edit)))
+        let edit = self.artefact_edits(operator, &[change])?.pop();
+        Ok(edit.map(|edit| (id, edit)))
     }
 }
 
@@ -103,7 +90,7 @@ impl ActionDesk<'_> {
         Ok(set)
     }
 
-    /// The next versions of artefacts, as a person chose them by an offer, with the items that change.
+    /// The next versions of artefacts, as a person chose them by an offer.
     ///
     /// # Errors
     ///
@@ -114,7 +101,7 @@ impl ActionDesk<'_> {
         operator: &Operator,
         escalation: &EscalationRow,
         action: &ProposedAction,
-    ) -> Result<(Vec<ArtefactItemId>, Vec<ArtefactEdit>), Error> {
+    ) -> Result<Vec<AppliedChange>, Error> {
         let charter = charter::read(self.project)?;
         let mut artefacts = self.stored_artefacts(&charter.id).await?;
         let gone =
@@ -134,23 +121,40 @@ impl ActionDesk<'_> {
             causes: &causes,
             known: SignalReferences::of(&signals),
         };
-        let changes = person.apply_all(&mut artefacts, &operations).map_err(refused)?;
+        person.apply_all(&mut artefacts, &operations).map_err(refused)
+    }
+
+    /// Versions of artefacts that a person made, as they are written with the decision.
+    ///
+    /// # Errors
+    ///
+    /// If one can't be written down.
+    pub(crate) fn artefact_edits(
+        &self,
+        operator: &Operator,
+        changes: &[AppliedChange],
+    ) -> Result<Vec<ArtefactEdit>, Error> {
         let unwritten = |error| Error::bug("a change of an artefact can't be written down", error);
-        let (mut items, mut edits) = (Vec::new(), Vec::new());
-        for AppliedChange { artefact, entry, .. } in changes {
-            items.extend(entry.changes.iter().map(|change| change.item));
+        let edit = |AppliedChange { artefact, entry, .. }: &AppliedChange| {
             let version = NewArtefactVersion {
                 kind: artefact.kind().as_str().to_owned(),
                 version: artefact.version(),
                 content: HashedContent::new(artefact.write().map_err(unwritten)?),
                 entry: HashedContent::new(entry.write().map_err(unwritten)?),
-                causes: entry.causes,
+                causes: entry.causes.clone(),
             };
             let project = self.owner.clone();
-            edits.push(ArtefactEdit { project, actor: operator.actor().clone(), at: when::now(), version });
-        }
-        items.dedup();
-        Ok((items, edits))
+            Ok(ArtefactEdit { project, actor: operator.actor().clone(), at: when::now(), version })
+        };
+        changes.iter().map(edit).collect()
+    }
+
+    /// What signals are about, as far as their texts are still there.
+    async fn tickets_of(&self, causes: &[SignalRevision]) -> Result<SignalReferences, Error> {
+        let rows = self.store.signals_named(&self.owner, causes).await?;
+        let signals: Vec<ProjectSignal> =
+            rows.into_iter().filter_map(|row| ProjectSignal::read(&row.text?).ok()).collect();
+        Ok(SignalReferences::of(&signals))
     }
 
     /// Signals of the records.
@@ -230,72 +234,6 @@ fn offered_content(action: &ProposedAction) -> Option<&Untrusted<String>> {
         LabelTree::Outside(content) if action.name() == Some("artefact_update") && ChangeOffer::is_one(content) => {
             Some(content)
         }
-        _ => None,
-    }
-}
-
-/// A decision as it was made.
-struct Decided<'d> {
-    escalation: &'d EscalationRow,
-    option: &'d str,
-    words: &'d str,
-    person: &'d str,
-}
-
-impl Decided<'_> {
-    /// What the person saw and said is the person's own from here on.
-    fn said(&self, text: &str, most: usize) -> ArtefactStatement {
-        let text: String = text.chars().take(most).collect();
-        ArtefactStatement::by_person(&text, self.person)
-    }
-
-    fn operation(&self) -> ArtefactOperation {
-        let case = escalations::case(self.escalation);
-        let because = case.as_ref().and_then(|case| own(&case.because));
-        let because = because.unwrap_or_else(|| "A question whose words are somebody else's was decided.".to_owned());
-        let title = || self.said(because.split(" (").next().unwrap_or(&because), FieldForm::LINE);
-        // What it was about stays somebody else's words, whoever decided.
-        let title = case.and_then(called).unwrap_or_else(title);
-        let label = |written: &str| LabelTree::read(written).ok().and_then(|tree| own(&tree));
-        let options = self.escalation.options.iter().map(|option| DecisionOption {
-            option: self.said(&label(&option.label).unwrap_or_else(|| option.id.clone()), FieldForm::LINE),
-            pros: Vec::new(),
-            cons: Vec::new(),
-        });
-        let chosen = self.escalation.options.iter().find(|option| option.id == self.option);
-        let chosen = chosen.and_then(|option| label(&option.label)).unwrap_or_else(|| self.option.to_owned());
-        let rationale = if self.words.trim().is_empty() { "No reason was given." } else { self.words };
-        let text = |statement| ArtefactValue::Text(statement);
-        ArtefactOperation::Add {
-            id: None,
-            kind: ArtefactItemKind::Decision,
-            status: None,
-            fields: BTreeMap::from([
-                (ArtefactField::Title, text(title)),
-                (ArtefactField::Context, text(self.said(&because, FieldForm::PARAGRAPH))),
-                (ArtefactField::OptionsConsidered, ArtefactValue::Options(options.collect())),
-                (ArtefactField::Decision, text(self.said(&chosen, FieldForm::PARAGRAPH))),
-                (ArtefactField::Rationale, text(self.said(rationale, FieldForm::PARAGRAPH))),
-                (ArtefactField::MadeBy, ArtefactValue::Word("user")),
-            ]),
-        }
-    }
-}
-
-/// What a signal calls it, in the signal's words.
-fn called(case: EscalationCase) -> Option<ArtefactStatement> {
-    let cause = case.causes.into_iter().next()?;
-    match case.heading? {
-        LabelTree::Outside(text) => Some(ArtefactStatement::fact(text, cause)),
-        LabelTree::Flagged(text) => Some(ArtefactStatement::fact(text, cause).flagged()),
-        _ => None,
-    }
-}
-
-/// A text of ours; what is from outside is nobody's approval.
-fn own(tree: &LabelTree) -> Option<String> {
-    match tree {
-        LabelTree::Text(text) => Some(text.clone()),
         _ => None,
     }
 }

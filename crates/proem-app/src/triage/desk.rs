@@ -168,7 +168,9 @@ impl<'p> TriageDesk<'p> {
     }
 
     async fn mark_whole(&self, signals: &[ProjectSignal]) -> Result<(), Error> {
-        let listed = signals.iter().filter(|signal| signal.kind == SignalKind::TicketListed && !self.is_other(signal));
+        let listed = signals
+            .iter()
+            .filter(|signal| signal.kind == SignalKind::TicketListed && !self.charter.is_of_other_project(signal));
         self.backlog_is_whole(&listed.map(SignalRevision::from).collect::<Vec<_>>()).await
     }
 
@@ -204,7 +206,7 @@ impl<'p> TriageDesk<'p> {
         let standing = match &written {
             // What is too large to be written down as it is can't be worked on either.
             Err(_) => SignalStanding::Malformed,
-            Ok(_) if self.is_other(signal) => SignalStanding::SetAside,
+            Ok(_) if self.charter.is_of_other_project(signal) => SignalStanding::SetAside,
             Ok(_) => SignalStanding::Open,
         };
         let time = if let SignalTime::Known(time) = signal.time { Some(time) } else { None };
@@ -218,12 +220,6 @@ impl<'p> TriageDesk<'p> {
             ),
             standing,
         }
-    }
-
-    /// Whether a signal names another project.
-    fn is_other(&self, signal: &ProjectSignal) -> bool {
-        let named = signal.project.as_ref();
-        named.is_some_and(|named| named.measure(|named| !named.eq_ignore_ascii_case(&self.charter.key)))
     }
 
     /// Keeps what could not be read, for a person to look at.

@@ -52,11 +52,11 @@ pub struct PlannedCharter {
 ///
 /// # Errors
 ///
-/// If there is no repository or a file already, or a value can't stand in it, with every problem.
+/// If the folder is a bare repository, there is a file already, or a value can't stand in it, with every problem.
 pub fn plan(folder: &Path, places: &Places, values: &CharterValues) -> Result<PlannedCharter, Error> {
     let (root, repository) = locate(folder, &git(places)?)?;
-    let Some(root) = root.filter(|root| root.join(".git").exists()) else {
-        return Err(Error::invalid("this folder is in no git repository; run `git init` first"));
+    let Some(root) = root else {
+        return Err(Error::invalid("this is a bare git repository, which has no folder for the project's file"));
     };
     if files::read_beneath(&root, Path::new(CHARTER), crate::trust::MAX_FILE_BYTES)?.is_some() {
         return Err(Error::invalid(format!("{CHARTER} is there already; edit it, nothing was written")));

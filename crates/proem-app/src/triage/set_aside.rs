@@ -1,4 +1,8 @@
-//! Signals that take too long to be read: they are kept for a person and asked about, and no cycle reads them again.
+//! Signals that can't be worked on, because they take too long to be read, can't be read, or lead to what can't be
+//! written: they are kept for a person and asked about, and no cycle takes them up again.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
 
 use proem_agents::screen::Screening;
 use proem_agents::triage::contract::TimeSensitivity;
@@ -16,7 +20,8 @@ use proem_text::{Audience, Label, Source, hex};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::cycle::{AskedQuestion, CycleReport, cause_tree, overtaken};
+use super::attempt::overtaken;
+use super::cycle::{AskedQuestion, CycleReport, MOST_CAUSES, cause_tree};
 use super::desk::{MAX_MALFORMED, TriageDesk};
 use super::judged::ReadSignal;
 use super::time_limit::{in_time, late_reason};
@@ -25,35 +30,85 @@ use crate::error::Error;
 use crate::when;
 
 /// What is asked about a signal that took too long.
-const QUESTION: &str = "A signal took too long to be read, so nothing was done because of it. Who looks at it?";
+const LATE_QUESTION: &str = "A signal took too long to be read, so nothing was done because of it. Who looks at it?";
+/// What is asked about a signal whose record can't be read.
+const UNREADABLE_QUESTION: &str =
+    "A signal of the records can't be read, so nothing was done because of it. Who looks at its source?";
+/// What is asked about signals whose cycle can't be written.
+const UNWRITABLE_QUESTION: &str =
+    "What follows from these signals can't be written down, so nothing was done because of them. Who looks at them?";
+/// What is asked about answers that can't be written.
+const UNUSED_QUESTION: &str = "What models answered about these signals can't be written down, so rules alone decided. Who looks at \
+                               them?";
+
+/// What is asked about signals whose mail or comment can't be proposed.
+const UNPROPOSED_QUESTION: &str = "The policy lets no agent propose what would answer these signals. Who answers them? `proem policy print` shows what it allows.";
 
 /// The name of the outcome's part that says that a signal took too long.
 pub(super) const LATE: &str = "late";
+/// The name of the outcome's part that says that a signal's record can't be read.
+const UNREADABLE: &str = "unreadable";
+/// The name of the outcome's part that says that nothing that follows from a signal can be written.
+const UNWRITABLE: &str = "unwritable";
 
 /// Open signals as they were read.
 pub(super) enum OpenSignals {
     /// All of them, with what of them may go on.
     Read(Vec<ReadSignal>),
-    /// Those that took too long. Of the others nothing is kept, since reading them again is cheap.
-    Late(Vec<SignalRow>),
+    /// Those that can't be read. Of the others nothing is kept, since reading them again is cheap.
+    Unread(Vec<UnreadSignal>),
+}
+
+/// An open signal that can't be read.
+pub(super) struct UnreadSignal {
+    row: SignalRow,
+    why: UnreadReason,
+}
+
+/// Why an open signal can't be read.
+enum UnreadReason {
+    /// It takes longer than the limit.
+    Late,
+    /// Its text is not in the records.
+    Gone,
+    /// Its text is none that a signal is written as.
+    Malformed(String),
+}
+
+impl UnreadReason {
+    /// What is asked about it, and the name of the outcome's part that says so.
+    const fn question(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Late => (LATE, LATE_QUESTION),
+            Self::Gone | Self::Malformed(_) => (UNREADABLE, UNREADABLE_QUESTION),
+        }
+    }
+
+    fn in_words(&self, limit: Duration) -> String {
+        match self {
+            Self::Late => late_reason(limit),
+            Self::Gone => "has no text in the records".to_owned(),
+            Self::Malformed(problem) => format!("can't be read ({problem})"),
+        }
+    }
 }
 
 impl TriageDesk<'_> {
     /// Signals of the records with what of them may go on.
     pub(super) fn read(&self, open: Vec<SignalRow>) -> Result<OpenSignals, Error> {
-        let (mut read, mut late) = (Vec::new(), Vec::new());
+        let (mut read, mut unread) = (Vec::new(), Vec::new());
         for row in open {
             match self.read_in_time(&row)? {
-                Some(signal) => read.push(signal),
-                None => late.push(row),
+                Ok(signal) => read.push(signal),
+                Err(why) => unread.push(UnreadSignal { row, why }),
             }
         }
-        Ok(if late.is_empty() { OpenSignals::Read(read) } else { OpenSignals::Late(late) })
+        Ok(if unread.is_empty() { OpenSignals::Read(read) } else { OpenSignals::Unread(unread) })
     }
 
-    /// One signal; `None` if reading it takes longer than the limit.
-    fn read_in_time(&self, row: &SignalRow) -> Result<Option<ReadSignal>, Error> {
-        let text = open_text(row)?.to_owned();
+    /// One signal, or why it can't be read.
+    fn read_in_time(&self, row: &SignalRow) -> Result<Result<ReadSignal, UnreadReason>, Error> {
+        let Some(text) = row.text.clone() else { return Ok(Err(UnreadReason::Gone)) };
         let (guard, policy) = (self.desk.guarding.shared_guard()?, self.desk.guarding.policy.clone());
         let read = move || {
             let signal = ProjectSignal::read(&text)?;
@@ -61,30 +116,85 @@ impl TriageDesk<'_> {
             Ok::<_, SignalFormError>(ReadSignal { signal, sanitised })
         };
         let read = in_time(self.reading_limit, move |give| _ = give(read()))?.next().flatten();
-        read.transpose()
-            .map_err(|error| Error::outside(format!("the signal {} of the records can't be read: {error}", row.id.id)))
+        Ok(match read {
+            None => Err(UnreadReason::Late),
+            Some(read) => read.map_err(|problem| UnreadReason::Malformed(problem.to_string())),
+        })
     }
 
-    /// Keeps signals that took too long for a person, and asks about each.
-    pub(super) async fn set_aside(&self, late: &[SignalRow], report: &mut CycleReport) -> Result<(), Error> {
-        let began = when::now();
-        for row in late {
-            report.problems.push(format!("{} {} and was set aside", row.id.id, late_reason(self.reading_limit)));
-            self.keep_late(row).await?;
-            report.questions.extend(self.ask_about_late(&row.id, &row.source).await?);
+    /// Keeps signals that can't be read for a person, and asks about each.
+    pub(super) async fn set_aside(&self, unread: &[UnreadSignal], report: &mut CycleReport) -> Result<(), Error> {
+        for UnreadSignal { row, why } in unread {
+            let reason = why.in_words(self.reading_limit);
+            report.problems.push(format!("{} {reason} and was set aside", row.id.id));
+            self.keep_unread(row, reason).await?;
+            let (word, title) = why.question();
+            let about = LabelTree::map([
+                ("source", LabelTree::from(row.source.as_str())),
+                ("kept out", "all of it, see the quarantine".into()),
+            ]);
+            let causes = std::slice::from_ref(&row.id);
+            report.questions.extend(self.ask_about_set_aside(SetAside { word, title, about, causes }).await?);
         }
-        let handled = late.iter().map(|row| HandledSignal {
-            id: row.id.clone(),
-            outcome: json!({ "outcome": SignalOutcomeKind::Escalated.as_str(), LATE: true }),
+        let named = unread.iter().map(|unread| (&unread.row.id, unread.why.question().0));
+        self.finish_set_aside(named.collect(), report).await
+    }
+
+    /// Asks about signals of which nothing can be written, and works on them no more.
+    pub(super) async fn set_aside_unwritable(
+        &self,
+        signals: &[SignalRevision],
+        report: &mut CycleReport,
+    ) -> Result<(), Error> {
+        let (word, title) = (UNWRITABLE, UNWRITABLE_QUESTION);
+        let about = ids_of(signals);
+        let asked = self.ask_about_set_aside(SetAside { word, title, about, causes: signals }).await?;
+        report.questions.extend(asked);
+        report.problems.extend(signals.iter().map(|signal| format!("{} was set aside", signal.id)));
+        self.finish_set_aside(signals.iter().map(|signal| (signal, word)).collect(), report).await
+    }
+
+    /// Asks about signals that rules alone decided about, since nothing that models answered can be written.
+    pub(super) async fn ask_about_unused_answers(
+        &self,
+        signals: &[SignalRevision],
+    ) -> Result<Option<AskedQuestion>, Error> {
+        let about = ids_of(signals);
+        self.ask_about_set_aside(SetAside { word: "unused", title: UNUSED_QUESTION, about, causes: signals }).await
+    }
+
+    /// Asks about signals whose mail or comment can't be proposed as the policy stands.
+    pub(super) async fn ask_about_unproposed(
+        &self,
+        signals: &[SignalRevision],
+    ) -> Result<Option<AskedQuestion>, Error> {
+        let (word, title) = ("unproposed", UNPROPOSED_QUESTION);
+        self.ask_about_set_aside(SetAside { word, title, about: ids_of(signals), causes: signals }).await
+    }
+
+    /// Writes that signals are handled, each with the word that says why nothing was done because of it.
+    async fn finish_set_aside(
+        &self,
+        signals: Vec<(&SignalRevision, &'static str)>,
+        report: &mut CycleReport,
+    ) -> Result<(), Error> {
+        let mut counts = BTreeMap::from([("signals", signals.len())]);
+        for (_, word) in &signals {
+            let count = counts.entry(word).or_default();
+            *count = count.saturating_add(1);
+        }
+        let handled = signals.iter().map(|(id, word)| HandledSignal {
+            id: (*id).clone(),
+            outcome: json!({ "outcome": SignalOutcomeKind::Escalated.as_str(), *word: true }),
         });
         let finish = CycleFinish {
             project: self.desk.owner.clone(),
             actor: self.system(),
-            began,
+            began: when::now(),
             at: when::now(),
             artefacts: Vec::new(),
             handled: handled.collect(),
-            counts: json!({ "signals": late.len(), LATE: late.len() }),
+            counts: json!(counts),
         };
         match self.desk.store.finish_cycle(finish).await? {
             CycleAnswer::Written { cycle } => report.cycles.push(cycle),
@@ -94,8 +204,9 @@ impl TriageDesk<'_> {
     }
 
     /// Keeps a signal's written form, as far as a person would read on.
-    async fn keep_late(&self, row: &SignalRow) -> Result<(), Error> {
-        let text: String = open_text(row)?.chars().take(MAX_MALFORMED).collect();
+    async fn keep_unread(&self, row: &SignalRow, reason: String) -> Result<(), Error> {
+        let Some(text) = &row.text else { return Ok(()) };
+        let text: String = text.chars().take(MAX_MALFORMED).collect();
         let label = Label::from_source(Source::named("signal/late")).narrowed_to(Audience::Internal);
         let text = LabelTree::Flagged(Untrusted::new(text, label));
         let item = NewQuarantine {
@@ -108,7 +219,7 @@ impl TriageDesk<'_> {
             actor: self.system(),
             at: when::now(),
             text: HashedContent::new(in_writing(&text)?),
-            findings: json!([late_reason(self.reading_limit)]),
+            findings: json!([reason]),
             verdict: Verdict::Quarantine,
             sender: format!("nobody read, {}", row.source),
         };
@@ -122,22 +233,31 @@ impl TriageDesk<'_> {
         signal: &SignalRevision,
         source: &str,
     ) -> Result<Option<AskedQuestion>, Error> {
-        let question = self.late_question(signal, source)?;
-        let asked = AskedQuestion { id: question.id.clone(), title: QUESTION.to_owned(), heading: LabelTree::Null };
+        let about =
+            LabelTree::map([("source", LabelTree::from(source)), ("kept out", "all of it, see the quarantine".into())]);
+        let causes = std::slice::from_ref(signal);
+        self.ask_about_set_aside(SetAside { word: LATE, title: LATE_QUESTION, about, causes }).await
+    }
+
+    /// Asks about signals that were set aside, unless that was asked before.
+    async fn ask_about_set_aside(&self, aside: SetAside<'_>) -> Result<Option<AskedQuestion>, Error> {
+        let title = aside.title.to_owned();
+        let question = self.set_aside_question(aside)?;
+        let asked = AskedQuestion { id: question.id.clone(), title, heading: LabelTree::Null };
         Ok((self.desk.store.escalate(question).await? == EscalationAnswer::Done).then_some(asked))
     }
 
-    fn late_question(&self, signal: &SignalRevision, source: &str) -> Result<NewEscalation, Error> {
-        let SignalRevision { id, revision } = signal;
-        let about =
-            LabelTree::map([("source", LabelTree::from(source)), ("kept out", "all of it, see the quarantine".into())]);
-        let causes = LabelTree::list([cause_tree(signal)]);
-        let reason = LabelTree::map([(BECAUSE, QUESTION.into()), (CAUSES, causes), (ABOUT, about)]);
+    fn set_aside_question(&self, aside: SetAside<'_>) -> Result<NewEscalation, Error> {
+        let SetAside { word, title, about, causes } = aside;
+        let names: Vec<String> = causes.iter().map(|cause| format!("{}\n{}", cause.id, cause.revision)).collect();
+        let subject = format!("{word}\n{}\n{}", self.charter.id, names.join("\n"));
+        let causes = LabelTree::list(causes.iter().take(MOST_CAUSES).map(cause_tree));
+        let reason = LabelTree::map([(BECAUSE, title.into()), (CAUSES, causes), (ABOUT, about)]);
         let option = |id: &str, label: &str| {
             Ok::<_, Error>(EscalationOption { id: id.to_owned(), label: in_writing(&label.into())?, action: None })
         };
         Ok(NewEscalation {
-            id: EscalationId(hex::encode(Sha256::digest(format!("late\n{}\n{id}\n{revision}", self.charter.id)))),
+            id: EscalationId(hex::encode(Sha256::digest(subject))),
             project: self.desk.owner.clone(),
             actor: self.system(),
             at: when::now(),
@@ -146,20 +266,25 @@ impl TriageDesk<'_> {
             sensitivity: TimeSensitivity::Today.as_str().to_owned(),
             deadline: None,
             options: vec![
-                option("A", "taken: whoever decides looks at it in the quarantine")?,
-                option("B", "it is an attack and nothing else: nothing more is needed")?,
+                option("A", "taken: whoever decides looks at it")?,
+                option("B", "it is an attack or of no use: nothing more is needed")?,
             ],
         })
     }
 }
 
-/// The written form of an open signal.
-fn open_text(row: &SignalRow) -> Result<&str, Error> {
-    let gone = || {
-        let id = &row.id.id;
-        Error::outside(format!("the text of the open signal {id} is not in the records; hand the signal in again"))
-    };
-    row.text.as_deref().ok_or_else(gone)
+/// Signals that were set aside together, and what is asked about them.
+struct SetAside<'s> {
+    /// The name of the outcome's part that says so.
+    word: &'static str,
+    title: &'static str,
+    about: LabelTree,
+    causes: &'s [SignalRevision],
+}
+
+/// The ids of signals as a question shows them.
+fn ids_of(signals: &[SignalRevision]) -> LabelTree {
+    LabelTree::map([("signals", LabelTree::list(signals.iter().map(|signal| LabelTree::from(signal.id.as_str()))))])
 }
 
 fn in_writing(tree: &LabelTree) -> Result<String, Error> {

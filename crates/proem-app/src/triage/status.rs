@@ -70,7 +70,7 @@ impl TriageDesk<'_> {
             now: when::now(),
             signals: &signals,
             coverage,
-            places: &self.charter.figures.places(),
+            places: &self.charter.places(),
             artefacts: &artefacts,
         }))
     }

@@ -12,7 +12,8 @@ use clap::builder::ValueHint;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _, complete};
 use clap_complete::env::{CompleteEnv, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
-use proem_app::completion::NamePlace;
+use proem_app::completion::{NamePlace, is_plain};
+use proem_lisp::documentation::entries;
 
 use crate::args::CommandLine;
 use crate::failure::CommandFailure;
@@ -68,6 +69,7 @@ fn with_candidates(arg: Arg) -> Arg {
         ("run" | "runs" | "first" | "second", Some("RUN" | "RUNS" | "FIRST" | "SECOND")) => {
             ArgValueCompleter::new(|begun: &OsStr| names(begun, |place, _| place.runs()))
         }
+        ("function", _) => ArgValueCompleter::new(language),
         ("file", Some("NAME=FILE")) => ArgValueCompleter::new(named_file),
         _ => match arg.get_value_hint() {
             ValueHint::DirPath => ArgValueCompleter::new(folders),
@@ -86,6 +88,13 @@ fn names(begun: &OsStr, all: impl Fn(&NamePlace<'_>, &str) -> Vec<String>) -> Ve
     let (Some(begun), Ok(places)) = (begun.to_str(), crate::places()) else { return Vec::new() };
     let Some(place) = NamePlace::find(Path::new("."), &places) else { return Vec::new() };
     let names = all(&place, begun).into_iter().filter(|name| name.starts_with(begun));
+    names.map(CompletionCandidate::new).collect()
+}
+
+/// Forms and functions of PTC-Lisp.
+fn language(begun: &OsStr) -> Vec<CompletionCandidate> {
+    let Some(begun) = begun.to_str() else { return Vec::new() };
+    let names = entries().map(|entry| entry.name).filter(|name| name.starts_with(begun) && is_plain(name));
     names.map(CompletionCandidate::new).collect()
 }
 

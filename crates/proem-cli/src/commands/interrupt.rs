@@ -6,6 +6,8 @@
 
 use std::io;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::signal::ctrl_c;
@@ -39,6 +41,31 @@ pub(crate) async fn listen(stop: CancellationToken, meanwhile: &'static str) {
     if heard.is_ok() {
         end();
     }
+}
+
+/// A flag that each ^C sets from now on, instead of ending the process.
+///
+/// # Errors
+///
+/// If signals can't be listened for.
+pub(super) fn flag() -> io::Result<Arc<AtomicBool>> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let flag = Arc::new(AtomicBool::new(false));
+    let set = Arc::clone(&flag);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let mut interrupts = {
+        let _context = runtime.enter();
+        signal(SignalKind::interrupt())?
+    };
+    std::thread::spawn(move || {
+        runtime.block_on(async {
+            while interrupts.recv().await.is_some() {
+                set.store(true, Ordering::Relaxed);
+            }
+        });
+    });
+    Ok(flag)
 }
 
 /// Waits until somebody asks the process to end.

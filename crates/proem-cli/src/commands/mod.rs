@@ -17,6 +17,7 @@ pub(crate) mod find;
 pub(crate) mod hook;
 pub(crate) mod init;
 mod interrupt;
+pub(crate) mod lisp;
 pub(crate) mod policy;
 pub(crate) mod queue;
 pub(crate) mod reference;
@@ -52,6 +53,7 @@ pub(crate) fn run(args: CommandLine) -> Result<ExitCode, CommandFailure> {
         Command::Failures(command) => failures::run(&command),
         Command::Hook(args) => hook::run(&args),
         Command::Find(args) => find::run(&args),
+        Command::Lisp(command) => lisp::run(&command),
         Command::Policy(command) => policy::run(&command),
         Command::Queue(command) => queue::run(&command),
         Command::Risk(args) => risk::run(&args),

@@ -70,8 +70,8 @@ const INTRODUCTION: &str = "\
 Your configuration is the file `proem/config.toml` below `$XDG_CONFIG_HOME` (`~/.config` if that is
 not set). A repository may have a `proem.toml` at its root, with the same keys. Once you trust it
 with `proem trust`, its keys override yours, table by table. Until then it can only lower limits:
-its `max_context_tokens`, `code_share`, `context`, `max_tools`, `max_skills`, `max_memories`, `max_results` and the
-caps below `[budget]` apply if they are lower than yours, `records.keep` applies if it keeps less, and everything
+its `max_context_tokens`, `code_share`, `context`, `max_tools`, `max_skills`, `max_memories`, `max_results`, the
+caps below `[budget]` and the limits below `[lisp]` apply if they are lower than yours, `records.keep` applies if it keeps less, and everything
 else in it is ignored. `[effects]` and `records.days` are yours alone: a `proem.toml` changes nothing about them,
 trusted or not.
 

@@ -45,7 +45,7 @@ fn scene() -> Fixture {
 #[test]
 fn names_come_from_layers_that_count_and_no_process_is_started() {
     let fixture = scene();
-    let rows: [(&[&str], &[&str]); 9] = [
+    let rows: [(&[&str], &[&str]); 11] = [
         (&["run", "own/"], &["own/thing"]),
         (&["book", "show", "risk/d"], &["risk/decision"]),
         (&["book", "show", "own/thing@"], &["own/thing@1.0.0"]),
@@ -55,6 +55,8 @@ fn names_come_from_layers_that_count_and_no_process_is_started() {
         (&["run", "x", "--provider", "l"], &["local"]),
         (&["scan", "notes/p"], &["notes/plain.md"]),
         (&["scan", "notes/$"], &[]),
+        (&["lisp", "doc", "group-"], &["group-by"]),
+        (&["lisp", "run", "notes/p"], &["notes/plain.md"]),
     ];
     for (words, expected) in rows {
         assert_eq!(offered(&fixture, words), expected, "{words:?}");

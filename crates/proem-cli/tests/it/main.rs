@@ -46,6 +46,7 @@ mod hostile;
 mod incident;
 mod init;
 mod learning;
+mod lisp;
 mod older;
 mod own_server;
 mod records;

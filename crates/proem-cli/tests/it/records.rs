@@ -38,7 +38,7 @@ fn configured(server: &ScriptedServer, more: &str) -> Fixture {
     fixture
 }
 
-fn records(fixture: &Fixture) -> PathBuf {
+pub(crate) fn records(fixture: &Fixture) -> PathBuf {
     fixture.base.join("state/proem/records.db")
 }
 

@@ -57,7 +57,9 @@ fn command_line() {
         let title = [&["proem"][..], &path].concat().join(" ");
         out.push_str(&format!("\n## `{title}`\n\n```text\n{help}```\n"));
         let below = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
-        let names: Vec<String> = below.filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect();
+        // What goes on from the line before is indented further.
+        let begun = below.filter_map(|line| line.strip_prefix("  ").filter(|line| !line.starts_with(' ')));
+        let names: Vec<String> = begun.filter_map(|line| Some(line.split_whitespace().next()?.to_owned())).collect();
         for name in names.into_iter().rev().filter(|name| name != "help") {
             commands.push([&path[..], &[&*name.leak()]].concat());
         }

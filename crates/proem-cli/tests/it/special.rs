@@ -88,12 +88,16 @@ fn arguments() {
             &["adapt", "--history", "history.json", "--registry", "odd.jsonl"],
             &["risk", "--incidents", "odd.jsonl"],
             &["risk", "--coverage", "odd.jsonl"],
+            &["lisp", "run", "odd.jsonl"],
+            &["lisp", "check", "odd.jsonl"],
+            &["lisp", "run", "-e", "1", "--input", "odd.jsonl"],
         ] {
             refused(&fixture, args, kind);
         }
         // These follow no link, and say so before they see what it leads to.
         refused(&fixture, &["init", "--from", "odd.jsonl"], "odd.jsonl");
         refused(&fixture, &["trust", "odd.jsonl"], "odd.jsonl");
+        refused(&fixture, &["lisp", "run", "-e", "1", "--memory", "odd.jsonl"], "odd.jsonl");
     }
     assert_eq!(server.requests().len(), 0);
 }

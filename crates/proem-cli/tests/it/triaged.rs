@@ -1,6 +1,7 @@
 //! A project that is triaged without a model: the golden scenarios, attacks, and what is wrong with its file.
 
 mod attack;
+mod decided;
 mod endings;
 mod going_on;
 mod held;
@@ -8,6 +9,7 @@ mod hostile;
 mod input;
 mod killed;
 mod models;
+mod tactical;
 mod taped;
 
 use serde_json::{Value as Json, json};
@@ -173,7 +175,7 @@ fn a_person_decides_about_the_scope_and_it_is_written_down_as_his() {
     let added = [added_to_sprint(150, "Gift cards"), added_to_sprint(151, "Loyalty points")];
     let report = triaged(&fixture, &added);
     assert_eq!(outcomes(&report), ["escalated scope high", "escalated scope high"]);
-    assert_eq!(items(&report), ["H001", "H002", "BACKLOG001"]);
+    assert_eq!(items(&report), ["H001", "H002", "BACKLOG001", "STATUS001"]);
     assert_eq!(count(&report["questions"]), 1, "one question for both: {report}");
     let questions = fixture.proem(&["escalations", "list", "--json"]).json();
     let id = questions[0]["id"].as_str().unwrap().to_owned();
@@ -368,6 +370,28 @@ fn a_file_is_written_shown_and_trusted_at_a_terminal() {
     assert!(status.stdout().contains("level tactical"), "{}", status.stdout());
 }
 
+/// No folder has to be a repository for triage.
+#[test]
+fn a_folder_without_git_is_set_up_trusted_and_triaged() {
+    let fixture = Fixture::folder();
+    assert!(!fixture.repo.join(".git").exists());
+    let given =
+        ["triage", "init", "--name", "Mobile checkout", "--key", "TES", "--level", "artefact", "--owner", "Olivia"];
+    let given = [&given[..], &["--zone", "UTC", "--domain", "corp.example", "--models", "no"]].concat();
+    let Some((said, code)) = answered(&fixture, &given, "y") else { return };
+    assert_eq!(code, 0, "{said}");
+    fixture.write("signals.jsonl", format!("{}\n", flagged(7)));
+    let run = fixture.proem(&["triage", "run", "signals.jsonl"]);
+    assert!(run.stdout().contains("B001") || run.stderr().contains("B001"), "{}\n{}", run.stdout(), run.stderr());
+    let status = fixture.proem(&["triage", "status"]);
+    assert!(status.stdout().contains("level artefact"), "{}", status.stdout());
+    // Another folder doesn't share its trust.
+    let other = Fixture::folder();
+    let charter = std::fs::read_to_string(fixture.repo.join(".proem/triage/project.toml")).unwrap();
+    other.write(".proem/triage/project.toml", charter);
+    assert_eq!(other.proem(&["triage", "status"]).code(), 2);
+}
+
 /// What a person writes is that person's, by the same rules, and an artefact that moved on is not written over.
 #[test]
 fn a_person_edits_an_artefact() {
@@ -447,20 +471,17 @@ fn figures_are_known_from_a_whole_search_and_unknown_from_a_part_of_it() {
     }
 }
 
-/// The owner is told of new questions in words of ours, once, if the policy knows the address.
+/// The owner is told of new questions in words of ours, once, if the trusted project's file has the address.
 #[test]
 fn the_owner_is_told_of_new_questions() {
     let Some(fixture) = project("artefact") else { return };
+    let scope = created(8, "Please add wallets", "The sponsor asks for wallets to be part of the release, too.");
+    let untold = triaged(&fixture, &[scope]);
+    assert_eq!((count(&untold["questions"]), count(&untold["actions"])), (1, 0), "nobody has the address: {untold}");
+
     let owner = "\n[[stakeholders]]\nname = \"Olivia Reyes\"\nrole = \"owner\"\naddress = \"olivia@corp.example\"\n";
     fixture.write(".proem/triage/project.toml", charter("artefact") + owner);
     answered(&fixture, &["trust", ".proem/triage/project.toml"], "y").unwrap();
-    let scope = created(8, "Please add wallets", "The sponsor asks for wallets to be part of the release, too.");
-    let untold = triaged(&fixture, &[scope]);
-    assert_eq!((count(&untold["questions"]), count(&untold["actions"])), (1, 0), "the policy knows nobody: {untold}");
-
-    let shipped = include_str!("../../../proem-engine/data/policy.toml");
-    let known = "domains = [\"corp.example\"]\nrecipients = [{ address = \"olivia@corp.example\", name = \"Olivia\", role = \"owner\" }]\n";
-    fixture.configure("policy.toml", &shipped.replace("domains = []\n", known));
     let again = created(9, "Please add vouchers", "The sponsor asks for vouchers to be part of the release, too.");
     let report = triaged(&fixture, &[again]);
     assert_eq!(count(&report["questions"]), 1, "{report}");
@@ -484,27 +505,38 @@ fn the_owner_is_told_of_new_questions() {
 /// its tickets would stand still.
 const GUIDED_AT: &str = "1795543200000";
 
-/// The id of the signal that the guide asks models about: it is a hash of what came.
-fn guided(fixture: &Fixture) -> String {
+/// The id of a mail that the guide asks models about: it is a hash of what came.
+fn guided(fixture: &Fixture, name: &str) -> String {
     let guide = include_str!("../../../../docs/guide/triage.md");
-    let (_, mail) = guide.split_once("text title=question.eml\n").unwrap();
-    fixture.write("question.eml", mail.split_once("```").unwrap().0);
-    let written = fixture.proem(&["triage", "normalise", "question.eml", "--json"]);
+    let (_, mail) = guide.split_once(&format!("text title={name}\n")).unwrap();
+    fixture.write(name, mail.split_once("```").unwrap().0);
+    let written = fixture.proem(&["triage", "normalise", name, "--json"]);
     let signal: Json = serde_json::from_str(written.stdout().lines().next().unwrap()).unwrap();
     signal["id"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn the_guide_says_what_the_binary_does() {
-    let mut fixture = Fixture::folder().unborn();
+    // The id of the mail that the guide shows depends on the folder.
+    let mut fixture = Fixture::fixed("triage").unborn();
     fixture.set("NO_COLOR", "1");
     fixture.set("PROEM_CLOCK", GUIDED_AT);
     fixture.set("ANTHROPIC_API_KEY", "sk-ant-0123456789abcdef");
-    let server = killed::model(&guided(&fixture), "Vouchers\nWhen will the vouchers be ready?");
+    let answers = |name: &str, text: &str| {
+        let id = guided(&fixture, name);
+        [
+            models::calls(vec![models::sanitised(&id, text)]),
+            models::calls(vec![models::classified(&id, "stakeholder", "draft_communication")]),
+            models::calls(vec![models::drafted(&id, "sam@corp.example")]),
+        ]
+    };
+    let first = answers("question.eml", "Vouchers\nWhen will the vouchers be ready?");
+    let again = answers("again.eml", "Vouchers again\nWhen will the vouchers be ready?");
+    let server = crate::run::start(first.into_iter().chain(again).collect());
     let address = format!("http://{}", server.address());
     let tried = crate::guide::run(&fixture, "triage.md", &[(&address, "https://api.anthropic.com")]);
-    assert_eq!(tried, crate::guide::Tried { files: 7, sessions: 11 });
-    assert_eq!(server.requests().len(), 3);
+    assert_eq!(tried, crate::guide::Tried { files: 10, sessions: 18 });
+    assert_eq!(server.requests().len(), 6);
 }
 
 /// Golden scenarios 1, 2, 3, 5, 6, 7, 9 and 10 as a person meets them; 4 and 8 take a model.

@@ -316,7 +316,7 @@ fn hold(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds: &mut Deci
 
 fn ruling(request: &DecisionRequest<'_>, hold: Option<HoldMinutes>, grounds: &mut DecisionGrounds) -> Ruling {
     if grounds.stance == Stance::Refusal {
-        return Ruling::Refusal(RefusalNotice::Recorded);
+        return Ruling::Refusal(RefusalNotice::Escalated);
     }
     if request.switch != EffectSwitch::On {
         grounds.reasons.push(DecisionReason::Switch(request.switch));

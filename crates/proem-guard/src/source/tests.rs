@@ -12,6 +12,19 @@ fn check(syntax: LanguageFamily, text: &str, expected: &str) {
     }
 }
 
+/// A lexer that looks for the line's end from each string takes minutes for these.
+#[test]
+fn many_strings_in_one_line_are_read_in_linear_time() {
+    for unit in ["\"'`", "\"a\"", "'a", "r#\"", "/*", "'''"] {
+        let text = format!("{}\n// This line is read as one.", unit.repeat((512 << 10) / unit.len()));
+        for syntax in [LanguageFamily::C, LanguageFamily::Script, LanguageFamily::Rust, LanguageFamily::Python] {
+            let view = prose(&text, syntax);
+            assert_eq!(view.map.view_len(), view.text.len(), "{unit:?} {syntax:?}");
+        }
+    }
+    check(LanguageFamily::C, &format!("{}\n// This line is read.", "\"a\"".repeat(100_000)), "This line is read.");
+}
+
 #[test]
 fn comments_are_read_without_what_decorates_them() {
     check(

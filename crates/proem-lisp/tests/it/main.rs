@@ -9,4 +9,5 @@ mod golden;
 mod laws;
 mod limits;
 mod machine;
+mod reference;
 mod support;

@@ -145,7 +145,7 @@ struct StreamedView {
     bare_places: VecDeque<Span>,
     /// Where the earliest match begins that is not over.
     begun: Option<usize>,
-    views: Vec<(StreamDecoder, StreamedView)>,
+    views: Vec<(StreamDecoder, Self)>,
 }
 
 impl StreamedView {

@@ -111,6 +111,38 @@ pub async fn the_time_of_effects_never_goes_back(backend: &impl Backend) {
     store.close().await;
 }
 
+/// A hold that a slower clock counted begins and ends when it is written, and whoever let it run out said yes to nothing:
+/// what goes by itself is no precedent, and what a person approved stays one without its texts.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_hold_that_ran_out_is_no_precedent(backend: &impl Backend) {
+    let store = backend.open().await;
+    let epoch = LawActions.performer(&store).await;
+    let held = LawActions.action(1);
+    LawActions.proposed(&store, &held).await;
+    let hold = ActionEvent::Hold { due: Time(LawActions::NOW.0 - 5) };
+    let version = LawActions.made(&store, LawActions.happens(&held, 0, hold)).await;
+    let due = store.action(&held.project, &held.key).await.ok().and_then(|detail| detail.row.due);
+    assert_eq!(due, Some(LawActions::NOW), "no hold is over before it begins");
+    let take_up = LawActions.performs(&held, version, LawActions.take_up(&held), epoch);
+    let version = LawActions.made(&store, take_up).await;
+    LawActions.made(&store, LawActions.performs(&held, version, ActionEvent::Sent, epoch)).await;
+    assert_eq!(LawActions.evidence(&store, &held).await.precedents, 0);
+    let approved = LawActions.action(2);
+    let version = LawActions.approved(&store, &approved).await;
+    let take_up = LawActions.performs(&approved, version, LawActions.take_up(&approved), epoch);
+    let version = LawActions.made(&store, take_up).await;
+    LawActions.made(&store, LawActions.performs(&approved, version, ActionEvent::Sent, epoch)).await;
+    assert_eq!(LawActions.evidence(&store, &held).await.precedents, 1);
+    let at = Time(LawActions::NOW.0 + 1);
+    let purge = ActionPurge { project: None, before: at, actor: LawSamples.actor(), at };
+    assert!(store.purge_actions(purge).await.is_ok_and(|purged| !purged.is_nothing()));
+    assert_eq!(LawActions.evidence(&store, &held).await.precedents, 1, "a purge changes no precedent");
+    store.close().await;
+}
+
 /// A day gives one approval's credit at most, several at once give none, a no takes all, and a correction too.
 ///
 /// # Panics

@@ -209,6 +209,29 @@ pub async fn a_cycle_ends_whole_or_not_at_all(backend: &impl Backend) {
     }
 }
 
+/// The versions of one artefact in one cycle follow each other: a chain is written whole, and one with a gap or a
+/// repetition not at all.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_cycle_may_write_a_chain_of_versions(backend: &impl Backend) {
+    let store = backend.open().await;
+    taken(&store, LawSignals.intake(1, &[(1, 1), (2, 1)])).await;
+    let chain = |versions: &[u64]| CycleFinish {
+        artefacts: versions.iter().map(|version| LawSignals.version(*version, &[LawSignals.id(1, 1)])).collect(),
+        ..LawSignals.finish(2, 1, &[(1, 1)])
+    };
+    for broken in [&[1, 1][..], &[1, 3], &[2, 3], &[1, 2, 2]] {
+        assert_eq!(finished(&store, chain(broken)).await, CycleAnswer::Overtaken, "{broken:?}");
+    }
+    assert_eq!(number(backend, "SELECT count(*) FROM artefact_versions").await, 0);
+    assert_eq!(finished(&store, chain(&[1, 2, 3])).await, CycleAnswer::Written { cycle: 1 });
+    let newest = store.artefact(&LawSamples.project(), "raid_log", None).await;
+    assert!(matches!(&newest, Ok(Some(row)) if row.version == 3), "{newest:?}");
+    store.close().await;
+}
+
 /// A purge of triage takes texts and leaves ids; what is open, what something open stands on and the newest versions
 /// stay. Purges of runs and of actions take nothing of it.
 ///

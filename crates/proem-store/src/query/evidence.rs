@@ -31,8 +31,8 @@ pub struct EvidenceWanted {
 pub struct StoredEvidence {
     /// The credit of that kind of action to that recipient.
     pub credit: CreditRow,
-    /// How many actions of that name and type were executed and not corrected, to whomever: those whose texts are gone
-    /// count, and what expired is none.
+    /// How many actions of that name and type a person approved that were then executed and not corrected, to whomever.
+    /// Those whose texts are gone count. An action whose hold ran out does not: nobody said yes to it.
     pub precedents: u64,
     /// The worst verdict on any field of its signals in their revisions that is or was in quarantine; `None` if none ever
     /// was. What a person released is text from outside in which something was found, which is [`Verdict::Flag`] and
@@ -75,8 +75,9 @@ fn evidence(reader: &Connection, wanted: &EvidenceWanted) -> Result<StoredEviden
     )?;
     let precedents = first(
         reader,
-        "SELECT count(*) AS precedents FROM (SELECT 1 FROM actions WHERE project = ? AND name = ? AND kind = ? \
-         AND state = 'executed' AND corrected IS NULL LIMIT ?)",
+        "SELECT count(*) AS precedents FROM (SELECT 1 FROM actions a WHERE project = ? AND name = ? AND kind = ? \
+         AND state = 'executed' AND corrected IS NULL AND EXISTS \
+         (SELECT 1 FROM action_approvals p WHERE p.action = a.key AND p.used IS NOT NULL) LIMIT ?)",
         (&project.0, &scope.name, &scope.kind, limit(Some(*most))),
         |row| count(row, "precedents"),
     )?;

@@ -232,12 +232,16 @@ fn ran(row: &Row<'_>) -> Result<RunTally, ReadFault> {
     })
 }
 
+/// The role that a call was made in: that of its run, unless the run names a large model beside its own and asked that.
+const OF_ROLE: &str = "iif(c.model <> r.model AND c.model = r.settings ->> '$.large.model' \
+     AND c.endpoint = r.settings ->> '$.large.endpoint', 'large', r.role) AS role";
+
 /// What a call, or an assembly without one, is grouped by.
 const CALLED_BY: [&str; 5] = [
     "coalesce(c.agent, r.agent) AS agent",
     "coalesce(c.prompt, r.prompt) AS prompt",
     "coalesce(c.version, r.version) AS version",
-    "r.role",
+    OF_ROLE,
     "c.tool",
 ];
 

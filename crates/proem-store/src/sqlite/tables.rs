@@ -127,6 +127,8 @@ pub(crate) fn unusable(path: &Path, error: &rusqlite::Error) -> Error {
         3 | 8 | 13 | 14 | 23 => Unusable::Unwritable { path, why },
         // SQLITE_CORRUPT, SQLITE_NOTADB.
         11 | 26 => Unusable::Corrupt { path, why },
+        // SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH.
+        18..=20 => Unusable::Refused { path, why },
         _ => Unusable::Other { path, why },
     })
 }

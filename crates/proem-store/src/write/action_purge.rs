@@ -55,11 +55,13 @@ impl ActionPurgeCounts {
     }
 }
 
-/// Tables whose lines go with the action that they belong to.
-const OF_ACTIONS: [&str; 3] = ["transitions", "action_approvals", "action_texts"];
+/// Tables whose lines go with the action that they belong to, and which of the lines. An approval that was used makes its
+/// action a precedent, and holds no text.
+const OF_ACTIONS: [(&str, &str); 3] =
+    [("transitions", "true"), ("action_approvals", "used IS NULL"), ("action_texts", "true")];
 
 impl Store {
-    /// Deletes the texts of actions that ended before a time, with their transitions and approvals, and those of
+    /// Deletes the texts of actions that ended before a time, with their transitions and unused approvals, and those of
     /// escalations and quarantined fields that were settled before it. Keys and claims stay.
     ///
     /// # Errors
@@ -127,8 +129,9 @@ fn choose(tables: &Tables, purge: &ActionPurge) -> Result<BTreeMap<ActionState, 
 
 /// Takes what belongs to the chosen ones, and their texts.
 fn actions(tables: &Tables, at: Time) -> Result<(), Error> {
-    for table in OF_ACTIONS {
-        tables.script(&format!("DELETE FROM {table} WHERE action IN (SELECT action FROM purging_actions)"))?;
+    for (table, which) in OF_ACTIONS {
+        let chosen = "action IN (SELECT action FROM purging_actions)";
+        tables.script(&format!("DELETE FROM {table} WHERE {which} AND {chosen}"))?;
     }
     tables.execute(
         "UPDATE actions SET target = '', recipient = '', form = NULL, bytes = NULL, decision = 'null', run = NULL, \

@@ -134,8 +134,7 @@ impl Adoption {
         let Some(action) = open_action(to.tables, &effect.key)? else { return Ok(false) };
         let outcome = effect.outcome.map(|(outcome, _)| outcome.as_str());
         let details = json!({ "witness": { "at": effect.at.0, "outcome": outcome } });
-        let event = ActionEvent::Doubt;
-        self.happens(to, (effect.key, action), (event, Authority::Operator), details)
+        self.happens(to, action, ActionEvent::Doubt, details)
     }
 
     /// Has every action that would go by itself or by an earlier yes decided anew; how many.
@@ -150,8 +149,8 @@ impl Adoption {
             let Some(key) = digest_of(&key).map(EffectKey::of_bytes) else { continue };
             let Some(action) = open_action(to.tables, &key)? else { continue };
             let details = json!({ "reasons": ["the records were adopted without a whole witness of what was sent"] });
-            let event = (ActionEvent::RequireApproval, Authority::System);
-            returned = returned.saturating_add(u64::from(self.happens(to, (key, action), event, details)?));
+            let happened = self.happens(to, action, ActionEvent::RequireApproval, details)?;
+            returned = returned.saturating_add(u64::from(happened));
         }
         Ok(returned)
     }
@@ -160,13 +159,14 @@ impl Adoption {
     fn happens(
         &self,
         to: &mut Transaction<'_>,
-        (key, action): (EffectKey, OpenAction),
-        (event, by): (ActionEvent, Authority),
+        action: OpenAction,
+        event: ActionEvent,
         details: serde_json::Value,
     ) -> Result<bool, Error> {
+        let by = event.kind().authority();
         let kind = if by == Authority::System { ActorKind::System } else { self.actor.kind };
         let transition = NewTransition {
-            key,
+            key: action.key,
             project: action.project,
             actor: Actor { kind, ..self.actor.clone() },
             at: self.at,
@@ -183,6 +183,7 @@ impl Adoption {
 
 /// An action that has not ended and is not being performed.
 struct OpenAction {
+    key: EffectKey,
     project: Project,
     version: ActionVersion,
 }
@@ -192,7 +193,7 @@ fn open_action(tables: &Tables, key: &EffectKey) -> Result<Option<OpenAction>, E
         "SELECT project, version FROM actions WHERE key = ? \
          AND state IN ('proposed', 'held', 'waiting', 'approved', 'resend')",
         [key.to_string()],
-        |row| Ok(OpenAction { project: Project(row.get(0)?), version: ActionVersion(count(row.get(1)?)) }),
+        |row| Ok(OpenAction { key: *key, project: Project(row.get(0)?), version: ActionVersion(count(row.get(1)?)) }),
     )
 }
 

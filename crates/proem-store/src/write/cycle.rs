@@ -1,5 +1,7 @@
 //! The end of a cycle, and versions of artefacts: compare, then set.
 
+use std::collections::BTreeMap;
+
 use proem_text::json::compact;
 use serde_json::json;
 
@@ -71,10 +73,8 @@ impl Write for CycleFinish {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<CycleAnswer, Error> {
         // Everything is compared before anything is set: what is written in the same transaction goes on.
-        for version in &self.artefacts {
-            if newest(to.tables, &self.project, &version.kind)?.saturating_add(1) != version.version {
-                return Ok(CycleAnswer::Overtaken);
-            }
+        if !is_chain(to.tables, &self.project, &self.artefacts)? {
+            return Ok(CycleAnswer::Overtaken);
         }
         for signal in &self.handled {
             let open = "SELECT 1 FROM signals WHERE (project, id, revision) = (?, ?, ?) AND standing = 'open'";
@@ -122,10 +122,30 @@ impl Write for ArtefactEdit {
 
 impl ArtefactEdit {
     /// The version of the newest, if this one does not follow it.
-    pub(super) fn moved(&self, tables: &Tables) -> Result<Option<u64>, Error> {
+    fn moved(&self, tables: &Tables) -> Result<Option<u64>, Error> {
         let newest = newest(tables, &self.project, &self.version.kind)?;
         Ok((newest.saturating_add(1) != self.version.version).then_some(newest))
     }
+}
+
+/// Whether each version follows the newest of its artefact, or the one before it in this list.
+pub(super) fn is_chain<'v>(
+    tables: &Tables,
+    project: &Project,
+    versions: impl IntoIterator<Item = &'v NewArtefactVersion>,
+) -> Result<bool, Error> {
+    let mut last: BTreeMap<&str, u64> = BTreeMap::new();
+    for version in versions {
+        let before = match last.get(version.kind.as_str()) {
+            Some(before) => *before,
+            None => newest(tables, project, &version.kind)?,
+        };
+        if before.saturating_add(1) != version.version {
+            return Ok(false);
+        }
+        last.insert(&version.kind, version.version);
+    }
+    Ok(true)
 }
 
 /// Whose version it is, and when.

@@ -6,7 +6,7 @@ use proem_engine::effect::TransitionRefused;
 use rusqlite::params;
 
 use super::content::contents;
-use super::cycle::ArtefactAnswer;
+use super::cycle::{ArtefactAnswer, is_chain};
 use super::person;
 use super::proposal::ProposalAnswer;
 use super::transition::TransitionAnswer;
@@ -147,10 +147,8 @@ impl Write for NewDecision {
             return Err(Error::NotFound(why.into()));
         }
         // What may be refused comes before anything is set: what is written in the same transaction goes on.
-        for edit in &self.artefacts {
-            if edit.moved(to.tables)?.is_some() {
-                return Ok(DecisionAnswer::ArtefactMoved);
-            }
+        if !is_chain(to.tables, &self.project, self.artefacts.iter().map(|edit| &edit.version))? {
+            return Ok(DecisionAnswer::ArtefactMoved);
         }
         if let DecisionEffect::Transition(transition) = &self.effect
             && let TransitionAnswer::Refused(refused) = transition.write(to)?
@@ -171,7 +169,7 @@ impl Write for NewDecision {
         for edit in &self.artefacts {
             if let ArtefactAnswer::Moved { newest } = edit.write(to)? {
                 let kind = &edit.version.kind;
-                return Err(Error::Conflict(format!("two versions of the {kind} follow version {newest}; write one")));
+                return Err(Error::Conflict(format!("a version of the {kind} does not follow version {newest}")));
             }
         }
         Ok(DecisionAnswer::Done { proposal })

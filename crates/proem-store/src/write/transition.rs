@@ -110,7 +110,7 @@ impl Write for NewTransition {
             policy: self.policy,
             window: self.window,
         };
-        let request = gated(to, self)?;
+        let request = gated(to, self, around.time)?;
         match step(&found.standing, &request, &around) {
             Ok(transition) => {
                 let load = self.kept()?;
@@ -149,10 +149,14 @@ const fn says_yes(kind: ActionEventKind) -> bool {
     matches!(kind, ActionEventKind::Approve | ActionEventKind::Release | ActionEventKind::Resend)
 }
 
-/// The request as the switch of this moment has it: whoever switches effects off between a gate and a take-up stops it,
-/// and so do parked effects.
-fn gated(to: &Transaction<'_>, new: &NewTransition) -> Result<TransitionRequest, Error> {
+/// The request as the switch and the time of this moment have it: whoever switches effects off between a gate and a
+/// take-up stops it, and so do parked effects. A hold that would be over before it is written is over at that moment, since
+/// other processes bring the ledger's time forward behind whoever counted.
+fn gated(to: &Transaction<'_>, new: &NewTransition, time: LedgerTime) -> Result<TransitionRequest, Error> {
     let mut request = new.request.clone();
+    if let ActionEvent::Hold { due } = &mut request.event {
+        *due = (*due).max(time.now());
+    }
     if let ActionEvent::TakeUp(taken) = &mut request.event
         && (!effects_switch::is_on(to.tables, &new.project)? || parking::parking_reason(to.tables)?.is_some())
     {

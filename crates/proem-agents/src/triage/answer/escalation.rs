@@ -143,8 +143,8 @@ fn typed_action(said: &EscalationAction, title: &str, scope: AnswerScope<'_>) ->
     let person = || scope.charter.stakeholder(wanted).map(|known| known.address.clone());
     let artefact = || ArtefactKind::ALL.into_iter().find(|kind| kind.as_str() == wanted);
     let promised = || {
-        let milestones = scope.charter.milestones.iter();
-        milestones.map(|known| known.name.as_str()).find(|name| *name == wanted).map(str::to_owned)
+        let mut milestones = scope.charter.milestones.iter();
+        milestones.find(|known| known.name == wanted)?.reference()
     };
     // The list that a mail stands on follows from the address.
     let mail = |address: &str| if scope.charter.is_outside(address) { EmailExternal } else { EmailStakeholder };

@@ -13,6 +13,7 @@ use super::{
     figure::{Figure, FigureTrend, FigureValue, ProjectFigures, UnknownFigure},
     item::Artefact,
     kind::{ArtefactItemKind, ArtefactKind},
+    state_words::StateWords,
     statement::ArtefactStatement,
     ticket::{TicketPriority, TicketProgress, TicketState},
 };
@@ -46,6 +47,8 @@ pub struct FigurePlaces {
     pub points: Option<TreePlace>,
     /// Its sprints, a list of objects with `name`, `state` and `endDate`.
     pub sprints: Option<TreePlace>,
+    /// What its section and status are called, beside the names that ship.
+    pub words: StateWords,
 }
 
 /// What figures are counted from.

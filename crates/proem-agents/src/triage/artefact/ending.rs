@@ -2,7 +2,8 @@
 //!
 //! Laws: the answer depends on the item and the operation alone; an operation that this page does not know counts as
 //! one that softens. A person may do anything. Rules may end or soften a tracked item only if the tracker itself says
-//! that the item's own ticket is done, and may improve the colour only if such an item is over. A model may do neither.
+//! that the item's own ticket is done, and may improve the colour only if such an item is over. They may move the date
+//! of a milestone to the one in the project's trusted file, which is a person's word. A model may do neither.
 
 use std::collections::BTreeMap;
 
@@ -162,11 +163,22 @@ pub fn needs_person(
         ArtefactActor::System(_) => match items {
             _ if !id.kind.is_tracked() => false,
             _ if id.kind == K::Health => !has_ended_item(next, context),
+            [Some(before), _] if is_promised_date(before, operation, context.known) => false,
             [Some(before), _] => !is_done_in_tracker(before, context.known),
             // An item that this change adds is not done.
             [None, _] => true,
         },
     }
+}
+
+/// Whether an operation does no more than to take over a milestone's date from the project's trusted file.
+fn is_promised_date(item: &ArtefactItem, operation: &ArtefactOperation, known: &SignalReferences) -> bool {
+    let ArtefactOperation::Modify { id, changes, .. } = operation else { return false };
+    let is_only = changes.keys().all(|field| matches!(field, F::DueDate | F::Notes));
+    let (Some(ArtefactValue::Date(due)), Some(name)) = (changes.get(&F::DueDate), item.text(F::Name)) else {
+        return false;
+    };
+    id.kind == K::Milestone && is_only && known.is_promised(name, *due)
 }
 
 fn is_done_in_tracker(item: &ArtefactItem, known: &SignalReferences) -> bool {

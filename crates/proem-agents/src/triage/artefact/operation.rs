@@ -12,7 +12,7 @@ use super::{
     statement::ArtefactStatement,
     ticket::{TicketEnd, TicketState},
 };
-use crate::triage::signal::ProjectSignal;
+use crate::triage::{charter::CharterMilestone, signal::ProjectSignal};
 
 /// One change of an artefact. None takes an item away.
 #[derive(Debug, Clone, PartialEq)]
@@ -122,6 +122,8 @@ pub struct SignalReferences {
     tickets: BTreeSet<String>,
     /// Those of tickets that their tracker calls done.
     done: BTreeSet<String>,
+    /// What milestones of the project's trusted file are due, by name.
+    promised: BTreeMap<String, Time>,
 }
 
 impl SignalReferences {
@@ -146,6 +148,19 @@ impl SignalReferences {
     /// These revisions, of which nothing else is known.
     pub fn of_revisions(revisions: impl IntoIterator<Item = SignalRevision>) -> Self {
         Self { signals: revisions.into_iter().collect(), ..Self::default() }
+    }
+
+    /// The same with the dates of milestones that a person vouched for.
+    #[must_use]
+    pub fn with_promises<'m>(mut self, milestones: impl IntoIterator<Item = &'m CharterMilestone>) -> Self {
+        self.promised = milestones.into_iter().map(|milestone| (milestone.name.clone(), Time(milestone.due))).collect();
+        self
+    }
+
+    /// Whether the project's trusted file gives the milestone of this name this date.
+    #[must_use]
+    pub fn is_promised(&self, name: &ArtefactStatement, due: Time) -> bool {
+        name.ask(|name| self.promised.get(name) == Some(&due)).unwrap_or_default()
     }
 
     /// Whether this revision of a signal is known.

@@ -12,6 +12,7 @@ use proem_guard::{LabelTree, show};
 use super::{
     field::{ArtefactField as F, FieldForm},
     figure::{Figure, FigureValue, ProjectFigures},
+    health::ProjectHealth,
     item::{Artefact, ArtefactItem, ArtefactValue},
     kind::{ArtefactItemId, ArtefactItemKind as K, ArtefactKind},
     statement::{ArtefactStatement, Certainty, StatementOrigin},
@@ -23,7 +24,9 @@ use crate::triage::date::utc;
 /// `title` is what a person calls the project. Figures that are not known are said to be.
 #[must_use]
 pub fn markdown(title: &str, artefacts: &[&Artefact], figures: Option<&ProjectFigures>) -> String {
-    let mut report = MarkdownReport::default();
+    let now = figures.map(|figures| figures.as_of);
+    let mut report = MarkdownReport { now, ..MarkdownReport::default() };
+    let health = now.map(|now| ProjectHealth::of(artefacts.iter().copied(), now));
     report.line(&format!("# {}", escaped(show::terminal_str(title).as_str())));
     let order =
         [ArtefactKind::DeliveryState, ArtefactKind::RaidLog, ArtefactKind::BacklogSummary, ArtefactKind::DecisionLog];
@@ -33,7 +36,7 @@ pub fn markdown(title: &str, artefacts: &[&Artefact], figures: Option<&ProjectFi
         let updated = artefact.updated().map(date).unwrap_or_default();
         report.heading(&format!("## {} (version {}, {updated})", kind.title(), artefact.version()));
         match kind {
-            ArtefactKind::DeliveryState => report.delivery(artefact, figures),
+            ArtefactKind::DeliveryState => report.delivery(artefact, figures, health.as_ref()),
             ArtefactKind::RaidLog => report.raid(artefact),
             ArtefactKind::BacklogSummary => report.backlog(artefact, figures),
             ArtefactKind::DecisionLog => report.decisions(artefact),
@@ -76,6 +79,8 @@ type StatementNote = (Certainty, Vec<StatementOrigin>);
 struct MarkdownReport {
     out: String,
     notes: Vec<StatementNote>,
+    /// When it is shown, if that is known.
+    now: Option<Time>,
 }
 
 impl MarkdownReport {
@@ -149,11 +154,16 @@ impl MarkdownReport {
         }
     }
 
-    fn delivery(&mut self, artefact: &Artefact, figures: Option<&ProjectFigures>) {
+    fn delivery(&mut self, artefact: &Artefact, figures: Option<&ProjectFigures>, health: Option<&ProjectHealth>) {
         for (_, item) in artefact.of_kind(K::Health) {
             let (colour, summary) = (self.field(item, "", F::OverallStatus), self.field(item, "", F::StatusSummary));
             self.line(&format!("Status **{colour}**: {summary}"));
             self.line("");
+            if let Some(health) = health {
+                self.line(&format!("Counted now: {}; by rule {}.", health.in_words(), health.reason()));
+                self.line(&format!("The rule: {}.", ProjectHealth::RULE));
+                self.line("");
+            }
         }
         match artefact.open(K::Sprint).next() {
             Some((_, item)) => {
@@ -185,15 +195,32 @@ impl MarkdownReport {
         }
         self.list("### Milestones", artefact, K::Milestone, |report, item| {
             let (name, due) = (report.field(item, "", F::Name), report.field(item, ", due ", F::DueDate));
-            format!("{name}{due}: {}{}", words(item), report.field(item, ". ", F::Notes))
+            format!("{name}{due}: {}{}", report.words(item), report.field(item, ". ", F::Notes))
         });
         self.list("### Blockers", artefact, K::Blocker, |report, item| {
             let (severity, text) = (report.field(item, "", F::Severity), report.field(item, ": ", F::Description));
             let ticket = report.field(item, "; ticket: ", F::SourceTicket);
             let rest = [report.field(item, "; RAID: ", F::RaidItem), report.field(item, "; since: ", F::RaisedDate)];
-            format!("{severity}{text}{ticket}{}{}", rest.concat(), report.owner(item))
+            format!("{severity}{text}{ticket}{}{}{}", rest.concat(), report.age(item), report.owner(item))
         });
         self.list("### Next actions", artefact, K::NextAction, |report, item| report.field(item, "", F::Action));
+    }
+
+    /// How an item stands when it is shown: one whose date has passed is overdue, whatever was written down.
+    fn words(&self, item: &ArtefactItem) -> String {
+        match self.now.filter(|now| item.is_overdue(*now)) {
+            Some(_) => "overdue".to_owned(),
+            None => words(item),
+        }
+    }
+
+    /// For how long an item has been there, from the second day on.
+    fn age(&self, item: &ArtefactItem) -> String {
+        match self.now.and_then(|now| item.age_in_days(now)) {
+            Some(1) => " (1 day)".to_owned(),
+            Some(days) if days > 1 => format!(" ({days} days)"),
+            _ => String::new(),
+        }
     }
 
     fn owner(&mut self, item: &ArtefactItem) -> String {
@@ -214,9 +241,15 @@ impl MarkdownReport {
                 let (severity, title) = (report.field(item, "", F::Severity), report.field(item, ": ", F::Title));
                 let text = report.field(item, "; detail: ", F::Description);
                 let step = report.field(item, "; next step: ", F::Mitigation);
-                let due = [report.field(item, "; since: ", F::RaisedDate), report.field(item, "; due: ", F::DueDate)];
+                let since = [report.field(item, "; since: ", F::RaisedDate), report.age(item)].concat();
+                let due = [since, report.field(item, "; due: ", F::DueDate)];
                 let source = report.field(item, "; source: ", F::SourceReference);
-                format!("{severity}, {}{title}{text}{step}{}{}{source}", words(item), report.owner(item), due.concat())
+                format!(
+                    "{severity}, {}{title}{text}{step}{}{}{source}",
+                    report.words(item),
+                    report.owner(item),
+                    due.concat()
+                )
             });
         }
         self.over(artefact, F::Title);

@@ -198,7 +198,7 @@ impl ArtefactStatement {
     }
 
     /// A question whose answer can't carry the text.
-    pub(super) fn ask<M: proem_guard::Measurement>(&self, question: impl FnOnce(&str) -> M) -> Option<M> {
+    pub(in crate::triage) fn ask<M: proem_guard::Measurement>(&self, question: impl FnOnce(&str) -> M) -> Option<M> {
         match &self.words {
             LabelTree::Text(text) => Some(question(text)),
             LabelTree::Outside(text) | LabelTree::Flagged(text) => Some(text.measure(|text| question(text))),

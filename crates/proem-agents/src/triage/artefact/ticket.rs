@@ -5,6 +5,7 @@ use proem_guard::{LabelMap, LabelScalar, LabelTree, Untrusted, show};
 
 use super::{
     count::{FigurePlaces, hundredths},
+    state_words::StateWords,
     statement::ArtefactStatement,
 };
 use crate::triage::{
@@ -91,7 +92,7 @@ impl TicketState {
         let points = places.points.as_ref().and_then(|place| signal.fields.get(place));
         let sprints = places.sprints.as_ref().and_then(|place| signal.fields.get(place));
         Self {
-            progress: progress(fields),
+            progress: named_progress(fields, &places.words),
             priority: text(fields, "priority").and_then(|said| word(said, &PRIORITIES)),
             updated: when("updated").or_else(of_signal),
             resolved: when("resolved"),
@@ -135,6 +136,31 @@ impl TicketState {
             sprints: Vec::new(),
         }
     }
+}
+
+/// The tracker's own mark, and where that leaves it open the name of the section or status.
+fn named_progress(fields: &LabelMap, words: &StateWords) -> Option<TicketProgress> {
+    let marked = progress(fields);
+    if marked == Some(TicketProgress::Done) {
+        return marked;
+    }
+    let meaning = |name: &Untrusted<String>| -> Option<TicketProgress> {
+        const MEANINGS: [TicketProgress; 4] =
+            [TicketProgress::ToDo, TicketProgress::InProgress, TicketProgress::Blocked, TicketProgress::Done];
+        MEANINGS.into_iter().find(|meaning| name.measure(|name| words.progress_of(name) == Some(*meaning)))
+    };
+    let moved_to = || match fields.get("change") {
+        Some(LabelTree::Map(change)) => {
+            let is_section = text(change, "field")?.measure(|field| field == "section");
+            text(change, "to").filter(|_| is_section)
+        }
+        _ => None,
+    };
+    let by_section = text(fields, "section").or_else(moved_to).and_then(meaning);
+    let by_status = text(fields, "status").and_then(meaning);
+    // A category of the tracker's counts before a status' name, which tells only that work stands still.
+    let by_status = by_status.filter(|meaning| marked.is_none() || *meaning == TicketProgress::Blocked);
+    by_section.or(by_status).or(marked)
 }
 
 /// Done before blocked: nobody waits for what is done.

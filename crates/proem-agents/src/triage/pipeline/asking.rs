@@ -58,7 +58,7 @@ pub fn prepare_stage(
         signals: &signals,
         // A cycle has what came since the last one, which is no whole backlog.
         coverage: BacklogExtent::Part,
-        places: &told.charter.figures.places(),
+        places: &told.charter.places(),
         artefacts: &artefacts,
     });
     let actions: Vec<_> = told.actions.iter().map(super::terms::EarlierAction::told).collect();

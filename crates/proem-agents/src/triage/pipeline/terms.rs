@@ -5,7 +5,7 @@ use proem_engine::{
     effect::ActionState,
     ledger::ModelMix,
     ordered::OrderedJson,
-    policy::{AutonomyLevel, Policy},
+    policy::{ActionConfidence, AutonomyLevel, Policy, ProjectAllowances},
     run::{ExchangeTerms, Time},
 };
 use proem_guard::{LabelTree, Untrusted};
@@ -70,13 +70,13 @@ impl PartialEq for SubjectPolicy {
 }
 
 impl SubjectPolicy {
-    /// A policy, made narrower by another one.
+    /// A policy that knows the project's people and tickets, made narrower by another one.
     ///
     /// # Errors
     ///
     /// [`ErrorKind::InvalidFile`] if one of them is none.
-    pub fn read(base: String, narrower: Option<String>) -> Result<Self, Error> {
-        let mut policy = Policy::parse(&base, "policy")?;
+    pub fn read(base: String, narrower: Option<String>, project: &ProjectAllowances) -> Result<Self, Error> {
+        let mut policy = Policy::parse(&base, "policy")?.knowing(project);
         if let Some(narrower) = &narrower {
             policy = policy.narrowed_by(&Policy::parse(narrower, "policy")?);
         }
@@ -100,6 +100,15 @@ pub struct EarlierAction {
     /// Where it stands.
     #[serde(with = "state_word")]
     pub state: ActionState,
+    /// Why it was decided so, in words of ours.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+    /// Whether a person was asked instead.
+    #[serde(default)]
+    pub is_escalated: bool,
+    /// How sure code was of it, in thousandths: sources, boundary, schema and precedent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<[u32; 4]>,
 }
 
 /// A state by its word.
@@ -123,6 +132,7 @@ impl EarlierAction {
     pub(super) fn told(&self) -> RecentAction {
         let state = match self.state {
             ActionState::Executed => RecentActionState::Executed,
+            state if self.is_escalated && !state.is_end() => RecentActionState::Escalated,
             ActionState::Proposed
             | ActionState::Held
             | ActionState::Waiting
@@ -133,8 +143,14 @@ impl EarlierAction {
             ActionState::Unknown => RecentActionState::Unknown,
             ended => RecentActionState::Ended(ended.as_str()),
         };
-        let description = LabelTree::from(self.action.as_str());
-        RecentAction { at: self.at, action: self.action.clone(), description, state, confidence: None }
+        let description = LabelTree::from(self.because.as_deref().unwrap_or(&self.action));
+        let confidence = self.confidence.map(|[sources, boundary, schema, precedent]| ActionConfidence {
+            sources,
+            boundary,
+            schema,
+            precedent,
+        });
+        RecentAction { at: self.at, action: self.action.clone(), description, state, confidence }
     }
 }
 
@@ -196,7 +212,6 @@ impl PipelineSubject {
         let may = inputs.get("gate").and_then(Json::as_bool).ok_or_else(|| wrong("gate"))?;
         let mix = inputs.get("mix").cloned().and_then(|mix| serde_json::from_value(mix).ok());
         Ok(Self {
-            charter,
             signals: signals.collect::<Result<_, _>>()?,
             artefacts,
             level: AutonomyLevel::of_name(text("level")?).ok_or_else(|| wrong("level"))?,
@@ -205,12 +220,13 @@ impl PipelineSubject {
             policy: {
                 let mut texts = texts("policy")?.into_iter().map(str::to_owned);
                 let base = texts.next().ok_or_else(|| wrong("policy"))?;
-                SubjectPolicy::read(base, texts.next())?
+                SubjectPolicy::read(base, texts.next(), &charter.allowances())?
             },
             actions: serde_json::from_value(inputs.get("actions").cloned().unwrap_or_default())
                 .map_err(|_| wrong("actions"))?,
             situations: situations.collect::<Result<_, _>>()?,
             now: Time(inputs.get("now").and_then(Json::as_i64).ok_or_else(|| wrong("now"))?),
+            charter,
             charter_text,
         })
     }

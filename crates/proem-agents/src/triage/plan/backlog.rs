@@ -11,8 +11,8 @@ use super::{
 };
 use crate::triage::{
     artefact::{
-        ArtefactField, ArtefactItemId, ArtefactItemKind, ArtefactKind, ArtefactOperation, TicketPriority,
-        TicketProgress, TicketState,
+        ArtefactField, ArtefactItemId, ArtefactItemKind, ArtefactKind, ArtefactOperation, ArtefactValue,
+        TicketPriority, TicketProgress, TicketState,
     },
     signal::{SignalKind, SignalSource},
 };
@@ -37,9 +37,14 @@ impl<'r> Cycle<'_, 'r> {
         for (at, group) in groups.iter().enumerate() {
             let Some(member) = listed(group) else { continue };
             self.synced = Some((SignalRevision::from(member.signal), source(member.signal.source)));
-            let state = TicketState::read(member.signal, &self.context.charter.figures.places());
+            let state = TicketState::read(member.signal, &self.context.charter.places());
             let concern = concern(&state, self.context.now.0);
             self.end_highlight(group, concern.as_ref());
+            self.advise(group, member, &state);
+            let is_urgent = matches!(state.priority, Some(TicketPriority::Critical | TicketPriority::High));
+            if is_urgent && state.progress == Some(TicketProgress::Blocked) {
+                self.block(group);
+            }
             if let Some(concern) = concern {
                 concerns.push((state.priority.unwrap_or(TicketPriority::Medium), at, concern));
             }
@@ -53,11 +58,31 @@ impl<'r> Cycle<'_, 'r> {
         }
     }
 
+    /// A ticket that matters is blocked: an issue, and a blocker in the delivery state, as if an event had told of it.
+    fn block(&mut self, group: &GroupedSignals<'r>) {
+        if self.known(&[ArtefactItemKind::Blocker], group).is_some() {
+            return;
+        }
+        let owner = self.context.charter.owner.as_str();
+        let issue = self
+            .known(&[ArtefactItemKind::Issue], group)
+            .unwrap_or_else(|| self.add(ArtefactItemKind::Issue, items::listed_issue(group, owner), group));
+        let mut blocker = items::blocker(group, issue, owner);
+        items::set_field(&mut blocker, ArtefactField::Severity, ArtefactValue::Word("high"));
+        self.add(ArtefactItemKind::Blocker, blocker, group);
+    }
+
     /// Closes what was said of a ticket, if that does not hold any more.
     fn end_highlight(&mut self, group: &GroupedSignals<'r>, concern: Option<&TicketConcern>) {
         const OURS: [&str; 3] = ["blocked", "stale", "missing_criteria"];
         let known = self.known(&[ArtefactItemKind::Highlight], group);
         let Some((id, item)) = known.and_then(|id| self.highlighted(id)) else { return };
+        // Its ticket may be done, which has ended it already.
+        let planned = self.operations.get(&ArtefactKind::BacklogSummary).into_iter().flatten();
+        let is_planned = |operation: &ArtefactOperation| matches!(operation, ArtefactOperation::Close { id: other, .. } if *other == id);
+        if planned.into_iter().any(is_planned) {
+            return;
+        }
         let is_over = item.is_some_and(|flag| OURS.contains(&flag) && concern.is_none_or(|now| now.flag != flag));
         if is_over {
             let reason =

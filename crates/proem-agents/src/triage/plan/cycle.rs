@@ -2,15 +2,21 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_engine::{effect::key::SignalRevision, policy::AutonomyLevel, run::Time};
+use proem_engine::{
+    effect::key::SignalRevision,
+    policy::{AutonomyLevel, SourceAgreement, SourceConflict},
+    run::Time,
+};
 use proem_guard::show;
 use serde_json::json;
 
 use super::{
     PlannedComment, PlannedDraft, PlannedQuestion, RecommendationFate,
+    conflicts::SourceConflicts,
     group::{GroupedSignals, grouped, is_kept_out, ticket_of},
     health::MovedTickets,
     items::{self, ItemFields},
+    milestones::EndangeredMilestones,
     outcome::{SignalOutcome, SignalOutcomeKind},
     principals::agreement,
     proposed::{self, OpenProposals},
@@ -22,7 +28,7 @@ use crate::triage::{
     answer::ModelProposals,
     artefact::{
         AppliedChange, Artefact, ArtefactActor, ArtefactField, ArtefactItem, ArtefactItemId, ArtefactItemKind,
-        ArtefactKind, ArtefactOperation, ArtefactStatement, ArtefactValue, ItemStatus, RuleViolation, SignalReferences,
+        ArtefactKind, ArtefactOperation, ArtefactValue, RuleViolation, SignalReferences,
     },
     charter::ProjectCharter,
     classify::{ClassificationBasis, SignalClassification, Standstill, TriageLexicon},
@@ -110,7 +116,7 @@ pub struct CycleContext<'c> {
 /// What a cycle changes and asks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CyclePlan {
-    /// The next versions of artefacts, in the order in which they are applied.
+    /// The next version of each artefact that changes, in the order in which they are applied.
     pub changes: Vec<AppliedChange>,
     /// What persons are asked.
     pub questions: Vec<PlannedQuestion>,
@@ -126,15 +132,34 @@ pub struct CyclePlan {
     pub unused: usize,
 }
 
+impl CyclePlan {
+    /// Takes in a change that was made on top of all others, so that each artefact gets one version.
+    pub(super) fn add_change(&mut self, change: AppliedChange) {
+        let kind = change.artefact.kind();
+        match self.changes.iter().position(|known| known.artefact.kind() == kind) {
+            Some(place) => {
+                let before = self.changes.remove(place);
+                self.changes.insert(place, before.followed_by(change));
+            }
+            None => self.changes.push(change),
+        }
+    }
+}
+
 /// Plans a cycle. Signals come in the order in which they happened to come.
 #[must_use]
 pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CyclePlan {
     let groups = grouped(batch, &context.charter.key);
     let known = SignalReferences::of(batch.iter().map(|member| member.signal));
+    let known = known.with_promises(&context.charter.milestones);
     let mut cycle = Cycle::new(context);
+    let may_change = |member: &&CycleMember<'_>| !is_kept_out(member) && context.gate == ArtefactGate::Permitted;
+    let latest = batch.iter().rev().filter(may_change).find(|member| !member.sanitised.is_suspected());
+    cycle.latest = latest.map(|member| SignalRevision::from(member.signal));
     let mut plan = CyclePlan::default();
     let mut outcomes: BTreeMap<SignalRevision, SignalOutcome> = BTreeMap::new();
     let mut together = AskedTogether::default();
+    let conflicts = SourceConflicts::find(batch, &context.charter.places());
     for group in &groups {
         let (kind, items) = cycle.take(group, &mut plan, &mut together);
         let signals: Vec<&ProjectSignal> = group.members().map(|member| member.signal).collect();
@@ -146,9 +171,20 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
             } else {
                 kind
             };
-            outcomes.insert(id, SignalOutcome::new(member, kind, agreeing, items.clone()));
+            let outcome = SignalOutcome {
+                conflict: conflicts.of(std::slice::from_ref(&id)),
+                ..SignalOutcome::new(member, kind, agreeing, items.clone())
+            };
+            outcomes.insert(id, outcome);
         }
     }
+    for comment in &mut plan.comments {
+        comment.sources.conflict = conflicts.of(std::slice::from_ref(&comment.cause));
+    }
+    for draft in &mut plan.drafts {
+        draft.sources.conflict = conflicts.of(&draft.causes);
+    }
+    plan.questions.extend(conflicts.questions);
     let AskedTogether { withheld, uncommented, rescoped, unread, suspected } = together;
     plan.questions.extend(questions::of_scope(&rescoped, context.charter));
     if !withheld.is_empty() {
@@ -170,10 +206,13 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
     let suspected: Vec<_> = suspected.into_iter().map(|open| cycle.with_changes(open)).collect();
     plan.unused = cycle.proposals.left();
     let updates = core::mem::take(&mut cycle.proposals.updates);
-    let withheld = cycle.finish(&known, &mut plan);
+    let (withheld, occasion) = cycle.finish(&known, &mut plan);
     let mut asked = Questioner::new(context, batch, &mut plan);
     asked.ask_rules(withheld);
     asked.update(&updates, &known);
+    // The colour counts all that the rules and the model changed.
+    asked.recolour(occasion, &known);
+    asked.ask_about_life();
     asked.ask_suspected(&suspected);
     let escalated = asked.escalated;
     for cause in escalated {
@@ -208,12 +247,18 @@ pub(super) struct Cycle<'c, 'r> {
     pub(super) operations: BTreeMap<ArtefactKind, Vec<ArtefactOperation>>,
     /// Items that this cycle made, by kind and ticket.
     made: BTreeMap<(ArtefactItemKind, String), ArtefactItemId>,
-    next: BTreeMap<ArtefactItemKind, u32>,
+    pub(super) next: BTreeMap<ArtefactItemKind, u32>,
     pub(super) moved: MovedTickets,
     /// How many subjects changed the scope.
     pub(super) rescoped: usize,
-    /// Why the next milestone is at risk, where the artefacts have none yet.
-    pub(super) slip: Option<ArtefactStatement>,
+    /// Milestones that are at risk and that the artefacts don't have yet.
+    pub(super) endangered: EndangeredMilestones,
+    /// Milestones that this cycle marked.
+    pub(super) marked: BTreeSet<ArtefactItemId>,
+    /// Ends of items whose ticket is done and that don't end with it: a person is asked.
+    pub(super) proposed_ends: Vec<ArtefactOperation>,
+    /// The latest signal that may change artefacts by itself.
+    pub(super) latest: Option<SignalRevision>,
     /// The last signal of a listed backlog, and the word for its source.
     pub(super) synced: Option<(SignalRevision, &'static str)>,
     pub(super) causes: BTreeMap<ArtefactKind, BTreeSet<SignalRevision>>,
@@ -230,7 +275,10 @@ impl<'c, 'r> Cycle<'c, 'r> {
             next: BTreeMap::new(),
             moved: MovedTickets::default(),
             rescoped: 0,
-            slip: None,
+            endangered: EndangeredMilestones::new(),
+            marked: BTreeSet::new(),
+            proposed_ends: Vec::new(),
+            latest: None,
             synced: None,
             causes: BTreeMap::new(),
             proposals: OpenProposals::new(context.proposals),
@@ -240,8 +288,8 @@ impl<'c, 'r> Cycle<'c, 'r> {
     /// The changes that follow from the words of a suspected group, if a person takes them for true, behind all else
     /// that this cycle changes.
     pub(super) fn worded_operations(&self, group: &GroupedSignals<'r>) -> Vec<ArtefactOperation> {
-        let (made, next) = (self.made.clone(), self.next.clone());
-        let mut aside = Cycle { made, next, ..Cycle::new(self.context) };
+        let (made, next, marked) = (self.made.clone(), self.next.clone(), self.marked.clone());
+        let mut aside = Cycle { made, next, marked, ..Cycle::new(self.context) };
         aside.worded_items(group);
         ArtefactKind::ALL.iter().filter_map(|kind| aside.operations.remove(kind)).flatten().collect()
     }
@@ -340,7 +388,10 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let is_for_items =
             matches!(answer.recommended_action, RecommendedAction::UpdateArtefact | RecommendedAction::Escalate);
         let ends = group.standstill(self.context.lexicon) == Standstill::Ends || group.is_done(self.context.lexicon);
-        is_for_items || ends
+        // Whoever reasons about a risk may only ask about it, and the log names it all the same.
+        let is_reasoned = answer.recommended_action == RecommendedAction::DeferToSonnet
+            && items::raid_kind(answer.category, answer.importance).is_some();
+        is_for_items || is_reasoned || ends
     }
 
     /// Plans what a group changes of the artefacts; the items that it is about. Of a suspected group only what the
@@ -400,7 +451,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
     }
 
     /// Adds an item; its id.
-    fn add(
+    pub(super) fn add(
         &mut self,
         kind: ArtefactItemKind,
         operation: ArtefactOperation,
@@ -465,29 +516,6 @@ impl<'c, 'r> Cycle<'c, 'r> {
         Some(self.add(ArtefactItemKind::Highlight, operation, group))
     }
 
-    /// The next milestone is at risk.
-    fn milestone(&mut self, group: &GroupedSignals<'_>, raid: ArtefactItemId) -> Option<ArtefactItemId> {
-        let due = |item: &ArtefactItem| item.date(ArtefactField::DueDate);
-        let coming = self.context.artefacts.items(ArtefactItemKind::Milestone);
-        let coming = coming.filter(|(_, item)| due(item).is_some_and(|due| due >= self.context.now));
-        let causes = group.causes();
-        let reason = items::inferred(format!("At risk because of {raid}."), &causes);
-        let Some((id, item)) = coming.min_by_key(|(_, item)| due(item)) else {
-            self.slip = Some(reason);
-            return None;
-        };
-        if item.status != ItemStatus::OnTrack || self.made.contains_key(&(ArtefactItemKind::Milestone, id.to_string()))
-        {
-            return Some(id);
-        }
-        self.made.insert((ArtefactItemKind::Milestone, id.to_string()), id);
-        let changes: ItemFields = BTreeMap::from([(ArtefactField::Notes, ArtefactValue::Text(reason.clone()))]);
-        let delivery = ArtefactKind::DeliveryState;
-        self.operate(delivery, ArtefactOperation::Modify { id, changes, reason: reason.clone() }, &causes);
-        self.operate(delivery, ArtefactOperation::ChangeStatus { id, to: ItemStatus::AtRisk, reason }, &causes);
-        Some(id)
-    }
-
     /// Work on a ticket goes on or is done: its blocker is over, and its item of the RAID log moves on.
     fn settle(&mut self, group: &GroupedSignals<'_>) -> Vec<ArtefactItemId> {
         let causes = group.causes();
@@ -503,13 +531,22 @@ impl<'c, 'r> Cycle<'c, 'r> {
             self.operate(ArtefactKind::DeliveryState, ArtefactOperation::Close { id, reason: reason.clone() }, &causes);
             touched.push(id);
         }
-        if let Some(id) = of(ArtefactKind::RaidLog, &[ArtefactItemKind::Issue, ArtefactItemKind::Dependency]) {
+        let way = |id: ArtefactItemId| {
             let status = artefacts.get(ArtefactKind::RaidLog).and_then(|raid| raid.item(id)).map(|item| item.status);
-            for to in status.map_or(&[][..], |status| items::way_to(status, is_done)) {
-                let operation = ArtefactOperation::ChangeStatus { id, to: *to, reason: reason.clone() };
-                self.operate(ArtefactKind::RaidLog, operation, &causes);
-                touched.push(id);
-            }
+            let way = status.map_or(&[][..], |status| items::way_to(status, is_done));
+            way.iter().map(move |to| (id, *to))
+        };
+        let ends_with_ticket = [ArtefactItemKind::Issue, ArtefactItemKind::Dependency];
+        for (id, to) in of(ArtefactKind::RaidLog, &ends_with_ticket).into_iter().flat_map(way) {
+            let operation = ArtefactOperation::ChangeStatus { id, to, reason: reason.clone() };
+            self.operate(ArtefactKind::RaidLog, operation, &causes);
+            touched.push(id);
+        }
+        // What may happen, or is taken for true, may outlive the ticket that tells of it.
+        let outlives = [ArtefactItemKind::Risk, ArtefactItemKind::Assumption];
+        let outlives = of(ArtefactKind::RaidLog, &outlives).filter(|_| is_done);
+        for (id, to) in outlives.into_iter().flat_map(way) {
+            self.proposed_ends.push(ArtefactOperation::ChangeStatus { id, to, reason: reason.clone() });
         }
         if is_done && let Some(id) = of(ArtefactKind::BacklogSummary, &[ArtefactItemKind::Highlight]) {
             self.operate(ArtefactKind::BacklogSummary, ArtefactOperation::Close { id, reason }, &causes);
@@ -517,39 +554,6 @@ impl<'c, 'r> Cycle<'c, 'r> {
         }
         touched.dedup();
         touched
-    }
-
-    /// A sprint begins or ends.
-    fn sprint(&mut self, member: &CycleMember<'_>) -> Option<ArtefactItemId> {
-        let cause = [SignalRevision::from(member.signal)];
-        let open = self.context.artefacts.items(ArtefactItemKind::Sprint).next().map(|(id, _)| id);
-        let reason = |words: &str| items::inferred(words, &cause);
-        let delivery = ArtefactKind::DeliveryState;
-        let is_made = self.next.contains_key(&ArtefactItemKind::Sprint);
-        match member.signal.kind {
-            SignalKind::SprintStarted if !is_made => {
-                let fields = items::sprint(member.sanitised, member.signal)?;
-                if let Some(id) = open {
-                    let reason = reason("Another sprint started.");
-                    self.operate(delivery, ArtefactOperation::Close { id, reason }, &cause);
-                }
-                let operation =
-                    ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Sprint, status: None, fields };
-                let group = GroupedSignals::new(vec![*member], self.context.charter.key.as_str());
-                Some(self.add(ArtefactItemKind::Sprint, operation, &group))
-            }
-            SignalKind::SprintClosed if !is_made => {
-                let id = open?;
-                self.operate(
-                    delivery,
-                    ArtefactOperation::Close { id, reason: reason("The sprint was closed.") },
-                    &cause,
-                );
-                self.next.insert(ArtefactItemKind::Sprint, u32::MAX);
-                Some(id)
-            }
-            _ => None,
-        }
     }
 
     /// Counts a ticket that moved.
@@ -580,5 +584,9 @@ fn comment(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> Option<Plann
         })
     });
     let signals: Vec<&ProjectSignal> = group.members().map(|member| member.signal).collect();
-    Some(PlannedComment { action, cause, agreeing: agreement(&signals, charter) })
+    Some(PlannedComment {
+        action,
+        cause,
+        sources: SourceAgreement { agreeing: agreement(&signals, charter), conflict: SourceConflict::Absent },
+    })
 }

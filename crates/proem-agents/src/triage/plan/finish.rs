@@ -1,52 +1,50 @@
 //! The end of a cycle: everything that it planned, applied artefact by artefact.
 
-use std::collections::BTreeMap;
-
-use proem_engine::{effect::key::SignalRevision, run::Time};
+use proem_engine::effect::key::SignalRevision;
 
 use super::{
     cycle::{ArtefactSet, Cycle, CyclePlan},
-    health::{health, split_colour},
+    health::HealthOccasion,
     items::{self, ItemFields},
     withheld::WithheldChanges,
 };
 use crate::triage::artefact::{
     AppliedChange, Artefact, ArtefactContext, ArtefactField, ArtefactItemKind, ArtefactKind, ArtefactOperation,
-    ArtefactValue, ItemStatus, RuleViolation, SignalReferences, apply, needs_person,
+    ArtefactValue, RuleViolation, SignalReferences, apply, needs_person,
 };
-
-/// The change of one artefact, with a better colour that it does not make.
-#[derive(Default)]
-struct AppliedKind {
-    change: Option<AppliedChange>,
-    colour: Option<ArtefactOperation>,
-}
 
 impl Cycle<'_, '_> {
     /// Applies everything, artefact by artefact. It leaves out and lists changes that break a rule. It gives back changes
     /// that end or soften something without an event of the tracker, for a person to decide.
-    pub(super) fn finish(mut self, known: &SignalReferences, plan: &mut CyclePlan) -> WithheldChanges {
+    /// What the colour has to be counted for comes with them.
+    pub(super) fn finish(
+        mut self,
+        known: &SignalReferences,
+        plan: &mut CyclePlan,
+    ) -> (WithheldChanges, HealthOccasion) {
         let mut artefacts = self.context.artefacts.clone();
         let mut withheld = self.withhold(known);
         self.backlog_as_a_whole();
-        // The colour follows from the RAID log, too.
+        // Milestones and the colour follow from the RAID log, too.
         let of_raid = self.causes.get(&ArtefactKind::RaidLog).cloned().unwrap_or_default();
         self.causes.entry(ArtefactKind::DeliveryState).or_default().extend(of_raid);
-        self.milestones();
+        self.milestones(&mut withheld);
+        withheld.ended = core::mem::take(&mut self.proposed_ends);
+        let causes = self.causes.get(&ArtefactKind::DeliveryState).cloned().unwrap_or_default();
+        let occasion = HealthOccasion { causes, moved: self.moved };
         for kind in ArtefactKind::ALL {
             let operations = self.operations.remove(&kind).unwrap_or_default();
             let causes: Vec<SignalRevision> = self.causes.remove(&kind).unwrap_or_default().into_iter().collect();
             let applied = self.applied(&artefacts, kind, &operations, (&causes, known));
             match applied {
-                Ok(AppliedKind { change, colour }) => {
-                    withheld.colour = withheld.colour.or(colour);
+                Ok(change) => {
                     change.iter().for_each(|change| artefacts.set(change.artefact.clone()));
                     plan.changes.extend(change);
                 }
                 Err(violations) => plan.refused.extend(violations),
             }
         }
-        withheld
+        (withheld, occasion)
     }
 
     /// Takes out the operations that need a person, by the signals that they come from.
@@ -77,8 +75,8 @@ impl Cycle<'_, '_> {
         kind: ArtefactKind,
         operations: &[ArtefactOperation],
         (causes, known): (&[SignalRevision], &SignalReferences),
-    ) -> Result<AppliedKind, Vec<RuleViolation>> {
-        let Some(artefact) = artefacts.get(kind) else { return Ok(AppliedKind::default()) };
+    ) -> Result<Option<AppliedChange>, Vec<RuleViolation>> {
+        let Some(artefact) = artefacts.get(kind) else { return Ok(None) };
         // Blockers that end in this cycle stand in the way of no item of the RAID log.
         let unblocked = artefacts.get(ArtefactKind::DeliveryState).filter(|_| kind == ArtefactKind::RaidLog);
         let unblocked = unblocked.and_then(|delivery| self.unblocked(delivery, artefacts, (causes, known)));
@@ -98,18 +96,7 @@ impl Cycle<'_, '_> {
             known,
             others: &others,
         };
-        let (mut all, mut withheld) = (operations.to_vec(), None);
-        if kind == ArtefactKind::DeliveryState && !causes.is_empty() {
-            let before_health = if operations.is_empty() { None } else { Some(apply(artefact, operations, &context)?) };
-            let delivery = before_health.as_ref().map_or(artefact, |change| &change.artefact);
-            let mut colour = health(delivery, artefacts.get(ArtefactKind::RaidLog), causes, self.moved);
-            if colour.as_ref().is_some_and(|colour| needs_person(artefact, delivery, colour, &context)) {
-                withheld = colour.as_mut().and_then(split_colour);
-            }
-            all.extend(colour);
-        }
-        let change = if all.is_empty() { None } else { Some(apply(artefact, &all, &context)?) };
-        Ok(AppliedKind { change, colour: withheld })
+        if operations.is_empty() { Ok(None) } else { apply(artefact, operations, &context).map(Some) }
     }
 
     /// The delivery state with those of this cycle's operations alone that end blockers.
@@ -170,31 +157,5 @@ impl Cycle<'_, '_> {
             }
         };
         self.operate(ArtefactKind::BacklogSummary, operation, &causes);
-    }
-
-    /// Milestones that the project's file has and the delivery state does not.
-    fn milestones(&mut self) {
-        let causes: Vec<SignalRevision> =
-            self.causes.get(&ArtefactKind::DeliveryState).into_iter().flatten().cloned().collect();
-        let delivery = self.context.artefacts.get(ArtefactKind::DeliveryState);
-        let is_first = delivery.is_some_and(|delivery| delivery.of_kind(ArtefactItemKind::Milestone).next().is_none());
-        if causes.is_empty() || !is_first {
-            return;
-        }
-        let now = self.context.now.0;
-        let milestones = &self.context.charter.milestones;
-        let next = milestones.iter().filter(|milestone| milestone.due >= now).min_by_key(|milestone| milestone.due);
-        for milestone in milestones {
-            let slip = self.slip.as_ref().filter(|_| next == Some(milestone)).cloned();
-            let status = slip.as_ref().map(|_| ItemStatus::AtRisk);
-            let notes = slip.unwrap_or_else(|| items::inferred("As the project's file has it.", &causes));
-            let fields: ItemFields = BTreeMap::from([
-                (ArtefactField::Name, ArtefactValue::Text(items::inferred(milestone.name.as_str(), &causes))),
-                (ArtefactField::DueDate, ArtefactValue::Date(Time(milestone.due))),
-                (ArtefactField::Notes, ArtefactValue::Text(notes)),
-            ]);
-            let operation = ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Milestone, status, fields };
-            self.operate(ArtefactKind::DeliveryState, operation, &causes);
-        }
     }
 }

@@ -35,6 +35,16 @@ impl<'r> GroupedSignals<'r> {
         self.members.iter()
     }
 
+    /// Whether a text of it that nobody suspects has these words in it, one behind the other, in any case.
+    pub(super) fn mentions(&self, phrase: &str) -> bool {
+        let members = self.members.iter().filter(|member| !is_kept_out(member));
+        let mut texts = members.flat_map(|member| {
+            let fields = member.sanitised.fields.iter().filter(|field| !member.sanitised.suspects(field));
+            fields.filter_map(|field| field.text.as_ref())
+        });
+        texts.any(|text| text.measure(|text| has_phrase(text, phrase)))
+    }
+
     /// The key that the project's tickets begin with.
     pub(super) const fn key(&self) -> &str {
         self.key
@@ -76,6 +86,16 @@ impl<'r> GroupedSignals<'r> {
     pub(super) fn slips(&self, lexicon: &TriageLexicon) -> bool {
         self.members.iter().any(|member| TicketNews::of(member.signal, lexicon).slip == Slip::Moved)
     }
+}
+
+/// Whether a text has the words of a phrase in it, whatever stands between them.
+pub(super) fn has_phrase(text: &str, phrase: &str) -> bool {
+    let words = |text: &str| -> Vec<String> {
+        let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+        words.map(str::to_lowercase).collect()
+    };
+    let phrase = words(phrase);
+    !phrase.is_empty() && words(text).windows(phrase.len()).any(|window| window == phrase)
 }
 
 /// The ticket that a signal names, unless its key is an attack and no key.

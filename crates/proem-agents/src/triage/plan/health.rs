@@ -1,12 +1,17 @@
-//! The colour of a project, by what is open in its artefacts.
+//! The colour of a project, by what is open in its artefacts once everything else of the cycle is decided.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::effect::key::SignalRevision;
 
-use super::items::{self, ItemFields};
+use super::{
+    cycle::ArtefactSet,
+    items::{self, ItemFields},
+    withheld::Questioner,
+};
 use crate::triage::artefact::{
-    Artefact, ArtefactField, ArtefactItem, ArtefactItemKind, ArtefactOperation, ArtefactValue, ItemStatus,
+    Artefact, ArtefactContext, ArtefactField, ArtefactItemKind, ArtefactKind, ArtefactOperation, ArtefactValue,
+    ProjectHealth, SignalReferences, apply, needs_person,
 };
 
 /// How many tickets moved.
@@ -18,51 +23,79 @@ pub(super) struct MovedTickets {
     pub(super) done: usize,
 }
 
-/// The colour of the project, and why, as the items have it.
-pub(super) fn health(
+/// What the colour is counted for: the signals that changed something, and the tickets that moved.
+#[derive(Debug, Default)]
+pub(super) struct HealthOccasion {
+    pub(super) causes: BTreeSet<SignalRevision>,
+    pub(super) moved: MovedTickets,
+}
+
+impl Questioner<'_, '_> {
+    /// Brings the colour up to date with all other changes of the cycle. A better one that no event of the tracker
+    /// explains becomes a question.
+    pub(super) fn recolour(&mut self, occasion: HealthOccasion, known: &SignalReferences) {
+        let HealthOccasion { mut causes, moved } = occasion;
+        causes.extend(self.plan.changes.iter().flat_map(|change| change.entry.causes.iter().cloned()));
+        let causes: Vec<SignalRevision> = causes.into_iter().collect();
+        let artefacts = self.artefacts();
+        let counts = ProjectHealth::of(artefacts.iter(), self.context.now);
+        if causes.is_empty() || self.is_told_by_model(&artefacts, &counts) {
+            return;
+        }
+        let Some(delivery) = artefacts.get(ArtefactKind::DeliveryState) else { return };
+        let Some(mut operation) = health(delivery, &counts, &causes, moved) else { return };
+        let others: Vec<&Artefact> = artefacts.iter().filter(|other| other.kind() != delivery.kind()).collect();
+        let terms = ArtefactContext {
+            now: self.context.now,
+            project: delivery.project(),
+            actor: self.context.actor,
+            causes: &causes,
+            known,
+            others: &others,
+        };
+        let better =
+            if needs_person(delivery, delivery, &operation, &terms) { split_colour(&mut operation) } else { None };
+        match apply(delivery, &[operation], &terms) {
+            Ok(change) => self.plan.add_change(change),
+            Err(violations) => self.plan.refused.extend(violations),
+        }
+        if let Some(colour) = better {
+            self.ask_colour(colour);
+        }
+    }
+
+    /// Whether a model wrote another summary in this cycle, with a colour that is no better than the counted one.
+    fn is_told_by_model(&self, artefacts: &ArtefactSet, counts: &ProjectHealth) -> bool {
+        let of = |artefacts: &ArtefactSet, field| {
+            let delivery = artefacts.get(ArtefactKind::DeliveryState)?;
+            delivery.of_kind(ArtefactItemKind::Health).next()?.1.fields.get(&field).cloned()
+        };
+        let has_changed =
+            |field| of(artefacts, field).is_some() && of(artefacts, field) != of(self.context.artefacts, field);
+        let rank = |word: &str| ["green", "amber", "red"].iter().position(|known| *known == word);
+        let colour = match of(artefacts, ArtefactField::OverallStatus) {
+            Some(ArtefactValue::Word(word)) => rank(word),
+            _ => None,
+        };
+        has_changed(ArtefactField::StatusSummary) && colour >= rank(counts.colour())
+    }
+}
+
+/// The colour of the project, and why, as the counts have it; `None` if that is what it says already.
+fn health(
     delivery: &Artefact,
-    raid: Option<&Artefact>,
+    counts: &ProjectHealth,
     causes: &[SignalRevision],
-    moved: MovedTickets,
+    MovedTickets { all: moved, done }: MovedTickets,
 ) -> Option<ArtefactOperation> {
-    let blockers: Vec<_> = delivery.open(ArtefactItemKind::Blocker).collect();
-    let raid: Vec<_> = raid.into_iter().flat_map(Artefact::items).filter(|(_, item)| item.status.is_open()).collect();
-    let late =
-        delivery.open(ArtefactItemKind::Milestone).filter(|(_, item)| item.status != ItemStatus::OnTrack).count();
-    let is = |item: &ArtefactItem, word: &str| item.word(ArtefactField::Severity) == Some(word);
-    let critical = raid.iter().filter(|(_, item)| is(item, "critical")).count();
-    let serious = raid.iter().filter(|(_, item)| is(item, "critical") || is(item, "high")).count();
-    let colour = if critical > 0 {
-        "red"
-    } else if !blockers.is_empty() || serious > 0 || late > 0 {
-        "amber"
-    } else {
-        "green"
+    let moved = match moved {
+        0 => String::new(),
+        1 => format!("; 1 ticket moved, {done} of them to done"),
+        more => format!("; {more} tickets moved, {done} of them to done"),
     };
-    let MovedTickets { all: moved, done } = moved;
-    let mut words = vec![
-        counted(blockers.len(), "open blocker"),
-        match (raid.len(), serious) {
-            (0, _) => "nothing open in the RAID log".to_owned(),
-            (open, 0) => format!("{} in the RAID log", counted(open, "open item")),
-            (open, serious) => {
-                format!("{} in the RAID log, {serious} of them high or critical", counted(open, "open item"))
-            }
-        },
-    ];
-    // Red and amber never have the same words: a colour is justified by what stands here.
-    if critical > 0 {
-        words.push(format!("{critical} critical"));
-    }
-    if late > 0 {
-        words.push(format!("{} at risk or late", counted(late, "milestone")));
-    }
-    if moved > 0 {
-        words.push(format!("{} moved, {done} of them to done", counted(moved, "ticket")));
-    }
-    let summary = items::inferred(format!("{}.", words.join("; ")), causes);
+    let summary = items::inferred(format!("{}{moved}. By rule {}.", counts.in_words(), counts.reason()), causes);
     let fields: ItemFields = BTreeMap::from([
-        (ArtefactField::OverallStatus, ArtefactValue::Word(colour)),
+        (ArtefactField::OverallStatus, ArtefactValue::Word(counts.colour())),
         (ArtefactField::StatusSummary, ArtefactValue::Text(summary.clone())),
     ]);
     let health = delivery.of_kind(ArtefactItemKind::Health).next();
@@ -74,15 +107,11 @@ pub(super) fn health(
 }
 
 /// Takes the colour out of a change of the health; what a person would agree to with it, in a summary of its own.
-pub(super) fn split_colour(health: &mut ArtefactOperation) -> Option<ArtefactOperation> {
+fn split_colour(health: &mut ArtefactOperation) -> Option<ArtefactOperation> {
     let ArtefactOperation::Modify { id, changes, reason } = health else { return None };
     let colour = changes.remove(&ArtefactField::OverallStatus)?;
     // A colour changes with a new summary, and that of the rules stands by then.
     let summary = reason.clone().followed_by(" A person confirmed the colour.");
     let fields = [(ArtefactField::OverallStatus, colour), (ArtefactField::StatusSummary, ArtefactValue::Text(summary))];
     Some(ArtefactOperation::Modify { id: *id, changes: fields.into(), reason: reason.clone() })
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

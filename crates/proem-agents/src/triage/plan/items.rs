@@ -156,6 +156,22 @@ pub(super) fn raid_item(kind: ArtefactItemKind, group: &GroupedSignals<'_>, proj
     ArtefactOperation::Add { id: None, kind, status: None, fields }
 }
 
+/// An issue of high severity about a ticket that its tracker lists as blocked, whatever its texts say.
+pub(super) fn listed_issue(group: &GroupedSignals<'_>, project_owner: &str) -> ArtefactOperation {
+    let mut issue = raid_item(ArtefactItemKind::Issue, group, project_owner);
+    let step = about_ticket(group.ticket(), next_step(ArtefactItemKind::Issue, true), &group.causes());
+    set_field(&mut issue, ArtefactField::Severity, ArtefactValue::Word("high"));
+    set_field(&mut issue, ArtefactField::Mitigation, ArtefactValue::Text(step));
+    issue
+}
+
+/// Gives a field of an item that is added another value.
+pub(super) fn set_field(operation: &mut ArtefactOperation, field: ArtefactField, value: ArtefactValue) {
+    if let ArtefactOperation::Add { fields, .. } = operation {
+        fields.insert(field, value);
+    }
+}
+
 /// The ticket of a group as a fact.
 pub(super) fn ticket_text(group: &GroupedSignals<'_>) -> Option<ArtefactStatement> {
     let member = group.members().find(|member| ticket_of(member).is_some())?;
@@ -243,8 +259,8 @@ pub(super) fn sprint(sanitised: &SanitisedSignal, signal: &ProjectSignal) -> Opt
     let date = |name: &str| text(name)?.measure(|text| from_text(text).ok()).map(|at| ArtefactValue::Date(Time(at)));
     let cause = SignalRevision::from(signal);
     let name = passed(sanitised, signal, |name| name == "summary", FieldForm::LINE)?;
-    // The goal of a sprint is not among the texts that were looked at, so it stays out.
-    let goal = inferred("The sprint's goal stands in the ticket system.", &[cause]);
+    let goal = passed(sanitised, signal, |name| name == "goal", FieldForm::PARAGRAPH)
+        .unwrap_or_else(|| inferred("The sprint has no goal that may be shown.", &[cause]));
     Some(BTreeMap::from([
         (ArtefactField::Name, ArtefactValue::Text(name)),
         (ArtefactField::StartDate, date("startDate")?),

@@ -1,6 +1,6 @@
 //! What became of a signal.
 
-use proem_engine::effect::key::SignalRevision;
+use proem_engine::{effect::key::SignalRevision, policy::SourceConflict};
 use serde_json::json;
 
 use super::cycle::CycleMember;
@@ -61,6 +61,8 @@ pub struct SignalOutcome {
     pub confidence: f64,
     /// How many principals say what is said.
     pub agreeing: u32,
+    /// Whether another source contradicts.
+    pub conflict: SourceConflict,
     /// The items that it is about.
     pub items: Vec<ArtefactItemId>,
     /// Whether rules alone said what it is about.
@@ -84,15 +86,18 @@ impl SignalOutcome {
             basis: member.classification.basis,
             confidence: answer.confidence,
             agreeing,
+            conflict: SourceConflict::Absent,
             items,
             is_degraded: member.classification.is_degraded,
         }
     }
 
-    /// How far sources agree: 0.5 if one principal says so, 1 if two or more do.
+    /// How far sources agree: 0.5 if one principal says so, 1 if two or more do, and half of that if another source
+    /// contradicts.
     #[must_use]
     pub fn source_agreement(&self) -> f64 {
-        f64::from(self.agreeing.min(2)) / 2.0
+        let agreement = f64::from(self.agreeing.min(2)) / 2.0;
+        if self.conflict == SourceConflict::Present { agreement / 2.0 } else { agreement }
     }
 
     /// As it is kept and published.

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use proem_engine::effect::key::SignalRevision;
+use proem_engine::{
+    effect::key::SignalRevision,
+    policy::{SourceAgreement, SourceConflict},
+};
 use proem_guard::LabelTree;
 
 use super::{
@@ -76,9 +79,10 @@ pub(super) fn shared(group: &GroupedSignals<'_>, signals: &BTreeSet<SignalRevisi
     group.causes().into_iter().filter(|cause| signals.contains(cause)).collect()
 }
 
-fn agreeing(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> u32 {
+/// What stands behind a group's action. Contradictions of the batch come in once all of them are known.
+fn agreeing(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> SourceAgreement {
     let signals: Vec<&ProjectSignal> = group.members().map(|member| member.signal).collect();
-    agreement(&signals, charter)
+    SourceAgreement { agreeing: agreement(&signals, charter), conflict: SourceConflict::Absent }
 }
 
 /// A mail that a model worded, on its way.
@@ -88,7 +92,7 @@ pub(super) fn draft(group: &GroupedSignals<'_>, draft: &ModelDraft, charter: &Pr
         action: draft.action(&causes, DraftApproval::ByPolicy),
         causes,
         faults: draft.faults.clone(),
-        agreeing: agreeing(group, charter),
+        sources: agreeing(group, charter),
     }
 }
 
@@ -98,7 +102,7 @@ pub(super) fn comment(group: &GroupedSignals<'_>, comment: &ModelComment, charte
     let action = comment.action(&causes, DraftApproval::ByPolicy);
     let leader = SignalRevision::from(group.leader().signal);
     let cause = causes.into_iter().next().unwrap_or(leader);
-    PlannedComment { action, cause, agreeing: agreeing(group, charter) }
+    PlannedComment { action, cause, sources: agreeing(group, charter) }
 }
 
 /// A question in a model's words. What it says is shown as somebody else's.

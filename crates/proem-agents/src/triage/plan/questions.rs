@@ -57,6 +57,13 @@ pub(super) fn heading(group: &GroupedSignals<'_>) -> LabelTree {
     items::title(group).words().clone()
 }
 
+/// What a signal is called: its subject, if that may be shown.
+pub(super) fn heading_of(member: &CycleMember<'_>) -> LabelTree {
+    let field = member.sanitised.fields.iter().find(|field| field.name == "summary");
+    let text = field.filter(|field| !member.sanitised.suspects(field)).and_then(|field| field.text.clone());
+    text.map_or(LabelTree::Null, LabelTree::from)
+}
+
 pub(super) fn choice(id: &'static str, label: &'static str) -> PlannedOption {
     PlannedOption { id, label: label.into(), action: None }
 }

@@ -34,8 +34,10 @@ const MOST_CAUSES: usize = 50;
 pub(super) struct WithheldChanges {
     /// By the signals that they come from.
     by_causes: BTreeMap<Vec<SignalRevision>, Vec<ArtefactOperation>>,
-    /// A better colour, which nothing but the counts explains.
-    pub(super) colour: Option<ArtefactOperation>,
+    /// Milestones whose date moved behind today, on track again.
+    pub(super) redated: Vec<ArtefactOperation>,
+    /// Ends of items whose ticket is done.
+    pub(super) ended: Vec<ArtefactOperation>,
 }
 
 impl WithheldChanges {
@@ -62,6 +64,10 @@ enum EndingOccasion {
     TicketGoesOn,
     /// The counts give a better colour.
     BetterColour,
+    /// The project's file moves a date that had passed.
+    NewDate,
+    /// The ticket of an item is done that may outlive it.
+    TicketDone,
     /// A model proposes it.
     ModelProposes,
 }
@@ -80,6 +86,16 @@ impl EndingOccasion {
                 "The open items give the project a better colour. Does it get that?",
                 ("A", "nothing that is open speaks against it"),
             ),
+            Self::NewDate => (
+                "date",
+                "The project's file gives an overdue milestone a new date. Is it on track again?",
+                ("A", "its new date lies ahead"),
+            ),
+            Self::TicketDone => (
+                "done",
+                "The ticket of an item is done. Is the item over, too?",
+                ("A", "the tracker says that the ticket is done"),
+            ),
             Self::ModelProposes => (
                 "model",
                 "A model proposes that something ends, or looks better than before. Is it so?",
@@ -91,9 +107,9 @@ impl EndingOccasion {
 
 /// Asks about changes, and applies those that need nobody.
 pub(super) struct Questioner<'q, 'r> {
-    context: &'q CycleContext<'r>,
+    pub(super) context: &'q CycleContext<'r>,
     batch: &'q [CycleMember<'r>],
-    plan: &'q mut CyclePlan,
+    pub(super) plan: &'q mut CyclePlan,
     /// Signals about which it has asked.
     pub(super) escalated: BTreeSet<SignalRevision>,
 }
@@ -108,7 +124,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
     }
 
     /// The artefacts as the plan leaves them so far.
-    fn artefacts(&self) -> ArtefactSet {
+    pub(super) fn artefacts(&self) -> ArtefactSet {
         let mut artefacts = self.context.artefacts.clone();
         self.plan.changes.iter().for_each(|change| artefacts.set(change.artefact.clone()));
         artefacts
@@ -120,12 +136,28 @@ impl<'q, 'r> Questioner<'q, 'r> {
         for (causes, operations) in withheld.by_causes {
             self.ask(EndingOccasion::TicketGoesOn, &causes, &operations, &label);
         }
-        if let Some(colour) = withheld.colour {
-            let (causes, before) = (causes_of(&colour), self.escalated.clone());
-            self.ask(EndingOccasion::BetterColour, &causes, &[colour], &label);
-            // The colour is a question about the project, and of none of the signals that led to the counts.
-            self.escalated = before;
+        for operation in withheld.redated {
+            self.ask_aside(EndingOccasion::NewDate, operation);
         }
+        let mut ended: BTreeMap<_, Vec<ArtefactOperation>> = BTreeMap::new();
+        withheld.ended.into_iter().for_each(|operation| ended.entry(operation.item()).or_default().push(operation));
+        for operations in ended.into_values() {
+            let causes = operations.first().map(causes_of).unwrap_or_default();
+            self.ask(EndingOccasion::TicketDone, &causes, &operations, &label);
+        }
+    }
+
+    /// Asks whether the project gets a better colour.
+    pub(super) fn ask_colour(&mut self, colour: ArtefactOperation) {
+        self.ask_aside(EndingOccasion::BetterColour, colour);
+    }
+
+    /// Asks about the project as a whole, which is a question about none of the signals that led to it.
+    fn ask_aside(&mut self, occasion: EndingOccasion, operation: ArtefactOperation) {
+        let (causes, before) = (causes_of(&operation), self.escalated.clone());
+        let label = Label::from_source(Source::named("triage/rule"));
+        self.ask(occasion, &causes, &[operation], &label);
+        self.escalated = before;
     }
 
     /// Asks whether changes are to be made.
@@ -164,7 +196,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
     }
 
     /// Changes as an option, and as they are shown; `None` if nothing would change.
-    fn offer(
+    pub(super) fn offer(
         &self,
         causes: &[SignalRevision],
         operations: &[ArtefactOperation],
@@ -196,7 +228,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
             for update in updates.iter().filter(|update| update.kind == kind) {
                 match self.read_update(update, known) {
                     Ok((change, withheld)) => {
-                        self.plan.changes.extend(change);
+                        change.into_iter().for_each(|change| self.plan.add_change(change));
                         let causes: Vec<SignalRevision> = update.signals.iter().cloned().collect();
                         self.ask(EndingOccasion::ModelProposes, &causes, &withheld, update.arguments.label());
                     }

@@ -9,7 +9,8 @@ const MAX_TEXTS: usize = 100;
 
 /// Fields with text that people write, in the order in which they are read. All others are closed words of the source,
 /// or are read by nobody here.
-const TEXTS: [&str; 16] = [
+const TEXTS: [&str; 17] = [
+    "goal",
     "description",
     "environment",
     "comment",

@@ -64,6 +64,8 @@ pub(super) fn webhook(mut body: Map<String, Json>) -> SignalDraft {
     if let Some(sprint) = body.get("sprint").and_then(|sprint| sprint.get("name")).and_then(text_of) {
         draft.summary.get_or_insert(sprint);
     }
+    let goal = body.get("sprint").and_then(|sprint| sprint.get("goal")).and_then(text_of);
+    draft.field("goal", goal.map_or(Json::Null, Json::from));
     if let Some(comment) = comment {
         body.insert("comment".to_owned(), Json::Object(comment));
     }

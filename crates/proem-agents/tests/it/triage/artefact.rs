@@ -1,7 +1,7 @@
 //! Artefacts: what stands in them, how they change, what is counted and how they are shown.
 
 mod endings;
-mod figures;
+pub(super) mod figures;
 mod laws;
 mod prompts;
 mod proposals;

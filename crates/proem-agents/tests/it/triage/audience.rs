@@ -6,7 +6,8 @@ use proem_agents::triage::{ProjectSignal, SignalSource, SourceAudience, SourceCo
 use proem_engine::effect::key::EffectKey;
 use proem_engine::policy::{
     ActionEvidence, ActionPast, AutonomyLevel, CauseVerdict, Decision, DecisionMoment, DecisionReason, DecisionRequest,
-    EffectSwitch, Policy, ProposedAction, Ruling, SourceAgreement, SourceConflict, VerdictBasis, decide,
+    EffectSwitch, Policy, ProjectAllowances, ProposedAction, Ruling, SourceAgreement, SourceConflict, VerdictBasis,
+    decide,
 };
 use proem_guard::check::ConfidentialPrompt;
 use proem_guard::{Untrusted, Verdict};
@@ -94,7 +95,7 @@ fn what_derives_from_signals_keeps_the_narrowest_audience() {
 /// A decision about an action, everything else in its favour and three of its kind done before.
 fn decided(action: &Untrusted<Json>) -> Decision {
     let text = format!("{}\n[allow]\nid_prefixes = [\"PAY-\"]\n", Policy::shipped_text());
-    let trackers = SubjectPolicy::read(text, None).unwrap();
+    let trackers = SubjectPolicy::read(text, None, &ProjectAllowances::default()).unwrap();
     let policy = trackers.policy();
     let action = ProposedAction::read(action, policy).unwrap();
     let (key, _) = action.key("p", policy).unwrap_or((EffectKey::of_bytes([0; 32]), Vec::new()));

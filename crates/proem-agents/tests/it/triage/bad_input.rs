@@ -53,6 +53,19 @@ fn a_broken_line_stops_no_other() {
     assert_eq!((found.signals.len(), found.malformed.len()), (1, 1));
 }
 
+/// A reader that looks through all that is left for each part of a file takes minutes for this.
+#[test]
+fn a_file_of_empty_lines_is_read_in_linear_time() {
+    let line = |id: &str| format!("{{\"signal\":1,\"id\":\"{id}\",\"type\":\"note\"}}");
+    let empty = " \n".repeat(1 << 20);
+    let found = read(&format!("{}\n{empty}{}\n{empty}", line("a"), line("b")));
+    assert_eq!((found.signals.len(), found.malformed.len()), (2, 0));
+    let found = read(&format!("{}\n{empty}{{", line("a")));
+    let place = (1 << 20) + 2;
+    let places: Vec<String> = found.malformed.iter().map(|malformed| malformed.place.to_string()).collect();
+    assert_eq!(places, [format!("line {place}")]);
+}
+
 fn issue(fields: &Json) -> Json {
     json!({ "id": "1", "key": "PAY-1", "fields": fields })
 }

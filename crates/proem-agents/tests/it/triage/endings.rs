@@ -324,3 +324,45 @@ fn an_offer_that_was_tampered_with_reads_as_nothing_else() {
     let value = ArtefactValue::Word("low");
     assert!(value.statements().is_empty());
 }
+
+/// A model that notes something in both artefacts about a signal that rules put there as well.
+#[test]
+fn rules_and_models_change_one_artefact_in_one_version() {
+    let artefacts = blocked();
+    let signals = [signal(0, 2, 2)];
+    let alone = cycle(&signals, &artefacts, Vec::new());
+    // A model is asked about the artefacts as rules leave them.
+    let ruled = after(&artefacts, &alone);
+    let told = |place, text| (place, json!(text));
+    let updates = vec![
+        delivery(&ruled, &signals, &[told("/status_summary", "A model's first words.")]),
+        delivery(&ruled, &signals, &[told("/status_summary", "A model's second words.")]),
+        raid(
+            &signals,
+            &json!([{ "id": "I001", "changes": { "mitigation": "Ask the vendor." }, "change_reason": "so" }]),
+        ),
+    ];
+    let plan = cycle(&signals, &artefacts, updates);
+    let mut kinds = BTreeSet::new();
+    for change in &plan.changes {
+        let (kind, version) = (change.artefact.kind(), change.artefact.version());
+        assert!(kinds.insert(kind), "{kind:?} has two versions");
+        assert_eq!(version, artefacts.get(kind).unwrap().version() + 1);
+        assert_eq!(change.entry.version, version);
+        assert!(change.artefact.items().all(|(_, item)| item.changed_in <= version));
+    }
+    let of = |plan: &CyclePlan, kind| {
+        plan.changes.iter().find(|change| change.artefact.kind() == kind).map(|change| change.entry.clone()).unwrap()
+    };
+    for kind in [ArtefactKind::RaidLog, ArtefactKind::DeliveryState] {
+        let (mut rules, both) = (of(&alone, kind), of(&plan, kind));
+        // The colour is counted after all else, and a model's summary stays if its colour is no better.
+        rules.changes.retain(|change| change.item.kind != K::Health);
+        assert_eq!(both.changes.get(..rules.changes.len()), Some(rules.changes.as_slice()), "rules come first");
+        assert!(both.changes.len() > rules.changes.len() && matches!(both.actor, ArtefactActor::Agent(_)));
+    }
+    let now = after(&artefacts, &plan);
+    let said = item(&now, "STATUS001").text(F::StatusSummary).unwrap();
+    assert!(show::tree_json(said.words()).to_string().contains("second words"), "the last word counts");
+    assert!(item(&now, "I001").text(F::Mitigation).is_some());
+}

@@ -56,6 +56,18 @@ fn harmless_texts_pass_as_they_are() {
     assert!(signal.threats.is_empty());
 }
 
+/// The whole way of a hostile comment, which took hours where its formatting was looked for again from each place.
+#[test]
+fn a_hostile_comment_is_sanitised_in_linear_time() {
+    for unit in [" ", "<a", "</div>"] {
+        let text = format!("We lose two weeks. {} So be it.", unit.repeat((128 << 10) / unit.len()));
+        let signal = sanitised(&comment(1, "PAY-7", "ann", &text));
+        assert!(signal.verdict <= Verdict::Flag, "{unit:?}: {:?}", signal.threats);
+        let passing = passing(&signal).concat();
+        assert!(passing.contains("We lose two weeks.") && passing.ends_with("So be it."), "{unit:?}");
+    }
+}
+
 #[test]
 fn an_attack_is_cut_out_and_counted_in_bytes_of_the_original() {
     let text = format!("We lose two weeks on PAY-7. {ATTACK} The bank moved its window.");

@@ -77,7 +77,8 @@ impl ActionDesk<'_> {
         }))
     }
 
-    /// Asks the gate about an action. `executed` is one that counts as executed already, though nobody has written so.
+    /// Asks the gate about an action. `executed` is one that a person approved and that counts as executed already, though
+    /// nobody has written so.
     ///
     /// # Errors
     ///
@@ -98,7 +99,7 @@ impl ActionDesk<'_> {
         if let Some(executed) = executed {
             count(&mut evidence, &wanted, executed);
         }
-        let terms = RulingTerms { level: self.level(), moment: moment(&detail), agreeing: None };
+        let terms = RulingTerms { level: self.level(), moment: moment(&detail), sources: None };
         let decision = self.ruled(ReadAction { action, reading }, row.key, terms, &evidence);
         let why = reasons(&decision);
         let unmet = decision.unmet.clone();

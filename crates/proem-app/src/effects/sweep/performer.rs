@@ -282,9 +282,11 @@ impl Performer<'_, '_> {
             (outcome, began.elapsed())
         };
         let (desk, reading) = (self.desk, self.ahead.reading.as_ref());
+        // A hold that ran out is no precedent, so it changes nothing about the next action.
+        let precedent = (row.state != ActionState::Held).then_some(&row.scope);
         let gate = async {
             match (next, reading) {
-                (Some(next), Some(Ok(reading))) => desk.gate(next, reading, Some(&row.scope)).await.ok(),
+                (Some(next), Some(Ok(reading))) => desk.gate(next, reading, precedent).await.ok(),
                 _ => None,
             }
         };
@@ -301,7 +303,7 @@ impl Performer<'_, '_> {
             };
         }
         match gate {
-            // The gate was told that it was executed.
+            // The gate was told that it was executed, if that matters.
             Some(GateAnswer::Open(open)) if performed.is_executed() && took <= GATE_KEEPS => {
                 self.ahead.open = Some((performed, open));
                 Ok(())

@@ -9,6 +9,7 @@ use proem_runtime::effects::scripted_smtp::{ScriptedSmtp, SmtpEncryption, SmtpSc
 use serde_json::{Value as Json, json};
 
 use super::scene::{Office, plain, received};
+use crate::skipped::skip;
 
 /// A page, in which a file of this file system has room behind its end without asking for more.
 const PAGE: u64 = 4096;
@@ -29,7 +30,7 @@ impl Disk {
         let mounted = Command::new("mount").args(args).arg(&self.folder).output();
         let is_mounted = mounted.is_ok_and(|output| output.status.success());
         if !is_mounted {
-            eprintln!("skipped: this user may not mount a file system");
+            skip("mounts", "this user may mount no file system");
         }
         is_mounted
     }

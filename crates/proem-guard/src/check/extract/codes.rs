@@ -107,26 +107,36 @@ fn is_near(text: &str, groups: &[Span], at: usize) -> bool {
     between.chars().count() <= MOST_BETWEEN && !between.contains(char::is_alphanumeric)
 }
 
-/// Where the account ends that begins with this group, in groups of any length.
+/// Where the account ends that begins with this group: with the same between all groups, or in groups of four.
 fn account(text: &str, groups: &[Span], at: usize) -> Option<usize> {
-    let mut joined = String::new();
-    for (place, group) in groups.iter().enumerate().skip(at).take(34) {
-        if (place > at && !is_near(text, groups, place.saturating_sub(1))) || joined.len() > 34 {
+    let first = groups.get(at)?;
+    let between = |before: &Span, group: &Span| text.get(before.end..group.start);
+    let same = groups.get(at.saturating_add(1)).and_then(|second| between(first, second));
+    let mut joined = written(text, *first).to_ascii_uppercase();
+    let (mut is_same, mut is_in_fours) = (true, first.len() == 4);
+    for (place, pair) in groups.get(at..)?.windows(2).enumerate() {
+        let [before, group] = pair else { return None };
+        is_same = is_same && between(before, group) == same;
+        is_in_fours = is_in_fours && before.len() == 4;
+        let is_one = is_same || is_in_fours;
+        if !is_one || !is_near(text, groups, at.saturating_add(place)) || joined.len() > 34 || !begins_account(&joined)
+        {
             return None;
         }
         joined.push_str(&written(text, *group).to_ascii_uppercase());
-        let begins = |(place, byte): (usize, &u8)| match place {
-            0 | 1 => byte.is_ascii_uppercase(),
-            _ => byte.is_ascii_digit(),
-        };
-        if !joined.as_bytes().iter().take(4).enumerate().all(begins) {
-            return None;
-        }
         if joined.len() >= 15 && is_account(&joined) {
             return Some(group.end);
         }
     }
     None
+}
+
+/// Whether a text begins with the letters of a country and two digits, as far as it goes.
+fn begins_account(text: &str) -> bool {
+    text.bytes().take(4).enumerate().all(|(place, byte)| match place {
+        0 | 1 => byte.is_ascii_uppercase(),
+        _ => byte.is_ascii_digit(),
+    })
 }
 
 /// Where the card ends that begins with this group: groups of at least three digits, or single digits. Digits behind

@@ -9,7 +9,7 @@ use proem_text::Span;
 
 use super::{
     ValueMentions,
-    money_words::{MoneyWords, WordSenses, folded, is_number_word},
+    money_words::{MoneyWords, WordSenses, folded, is_multiple, is_number_word},
 };
 use crate::check::{ReferentKind, amount};
 
@@ -92,7 +92,22 @@ fn money_tokens(text: &str, words: &MoneyWords) -> Vec<MoneyToken> {
     for token in all.iter_mut().filter(|token| token.kind == MoneyTokenKind::Word) {
         token.senses = words.senses(&folded(text.get(token.span.start..token.span.end).unwrap_or_default()));
     }
-    all
+    // `T€` is a currency of its own.
+    let mut multiples: Vec<MoneyToken> = Vec::with_capacity(all.len());
+    for token in all {
+        let is_multiple = |last: &MoneyToken| {
+            let word = text.get(last.span.start..last.span.end).unwrap_or_default();
+            last.span.end == token.span.start && token.kind == MoneyTokenKind::Sign && is_multiple(&folded(word))
+        };
+        match multiples.last_mut().filter(|last| is_multiple(last)) {
+            Some(last) => {
+                last.span.end = token.span.end;
+                last.senses.is_currency = true;
+            }
+            None => multiples.push(token),
+        }
+    }
+    multiples
 }
 
 /// Whether it is a part of words in the scripts of India and in Thai, and no letter.

@@ -145,6 +145,11 @@ impl MoneyWords {
     }
 }
 
+/// Whether a folded word stands for a thousand and the like where a sign follows it.
+pub(super) fn is_multiple(word: &str) -> bool {
+    MULTIPLES.contains(&word)
+}
+
 /// What stands before the code of a currency in `TEUR`, and those codes.
 const MULTIPLES: [&str; 9] = ["t", "k", "m", "b", "mio", "mrd", "tsd", "mn", "bn"];
 const CODES: [&str; 9] = ["eur", "euro", "usd", "chf", "gbp", "pln", "sek", "czk", "jpy"];

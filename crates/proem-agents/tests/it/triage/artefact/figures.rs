@@ -4,7 +4,7 @@ use proem_agents::triage::{
     ProjectSignal,
     artefact::{
         Artefact, ArtefactField as F, ArtefactItemKind as K, ArtefactKind, BacklogExtent, Figure, FigurePlaces,
-        FigureSources, FigureValue, ProjectFigures, figures,
+        FigureSources, FigureValue, ProjectFigures, StateWords, figures,
     },
 };
 use proem_guard::TreePlace;
@@ -15,7 +15,7 @@ use super::{NOW, Project, day};
 use crate::triage::read;
 
 /// A ticket of a search: key, status category, priority, days since its update, points.
-pub(super) fn ticket(key: &str, category: &str, priority: &str, days: i64, points: Option<f64>) -> Json {
+pub(in crate::triage) fn ticket(key: &str, category: &str, priority: &str, days: i64, points: Option<f64>) -> Json {
     json!({
         "id": key.trim_start_matches("PAY-"), "key": key, "self": "https://one.example/a",
         "fields": {
@@ -39,7 +39,7 @@ fn stamp(days: i64) -> String {
     proem_agents::triage::utc(proem_engine::run::Time(NOW.0 + days * 86_400_000))
 }
 
-pub(super) fn search(issues: &[Json]) -> Vec<ProjectSignal> {
+pub(in crate::triage) fn search(issues: &[Json]) -> Vec<ProjectSignal> {
     read(&json!({ "issues": issues }).to_string()).signals
 }
 
@@ -47,6 +47,7 @@ pub(super) fn places() -> FigurePlaces {
     FigurePlaces {
         points: TreePlace::pointer("/other/fields/customfield_1"),
         sprints: TreePlace::pointer("/other/fields/customfield_2"),
+        ..FigurePlaces::default()
     }
 }
 
@@ -259,4 +260,31 @@ proptest! {
         signals.reverse();
         prop_assert_eq!(&count(&project, &signals, BacklogExtent::Whole), &figures);
     }
+}
+
+/// Tasks of boards whose sections have names in several languages, and one name that the project itself explains.
+#[test]
+fn sections_of_a_board_say_how_far_work_is() {
+    let task = |gid: u32, section: &str, completed: bool| {
+        let task = json!({
+            "gid": gid.to_string(), "resource_type": "task", "name": "Task", "completed": completed,
+            "modified_at": "2026-11-20T10:00:00.000Z", "created_at": "2026-11-01T10:00:00.000Z",
+            "memberships": [{ "project": { "gid": "7" }, "section": { "gid": "9", "name": section } }],
+        });
+        crate::triage::one(&task)
+    };
+    let sections =
+        ["In progress", "Blockiert", "En cours", "待办", "Waiting for legal", "Ideas", "In progress", "Blocked"];
+    let signals: Vec<ProjectSignal> =
+        (1_u32..).zip(sections).map(|(gid, section)| task(gid, section, gid == 8)).collect();
+    let words = StateWords { blocked: vec!["waiting for Legal".to_owned()], ..StateWords::default() };
+    let (signals, places) = (signals.iter().collect::<Vec<_>>(), FigurePlaces { words, ..FigurePlaces::default() });
+    let artefacts: [&Artefact; 0] = [];
+    let coverage = BacklogExtent::Whole;
+    let figures =
+        figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places, artefacts: &artefacts });
+    check(
+        &figures,
+        &[(Figure::InProgress, "3"), (Figure::Blocked, "2"), (Figure::ToDo, "2"), (Figure::TotalItems, "7")],
+    );
 }

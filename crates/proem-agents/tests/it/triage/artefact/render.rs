@@ -127,8 +127,20 @@ fn what_was_never_written_is_left_out() {
 }
 
 /// How a line of a report may begin.
-const BEGINNINGS: [&str; 11] =
-    ["# Payments", "## ", "### ", "- ", "  - Option: ", "Status **", "Sprint: ", "Counted ", "Source: ", "None.", "[^"];
+const BEGINNINGS: [&str; 12] = [
+    "# Payments",
+    "## ",
+    "### ",
+    "- ",
+    "  - Option: ",
+    "Status **",
+    "Sprint: ",
+    "Counted ",
+    "The rule: ",
+    "Source: ",
+    "None.",
+    "[^",
+];
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]

@@ -175,11 +175,19 @@ pub(in crate::triage) fn subject(signals: Vec<ProjectSignal>) -> PipelineSubject
         level: AutonomyLevel::Tactical,
         gate: ArtefactGate::Permitted,
         mix: ModelMix::Both,
-        policy: SubjectPolicy::read(proem_engine::policy::Policy::shipped_text().to_owned(), None).unwrap(),
+        policy: SubjectPolicy::read(
+            proem_engine::policy::Policy::shipped_text().to_owned(),
+            None,
+            &proem_engine::policy::ProjectAllowances::default(),
+        )
+        .unwrap(),
         actions: vec![EarlierAction {
             at: Time(NOW.0 - 1),
             action: "jira_comment".into(),
             state: ActionState::Executed,
+            because: Some("it goes by itself".into()),
+            is_escalated: false,
+            confidence: Some([500, 1_000, 1_000, 333]),
         }],
         situations: Vec::new(),
         now: NOW,

@@ -1,0 +1,259 @@
+//! Programs of PTC-Lisp for people: checked, run and looked up, without a model and without tools.
+//!
+//! Invariants: a program reads nothing but its input and its memory, and changes nothing but its memory; one
+//! that fails or is stopped leaves the memory as it was.
+
+mod files;
+mod history;
+mod problem;
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use proem_lisp::documentation::{entry, nearest_name};
+use proem_lisp::{
+    CleanSource, Inputs, Limits, Machine, Meter, Names, Outcome, Problem, Program, Repair, ToolAnswer, ToolCall, Value,
+    print_readable, repair_delimiters, resolve_source, sanitise_source,
+};
+use proem_text::Span;
+
+pub use self::files::{LispSource, MemoryFile, read_input};
+pub use self::history::LineHistory;
+pub use self::problem::ProgramProblem;
+use crate::error::Error;
+use crate::message::Note;
+use crate::places::Places;
+use crate::project;
+
+/// How many units of fuel are used between two looks at whether a program is to stop: some hundredths of a second.
+const FUEL_BETWEEN_LOOKS: u64 = 500_000;
+
+/// The limits of programs in a folder, with `fuel` instead of what is configured.
+///
+/// # Errors
+///
+/// If the configuration can't be read.
+pub fn limits_in(folder: &Path, fuel: Option<u64>, places: &Places, said: &mut Vec<Note>) -> Result<Limits, Error> {
+    let mut settings = project::settings_in(folder, places, said)?.lisp;
+    settings.fuel = fuel.or(settings.fuel);
+    Ok(settings.limits())
+}
+
+/// Whether miscounted brackets are repaired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DelimiterRepair {
+    /// The one repair that fits is offered.
+    Offer,
+    /// It is applied.
+    Apply,
+}
+
+/// A program that nothing speaks against.
+#[derive(Debug)]
+pub struct CheckedProgram {
+    program: Arc<Program>,
+    source: ReadSource,
+    /// What was changed before it could be read, as excerpts.
+    pub warnings: Vec<String>,
+    /// The brackets that were changed because the caller wanted it.
+    pub repairs: Vec<String>,
+}
+
+/// Why a source is no program.
+#[derive(Debug)]
+pub struct SourceRefusal {
+    /// Its problems, in order.
+    pub problems: Vec<ProgramProblem>,
+    /// What was changed before it was read, as excerpts.
+    pub warnings: Vec<String>,
+    /// The brackets that were changed because the caller wanted it; places are in the source after that.
+    pub repairs: Vec<String>,
+    /// The brackets that would fit its indentation, if there is one way only.
+    pub repair: Option<Repair>,
+}
+
+/// A source as it was given, and as it was read.
+#[derive(Debug)]
+struct ReadSource {
+    given: LispSource,
+    clean: CleanSource,
+}
+
+impl ReadSource {
+    fn new(given: LispSource) -> Self {
+        let clean = sanitise_source(&given.text);
+        Self { given, clean }
+    }
+
+    /// A problem with its place in what was given.
+    fn place(&self, problem: &Problem) -> ProgramProblem {
+        let mut problem = problem.clone();
+        problem.diagnostic.span = problem.diagnostic.span.map(|span| self.clean.map.original(span));
+        ProgramProblem::new(&problem, &self.given.name, &self.given.text)
+    }
+
+    fn warnings(&self) -> Vec<String> {
+        self.clean.changes.iter().map(|change| change.render(&self.given.name, &self.given.text)).collect()
+    }
+}
+
+/// How a program ended.
+#[derive(Debug)]
+pub enum ProgramEnd {
+    /// With a value, by itself or by `return`.
+    Value(Value),
+    /// With `fail`.
+    Fail(Value),
+    /// It could not go on.
+    Problem(ProgramProblem),
+    /// It was stopped.
+    Stopped,
+}
+
+/// What became of a program.
+#[derive(Debug)]
+pub struct ProgramRun {
+    /// How it ended.
+    pub end: ProgramEnd,
+    /// The value, or what `fail` was given, as it reads; empty for other ends.
+    pub text: String,
+    /// Units of fuel used.
+    pub fuel: u64,
+    /// Bytes of values at its end.
+    pub bytes: usize,
+}
+
+/// What programs that follow each other share: limits, input, memory and the last results.
+#[derive(Debug)]
+pub struct LispSession {
+    /// The limits of each program.
+    pub limits: Limits,
+    context: Value,
+    memory: Value,
+    history: [Value; 3],
+}
+
+impl LispSession {
+    /// A session before its first program; `context` and `memory` are maps.
+    #[must_use]
+    pub const fn new(limits: Limits, context: Value, memory: Value) -> Self {
+        Self { limits, context, memory, history: [Value::Nil, Value::Nil, Value::Nil] }
+    }
+
+    /// What the programs so far have kept.
+    #[must_use]
+    pub const fn memory(&self) -> &Value {
+        &self.memory
+    }
+
+    /// Names that programs can use because memory has them.
+    #[must_use]
+    pub fn memory_names(&self) -> BTreeSet<String> {
+        self.memory.entries().filter_map(|(key, _)| key.as_str()).map(str::to_owned).collect()
+    }
+
+    /// Forgets the memory and the last results.
+    pub fn reset(&mut self) {
+        self.memory = Value::map([]);
+        self.history = [Value::Nil, Value::Nil, Value::Nil];
+    }
+
+    /// Reads and analyses a source.
+    ///
+    /// # Errors
+    ///
+    /// All its problems.
+    pub fn check(&self, source: LispSource, repair: DelimiterRepair) -> Result<CheckedProgram, SourceRefusal> {
+        let source = ReadSource::new(source);
+        let warnings = source.warnings();
+        let problems = match self.resolve(&source) {
+            Ok(program) => return Ok(CheckedProgram { program, source, warnings, repairs: Vec::new() }),
+            Err(problems) => problems,
+        };
+        let fitting = repair_delimiters(&source.clean.text, &self.limits);
+        if repair == DelimiterRepair::Apply
+            && let Some(Repair { text, changes }) = &fitting
+        {
+            let repaired = ReadSource::new(LispSource { name: source.given.name.clone(), text: text.clone() });
+            let repairs = changes.clone();
+            return match self.resolve(&repaired) {
+                Ok(program) => Ok(CheckedProgram { program, source: repaired, warnings, repairs }),
+                Err(problems) => Err(SourceRefusal { problems, warnings, repairs, repair: None }),
+            };
+        }
+        Err(SourceRefusal { problems, warnings, repairs: Vec::new(), repair: fitting })
+    }
+
+    fn resolve(&self, source: &ReadSource) -> Result<Arc<Program>, Vec<ProgramProblem>> {
+        let names = Names { memory: self.memory_names(), tools: None };
+        match resolve_source(&source.clean.text, &names, &self.limits) {
+            Ok(program) => Ok(Arc::new(program)),
+            Err(problems) => Err(problems.iter().map(|problem| source.place(problem)).collect()),
+        }
+    }
+
+    /// Runs a program to its end. `meanwhile` gets what it prints, often an empty text, and may stop it.
+    pub fn run(&mut self, checked: &CheckedProgram, mut meanwhile: impl FnMut(&str) -> ControlFlow<()>) -> ProgramRun {
+        let inputs = Inputs {
+            context: self.context.clone(),
+            memory: self.memory.clone(),
+            history: self.history.clone(),
+            budget: Value::map([]),
+        };
+        let mut machine = Machine::new(Arc::clone(&checked.program), inputs, self.limits);
+        let outcome = loop {
+            let outcome = machine.run(FUEL_BETWEEN_LOOKS);
+            let wish = meanwhile(&machine.take_output());
+            match outcome {
+                Outcome::CallTools(calls) => {
+                    for call in calls {
+                        machine.answer(call.id, refuse_tool(&call));
+                    }
+                }
+                Outcome::OutOfFuel if wish.is_break() => break None,
+                Outcome::OutOfFuel => {}
+                end => break Some(end),
+            }
+        };
+        let (end, text) = self.end(outcome, checked);
+        if let ProgramEnd::Value(value) = &end {
+            self.memory = machine.memory().clone();
+            let [last, before, _] = std::mem::take(&mut self.history);
+            self.history = [value.clone(), last, before];
+        }
+        ProgramRun { end, text, fuel: machine.fuel_used(), bytes: machine.bytes_used() }
+    }
+
+    /// The end for people, with its value as text. A value that can't be printed is a problem.
+    fn end(&self, outcome: Option<Outcome>, checked: &CheckedProgram) -> (ProgramEnd, String) {
+        let print = |value: &Value| print_readable(value, &mut Meter::new(self.limits));
+        let whole = Span::new(0, checked.program.source().len());
+        let unprintable = |fault: proem_lisp::Fault| ProgramEnd::Problem(checked.source.place(&fault.at(whole)));
+        match outcome {
+            Some(Outcome::Done(value) | Outcome::Return(value)) => match print(&value) {
+                Ok(text) => (ProgramEnd::Value(value), text),
+                Err(fault) => (unprintable(fault), String::new()),
+            },
+            Some(Outcome::Fail(value)) => match print(&value) {
+                Ok(text) => (ProgramEnd::Fail(value), text),
+                Err(fault) => (unprintable(fault), String::new()),
+            },
+            Some(Outcome::Error(problem)) => (ProgramEnd::Problem(checked.source.place(&problem)), String::new()),
+            Some(Outcome::CallTools(_) | Outcome::OutOfFuel) | None => (ProgramEnd::Stopped, String::new()),
+        }
+    }
+}
+
+/// The answer to a call where there are no tools, with what may have been meant.
+fn refuse_tool(call: &ToolCall) -> ToolAnswer {
+    let name = call.name.as_str();
+    let folded = name.replace('_', "-");
+    let help = match (entry(&folded), nearest_name(&folded)) {
+        (Some(entry), _) => format!("`{}` is part of the language; write `{}`", entry.name, entry.usage()),
+        (None, Some(near)) => format!("did you mean `{near}`, which is part of the language?"),
+        (None, None) => "tools belong to agents; give what the tool would answer as an input".to_owned(),
+    };
+    ToolAnswer::unknown_tool(name, &help)
+}

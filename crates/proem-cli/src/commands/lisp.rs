@@ -1,0 +1,192 @@
+//! `proem lisp`: programs of PTC-Lisp, run, checked and looked up without a model.
+
+mod check;
+mod doc;
+mod repl;
+mod run;
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+use proem_app::lisp::{LispSession, LispSource, MemoryFile, SourceRefusal, limits_in, read_input};
+use proem_app::places::Places;
+use proem_lisp::{Limits, Value};
+
+use crate::failure::CommandFailure;
+use crate::ui;
+
+pub(crate) const LISP_EXAMPLES: &str = "\
+Examples:
+  proem lisp run -e '(+ 1 2)'
+  proem lisp run orders.clj --input orders.json
+  proem lisp check *.clj
+  proem lisp doc group-by
+  proem lisp repl
+
+A program reads its input, `ctx/name`, and its memory, and nothing else: no file, no clock, no network.";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  proem lisp run -e '(sum-by :total ctx/orders)' --input orders.json
+  proem lisp run report.clj --memory report.memory   # what it keeps is there at the next run
+  generate | proem lisp run - --repair --json
+
+Prints the value so that it reads back; what `println` prints goes to standard error.
+Exit code 1: the program failed. 2: `proem lisp check` would refuse it.";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  proem lisp check report.clj
+  proem lisp check *.clj --memory report.memory      # names in this memory are known
+
+Exit code 1: there are problems.";
+
+const DOC_EXAMPLES: &str = "\
+Examples:
+  proem lisp doc                  # all forms and functions by subject
+  proem lisp doc group-by
+  proem lisp doc --search date
+  proem lisp doc --prompt lean    # what a prompt tells a model about the language
+
+Exit code 1: nothing has that name.";
+
+const REPL_EXAMPLES: &str = "\
+Examples:
+  proem lisp repl --input orders.json
+  proem lisp repl --memory notes.memory
+
+Tab completes names, ^C ends the expression, ^D the session; `:help` lists the commands.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LispCommand {
+    /// Run a program and print its value
+    #[command(after_help = RUN_EXAMPLES)]
+    Run(run::LispRunArgs),
+    /// List what is wrong with programs, without running them
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(check::LispCheckArgs),
+    /// Look up forms and functions
+    #[command(after_help = DOC_EXAMPLES)]
+    Doc(doc::LispDocArgs),
+    /// Evaluate expressions as you type them
+    #[command(after_help = REPL_EXAMPLES)]
+    Repl(repl::LispReplArgs),
+}
+
+/// What programs are given and how much they may do.
+#[derive(Debug, Args)]
+struct ProgramArgs {
+    /// A JSON object whose names the program reads as `ctx/name`
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// A file that keeps the program's memory from one run to the next
+    #[arg(long, value_name = "FILE")]
+    memory: Option<PathBuf>,
+    /// Use at most N units of fuel, about one for each step
+    #[arg(long, value_name = "N")]
+    fuel: Option<u64>,
+    /// A folder in the project whose configuration applies
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+}
+
+/// A session with the file that its memory is kept in.
+struct KeptSession {
+    session: LispSession,
+    memory: Option<MemoryFile>,
+}
+
+impl ProgramArgs {
+    fn session(&self, places: &Places) -> Result<KeptSession, CommandFailure> {
+        let limits = limits(&self.root, self.fuel, places)?;
+        let input = self.input.as_deref().map(|path| read_input(path, &limits)).transpose()?;
+        let opened = self.memory.as_deref().map(|path| MemoryFile::open(path, &limits)).transpose()?;
+        let (memory, kept) = opened.unzip();
+        let empty = || Value::map([]);
+        let session = LispSession::new(limits, input.unwrap_or_else(empty), kept.unwrap_or_else(empty));
+        Ok(KeptSession { session, memory })
+    }
+}
+
+impl KeptSession {
+    /// Writes the memory into its file, if it has one.
+    fn store(&mut self) -> Result<(), CommandFailure> {
+        let Some(file) = &mut self.memory else { return Ok(()) };
+        Ok(file.store(self.session.memory())?)
+    }
+}
+
+/// The limits that are configured; notes on the project go to standard error.
+fn limits(root: &Path, fuel: Option<u64>, places: &Places) -> Result<Limits, CommandFailure> {
+    let mut said = Vec::new();
+    let limits = limits_in(root, fuel, places, &mut said);
+    ui::notes(&said);
+    Ok(limits?)
+}
+
+/// The source in a file; `-` is standard input.
+fn read_source(path: &Path, limits: &Limits) -> Result<LispSource, proem_app::Error> {
+    if path == Path::new("-") {
+        LispSource::from_reader("standard input", std::io::stdin().lock(), limits)
+    } else {
+        LispSource::of_file(path, limits)
+    }
+}
+
+/// Everything that speaks against a source, with the repair of its brackets if there is one.
+fn refusal_text(refusal: &SourceRefusal) -> String {
+    let mut out = refusal.warnings.concat();
+    refusal.problems.iter().for_each(|problem| out.push_str(&problem.excerpt));
+    if let Some(repair) = &refusal.repair {
+        out.push_str(&format!("these brackets fit the indentation: {}\n", repair.changes.join(", ")));
+        for line in repair.text.lines() {
+            out.push_str(&format!("{}\n", format!("  | {}", ui::plain(line)).trim_end()));
+        }
+    }
+    out
+}
+
+/// Says which brackets were corrected, if any were.
+fn note_repairs(repairs: &[String]) {
+    if !repairs.is_empty() {
+        ui::note(&format!("brackets were corrected: {}", repairs.join(", ")));
+    }
+}
+
+/// What a program prints, written to standard error line by line: half a line could be the half of something
+/// that a CI runner obeys.
+#[derive(Debug, Default)]
+struct PrintedLines {
+    begun: String,
+}
+
+impl PrintedLines {
+    fn push(&mut self, text: &str) {
+        self.begun.push_str(text);
+        if let Some((whole, rest)) = self.begun.rsplit_once('\n') {
+            whole.split('\n').for_each(|line| ui::aside(&format!("{}\n", ui::plain(line))));
+            self.begun = rest.to_owned();
+        }
+    }
+
+    /// Writes the last line, which has no end.
+    fn finish(self) {
+        if !self.begun.is_empty() {
+            ui::aside(&format!("{}\n", ui::plain(&self.begun)));
+        }
+    }
+}
+
+/// Goes on whatever was printed.
+const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
+
+pub(super) fn run(command: &LispCommand) -> Result<ExitCode, CommandFailure> {
+    match command {
+        LispCommand::Run(args) => run::run(args),
+        LispCommand::Check(args) => check::run(args),
+        LispCommand::Doc(args) => doc::run(args),
+        LispCommand::Repl(args) => repl::run(args),
+    }
+}

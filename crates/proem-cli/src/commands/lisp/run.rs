@@ -1,0 +1,144 @@
+//! `proem lisp run`
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramProblem, ProgramRun, SourceRefusal};
+use proem_lisp::{Meter, write_json};
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use super::{GO_ON, PrintedLines, ProgramArgs, note_repairs, read_source, refusal_text};
+use crate::failure::CommandFailure;
+use crate::ui;
+
+#[derive(Debug, Parser)]
+pub(crate) struct LispRunArgs {
+    /// A file with a program; `-` is standard input
+    #[arg(required_unless_present = "expression", conflicts_with = "expression")]
+    file: Option<PathBuf>,
+    /// Run this program
+    #[arg(short = 'e', value_name = "EXPR", allow_hyphen_values = true)]
+    expression: Option<String>,
+    #[command(flatten)]
+    program: ProgramArgs,
+    /// Correct miscounted brackets where the indentation leaves one way only
+    #[arg(long)]
+    repair: bool,
+    /// Print JSON: the end, the value, what was printed, problems and what was used
+    #[arg(long)]
+    json: bool,
+}
+
+/// The exit code for a program that `check` would refuse.
+const REFUSED: u8 = 2;
+
+pub(super) fn run(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
+    let mut kept = args.program.session(&crate::places()?)?;
+    let source = match (&args.expression, &args.file) {
+        (Some(expression), _) => LispSource::of_expression(expression)?,
+        (None, Some(file)) => read_source(file, &kept.session.limits)?,
+        (None, None) => return Err(CommandFailure::usage("name a file with a program, or give one with -e")),
+    };
+    let repair = if args.repair { DelimiterRepair::Apply } else { DelimiterRepair::Offer };
+    let checked = match kept.session.check(source, repair) {
+        Ok(checked) => checked,
+        Err(refusal) => return refuse(&refusal, args.json),
+    };
+    checked.warnings.iter().for_each(|warning| ui::aside(warning));
+    note_repairs(&checked.repairs);
+    let mut lines = PrintedLines::default();
+    let mut output = String::new();
+    let run = kept.session.run(&checked, |printed| {
+        if args.json {
+            output.push_str(printed);
+        } else {
+            lines.push(printed);
+        }
+        GO_ON
+    });
+    lines.finish();
+    let code = if args.json { print_json(&run, &output, &kept.session.limits)? } else { print_end(&run)? };
+    if matches!(run.end, ProgramEnd::Value(_)) {
+        kept.store()?;
+    }
+    Ok(code)
+}
+
+fn refuse(refusal: &SourceRefusal, as_json: bool) -> Result<ExitCode, CommandFailure> {
+    if as_json {
+        let problems: Vec<Json> = refusal.problems.iter().map(problem_json).collect();
+        let repaired = refusal.repair.as_ref().map(|repair| &repair.text);
+        ui::document(&json::compact(&json!({ "end": "refused", "problems": problems, "repaired": repaired })))?;
+    } else {
+        note_repairs(&refusal.repairs);
+        ui::aside(&refusal_text(refusal));
+        if refusal.repair.is_some() {
+            ui::note("--repair runs the program with these brackets");
+        }
+    }
+    Ok(ExitCode::from(REFUSED))
+}
+
+fn print_end(run: &ProgramRun) -> Result<ExitCode, CommandFailure> {
+    match &run.end {
+        ProgramEnd::Value(_) => {
+            ui::value(&run.text)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        ProgramEnd::Fail(_) => {
+            let failure = CommandFailure::finding(format!("the program ended with `fail`: {}", run.text));
+            ui::error(&failure);
+        }
+        ProgramEnd::Problem(problem) => ui::aside(&problem.excerpt),
+        ProgramEnd::Stopped => ui::note("the program was stopped"),
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+/// Prints the end of a program as one object. A value that JSON has no form for is a problem.
+fn print_json(run: &ProgramRun, output: &str, limits: &proem_lisp::Limits) -> Result<ExitCode, CommandFailure> {
+    let mut fields = BTreeMap::from([
+        ("bytes", json!(run.bytes).to_string()),
+        ("fuel", json!(run.fuel).to_string()),
+        ("output", json::quote(output)),
+    ]);
+    let mut code = ExitCode::FAILURE;
+    let end = match &run.end {
+        ProgramEnd::Value(value) | ProgramEnd::Fail(value) => {
+            let written = write_json(value, &mut Meter::new(*limits));
+            let written = written.map_err(|fault| CommandFailure::finding(fault.message().to_owned()))?;
+            fields.insert("text", json::quote(&run.text));
+            // As text, since no other type of JSON here holds large integers and deep values.
+            fields.insert("value", written);
+            if matches!(run.end, ProgramEnd::Value(_)) {
+                code = ExitCode::SUCCESS;
+                "value"
+            } else {
+                "fail"
+            }
+        }
+        ProgramEnd::Problem(problem) => {
+            fields.insert("problems", json::compact(&json!([problem_json(problem)])));
+            "error"
+        }
+        ProgramEnd::Stopped => "stopped",
+    };
+    fields.insert("end", json::quote(end));
+    let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{}:{value}", json::quote(name))).collect();
+    ui::document(&format!("{{{}}}", fields.join(",")))?;
+    Ok(code)
+}
+
+fn problem_json(problem: &ProgramProblem) -> Json {
+    let (line, column) = problem.place.unzip();
+    json!({
+        "reason": problem.reason,
+        "message": problem.message,
+        "help": problem.help,
+        "line": line,
+        "column": column,
+    })
+}
