@@ -28,7 +28,7 @@ const PLAIN: &[(&str, &str)] = &[
     ("what git and file systems call it", "commit file folder git line path repository tree"),
     (
         "plain English, which no document of the project narrows",
-        "author choice difference end field language new open place read reason sentence start text unit word",
+        "author choice difference end field language new open place read reason sentence start text unit",
     ),
 ];
 
