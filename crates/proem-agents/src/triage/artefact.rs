@@ -51,7 +51,7 @@ pub use self::{
     render::markdown,
     rule::{ArtefactRule, RuleViolation},
     schema::contract,
-    state_words::StateWords,
+    state_words::SectionStates,
     statement::{ArtefactStatement, Certainty, StatementOrigin},
     written::{ARTEFACT_FORM, ArtefactFormError},
 };

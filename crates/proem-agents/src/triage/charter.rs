@@ -19,7 +19,7 @@ use toml::Spanned;
 
 use super::{
     TriageProject,
-    artefact::{FigurePlaces, StateWords},
+    artefact::{FigurePlaces, SectionStates},
     date::from_text,
     signal::SignalSource,
     sources::SourceAudience,
@@ -66,7 +66,7 @@ pub struct ProjectCharter {
     /// Where its tickets say what has no name of its own in Jira.
     pub figures: FigureFields,
     /// What its sections and statuses are called, beside the names that ship.
-    pub states: StateWords,
+    pub states: SectionStates,
 }
 
 /// Names of fields that each installation of Jira chooses for itself, such as `customfield_10016`.
@@ -83,7 +83,7 @@ pub struct FigureFields {
 
 impl FigureFields {
     /// The places below a signal's fields, with the words for states.
-    fn places(&self, words: &StateWords) -> FigurePlaces {
+    fn places(&self, words: &SectionStates) -> FigurePlaces {
         let place = |name: &Option<String>| TreePlace::pointer(&format!("/other/fields/{}", name.as_ref()?));
         FigurePlaces { points: place(&self.points), sprints: place(&self.sprints), words: words.clone() }
     }
@@ -185,7 +185,7 @@ struct CharterFile {
     #[serde(default)]
     figures: Option<Spanned<FigureFields>>,
     #[serde(default)]
-    states: Option<Spanned<StateWords>>,
+    states: Option<Spanned<SectionStates>>,
 }
 
 #[derive(Deserialize)]

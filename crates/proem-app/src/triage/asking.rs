@@ -247,16 +247,16 @@ struct ToldDecision {
 impl ToldDecision {
     /// Reads a kept decision; one that is gone tells nothing.
     fn read(decision: &Json) -> Self {
-        let reasons = decision["reasons"].as_array().into_iter().flatten();
-        let reasons: Vec<&str> = reasons.filter_map(|reason| reason["words"].as_str()).collect();
+        let reasons = decision.get("reasons").and_then(Json::as_array).into_iter().flatten();
+        let reasons: Vec<&str> = reasons.filter_map(|reason| reason.get("words").and_then(Json::as_str)).collect();
         let figure = |name: &str| {
-            let figure = decision.get("confidence")?.get(name)?.as_u64()?;
-            u32::try_from(figure).ok()
+            let figure = decision.get("confidence").and_then(|confidence| confidence.get(name)).and_then(Json::as_u64);
+            figure.and_then(|figure| u32::try_from(figure).ok())
         };
         let figures = ["sources", "boundary", "schema", "precedent"].map(figure);
         Self {
             because: (!reasons.is_empty()).then(|| reasons.join("; ")),
-            is_escalated: decision["escalated"].as_bool().unwrap_or_default(),
+            is_escalated: decision.get("escalated").and_then(Json::as_bool).unwrap_or_default(),
             confidence: if let [Some(sources), Some(boundary), Some(schema), Some(precedent)] = figures {
                 Some([sources, boundary, schema, precedent])
             } else {

@@ -13,7 +13,7 @@ use super::{
     figure::{Figure, FigureTrend, FigureValue, ProjectFigures, UnknownFigure},
     item::Artefact,
     kind::{ArtefactItemKind, ArtefactKind},
-    state_words::StateWords,
+    state_words::SectionStates,
     statement::ArtefactStatement,
     ticket::{TicketPriority, TicketProgress, TicketState},
 };
@@ -48,7 +48,7 @@ pub struct FigurePlaces {
     /// Its sprints, a list of objects with `name`, `state` and `endDate`.
     pub sprints: Option<TreePlace>,
     /// What its section and status are called, beside the names that ship.
-    pub words: StateWords,
+    pub words: SectionStates,
 }
 
 /// What figures are counted from.

@@ -196,7 +196,7 @@ const WORDS: [(TicketProgress, &[&str]); 4] = [
 /// Names of sections and statuses that a project adds to those that ship.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct StateWords {
+pub struct SectionStates {
     /// Work has not begun.
     pub to_do: Vec<String>,
     /// Somebody works on it.
@@ -207,7 +207,7 @@ pub struct StateWords {
     pub done: Vec<String>,
 }
 
-impl StateWords {
+impl SectionStates {
     /// What a section or status of this name stands for; the project's own words count before those that ship.
     pub(super) fn progress_of(&self, name: &str) -> Option<TicketProgress> {
         let name = name.trim().trim_end_matches(':').to_lowercase();
@@ -245,8 +245,10 @@ mod tests {
 
     #[test]
     fn names_are_compared_as_a_whole_and_the_projects_own_come_first() {
-        let own =
-            StateWords { blocked: vec!["Review".to_owned(), "Warten auf Kunde".to_owned()], ..StateWords::default() };
+        let own = SectionStates {
+            blocked: vec!["Review".to_owned(), "Warten auf Kunde".to_owned()],
+            ..SectionStates::default()
+        };
         let check =
             |name: &str, expected: Option<TicketProgress>| assert_eq!(own.progress_of(name), expected, "{name}");
         check("In Progress", Some(TicketProgress::InProgress));

@@ -5,7 +5,7 @@ use proem_guard::{LabelMap, LabelScalar, LabelTree, Untrusted, show};
 
 use super::{
     count::{FigurePlaces, hundredths},
-    state_words::StateWords,
+    state_words::SectionStates,
     statement::ArtefactStatement,
 };
 use crate::triage::{
@@ -139,7 +139,7 @@ impl TicketState {
 }
 
 /// The tracker's own mark, and where that leaves it open the name of the section or status.
-fn named_progress(fields: &LabelMap, words: &StateWords) -> Option<TicketProgress> {
+fn named_progress(fields: &LabelMap, words: &SectionStates) -> Option<TicketProgress> {
     let marked = progress(fields);
     if marked == Some(TicketProgress::Done) {
         return marked;

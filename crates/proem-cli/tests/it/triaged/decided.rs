@@ -42,7 +42,7 @@ fn questioned(policy: &str) -> Option<(Fixture, String)> {
     fixture.configure("policy.toml", policy);
     let report = run(&fixture, &["--json"]).json();
     assert_eq!(report["questions"][0]["heading"], "Who tells the vendor?", "{report}");
-    let question = report["questions"][0]["id"].as_str().unwrap_or_else(|| panic!("{report}")).to_owned();
+    let question = report["questions"][0]["id"].as_str().unwrap().to_owned();
     Some((fixture, question))
 }
 

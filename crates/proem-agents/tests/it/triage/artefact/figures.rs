@@ -4,7 +4,7 @@ use proem_agents::triage::{
     ProjectSignal,
     artefact::{
         Artefact, ArtefactField as F, ArtefactItemKind as K, ArtefactKind, BacklogExtent, Figure, FigurePlaces,
-        FigureSources, FigureValue, ProjectFigures, StateWords, figures,
+        FigureSources, FigureValue, ProjectFigures, SectionStates, figures,
     },
 };
 use proem_guard::TreePlace;
@@ -277,7 +277,7 @@ fn sections_of_a_board_say_how_far_work_is() {
         ["In progress", "Blockiert", "En cours", "待办", "Waiting for legal", "Ideas", "In progress", "Blocked"];
     let signals: Vec<ProjectSignal> =
         (1_u32..).zip(sections).map(|(gid, section)| task(gid, section, gid == 8)).collect();
-    let words = StateWords { blocked: vec!["waiting for Legal".to_owned()], ..StateWords::default() };
+    let words = SectionStates { blocked: vec!["waiting for Legal".to_owned()], ..SectionStates::default() };
     let (signals, places) = (signals.iter().collect::<Vec<_>>(), FigurePlaces { words, ..FigurePlaces::default() });
     let artefacts: [&Artefact; 0] = [];
     let coverage = BacklogExtent::Whole;
