@@ -154,6 +154,6 @@ mod tests {
                     ```clojure\n(inc 1) ; => 2 (more\n(f) ; => what f gives\n(inc nil) ; => TYPE ERROR\n```\n";
         let statements = check_specification(text);
         assert_eq!((statements.same, statements.left_out), (3, 2));
-        assert_eq!(statements.differing, [["(inc x)".to_owned(), "error: `x` doesn't exist here".into(), "4".into()]]);
+        assert_eq!(statements.differing, [["(inc x)".to_owned(), "error: `x` has no value".into(), "4".into()]]);
     }
 }

@@ -63,6 +63,11 @@ impl Cursor {
         &self.sequence
     }
 
+    /// The index of the last element in a vector; `None` if this is another sequence.
+    pub(crate) fn last_index(&self) -> Option<usize> {
+        if let Value::Vector(_) = &self.sequence { self.at.checked_sub(1) } else { None }
+    }
+
     /// The next element; a key and its value as a vector.
     #[inline]
     pub(crate) fn next(&mut self, meter: &mut Meter) -> Result<Option<Value>, Fault> {

@@ -5,14 +5,14 @@ use super::{
     frame::{EachFrame, Fiber, FoldFrame, Frame},
 };
 use crate::{
-    builtins::{self, Control, Cursor, FoldShape, Items, Run, lookup, nth},
+    builtins::{self, Control, Cursor, Run, lookup, nth},
     code::Closure,
     context::Args,
     error::{Fault, Reason},
     limits::cost,
-    value::{BuiltinId, Text, Trie, Value},
+    value::{BuiltinId, Text, Value},
 };
-use alloc::{boxed::Box, format, string::String, sync::Arc, vec, vec::Vec};
+use alloc::{boxed::Box, format, string::String, sync::Arc, vec::Vec};
 
 /// What came of a call.
 pub(super) enum Called {
@@ -145,11 +145,7 @@ impl Machine {
 
     fn begin_fold(&mut self, fiber: &mut Fiber, plan: builtins::FoldPlan) -> Result<Called, Fault> {
         check_function(&plan.function)?;
-        let source = match (plan.shape, plan.source) {
-            (FoldShape::KeyValue, Value::Vector(vector)) => self.indexed_entries(&vector)?,
-            (_, source) => source,
-        };
-        let mut source = Cursor::over(source, &mut self.context.meter)?;
+        let mut source = Cursor::over(plan.source, &mut self.context.meter)?;
         let result = match plan.start {
             Some(start) => start,
             None => match source.next(&mut self.context.meter)? {
@@ -161,18 +157,6 @@ impl Machine {
         let frame = FoldFrame { function: plan.function, result, source, shape: plan.shape, waits: false };
         fiber.frames.push(Frame::Fold(Box::new(frame)));
         Ok(Called::Frame)
-    }
-
-    /// The elements of a vector as entries under their indices.
-    fn indexed_entries(&mut self, vector: &Trie<Value>) -> Result<Value, Fault> {
-        let meter = &mut self.context.meter;
-        meter.collection(vector.len())?;
-        let mut entries = Items::default();
-        for (index, element) in vector.iter().enumerate() {
-            meter.allocate(cost::OBJECT)?;
-            entries.push(Value::vector(vec![Value::from(index), element.clone()]), meter)?;
-        }
-        Ok(entries.into_list())
     }
 
     /// Begins a function of a program with the top `count` operands as its arguments.

@@ -154,6 +154,10 @@ impl Machine {
                     fiber.stack.push(element);
                     2
                 }
+                FoldShape::KeyValue if let Some(index) = frame.source.last_index() => {
+                    fiber.stack.extend([Value::from(index), element]);
+                    3
+                }
                 FoldShape::KeyValue => {
                     let Value::Vector(entry) = &element else { return Err(not_an_entry(&element)) };
                     let (Some(key), Some(value), 2) = (entry.get(0), entry.get(1), entry.len()) else {

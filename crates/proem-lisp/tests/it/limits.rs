@@ -84,6 +84,12 @@ const TOO_MUCH: &[(&str, &str)] = &[
     ("(walk/postwalk identity (reduce (fn [a _] [a]) nil (range 10000)))", "done"),
     ("(walk/prewalk (fn [x] [x]) 1)", "memory_exceeded"),
     ("(set/union (range 10) (range))", "memory_exceeded"),
+    ("(loop [v (vec (range 100000))] (reduce-kv (fn [n _ _] n) 0 v) (recur v))", "fuel_exhausted"),
+    ("(reduce-kv (fn [n _ _] n) 0 (vec (repeat 200000 nil)))", "done"),
+    ("(bigint (.repeat \"9\" 100000))", "eval_error"),
+    ("(doall (iterate inc 0))", "memory_exceeded"),
+    ("(reductions (fn [a x] (reduced [a a])) (range 1000000))", "done"),
+    ("((apply some-fn (repeat 100 neg?)) (range))", "type_error"),
     ("(loop [s (set (range 10000))] (set/intersection s s) (recur s))", "fuel_exhausted"),
 ];
 

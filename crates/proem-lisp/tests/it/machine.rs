@@ -212,3 +212,22 @@ fn what_the_host_keeps_changes_nothing() {
     };
     assert_eq!(run(true), run(false));
 }
+
+#[test]
+fn a_function_for_entries_gets_a_key_and_a_value_and_nothing_that_lies_below() {
+    // Whatever has no entries is refused, rather than called with operands of the expression around it.
+    for coll in ["#{:a}", "\"ab\"", "[[1 2 3] 4]", "(list :a)", "(list [1])", "(list [1 2 3])", "#{[1 2 3]}"] {
+        let result = run(&format!("[:secret (reduce-kv (fn [out k v] (conj out [k v])) [] {coll})]"));
+        let is_vector = coll.starts_with('[');
+        assert!(
+            if is_vector { result == "[:secret [[0 [1 2 3]] [1 4]]]" } else { result.starts_with("type_error") },
+            "{coll}: {result}"
+        );
+    }
+    check(&[
+        ("(reduce-kv (fn [out k v] (conj out [k v])) [] {:a 1})", "[[:a 1]]"),
+        ("(update-vals [1 2] inc)", "[2 3]"),
+        ("(update-vals nil inc)", "{}"),
+    ]);
+    assert!(run("(update-vals \"ab\" str)").starts_with("type_error"));
+}
