@@ -274,6 +274,11 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["store", "status", "--json"], Json),
         (&["store", "adopt"], Report),
         (&["store", "reset-clock"], Report),
+        (&["lisp", "run", "-e", "(count [1 2])"], Report),
+        (&["lisp", "run", "-e", "(str \"::error::xEVILx\")", "--json"], Json),
+        (&["lisp", "check", "::error file=a::xEVILx.md"], Report),
+        (&["lisp", "doc", "::error::xEVILx"], Report),
+        (&["lisp", "repl"], Report),
         (&["tokens", "::error file=a::xEVILx.md", "xEVILx.rs", "##[error]xEVILx.md", "no such xEVILx"], Report),
         (&["tokens", "::error file=a::xEVILx.md", "xEVILx.rs", "--json"], Json),
         (&["trust"], Report),
@@ -452,7 +457,7 @@ const FORMS: [&str; 16] = [
 ];
 
 /// Those that don't.
-const OTHERS: [&str; 40] = [
+const OTHERS: [&str; 42] = [
     "--all",
     "--any",
     "--apply",
@@ -468,6 +473,7 @@ const OTHERS: [&str; 40] = [
     "--fallback",
     "--first-parent",
     "--fork",
+    "--help",
     "--input-untrusted",
     "--interactive",
     "--live",
@@ -478,7 +484,10 @@ const OTHERS: [&str; 40] = [
     "--no-embedding",
     "--no-model",
     "--no-record",
+    "--owner",
+    "--raw",
     "--release",
+    "--repair",
     "--revert",
     "--send",
     "--set",
@@ -486,13 +495,11 @@ const OTHERS: [&str; 40] = [
     "--task-untrusted",
     "--time-sensitive",
     "--undo",
+    "--version",
     "--wait",
     "--whole-backlog",
     "--worktree",
     "--zone",
-    "--help",
-    "--version",
-    "--owner",
 ];
 
 /// A command as its definition has it: the reference is printed from it, and a test compares them.

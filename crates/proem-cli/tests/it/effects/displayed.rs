@@ -6,6 +6,7 @@ use std::num::NonZeroU16;
 use serde_json::{Value as Json, json};
 
 use super::scene::{Office, POLICY};
+use crate::skipped::skip;
 use crate::terminal::screen::Terminal;
 
 /// A policy with a mail that may carry a file.
@@ -107,6 +108,9 @@ fn a_person_who_stops_before_the_end_approves_nothing() {
 
 #[test]
 fn an_interrupt_amid_the_screens_approves_nothing() {
+    if ignores_interrupts() {
+        return skip("interrupts", "whoever started the tests has interrupts ignored, and programs inherit that");
+    }
     let Some((office, id, terminal)) = at_first_screen() else { return };
     terminal.press("\u{3}");
     let left = terminal.end();
@@ -260,4 +264,11 @@ fn raw_bytes_are_those_that_leave() {
     assert_eq!((after.stdout(), after.stderr()), (sent.as_str(), ""));
     let both: Json = json!(office.fixture.proem(&["queue", "show", &id, "--raw", "--json"]).code());
     assert_eq!(both, json!(2));
+}
+
+/// Whether this process ignores SIGINT, the second bit of the signals that it ignores, as jobs behind a shell's `&` do.
+fn ignores_interrupts() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).is_some_and(|bits| bits & 2 != 0)
 }
