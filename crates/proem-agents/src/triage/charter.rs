@@ -533,7 +533,7 @@ due = "2026-12-24"
             "owner =",
             "ownr =",
             "error: unknown field `ownr`, expected one of `id`, `name`, `key`, `status`, `level`, `owner`, `time_zone`, \
-             `working_hours`, `domains`, `mail_servers`, `stakeholders`, `milestones`, `trackers`, `audiences`, `figures`\n --> project.toml:6:1\n  |\n\
+             `working_hours`, `domains`, `mail_servers`, `stakeholders`, `milestones`, `trackers`, `audiences`, `figures`, `states`\n --> project.toml:6:1\n  |\n\
              6 | ownr = \"Olivia Reyes\"\n  | ^",
         );
         let of = |line: &str| format!("[[audiences]]\n{line}\n\n[[milestones]]");
