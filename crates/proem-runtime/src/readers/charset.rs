@@ -3,14 +3,14 @@
 //! Invariants: every input makes a text; what stands for no character is U+FFFD in it, and counted.
 //! A byte-order mark decides over what a header declares, as in browsers and mail programs.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, str};
 
 use mail_parser::decoders::charsets::map::charset_decoder;
 
 /// A text, and how it was made.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct CharsetDecoding {
-    pub(super) text: String,
+pub(crate) struct CharsetDecoding {
+    pub(crate) text: String,
     /// The number of bytes before the text if it stands in the bytes as it is.
     pub(super) verbatim_from: Option<usize>,
     /// How many U+FFFD were put into it.
@@ -21,7 +21,7 @@ pub(super) struct CharsetDecoding {
 
 /// The text of `bytes`, in the `declared` character set unless a mark at the start says otherwise.
 /// Without either, UTF-8, or UTF-16 if every second byte of Latin text would be zero.
-pub(super) fn decode(bytes: &[u8], declared: Option<&str>) -> CharsetDecoding {
+pub(crate) fn decode(bytes: &[u8], declared: Option<&str>) -> CharsetDecoding {
     if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
         return utf8(rest, 3);
     }
@@ -89,6 +89,25 @@ fn utf16_without_mark(bytes: &[u8]) -> Option<&'static str> {
     }
 }
 
+/// The text of a source file: UTF-8, UTF-16 with or without its mark, or else Windows-1252, which sources in no
+/// declared character set are most often in. `None` for what is no text.
+#[must_use]
+pub fn source_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
+    if let Ok(text) = str::from_utf8(bytes)
+        && !text.contains('\0')
+    {
+        return Some(Cow::Borrowed(text));
+    }
+    let decoded = decode(bytes, None);
+    if is_binary(bytes, &decoded) {
+        return None;
+    }
+    // Text that has characters beyond ASCII in UTF-8 is UTF-8, and damaged in places.
+    let is_other =
+        decoded.replaced > 0 && decoded.text.chars().all(|c| c.is_ascii() || c == char::REPLACEMENT_CHARACTER);
+    Some(Cow::Owned(if is_other { decode(bytes, Some("windows-1252")).text } else { decoded.text }))
+}
+
 /// Whether bytes of no declared character set are something other than text: more than a tenth of
 /// what they decode to is U+FFFD or a control character.
 pub(super) fn is_binary(bytes: &[u8], decoded: &CharsetDecoding) -> bool {
@@ -132,6 +151,22 @@ mod tests {
         check(b"Hi +AGkAZw-!", Some("utf-7"), "Hi ig!", None, 0);
         check(b"Hi +AGkAZw", Some("UTF-7"), "Hi ig", None, 0);
         assert!(decode(b"ab", Some("x-none")).unknown);
+    }
+
+    #[test]
+    fn sources_are_read_whatever_they_are_in() {
+        let utf16: Vec<u8> = "fn größe() {}".encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for (bytes, expected) in [
+            ("fn größe() {}".as_bytes(), Some("fn größe() {}")),
+            (b"fn gr\xf6\xdfe() {}", Some("fn größe() {}")),
+            (&[b"\xff\xfe".as_slice(), &utf16].concat(), Some("fn größe() {}")),
+            (&utf16, Some("fn größe() {}")),
+            ("fn größe() {} \u{fffd}".as_bytes(), Some("fn größe() {} \u{fffd}")),
+            (b"gr\xc3\xb6\xc3\x9fe, and one \xff amid many words", Some("größe, and one \u{fffd} amid many words")),
+            (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01", None),
+        ] {
+            assert_eq!(source_text(bytes).as_deref(), expected, "{bytes:?}");
+        }
     }
 
     #[test]
