@@ -55,6 +55,10 @@ fn utf8(bytes: &[u8], before: usize) -> CharsetDecoding {
 }
 
 fn other(bytes: &[u8], name: &str) -> CharsetDecoding {
+    let name = alias(name).unwrap_or(name);
+    if name.eq_ignore_ascii_case("utf-8") {
+        return utf8(bytes, 0);
+    }
     let Some(decoder) = charset_decoder(name.as_bytes()) else {
         return CharsetDecoding { unknown: true, ..utf8(bytes, 0) };
     };
@@ -69,9 +73,82 @@ fn other(bytes: &[u8], name: &str) -> CharsetDecoding {
     CharsetDecoding { text, verbatim_from: None, replaced, unknown: false }
 }
 
+/// Whether a character set goes by a name that only Windows or some mail programs use.
+pub(super) fn is_alias(name: &str) -> bool {
+    alias(name).is_some()
+}
+
+/// The registered name of a character set that Windows numbers (Microsoft, "Code page identifiers",
+/// <https://learn.microsoft.com/en-us/windows/win32/intl/code-page-identifiers>) or that old programs misspell.
+fn alias(name: &str) -> Option<&'static str> {
+    let name: String = name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    let number = ["windows", "win", "ibm", "xcp", "cp", "ms", ""].into_iter().find_map(|prefix| {
+        name.strip_prefix(prefix).filter(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    Some(match number.unwrap_or(&name) {
+        "932" | "943" | "31j" | "windows31j" | "cswindows31j" | "mskanji" | "xsjis" | "sjis" | "xmscp932" => {
+            "shift_jis"
+        }
+        "949" | "970" | "51949" | "uhc" | "xwindows949" | "ksc56011987" | "ksc5601" => "euc-kr",
+        "936" | "xgbk" | "xcp936" => "gbk",
+        "950" | "xxbig5" | "xbig5" => "big5",
+        "54936" => "gb18030",
+        "874" => "windows-874",
+        "1250" => "windows-1250",
+        "1251" => "windows-1251",
+        "1252" | "ansi" | "xansi" => "windows-1252",
+        "1253" => "windows-1253",
+        "1254" => "windows-1254",
+        "1255" => "windows-1255",
+        "1256" => "windows-1256",
+        "1257" => "windows-1257",
+        "1258" => "windows-1258",
+        "1200" => "utf-16le",
+        "1201" => "utf-16be",
+        "65000" => "utf-7",
+        "65001" | "utf8mb4" | "unicode11utf8" | "xutf8" => "utf-8",
+        "10000" => "macintosh",
+        "20866" => "koi8-r",
+        "21866" => "koi8-u",
+        "20127" => "us-ascii",
+        "28591" | "latin1" => "iso-8859-1",
+        "28592" | "latin2" => "iso-8859-2",
+        "28595" => "iso-8859-5",
+        "28599" => "iso-8859-9",
+        "28605" => "iso-8859-15",
+        "50220" | "50221" | "50222" => "iso-2022-jp",
+        "51932" | "20932" => "euc-jp",
+        _ => return None,
+    })
+}
+
+/// Bytes that nobody can read as text: what is UTF-8 as it is, each other byte as an escape such as `\xE9`. At most
+/// [`MOST_ESCAPED`] bytes are written, and how many follow.
+pub(super) fn escaped(bytes: &[u8]) -> String {
+    let kept = bytes.get(..MOST_ESCAPED).unwrap_or(bytes);
+    let mut text = String::new();
+    for chunk in kept.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\n' | '\r' | '\t' => text.push(c),
+                c if c.is_control() => text.push_str(&format!("\\x{:02X}", u32::from(c))),
+                c => text.push(c),
+            }
+        }
+        chunk.invalid().iter().for_each(|byte| text.push_str(&format!("\\x{byte:02X}")));
+    }
+    if bytes.len() > kept.len() {
+        text.push_str(&format!(" … {} bytes more", bytes.len().saturating_sub(kept.len())));
+    }
+    text
+}
+
 fn replacements(text: &str) -> usize {
     text.matches(char::REPLACEMENT_CHARACTER).count()
 }
+
+/// The most unreadable bytes that are written as escapes: more than a mail's text has.
+const MOST_ESCAPED: usize = 128 * 1024;
 
 /// How much of the beginning is looked at.
 const SAMPLE: usize = 4096;
@@ -99,13 +176,16 @@ pub fn source_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
         return Some(Cow::Borrowed(text));
     }
     let decoded = decode(bytes, None);
-    if is_binary(bytes, &decoded) {
-        return None;
-    }
     // Text that has characters beyond ASCII in UTF-8 is UTF-8, and damaged in places.
-    let is_other =
-        decoded.replaced > 0 && decoded.text.chars().all(|c| c.is_ascii() || c == char::REPLACEMENT_CHARACTER);
-    Some(Cow::Owned(if is_other { decode(bytes, Some("windows-1252")).text } else { decoded.text }))
+    let is_other = decoded.replaced > 0
+        && !bytes.contains(&0)
+        && decoded.text.chars().all(|c| c.is_ascii() || c == char::REPLACEMENT_CHARACTER);
+    if !is_other {
+        return (!is_binary(bytes, &decoded)).then_some(Cow::Owned(decoded.text));
+    }
+    let text = decode(bytes, Some("windows-1252")).text;
+    let controls = text.chars().filter(|c| c.is_control() && !c.is_ascii_whitespace()).count();
+    (controls.saturating_mul(10) <= text.len()).then_some(Cow::Owned(text))
 }
 
 /// Whether bytes of no declared character set are something other than text: more than a tenth of
@@ -151,6 +231,19 @@ mod tests {
         check(b"Hi +AGkAZw-!", Some("utf-7"), "Hi ig!", None, 0);
         check(b"Hi +AGkAZw", Some("UTF-7"), "Hi ig", None, 0);
         assert!(decode(b"ab", Some("x-none")).unknown);
+        for name in ["cp932", "CP-932", "windows-31j", "MS932", "x-sjis", "Shift_JIS"] {
+            check(b"\x83n\x83\x8d\x81[", Some(name), "ハロー", None, 0);
+        }
+        check(b"caf\xe9", Some("win-1252"), "caf\u{e9}", None, 0);
+        check("caf\u{e9}".as_bytes(), Some("cp65001"), "caf\u{e9}", Some(0), 0);
+        check(b"\xc7\xd1", Some("ks_c_5601-1987"), "한", None, 0);
+        check(b"\xef\xf0", Some("cp1251"), "пр", None, 0);
+    }
+
+    #[test]
+    fn what_nobody_can_read_keeps_its_bytes() {
+        assert_eq!(escaped(b"caf\xe9\n\0 caf\xc3\xa9"), "caf\\xE9\n\\x00 caf\u{e9}");
+        assert!(escaped(&vec![0xff; MOST_ESCAPED + 3]).ends_with(" … 3 bytes more"));
     }
 
     #[test]
