@@ -56,8 +56,7 @@ pub enum Error {
     },
     /// An object that a partial clone left at its remote.
     #[error(
-        "`git {command}` needs objects that this partial clone has not fetched; `{}` fetches all but the contents of \
-         files",
+        "`git {command}` needs trees that this partial clone left out; `{}` fetches all trees",
         by_hand(Errand::Fetch, "fetch --refetch --filter=blob:none")
     )]
     NotFetched {

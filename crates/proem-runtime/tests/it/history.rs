@@ -386,7 +386,7 @@ fn a_history_that_cannot_be_read_to_its_end_is_an_error() {
     let treeless = clone("--filter=tree:0");
     let error = treeless.try_read(&treeless.wanted("HEAD")).unwrap_err();
     assert!(matches!(error, Error::NotFetched { .. }), "{error}");
-    assert!(error.to_string().contains("this partial clone has not fetched"), "{error}");
+    assert!(error.to_string().contains("needs trees that this partial clone left out"), "{error}");
     assert!(error.to_string().contains(" fetch --refetch --filter=blob:none "), "{error}");
     let scene = grown();
     let gone = scene.id("HEAD~3").to_string();

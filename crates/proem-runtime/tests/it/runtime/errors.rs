@@ -42,10 +42,10 @@ fn every_error_says_what_to_do() {
         ),
         (
             Error::NotFetched { command: "ls-tree" },
-            "`git ls-tree` needs objects that this partial clone has not fetched; `GIT_ALLOW_PROTOCOL=https:ssh \
+            "`git ls-tree` needs trees that this partial clone left out; `GIT_ALLOW_PROTOCOL=https:ssh \
              GIT_ASKPASS= git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.sshCommand=ssh -c \
              core.alternateRefsCommand=true -c credential.helper= fetch --refetch --filter=blob:none \
-             --no-recurse-submodules --no-auto-maintenance` fetches all but the contents of files",
+             --no-recurse-submodules --no-auto-maintenance` fetches all trees",
         ),
         (
             Error::GitAnswer { command: "config" },
