@@ -4,15 +4,13 @@
 //! looks at each rendering later, and the budget decides which one is shown.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use proem_agents::assemble::Task;
 use proem_agents::assemble::code::{CodeRenderings, Definition, renderings};
 use proem_agents::assemble::found::{FoundFile, TaskContext};
 use proem_agents::assemble::gathered::Gap;
 use proem_agents::assemble::outline::language;
-use proem_guard::{Untrusted, credential, show};
-use proem_runtime::readers::syntax;
+use proem_guard::{LanguageFamily, Untrusted, credential, show};
 use proem_runtime::{GatherOptions, folder_rules, map_on_all};
 use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
 
@@ -147,7 +145,7 @@ fn rendered(file: &ContextFile, task: &str) -> (FoundFile, bool) {
             FilePurpose::Configuration => "configuration",
             _ => language(&path).unwrap_or("text"),
         },
-        syntax: syntax(Path::new(&path)),
+        syntax: LanguageFamily::of_name(&path),
         full: shown.full.map(outside),
         parts: shown.parts.map(outside),
         excerpt: shown.excerpt.map(outside),
