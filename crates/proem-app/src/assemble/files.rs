@@ -10,12 +10,12 @@ use proem_agents::assemble::code::{CodeRenderings, Definition, renderings};
 use proem_agents::assemble::found::{FoundFile, TaskContext};
 use proem_agents::assemble::gathered::Gap;
 use proem_agents::assemble::outline::language;
-use proem_guard::{LanguageFamily, Untrusted, credential, show};
+use proem_guard::{LanguageFamily, Untrusted, credential};
 use proem_runtime::{GatherOptions, folder_rules, map_on_all};
 use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
 
 use super::AssembleOptions;
-use crate::context::{self, ContextFile, ContextQuery};
+use crate::context::{self, ContextFile, ContextQuery, exact};
 use crate::error::Error;
 use crate::project::OpenProject;
 use crate::words::counted;
@@ -102,11 +102,6 @@ fn need(file: &ContextFile) -> f32 {
         FilePurpose::Documentation | FilePurpose::Configuration => 0.2,
     };
     file.probability * share
-}
-
-/// A text from outside, to be read by code of ours alone.
-fn exact(text: &Untrusted<String>) -> String {
-    show::json(text).as_str().unwrap_or_default().to_owned()
 }
 
 /// The text without what is a credential by its shape: nobody asked for that to be sent.
