@@ -12,6 +12,7 @@ use proem_select::mode::{GitChanges, Hints, Interaction, Mode};
 
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
+use crate::args::words::words;
 
 pub(crate) const ASSEMBLE_EXAMPLES: &str = with_models!(
     "the role that the prompt names, `small`",
@@ -93,6 +94,7 @@ pub(crate) enum PromptFormat {
 #[derive(Debug, Parser)]
 pub(crate) struct Assemble {
     /// What is to be done; `-` reads it from standard input
+    #[arg(value_parser = words)]
     pub(crate) task: String,
     /// How to work on it
     #[arg(long, value_enum, default_value = "auto")]
