@@ -19,7 +19,6 @@ mod session;
 use std::path::PathBuf;
 
 use proem_guard::{ContainmentPart, InstallationKey, Tag, Untrusted, Verdict};
-use proem_runtime::installation_key;
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
@@ -133,9 +132,10 @@ pub fn answer(event: &PromptEvent, bytes: usize, project: &OpenProject) -> Resul
     let mut told = ToldFiles::of(event.session_id.as_deref(), project);
     let new: Vec<HookPiece> =
         screened(pieces(&found), project)?.into_iter().filter(|piece| told.is_new(piece)).collect();
-    let key = installation_key(&project.places.key())?;
+    let mut notes = Vec::new();
+    let key = project.delimiting_key(&mut notes)?;
     let Some((context, count)) = contained(&new, bytes, &key) else { return Ok(WithNotes::quiet(None)) };
-    let notes = told.keep(new.iter().take(count)).err().into_iter().collect();
+    notes.extend(told.keep(new.iter().take(count)).err());
     let output = json!({ "hookSpecificOutput": { "hookEventName": EVENT, "additionalContext": context } });
     Ok(WithNotes { value: Some(output), notes })
 }

@@ -136,7 +136,7 @@ pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
         if args.replay.is_none() {
             let telling = if args.verbose { Telling::Always } else { Telling::Once };
             let endpoint = &setting.access.asked.endpoint;
-            ui::notes(&disclosure(&places, endpoint, &question.contents(), telling)?);
+            ui::notes(&disclosure(&places, endpoint, &question.contents(), telling));
         }
         let run = open_run(setting, &options, &project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
