@@ -137,6 +137,7 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
         layers: &std::collections::BTreeMap::new(),
         context_and_code: None,
         input_tokens: input_tokens(ask).map(|tokens| tokens.saturating_sub(reserved)),
+        replaces_budget: false,
         output_tokens: ask.output_tokens,
         monolithic: None,
         profile: ask.profile,

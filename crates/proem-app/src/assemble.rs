@@ -303,6 +303,7 @@ impl MadeAssembly {
             prompt: &prompt,
             key: &key,
             input_tokens: input_tokens(options.budget, &model, project, &prompt),
+            replaces_budget: options.budget.is_some(),
             monolithic,
             profile: taught.as_ref().map(|taught| &taught.adapted.profile),
             selecting: selecting.as_ref(),

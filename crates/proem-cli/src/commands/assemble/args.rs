@@ -129,7 +129,7 @@ pub(crate) struct Assemble {
     /// The provider of the model: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// Maximum number of input tokens
+    /// Maximum number of input tokens, instead of the 24,000 of the prompt file
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     /// How much of the files that the task needs is put in
