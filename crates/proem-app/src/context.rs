@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use proem_guard::Untrusted;
+use proem_guard::{Untrusted, show};
 use proem_runtime::context::ContextLimits;
 use proem_runtime::git::GitAnswers;
 use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
@@ -142,6 +142,11 @@ pub fn find(
     let mut found = search.candidates(query)?;
     found.took = began.elapsed();
     Ok(found)
+}
+
+/// A text from outside, to be read by code of ours alone.
+pub(crate) fn exact(text: &Untrusted<String>) -> String {
+    show::json(text).as_str().unwrap_or_default().to_owned()
 }
 
 /// The label of what a repository says.

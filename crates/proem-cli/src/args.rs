@@ -4,6 +4,7 @@
 pub(crate) mod models;
 pub(crate) mod place;
 pub(crate) mod wishes;
+pub(crate) mod words;
 
 use clap::{Parser, Subcommand};
 

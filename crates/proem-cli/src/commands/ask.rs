@@ -18,6 +18,7 @@ use super::run::single::{self, QuestionSource, RunVerbosity};
 use super::run::{calling, open_run, request};
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
+use crate::args::words::words;
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -35,6 +36,7 @@ Examples:
 #[derive(Debug, Parser)]
 pub(crate) struct AskArgs {
     /// The question; what is piped in is material for it
+    #[arg(value_parser = words)]
     question: String,
     /// A file that the question is about; may be given several times
     #[arg(short, long, value_name = "FILE")]
@@ -134,7 +136,7 @@ pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
         if args.replay.is_none() {
             let telling = if args.verbose { Telling::Always } else { Telling::Once };
             let endpoint = &setting.access.asked.endpoint;
-            ui::notes(&disclosure(&places, endpoint, &question.contents(), telling)?);
+            ui::notes(&disclosure(&places, endpoint, &question.contents(), telling));
         }
         let run = open_run(setting, &options, &project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };

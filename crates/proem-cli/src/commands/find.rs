@@ -9,6 +9,7 @@ use proem_guard::{Untrusted, show};
 use proem_text::json;
 use serde_json::json;
 
+use crate::args::words::words;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GOES_ON, LEAD, counted, styled};
 use proem_app::assemble::{TaskAuthor, task as checked};
@@ -29,6 +30,7 @@ const MOST_BYTES: u64 = proem_app::assemble::MAX_TASK_BYTES;
 #[derive(Debug, Parser)]
 pub(crate) struct Find {
     /// What is to be done, a stack trace or a compiler's errors; `-` is standard input
+    #[arg(value_parser = words)]
     pub(crate) task: String,
     /// A folder in the repository
     #[arg(long, value_name = "DIR", default_value = ".")]

@@ -12,6 +12,7 @@ use proem_select::mode::{GitChanges, Hints, Interaction, Mode};
 
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
+use crate::args::words::words;
 
 pub(crate) const ASSEMBLE_EXAMPLES: &str = with_models!(
     "the role that the prompt names, `small`",
@@ -93,6 +94,7 @@ pub(crate) enum PromptFormat {
 #[derive(Debug, Parser)]
 pub(crate) struct Assemble {
     /// What is to be done; `-` reads it from standard input
+    #[arg(value_parser = words)]
     pub(crate) task: String,
     /// How to work on it
     #[arg(long, value_enum, default_value = "auto")]
@@ -127,7 +129,7 @@ pub(crate) struct Assemble {
     /// The provider of the model: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// Maximum number of input tokens
+    /// Maximum number of input tokens, instead of the 24,000 of the prompt file
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     /// How much of the files that the task needs is put in

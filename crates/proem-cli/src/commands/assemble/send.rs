@@ -36,7 +36,7 @@ pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -
         }
         let request = Box::new(made.request(&setting));
         let telling = if args.verbose { Telling::Always } else { Telling::Once };
-        ui::notes(&disclosure(places, &setting.access.asked.endpoint, &made.contents(), telling)?);
+        ui::notes(&disclosure(places, &setting.access.asked.endpoint, &made.contents(), telling));
         let run = open_run(setting, &sending, project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
         let done = single::run(said, QuestionSource::Made(request, &inputs(&options)), &run, &stop).await;
