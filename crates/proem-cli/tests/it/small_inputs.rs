@@ -84,7 +84,8 @@ fn signal(case: &Path) -> Json {
 
 fn verdict(file: &Path) -> String {
     let run = Fixture::folder().proem(&["scan", file.to_str().unwrap(), "--json"]);
-    run.json()["verdict"].as_str().unwrap().to_owned()
+    let document: Json = serde_json::from_str(run.stdout()).unwrap();
+    document["verdict"].as_str().unwrap().to_owned()
 }
 
 #[test]
