@@ -74,8 +74,8 @@ pub fn decode(text: &str, contract: &Contract) -> Result<DecodedValue, DecodeFai
     let strict = strict::read(text.get(body.start..body.end).unwrap_or_default());
     match strict {
         Some(read) if !read.duplicates => {
-            let as_wanted = !read.respell && !(read.whole_floats && fit::wants_integers(contract.schema()));
-            if as_wanted && contract.accepts(&read.value) {
+            let is_respelled = read.respell || (read.whole_floats && fit::wants_integers(contract.schema()));
+            if !is_respelled && contract.accepts(&read.value) {
                 return Ok(DecodedValue { value: read.value, repairs: Vec::new() });
             }
             search::whole(text, body, contract)

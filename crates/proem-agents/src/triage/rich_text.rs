@@ -137,7 +137,7 @@ fn macro_texts(parameters: Option<&Json>, depth: usize, lines: &mut Vec<String>)
             values.for_each(|value| macro_texts(Some(value), depth.saturating_add(1), lines));
         }
         Some(Json::Array(items)) => {
-            items.iter().for_each(|item| macro_texts(Some(item), depth.saturating_add(1), lines))
+            items.iter().for_each(|item| macro_texts(Some(item), depth.saturating_add(1), lines));
         }
         Some(Json::String(text)) if !text.is_empty() => lines.push(text.clone()),
         _ => {}

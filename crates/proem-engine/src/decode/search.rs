@@ -125,7 +125,7 @@ fn join_neighbours(text: &str, body: Span, trees: &mut VecDeque<JsonTree>) {
         let between = Span::new(previous.span(previous.root).end, span.start);
         let between = text.get(between.start..between.end).unwrap_or_default();
         let adjoins = between.trim_matches(|c| c == ',' || is_space(c)).is_empty();
-        if (adjoins && follows.closes) || (previous.torn && adjoins) {
+        if adjoins && (follows.closes || previous.torn) {
             previous.torn = true;
             last.torn = true;
         }

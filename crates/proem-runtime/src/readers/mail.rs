@@ -218,8 +218,8 @@ impl MailNaming {
 /// Adds a text; bytes that nobody can read stand there as escapes, so that two such texts differ.
 fn push_text(name: String, chunk: Chunk<'_>, declared: Option<&str>, says_type: bool, collector: &mut Collector<'_>) {
     let decoded = charset::decode(chunk.bytes, declared);
-    let is_readable = !charset::is_binary(chunk.bytes, &decoded) && !(decoded.unknown && decoded.replaced > 0);
-    if is_readable || !says_type {
+    let is_unreadable = charset::is_binary(chunk.bytes, &decoded) || (decoded.unknown && decoded.replaced > 0);
+    if !is_unreadable || !says_type {
         push(name, chunk, declared, collector);
         return;
     }

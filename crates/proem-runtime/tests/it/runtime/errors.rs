@@ -41,13 +41,6 @@ fn every_error_says_what_to_do() {
             "`git diff` failed with a signal; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git -c core.fsmonitor=false -c core.hooksPath=/dev/null fsck` finds the damage",
         ),
         (
-            Error::NotFetched { command: "ls-tree" },
-            "`git ls-tree` needs trees that this partial clone left out; `GIT_ALLOW_PROTOCOL=https:ssh \
-             GIT_ASKPASS= git -c core.fsmonitor=false -c core.hooksPath=/dev/null -c core.sshCommand=ssh -c \
-             core.alternateRefsCommand=true -c credential.helper= fetch --refetch --filter=blob:none \
-             --no-recurse-submodules --no-auto-maintenance` fetches all trees",
-        ),
-        (
             Error::GitAnswer { command: "config" },
             "the output of `git config` can't be parsed; check which git is on PATH",
         ),
