@@ -13,6 +13,7 @@ use serde_json::{Value as Json, json};
 use super::analyse::{Analysis, AnalysisFault, HELPERS, MARKERS, RAW};
 use super::header::{self, Diagnostics, Header, StrictHeader};
 use super::picoschema::NamedSchemas;
+pub(crate) use super::split::{Split, split};
 use super::template::{Expression, HelperCall, LineColumn, Statement, Template, TemplateNode, parse};
 use super::yaml;
 use crate::error::{Error, ErrorKind, error_at};
@@ -26,41 +27,6 @@ pub const MAX_FILE_BYTES: usize = 256 * 1024;
 
 /// How many problems of one file are listed one by one.
 const MAX_LISTED: usize = 100;
-
-/// The parts of a prompt file's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Split<'t> {
-    pub(crate) front: Option<(usize, &'t str)>,
-    pub(crate) body: &'t str,
-    pub(crate) body_start: usize,
-}
-
-/// Finds the front matter: comments and blank lines may stand before its first `---`.
-///
-/// Source: dotprompt's reference, <https://google.github.io/dotprompt/reference/frontmatter/>.
-pub(crate) fn split(text: &str) -> Split<'_> {
-    let none = Split { front: None, body: text, body_start: 0 };
-    let mut offset = 0usize;
-    let mut open = None;
-    for line in text.split_inclusive('\n') {
-        let start = offset;
-        offset = offset.saturating_add(line.len());
-        let line = if start == 0 { line.trim_start_matches('\u{feff}') } else { line };
-        let bare = line.trim_end();
-        match open {
-            None if bare == "---" => open = Some(offset),
-            None if bare.is_empty() || bare.starts_with('#') => {}
-            None => return none,
-            Some(from) if bare == "---" => {
-                let front = text.get(from..start).unwrap_or_default();
-                let body = text.get(offset..).unwrap_or_default();
-                return Split { front: Some((from, front)), body, body_start: offset };
-            }
-            Some(_) => {}
-        }
-    }
-    none
-}
 
 /// One section of a strict prompt, ready to render.
 #[derive(Debug, Clone)]
