@@ -88,7 +88,8 @@ fn limits(prompt: &Prompt, options: &AssemblyOptions<'_>, learned: Option<&Profi
 
 /// The most tokens in all: the file's limit or the caller's, whichever is lower, if the caller's doesn't replace it.
 fn whole(prompt: &Prompt, options: &AssemblyOptions<'_>) -> Option<u64> {
-    let of_file = prompt.file.strict.input_budget.filter(|_| !(options.replaces_budget && options.input_tokens.is_some()));
+    let of_file =
+        prompt.file.strict.input_budget.filter(|_| !(options.replaces_budget && options.input_tokens.is_some()));
     let limits = [of_file, options.input_tokens];
     limits.into_iter().flatten().min().map(wide)
 }
