@@ -75,6 +75,21 @@ fn files_are_added_and_left_out_as_a_person_says() {
 }
 
 #[test]
+fn a_task_that_names_nothing_gets_what_introduces_the_project() {
+    let fixture = shop();
+    fixture.write("README.md", "# The shop\n");
+    fixture.write("Cargo.toml", "[package]\nname = \"shop\"\n");
+    fixture.write("src/main.rs", "fn main() {}\n");
+    fixture.commit("an introduction");
+    let found = |task: &str| lines(&fixture, &[task]).join(" ");
+    assert_eq!(found("What does this project do?"), "README.md:1 src/main.rs:1 Cargo.toml:1");
+    assert_eq!(found("Wie baue ich das?"), "Cargo.toml:1 README.md:1 src/main.rs:1");
+    let wish = fixture.proem(&["find", "make it faster"]);
+    assert!(wish.stdout().starts_with("src/basket.rs:1\n"), "{}", wish.transcript());
+    assert!(wish.stderr().contains("the task names no place"), "{}", wish.stderr());
+}
+
+#[test]
 fn what_is_printed_for_programs_is_what_its_schema_says() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/find.schema.json");
     let schema: Json = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
