@@ -36,7 +36,7 @@ pub use self::finding::TaskFinding;
 use crate::agents::basis::of_assembly;
 use crate::calling;
 use crate::catalogue;
-use crate::context::ContextPatience;
+use crate::context::{ContextPatience, FileChoice};
 use crate::error::Error;
 use crate::factors::Factors;
 use crate::guarding::{GuardSetup, tools};
@@ -86,6 +86,8 @@ pub struct AssembleOptions {
     pub context: Option<ContextDepth>,
     /// How long files may be read for it.
     pub patience: ContextPatience,
+    /// Files that are added or left out.
+    pub choice: FileChoice,
     /// Whether it is recorded.
     pub record: RecordChoice,
 }

@@ -13,7 +13,7 @@
 //! Invariants: everything of the repository is looked at by the guard and contained; a suspicious piece is left out.
 
 mod pieces;
-mod reply;
+pub(crate) mod reply;
 mod session;
 
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use serde_json::{Value as Json, json};
 use self::pieces::{HookPiece, pieces};
 use self::reply::is_task;
 use self::session::ToldFiles;
-use crate::context::{ContextPatience, ContextQuery, find};
+use crate::context::{ContextPatience, ContextQuery, FileChoice, find};
 use crate::error::Error;
 use crate::guarding::LazyGuard;
 use crate::message::WithNotes;
@@ -123,6 +123,7 @@ pub fn answer(event: &PromptEvent, bytes: usize, project: &OpenProject) -> Resul
         root: &event.cwd,
         most: MOST_FILES,
         patience: ContextPatience::Short,
+        choice: &FileChoice::new(event.task(), &[], &[])?,
         answers: Some(&project.answers),
     };
     let found = find(&query, project, &|_, _| {})?;

@@ -1,6 +1,7 @@
 //! The whole command line, as `--help` documents it, and what several commands share; each command's own
 //! arguments stand beside it.
 
+pub(crate) mod files;
 pub(crate) mod models;
 pub(crate) mod place;
 pub(crate) mod wishes;

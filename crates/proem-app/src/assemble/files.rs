@@ -59,6 +59,7 @@ pub(super) fn add_files(
         root: &options.root,
         most: MOST_FILES,
         patience: options.patience,
+        choice: &options.choice,
         answers: gathering.answers.as_ref(),
     };
     let candidates = context::find(&query, project, &|_, _| ())?;

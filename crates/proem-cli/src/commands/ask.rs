@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use proem_app::ask::disclosure::{Telling, disclosure};
-use proem_app::ask::{PROMPT, Question, attached, earlier, piped};
+use proem_app::ask::{PROMPT, Question, attached, earlier, mentioned, piped};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::{Carriage, RunOptions};
@@ -28,6 +28,7 @@ pub(crate) const ASK_EXAMPLES: &str = with_models!(
 Examples:
   proem ask \"what does EXDEV mean?\"
   proem ask \"where is the lock taken?\" -f src/store.rs -f src/lock.rs
+  proem ask \"where does @src/store.rs take the lock?\"     # the same for one file
   git diff | proem ask \"what could break?\"
   proem ask \"and under Windows?\" --continue
   proem ask \"is this safe?\" -f deploy.sh --dry-run     # what would be sent; no key needed"
@@ -114,7 +115,8 @@ impl AskArgs {
 
 pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
     let mut question = Question::new(args.question.clone(), args.system.clone())?;
-    question.files = attached(&args.file)?;
+    let mentioned = mentioned(&args.question);
+    question.files = attached(&[args.file.as_slice(), &mentioned].concat())?;
     let places = crate::places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let options = args.options();

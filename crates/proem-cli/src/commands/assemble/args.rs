@@ -10,6 +10,7 @@ use proem_app::context::ContextPatience;
 use proem_app::records::writing::RecordChoice;
 use proem_select::mode::{GitChanges, Hints, Interaction, Mode};
 
+use crate::args::files::ChosenFiles;
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
 use crate::args::words::words;
@@ -142,6 +143,8 @@ pub(crate) struct Assemble {
     #[arg(long, value_name = "VERSION")]
     pub(crate) prompt_version: Option<String>,
     #[command(flatten)]
+    pub(crate) files: ChosenFiles,
+    #[command(flatten)]
     pub(crate) wishes: AnswerWishes,
     /// Keep no record of it
     #[arg(long)]
@@ -165,8 +168,13 @@ pub(crate) struct Assemble {
 
 impl Assemble {
     /// What is asked for.
-    pub(crate) fn options(&self, task: Task) -> AssembleOptions {
-        AssembleOptions {
+    ///
+    /// # Errors
+    ///
+    /// A pattern of files that can match nothing.
+    pub(crate) fn options(&self, task: Task) -> Result<AssembleOptions, proem_app::Error> {
+        let choice = self.files.choice(&self.task)?;
+        Ok(AssembleOptions {
             task,
             named: self.task.clone(),
             root: self.root.clone(),
@@ -178,8 +186,9 @@ impl Assemble {
             adapting: self.wishes.adapting(),
             context: self.context.map(ContextDepth::from),
             patience: if self.wait { ContextPatience::Whole } else { ContextPatience::Short },
+            choice,
             record: if self.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
-        }
+        })
     }
 
     fn hints(&self) -> Hints {

@@ -16,7 +16,7 @@ use crate::failure::CommandFailure;
 use crate::ui;
 
 pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -> Result<ExitCode, CommandFailure> {
-    let options = args.options(task(args)?);
+    let options = args.options(task(args)?)?;
     let sending = SendOptions { most: args.max_cost, seconds: args.timeout }.run(&options);
     let setting = setting(&sending, project);
     let chosen = AssemblyChoice::new(&options, project);
