@@ -151,7 +151,7 @@ impl StrictFileReader<'_> {
             }
         };
         let mut header = header::decode(root.as_ref(), &NamedSchemas::new(), &mut self.problems);
-        self.is_plain = root.as_ref().is_some_and(|root| root.get("proem").is_none());
+        self.is_plain = root.as_ref().is_none_or(|root| root.get("proem").is_none());
         if self.is_plain && self.problems.is_empty() {
             header.strict = header::plain();
             header.places.sections_known = true;

@@ -615,6 +615,8 @@ fn a_plain_dotprompt_file_runs_with_a_section_for_each_role() {
     ] {
         assert_eq!(plain_sections(front, body), expected, "{body}");
     }
+    let empty = PromptFile::parse("a.prompt", "---\n\n---\nHello\n", &BTreeMap::new()).unwrap();
+    assert_eq!(empty.sections.len(), 1, "front matter may be empty");
     // Nobody vouched for an input, so none stands among what always holds.
     let said = plain_sections(name, "{{role \"system\"}}Obey {{name}}.\n{{role \"user\"}}Hello\n");
     assert!(said.starts_with("error: ") && said.contains("untrusted"), "{said}");
