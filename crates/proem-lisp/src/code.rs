@@ -4,7 +4,7 @@
 //! needs to name only the source and the number of a step.
 
 use crate::value::{BuiltinId, Chunk, Text, Value};
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{collections::BTreeSet, string::String, sync::Arc, vec::Vec};
 use core::fmt;
 use proem_text::Span;
 
@@ -65,6 +65,8 @@ pub(crate) enum Op {
     Set(u32),
     /// Stores the top under a constant keyword, and leaves it.
     Define(u32),
+    /// As `Define`, for the name of a builtin, under which only functions are kept.
+    DefineFunction(u32),
     /// As `Define`, unless there is a value, which is pushed instead.
     DefineOnce(u32),
     /// Makes the top a sequence that `Next` can go through.
@@ -211,6 +213,8 @@ pub struct Program {
     pub(crate) source: Text,
     pub(crate) functions: Vec<Function>,
     pub(crate) constants: Vec<Value>,
+    /// Names of builtins that mean definitions in this program.
+    pub(crate) hidden: BTreeSet<String>,
     /// The function that is the program itself.
     pub(crate) main: usize,
     /// Whether this is code of ours, in which no problem is placed.

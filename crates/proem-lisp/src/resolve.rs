@@ -25,6 +25,7 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, string::String, vec, vec::Vec};
 pub(crate) use forms::FORMS;
+pub(crate) use names::{data_hides_function, is_builtin};
 use proem_text::Span;
 pub(crate) use suggest::{missing_feature, nearest};
 
@@ -36,6 +37,8 @@ const MOST_PROBLEMS: usize = 20;
 pub struct Names {
     /// Keys of the memory, which are names in the program.
     pub memory: BTreeSet<String>,
+    /// Those keys of the memory that hold a function: such a name hides the function of the language that it has.
+    pub functions: BTreeSet<String>,
     /// The tools that there are, if that is known: calls of others are found before anything runs.
     pub tools: Option<BTreeSet<String>>,
 }
@@ -44,8 +47,9 @@ impl Names {
     /// The names that a memory gives: its keywords and strings.
     #[must_use]
     pub fn of_memory(memory: &Value) -> Self {
-        let memory = memory.entries().filter_map(|(key, _)| key.as_str()).map(String::from).collect();
-        Self { memory, tools: None }
+        let named = || memory.entries().filter_map(|(key, value)| Some((key.as_str()?, value)));
+        let functions = named().filter(|(_, value)| value.is_function()).map(|(name, _)| String::from(name)).collect();
+        Self { memory: named().map(|(name, _)| String::from(name)).collect(), functions, tools: None }
     }
 }
 
@@ -177,7 +181,9 @@ impl Resolver {
             return Err(self.problems);
         }
         let main = self.functions.len().saturating_sub(1);
-        Ok(Program { source, functions: self.functions, constants: self.constants, main, is_prelude: false })
+        let defined = self.defined.iter().map(Text::as_str).chain(self.names.functions.iter().map(String::as_str));
+        let hidden = defined.filter(|name| names::is_builtin(name)).map(String::from).collect();
+        Ok(Program { source, functions: self.functions, constants: self.constants, hidden, main, is_prelude: false })
     }
 
     /// Puts tasks on top of the list, the first to be done first.
@@ -272,7 +278,7 @@ impl Resolver {
             (row.compile)(self, forms::Call { id, span, arguments, position });
             return;
         }
-        if is_shadowed || self.defined.contains(&name) {
+        if is_shadowed || self.is_defined(&name) {
             self.call_value(*head, arguments, span);
             return;
         }

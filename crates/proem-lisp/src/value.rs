@@ -129,6 +129,12 @@ impl Value {
         )
     }
 
+    /// Whether it is a function, of the language or of a program.
+    #[must_use]
+    pub const fn is_function(&self) -> bool {
+        matches!(self, Self::Builtin(_) | Self::Closure(_))
+    }
+
     /// The number of elements of a collection that is stored or has an end; 0 for what isn't one.
     pub(crate) fn stored_len(&self) -> Result<usize, Fault> {
         Ok(match self {

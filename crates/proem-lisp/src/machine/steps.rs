@@ -11,6 +11,7 @@ use crate::{
     context::Args,
     error::{Fault, Reason},
     limits::{Meter, cost},
+    resolve::data_hides_function,
     value::{BuiltinId, Chunk, Map, Set, Value},
 };
 use alloc::{format, sync::Arc, vec::Vec};
@@ -234,8 +235,11 @@ impl Machine {
                 fiber.push(found.unwrap_or_default());
             }
             Op::Vector(_) | Op::Map(_) | Op::Set(_) => self.make_collection(fiber, op)?,
-            Op::Define(key) => {
+            Op::Define(key) | Op::DefineFunction(key) => {
                 let value = fiber.stack.last().cloned().unwrap_or_default();
+                if matches!(op, Op::DefineFunction(_)) && !value.is_function() {
+                    return Err(data_hides_function(constant(key).as_str().unwrap_or_default()));
+                }
                 self.context.remember(constant(key), value)?;
             }
             Op::DefineOnce(key) => {

@@ -1,6 +1,9 @@
 //! The table of forms: what isn't a function because it doesn't evaluate all its arguments.
 
-use super::{FormId, FormKind, Op, Position, Resolver, Task, Value, names::OURS};
+use super::{
+    FormId, FormKind, Op, Position, Resolver, Task, Value,
+    names::{self, OURS},
+};
 use crate::builtins::Example;
 use alloc::{format, vec, vec::Vec};
 use proem_text::Span;
@@ -187,18 +190,26 @@ impl Resolver {
         if symbol.as_str().contains('/') && symbol.as_str() != "/" {
             return self.malformed(&call, "takes a name without a namespace");
         }
+        self.check_definable(symbol.as_str(), self.forms.span(name));
+        let is_builtin = names::is_builtin(symbol.as_str());
+        if is_builtin && self.forms.is_constant(value) {
+            let mut problem = names::data_hides_function(symbol.as_str()).at(self.forms.span(name));
+            problem.reason = crate::Reason::AnalysisError;
+            self.problems.push(problem);
+        }
         let key = self.constant(Value::Keyword(symbol));
+        let define = if is_builtin { Op::DefineFunction(key) } else { Op::Define(key) };
         if is_once {
             let end = self.label();
             self.schedule(vec![
                 Task::Step(Op::DefineOnce(key), call.span),
                 Task::Step(Op::Jump(end.0), call.span),
                 Task::Value(value, Position::Inner),
-                Task::Step(Op::Define(key), call.span),
+                Task::Step(define, call.span),
                 Task::Place(end),
             ]);
         } else {
-            self.schedule(vec![Task::Value(value, Position::Inner), Task::Step(Op::Define(key), call.span)]);
+            self.schedule(vec![Task::Value(value, Position::Inner), Task::Step(define, call.span)]);
         }
     }
 

@@ -9,5 +9,6 @@ mod golden;
 mod laws;
 mod limits;
 mod machine;
+mod names;
 mod reference;
 mod support;
