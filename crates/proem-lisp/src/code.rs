@@ -186,6 +186,8 @@ pub(crate) struct Function {
     pub(crate) name: Option<Text>,
     pub(crate) arities: Vec<Arity>,
     pub(crate) captures: Vec<Capture>,
+    /// Whether it is written `#(…)`.
+    pub(crate) is_short: bool,
     /// The names of what is captured, for writing the function as source.
     pub(crate) capture_names: Vec<Text>,
     /// Its parameters and body, or all of a short function, in the source.

@@ -303,14 +303,21 @@ impl Resolver {
             self.schedule(vec![Task::Value(*map, Position::Inner), Task::Step(Op::Field(key), span)]);
             return;
         }
-        self.check_callable(head);
+        self.check_callable(head, arguments.len());
         let mut tasks = vec![Task::Value(head, Position::Inner)];
         tasks.extend(arguments.iter().map(|id| Task::Value(*id, Position::Inner)));
         tasks.push(Task::Step(Op::Call(to_u32(arguments.len())), span));
         self.schedule(tasks);
     }
 
-    fn check_callable(&mut self, head: FormId) {
+    fn check_callable(&mut self, head: FormId, count: usize) {
+        if let FormKind::Keyword(name) = self.forms.kind(head)
+            && !(1..=2).contains(&count)
+        {
+            let message = alloc::format!("a keyword called as a function doesn't take {count} arguments");
+            let help = alloc::format!("call it with a map, and a default if you want: `(:{name} map default)`");
+            self.problems.push(Problem::new(Reason::ArityError, self.forms.span(head), message).help(help));
+        }
         let what = match self.forms.kind(head) {
             FormKind::Nil => "nil",
             FormKind::Bool(_) => "a boolean",

@@ -174,6 +174,12 @@ fn contains(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> 
             let message = format!("`contains?` asks a string for an index, not for {}", args.get(1).type_phrase());
             return Err(Fault::of_type(message).help("test for a part with `str/includes?`"));
         }
+        Value::Vector(_) if !args.get(1).is_number() => {
+            let message = format!("`contains?` asks a vector for an index, not for {}", args.get(1).type_phrase());
+            return Err(
+                Fault::of_type(message).help("test for an element with `(some #{x} coll)`, or make a set of it first")
+            );
+        }
         coll @ (Value::Vector(_) | Value::Text(_)) => lookup(coll, args.get(1), meter)?.is_some(),
         other => {
             return Err(Fault::of_type(format!("`contains?` asks for keys, and {} has none", other.type_phrase()))

@@ -4,7 +4,7 @@ use super::{
     Control, EachPlan, EachResults, FoldPlan, FoldShape, Row, Run, Stop,
     control::control,
     id_of, lisp, native, row_of,
-    sequence::{Cursor, Items, elements_of, skip},
+    sequence::{Cursor, Items, elements_of, skip, to_sequence},
     sort::{is_native_order, sort_by_keys},
 };
 use crate::{
@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Row] = &[
     each("group-by", "f coll", "A map from what the function gives to the elements that it gives it for.", group_by)
         .examples(&[("(group-by even? [1 2 3])", "{false [1 3] true [2]}")]),
     control("sort-by", "keyfn comparator? coll", "The elements in the order of what the function gives for them.", |context, args| {
-        let coll = args.take(args.len().saturating_sub(1));
+        let coll = to_sequence(args.take(args.len().saturating_sub(1)), &mut context.meter)?;
         let comparator = if args.len() == 3 { args.take(1) } else { Value::Nil };
         context.meter.elements(1)?;
         let name = if is_native_order(&comparator) { "sort/by-key" } else { "sort/by-key-with" };
@@ -56,7 +56,7 @@ pub(super) const ROWS: &[Row] = &[
     })
     .examples(&[("(sort-by :n [{:n 2} {:n 1}])", "({:n 1} {:n 2})"), ("(sort-by - [1 3 2])", "(3 2 1)"), ("(sort-by count > [\"a\" \"bb\"])", "(\"bb\" \"a\")")]),
     control("sort", "comparator? coll", "The elements in order.", |context, args| {
-        let coll = args.take(args.len().saturating_sub(1));
+        let coll = to_sequence(args.take(args.len().saturating_sub(1)), &mut context.meter)?;
         let comparator = if args.len() == 2 { args.take(0) } else { Value::Nil };
         if !is_native_order(&comparator) {
             return call_ours("sort/with", vec![comparator, coll]);

@@ -123,6 +123,8 @@ pub(crate) fn to_sequence(coll: Value, meter: &mut Meter) -> Result<Value, Fault
             }
             Ok(out.into_list())
         }
+        // Most often the arguments are in the wrong order, and how they follow each other helps more.
+        other if other.is_function() => Err(Fault::of_type("a function isn't a collection")),
         other => Err(Fault::of_type(format!("{} isn't a collection", other.type_phrase()))
             .help("sequences, vectors, maps, sets, strings and nil are; put one value into a vector with `[x]`")),
     }

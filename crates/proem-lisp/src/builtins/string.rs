@@ -253,6 +253,10 @@ pub(super) fn last_index_of(context: &mut Context, args: &Args<'_>, function: &s
 fn join(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let meter = &mut context.meter;
     let mut separator = String::new();
+    if args.len() == 2 && crate::value::has_children(args.get(0)) {
+        let message = format!("a separator is a string, not {}", args.get(0).type_phrase());
+        return Err(Fault::of_type(message).help("it comes first: `(str/join \", \" coll)`"));
+    }
     if args.len() == 2 && !args.get(0).is_nil() {
         print_into(&mut separator, args.get(0), Style::Display, meter)?;
     }

@@ -55,7 +55,7 @@ impl Machine {
                 let Some(element) = source.next(&mut self.context.meter)? else {
                     return self.finish_each(fiber, *frame);
                 };
-                let result = native(&mut self.context, &mut Args(&mut [element]))?;
+                let result = self.call_native(native, &mut [element])?;
                 fiber.push(result);
                 frame.waits = true;
                 continue;
@@ -92,12 +92,16 @@ impl Machine {
         }
     }
 
+    fn call_native(&mut self, (row, native): (&Row, Native), args: &mut [Value]) -> Result<Value, Fault> {
+        native(&mut self.context, &mut Args(args)).map_err(|fault| row.explain(fault))
+    }
+
     fn finish_each(&mut self, fiber: &mut Fiber, frame: EachFrame) -> Result<Option<FiberStop>, Fault> {
         let results = EachResults { args: frame.args, results: frame.results };
         if let Some(row) = builtins::row(frame.id)
             && let Run::Each { finish, .. } = &row.run
         {
-            let value = finish(&mut self.context, results)?;
+            let value = finish(&mut self.context, results).map_err(|fault| row.explain(fault))?;
             fiber.push(value);
         }
         Ok(None)
@@ -138,7 +142,7 @@ impl Machine {
             };
             if let (Some(native), FoldShape::Element) = (native, frame.shape) {
                 let mut pair = [core::mem::take(&mut frame.result), element];
-                let result = native(&mut self.context, &mut Args(&mut pair))?;
+                let result = self.call_native(native, &mut pair)?;
                 if !matches!(result, Value::Reduced(_)) {
                     frame.result = result;
                     continue;
@@ -195,10 +199,10 @@ fn not_an_entry(element: &Value) -> Fault {
 }
 
 /// The function in Rust that a builtin is, if it takes so many arguments.
-fn native_of(function: &Value, count: usize) -> Option<Native> {
+fn native_of(function: &Value, count: usize) -> Option<(&'static Row, Native)> {
     let Value::Builtin(id) = function else { return None };
     match builtins::row(*id)? {
-        row @ Row { run: Run::Native(native), .. } if row.check_arity(count).is_ok() => Some(*native),
+        row @ Row { run: Run::Native(native), .. } if row.check_arity(count).is_ok() => Some((row, *native)),
         _ => None,
     }
 }

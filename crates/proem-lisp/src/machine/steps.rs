@@ -169,9 +169,9 @@ impl Machine {
     #[inline]
     fn native(&mut self, fiber: &mut Fiber, id: BuiltinId, count: usize) -> Result<Next, Fault> {
         let base = fiber.stack.len().saturating_sub(count);
-        if let Some(Row { run: Run::Native(native), .. }) = builtins::row(id) {
+        if let Some(row @ Row { run: Run::Native(native), .. }) = builtins::row(id) {
             let mut args = Args(fiber.stack.get_mut(base..).unwrap_or_default());
-            let value = native(&mut self.context, &mut args)?;
+            let value = native(&mut self.context, &mut args).map_err(|fault| row.explain(fault))?;
             fiber.stack.truncate(base);
             fiber.stack.push(value);
         }

@@ -227,6 +227,13 @@ impl Resolver {
 
     fn quote(&mut self, call: Call<'_>) {
         let [form] = call.arguments else { return self.malformed(&call, "takes one form") };
+        if let Some(name) = self.forms.symbol(*form)
+            && name.as_str().ends_with('\'')
+            && !names::is_builtin(name.as_str())
+        {
+            let message = format!("`'{}` is a symbol, not text", crate::reader::excerpt(name.as_str()));
+            self.problem(self.forms.span(*form), message, crate::reader::QUOTE_HELP);
+        }
         let value = self.literal(*form);
         self.push_constant(value, call.span);
     }

@@ -4,7 +4,7 @@ use super::{Capture, FormKind, Op, Resolver, Text, Value, forms, suggest, to_u32
 use crate::{
     builtins,
     error::{Fault, Problem, Reason},
-    reader::excerpt,
+    reader::{QUOTE_HELP, excerpt},
 };
 use alloc::{format, string::String, vec::Vec};
 use proem_text::Span;
@@ -172,6 +172,9 @@ impl Resolver {
             return problem.help(format!("wrap it in a function, such as `#({name} %)`"));
         }
         let problem = Problem::new(Reason::UnboundVar, span, format!("`{}` has no value", excerpt(name)));
+        if name.ends_with('\'') {
+            return problem.help(QUOTE_HELP);
+        }
         match self.nearest(name) {
             Some(nearest) => problem.help(format!("did you mean `{nearest}`?")),
             None => {

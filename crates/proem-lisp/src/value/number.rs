@@ -63,7 +63,16 @@ fn not_a_number(value: &Value, function: &str) -> Fault {
         Value::Text(_) => {
             fault.help("read a number from text with `parse-long` or `parse-double`, and join texts with `str`")
         }
-        Value::Nil => fault.help("give a missing value a default with `(or x 0)` or `(get m k 0)`"),
+        Value::Keyword(_) => {
+            fault.help("a keyword gets its value from a map, `(:key map)`; `(sum-by :key maps)` adds up a key of many")
+        }
+        Value::Map(_) => fault.help("take the number out of it, such as with `(:key map)` or `(map :key maps)`"),
+        value if crate::value::has_children(value) => {
+            fault.help(format!("give it each number as an argument with `(apply {function} coll)`"))
+        }
+        Value::Nil => fault.help(format!(
+            "give a missing value a default with `(or x 0)` or `(get m k 0)`, and in `update` with `(fnil {function} 0)`"
+        )),
         _ => fault,
     }
 }
