@@ -121,6 +121,11 @@ impl NumberOp {
         })
     }
 
+    /// Whether more than two numbers are taken one after the other: a comparison of three is something else.
+    pub(crate) const fn is_sum(self) -> bool {
+        matches!(self, Self::Add | Self::Subtract | Self::Multiply)
+    }
+
     /// The result if it needs no look at anything else: of two integers whose result fits into 64 bits, or of floats.
     #[inline]
     pub(crate) fn apply(self, a: &Value, b: &Value) -> Option<Value> {

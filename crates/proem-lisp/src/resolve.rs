@@ -132,6 +132,8 @@ struct Resolver {
     names: Names,
     /// Names that the program defines anywhere.
     defined: BTreeSet<Text>,
+    /// Names of functions of `letfn`, for the message to those before them.
+    letfn_names: BTreeSet<Text>,
     problems: Vec<Problem>,
     constants: Vec<Value>,
     functions: Vec<Function>,
@@ -148,6 +150,7 @@ impl Resolver {
             forms,
             names,
             defined: BTreeSet::new(),
+            letfn_names: BTreeSet::new(),
             problems: Vec::new(),
             constants: Vec::new(),
             functions: Vec::new(),

@@ -32,9 +32,7 @@ pub(super) const ROWS: &[Row] = &[
         .examples(&[("(do (memory/put :a 1) memory/a)", "1")]),
     native("budget/remaining", "", "What the program may still use, as a map.", budget)
         .examples(&[("(:tool-calls (budget/remaining))", "100")]),
-    native("no-clause", "x", "Fails: no clause of `condp` matched.", |_, args| {
-        Err(crate::machine::no_clause(&print_excerpt(args.get(0), 80)))
-    }),
+    native("condp/no-clause", "x", "", |_, args| Err(crate::machine::no_clause(&print_excerpt(args.get(0), 80)))),
 ];
 
 pub(super) const fn control(

@@ -172,6 +172,11 @@ impl Resolver {
             return problem.help(format!("wrap it in a function, such as `#({name} %)`"));
         }
         let problem = Problem::new(Reason::UnboundVar, span, format!("`{}` has no value", excerpt(name)));
+        if self.letfn_names.iter().any(|other| other.as_str() == name) {
+            let help =
+                format!("a function of `letfn` knows those before it; define `{name}` and what calls it with `defn`");
+            return problem.help(help);
+        }
         if name.ends_with('\'') {
             return problem.help(QUOTE_HELP);
         }

@@ -128,12 +128,12 @@ fn foreign_name(name: &str) -> Option<&'static str> {
         "length" | "len" | "size" | "str/length" | "str/count" => "use `count`",
         "append" | "push" | "add" | "add!" | "append!" => "use `conj` for one element, and `into` or `concat` for many",
         "fold" | "foldl" | "foldr" | "inject" | "accumulate" => "use `reduce`",
-        "foreach" | "forEach" | "for-each" | "each" => "use `doseq` for effects, and `map` or `for` for values",
-        "top" | "top-k" | "top-n" | "nlargest" | "limit" | "head" => "use `(take n (sort-by f > coll))`",
+        "foreach" | "forEach" | "for-each" => "use `doseq` for effects, and `map` or `for` for values",
+        "top" | "top-k" | "top-n" | "nlargest" => "use `(take n (sort-by f > coll))`",
         "unique" | "uniq" | "distinct-values" => "use `distinct`, or `distinct-by` for a key",
         "mean" | "average" | "avg-of" => "use `avg`, or `avg-by` for a key of maps",
         "mean-by" | "average-by" => "use `avg-by`",
-        "total" | "sum-of" | "total-by" => "use `sum`, or `sum-by` for a key of maps",
+        "sum-of" | "total-by" => "use `sum`, or `sum-by` for a key of maps",
         "sort-desc" | "sort-by-desc" | "order-by" | "sorted" | "reverse-sort" => {
             "use `sort-by` with `>` as its second argument to begin with the largest"
         }
@@ -189,7 +189,7 @@ fn foreign_name(name: &str) -> Option<&'static str> {
         | "to-json"
         | "clojure.data.json/write-str"
         | "cheshire.core/generate-string" => "use `json/write`",
-        "print-line" | "printf-line" | "log" | "console.log" => "use `println`",
+        "print-line" | "printf-line" | "console.log" => "use `println`",
         _ => return None,
     })
 }

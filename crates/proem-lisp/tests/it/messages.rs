@@ -29,7 +29,7 @@ fn a_wrong_argument_is_told_how_the_function_is_called() {
         // A mistake in a function of the program is that function's, whatever calls it.
         (
             "(sum-by (fn [x] (subs x :a)) [\"b\"])",
-            "type_error: `subs` takes an integer, not a keyword (it is called as `(subs s start end?)`)",
+            "type_error: `subs` takes an index, not a keyword (it is called as `(subs s start end?)`)",
         ),
     ] {
         assert_eq!(run(source), message, "{source}");
@@ -60,6 +60,7 @@ fn a_mistake_that_clojure_lets_pass_is_told() {
         ("(+ [1 2])", "(apply + coll)"),
         ("(+ 1 {:n 2})", "(map :key maps)"),
         ("(length [1])", "use `count`"),
+        ("(letfn [(a [] (b)) (b [] 1)] (a))", "define `b` and what calls it with `defn`"),
         ("(str/contains? \"ab\" \"a\")", "use `str/includes?`"),
         ("(cheshire.core/parse-string \"{}\")", "use `json/parse`"),
     ] {
