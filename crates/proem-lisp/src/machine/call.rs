@@ -2,7 +2,7 @@
 
 use super::{
     Machine,
-    frame::{EachFrame, Fiber, FoldFrame, Frame},
+    frame::{CodeFrame, EachFrame, Fiber, FoldFrame, Frame},
 };
 use crate::{
     builtins::{self, Control, Cursor, Row, Run, lookup, nth},
@@ -168,6 +168,19 @@ impl Machine {
 
     /// Begins a function of a program with the top `count` operands as its arguments.
     pub(super) fn enter(&mut self, fiber: &mut Fiber, closure: Arc<Closure>, count: usize) -> Result<(), Fault> {
+        let frame = self.begin_call(fiber, closure, count, fiber.frames.len())?;
+        fiber.frames.push(Frame::Code(frame));
+        Ok(())
+    }
+
+    /// The frame of a function of a program with the top `count` operands as its arguments; `frames` are below it.
+    pub(super) fn begin_call(
+        &mut self,
+        fiber: &mut Fiber,
+        closure: Arc<Closure>,
+        count: usize,
+        frames: usize,
+    ) -> Result<CodeFrame, Fault> {
         self.context.meter.work(cost::CALL)?;
         let Some(function) = closure.function() else { return Err(Fault::eval("this function has no program")) };
         let Some((number, arity)) = function.arity(count) else { return Err(wrong_arity(function, count)) };
@@ -178,8 +191,24 @@ impl Machine {
             fiber.push(if rest.is_empty() { Value::Nil } else { Value::list(rest) });
         }
         let top = base.saturating_add(arity.locals);
+        self.make_room(fiber, top, frames)?;
+        Ok(CodeFrame { closure, arity: number, at: 0, base })
+    }
+
+    /// Begins the call of a frame anew with the top operands, as [`Machine::begin_call`] began it.
+    #[inline]
+    pub(super) fn begin_again(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame, frames: usize) -> Result<(), Fault> {
+        self.context.meter.work(cost::CALL)?;
+        frame.at = 0;
+        let locals = frame.steps().map_or(0, |arity| arity.locals);
+        self.make_room(fiber, frame.base.saturating_add(locals), frames)
+    }
+
+    /// Makes room for the locals of a call up to `top`, with so many frames below it.
+    #[inline]
+    fn make_room(&mut self, fiber: &mut Fiber, top: usize, frames: usize) -> Result<(), Fault> {
         // Operands beyond the locals are few: a step pushes one.
-        let depth = top.saturating_mul(cost::SLOT).saturating_add(fiber.frames.len().saturating_mul(cost::OBJECT));
+        let depth = top.saturating_mul(cost::SLOT).saturating_add(frames.saturating_mul(cost::OBJECT));
         if depth > fiber.deepest {
             self.context.meter.allocate(depth.saturating_sub(fiber.deepest))?;
             fiber.deepest = depth;
@@ -187,7 +216,6 @@ impl Machine {
         if fiber.stack.len() < top {
             fiber.stack.resize(top, Value::Nil);
         }
-        fiber.frames.push(Frame::code(closure, number, base));
         Ok(())
     }
 

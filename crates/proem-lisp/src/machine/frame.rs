@@ -96,7 +96,7 @@ impl Frame {
 }
 
 impl CodeFrame {
-    fn steps(&self) -> Option<&Arity> {
+    pub(super) fn steps(&self) -> Option<&Arity> {
         self.closure.function()?.arities.get(self.arity)
     }
 }

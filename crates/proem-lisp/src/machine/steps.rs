@@ -27,7 +27,7 @@ enum Next {
 }
 
 /// Why a function's steps stop.
-enum Exit {
+pub(super) enum Exit {
     /// The value is on top.
     Returned,
     /// The fuel of the run is used, or what is alive is to be counted.
@@ -56,6 +56,15 @@ impl Machine {
             return Ok(None);
         }
         fiber.frames.push(Frame::Code(frame));
+        self.leave_steps(fiber, exit)
+    }
+
+    /// Does what the steps of the frame on top stopped for.
+    pub(super) fn leave_steps(
+        &mut self,
+        fiber: &mut Fiber,
+        exit: Result<Exit, Fault>,
+    ) -> Result<Option<FiberStop>, Fault> {
         let called = match exit? {
             Exit::Returned => return Ok(None),
             Exit::Due => {
@@ -82,7 +91,7 @@ impl Machine {
     }
 
     /// What is run most is done here; everything else has a function of its own.
-    fn run_steps(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame) -> Result<Exit, Fault> {
+    pub(super) fn run_steps(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame) -> Result<Exit, Fault> {
         let closure = &frame.closure;
         let base = frame.base;
         let mut at = frame.at;
@@ -411,7 +420,7 @@ impl Machine {
 
 /// Whether an argument is a stream, which another function may have to go through.
 #[inline]
-fn has_stream(fiber: &Fiber, count: usize) -> bool {
+pub(super) fn has_stream(fiber: &Fiber, count: usize) -> bool {
     let args = fiber.stack.get(fiber.stack.len().saturating_sub(count)..).unwrap_or_default();
     args.iter().any(|arg| matches!(arg, Value::Stream(_)))
 }
