@@ -131,21 +131,21 @@ impl NumberOp {
     pub(crate) fn apply(self, a: &Value, b: &Value) -> Option<Value> {
         match (a, b) {
             (Value::Int(a), Value::Int(b)) => self.apply_integers(*a, *b),
-            (Value::Float(a), Value::Float(b)) => Some(self.apply_floats(*a, *b)),
+            (Value::Float(a), Value::Float(b)) => Some(self.apply_floats(a.get(), b.get())),
             _ => None,
         }
     }
 
     fn apply_floats(self, a: f64, b: f64) -> Value {
         match self {
-            Self::Add => Value::Float(a + b),
-            Self::Subtract => Value::Float(a - b),
-            Self::Multiply => Value::Float(a * b),
-            Self::Less => Value::Bool(a < b),
-            Self::AtMost => Value::Bool(a <= b),
-            Self::Greater => Value::Bool(a > b),
-            Self::AtLeast => Value::Bool(a >= b),
-            Self::Equal => Value::Bool(a == b),
+            Self::Add => Value::float(a + b),
+            Self::Subtract => Value::float(a - b),
+            Self::Multiply => Value::float(a * b),
+            Self::Less => Value::bool(a < b),
+            Self::AtMost => Value::bool(a <= b),
+            Self::Greater => Value::bool(a > b),
+            Self::AtLeast => Value::bool(a >= b),
+            Self::Equal => Value::bool(a == b),
         }
     }
 
@@ -154,11 +154,11 @@ impl NumberOp {
             Self::Add => Value::Int(a.checked_add(b)?),
             Self::Subtract => Value::Int(a.checked_sub(b)?),
             Self::Multiply => Value::Int(a.checked_mul(b)?),
-            Self::Less => Value::Bool(a < b),
-            Self::AtMost => Value::Bool(a <= b),
-            Self::Greater => Value::Bool(a > b),
-            Self::AtLeast => Value::Bool(a >= b),
-            Self::Equal => Value::Bool(a == b),
+            Self::Less => Value::bool(a < b),
+            Self::AtMost => Value::bool(a <= b),
+            Self::Greater => Value::bool(a > b),
+            Self::AtLeast => Value::bool(a >= b),
+            Self::Equal => Value::bool(a == b),
         })
     }
 }

@@ -221,7 +221,7 @@ impl<'a, 'm> Reader<'a, 'm> {
     }
 
     fn scalar(&mut self) -> Result<Value, Stop> {
-        for (word, value) in [("null", Value::Nil), ("true", Value::Bool(true)), ("false", Value::Bool(false))] {
+        for (word, value) in [("null", Value::Nil), ("true", Value::bool(true)), ("false", Value::bool(false))] {
             if self.rest().starts_with(word) {
                 self.at = self.at.saturating_add(word.len());
                 return Ok(value);
@@ -249,7 +249,7 @@ impl<'a, 'm> Reader<'a, 'm> {
         self.at = end;
         if !is_integer {
             return match token.parse::<f64>() {
-                Ok(float) if float.is_finite() => Ok(Value::Float(float)),
+                Ok(float) if float.is_finite() => Ok(Value::float(float)),
                 _ => Err(wrong("this number is too large for a float", "write it as a string")),
             };
         }
@@ -478,13 +478,13 @@ fn write_atom(value: &Value, out: &mut String, meter: &mut Meter) -> Result<(), 
     match value {
         Value::Nil => out.push_str("null"),
         Value::Text(text) | Value::Keyword(text) | Value::Symbol(text) => return write_text(text.as_str(), out, meter),
-        Value::Float(float) if !float.is_finite() => {
+        Value::Float(float) if !float.get().is_finite() => {
             return Err(
                 Fault::eval("JSON has no infinite numbers and no NaN").help("write nil or a string in their place")
             );
         }
         // The shortest digits that read back, as `serde_json` writes them.
-        Value::Float(float) => out.push_str(&format!("{float:?}")),
+        Value::Float(float) => out.push_str(&format!("{:?}", float.get())),
         Value::Bool(_) | Value::Int(_) | Value::Big(_) => {
             return crate::print::print_into(out, value, crate::print::Style::Readable, meter);
         }

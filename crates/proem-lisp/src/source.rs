@@ -59,7 +59,7 @@ fn push_pieces(value: &Value, out: &mut String, open: &mut Vec<Piece>, meter: &m
     match value {
         // So that the name means this function whatever the memory hides.
         Value::Builtin(id) => {
-            let name = builtins::row(*id).map_or("", |row| row.name);
+            let name = builtins::row(id.get()).map_or("", |row| row.name);
             open.push(Piece::Written(if is_builtin(name) { format!("clojure.core/{name}") } else { name.into() }));
             Ok(())
         }

@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row] = &[
     })
     .examples(&[("(some even? [1 2])", "true"), ("(some #{3} [1 2])", "nil")]),
     stopping("every?", "pred coll", "Whether the function holds for every element.", Stop::AtFalse, |_, results| {
-        Ok(Value::Bool(results.results.last().is_none_or(Value::is_truthy)))
+        Ok(Value::bool(results.results.last().is_none_or(Value::is_truthy)))
     })
     .examples(&[("(every? pos? [1 2])", "true"), ("(every? pos? [])", "true")]),
     row_of("reduce", "f start? coll", "The result of the function for the result so far and each element.", Run::Fold(reduce))
@@ -114,11 +114,11 @@ pub(super) const ROWS: &[Row] = &[
     })
     .examples(&[("(split-with pos? [1 -1 2])", "[(1) (-1 2)]")]),
     stopping("not-every?", "pred coll", "Whether the function doesn't hold for some element.", Stop::AtFalse, |_, results| {
-        Ok(Value::Bool(!results.results.last().is_none_or(Value::is_truthy)))
+        Ok(Value::bool(!results.results.last().is_none_or(Value::is_truthy)))
     })
     .examples(&[("(not-every? pos? [1 -1])", "true")]),
     stopping("not-any?", "pred coll", "Whether the function holds for no element.", Stop::AtTrue, |_, results| {
-        Ok(Value::Bool(!results.results.last().is_some_and(Value::is_truthy)))
+        Ok(Value::bool(!results.results.last().is_some_and(Value::is_truthy)))
     })
     .examples(&[("(not-any? neg? [1 2])", "true")]),
     each("run!", "f coll", "Calls the function for each element and gives nil.", |_, _| Ok(Value::Nil)).examples(&[("(run! inc [1])", "nil")]),
@@ -313,7 +313,7 @@ const SORT_WITH: &str = "(fn [cmp coll]
 
 /// Calls an internal function of the table.
 fn call_ours(name: &str, args: Vec<Value>) -> Result<Control, Fault> {
-    let function = id_of(name).map(Value::Builtin).unwrap_or_default();
+    let function = id_of(name).map(Value::builtin).unwrap_or_default();
     Ok(Control::Call { function, args })
 }
 

@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Row] = &[
     })
     .examples(&[("(parse-int \"-7\")", "-7")]),
     native("parse-double", "s", "The float that a string is, or nil.", |context, args| {
-        parsed(context, args, "parse-double", |text| double(text).map(Value::Float))
+        parsed(context, args, "parse-double", |text| double(text).map(Value::float))
     })
     .examples(&[
         ("(parse-double \"1.5\")", "1.5"),
@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row] = &[
         ("(parse-double \"x\")", "nil"),
     ]),
     native("parse-boolean", "s", "True for \"true\", false for \"false\", or nil.", |context, args| {
-        parsed(context, args, "parse-boolean", |text| text.parse().ok().map(Value::Bool))
+        parsed(context, args, "parse-boolean", |text| text.parse().ok().map(Value::bool))
     })
     .examples(&[("(parse-boolean \"true\")", "true"), ("(parse-boolean \"yes\")", "nil")]),
 ];

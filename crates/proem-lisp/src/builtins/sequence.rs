@@ -68,6 +68,18 @@ impl Cursor {
         if let Value::Vector(_) = &self.sequence { self.at.checked_sub(1) } else { None }
     }
 
+    /// The next element if it is stored as it is; `None` at the end, and for other sequences.
+    #[inline]
+    pub(crate) fn next_stored(&mut self) -> Option<&Value> {
+        let element = match &self.sequence {
+            Value::Vector(vector) => vector.get(self.at),
+            Value::List(list) => list.get(self.at),
+            _ => None,
+        }?;
+        self.at = self.at.saturating_add(1);
+        Some(element)
+    }
+
     /// The next element; a key and its value as a vector.
     #[inline]
     pub(crate) fn next(&mut self, meter: &mut Meter) -> Result<Option<Value>, Fault> {

@@ -47,7 +47,7 @@ impl Machine {
                 self.enter(fiber, Arc::clone(closure), count)?;
                 Ok(Called::Frame)
             }
-            Value::Builtin(id) => self.call_builtin(fiber, *id, count),
+            Value::Builtin(id) => self.call_builtin(fiber, id.get(), count),
             function => {
                 let args = fiber.pop_many(count);
                 self.look_up(function, &args).map(Called::Value)

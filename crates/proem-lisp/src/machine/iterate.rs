@@ -44,6 +44,16 @@ impl Machine {
                 frame = back;
             }
             self.context.meter.work(cost::ELEMENT)?;
+            // A key is looked up where the element is stored.
+            if let (Callee::Keyword(key), [source]) = (&callee, frame.sources.as_mut_slice())
+                && let Some(element) = source.next_stored()
+            {
+                let found = lookup(element, key, &mut self.context.meter)?.unwrap_or_default();
+                if self.keep_result(&mut frame, found)? {
+                    return self.finish_each(fiber, *frame);
+                }
+                continue;
+            }
             let before = fiber.stack.len();
             for source in &mut frame.sources {
                 let Some(element) = source.next(&mut self.context.meter)? else {
@@ -274,7 +284,7 @@ impl Callee {
         match function {
             Value::Closure(closure) => Self::Closure(Arc::clone(closure), None),
             Value::Keyword(_) if count == 1 => Self::Keyword(function.clone()),
-            Value::Builtin(id) => match builtins::row(*id) {
+            Value::Builtin(id) => match builtins::row(id.get()) {
                 Some(row @ Row { run: Run::Native(native), .. }) if row.check_arity(count).is_ok() => {
                     let numbers = NumberOp::of(row.name).filter(|_| count == 2);
                     Self::Native { function: function.clone(), row, native: *native, numbers }

@@ -187,10 +187,10 @@ impl Resolver {
     fn literal_of(&mut self, id: FormId, children: Vec<Value>, meter: &mut Meter) -> Value {
         match self.forms.kind(id) {
             FormKind::Nil => Value::Nil,
-            FormKind::Bool(value) => Value::Bool(*value),
+            FormKind::Bool(value) => Value::bool(*value),
             FormKind::Int(value) => Value::Int(*value),
             FormKind::Big(value) => Value::Big(Arc::clone(value)),
-            FormKind::Float(value) => Value::Float(*value),
+            FormKind::Float(value) => Value::float(*value),
             FormKind::Text(text) => Value::Text(text.clone()),
             FormKind::Keyword(name) => Value::Keyword(name.clone()),
             FormKind::Symbol(name) => Value::Symbol(name.clone()),

@@ -263,7 +263,7 @@ impl Resolver {
     fn and_or(&mut self, call: Call<'_>) {
         let is_and = self.name_of(&call).as_str() == "and";
         let Some((last, before)) = call.arguments.split_last() else {
-            return self.push_constant(if is_and { Value::Bool(true) } else { Value::Nil }, call.span);
+            return self.push_constant(if is_and { Value::bool(true) } else { Value::Nil }, call.span);
         };
         let end = self.label();
         let op = if is_and { Op::JumpIfFalseElsePop(end.0) } else { Op::JumpIfTrueElsePop(end.0) };

@@ -131,7 +131,7 @@ impl Resolver {
         } else if let Some(value) = builtins::constant(name.as_str()) {
             self.push_constant(value, span);
         } else if let Some(id) = builtins::id_of(name.as_str()) {
-            self.push_constant(Value::Builtin(id), span);
+            self.push_constant(Value::builtin(id), span);
         } else if self.names.memory.contains(name.as_str()) {
             self.emit_keyed(Op::Defined, name.as_str(), span);
         } else {
