@@ -336,6 +336,9 @@ impl Resolver {
 
     fn call_builtin(&mut self, id: BuiltinId, arguments: &[FormId], span: Span) {
         self.check_tool(id, arguments);
+        if builtins::row(id).is_some_and(|row| row.name == "not") {
+            self.check_joined(arguments, "not");
+        }
         if let Some(row) = builtins::row(id)
             && let Err(message) = row.check_arity(arguments.len())
         {

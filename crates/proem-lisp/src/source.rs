@@ -105,8 +105,13 @@ fn push_closure(
     meter.allocate(text.len().saturating_add(cost::OBJECT))?;
     let name = function.name.as_ref().map(|name| format!("{name} ")).unwrap_or_default();
     let text = if text.starts_with("#(") { String::from(text) } else { format!("(fn {name}{text})") };
-    let is_meant = |name: &&String| text.contains(name.as_str()) && !closure.program.hidden.contains(name.as_str());
-    let meant: Vec<&String> = hidden.iter().filter(is_meant).collect();
+    let mut meant: Vec<&String> = Vec::new();
+    for name in hidden.iter().filter(|name| !closure.program.hidden.contains(name.as_str())) {
+        meter.text(text.len())?;
+        if text.contains(name.as_str()) {
+            meant.push(name);
+        }
+    }
     if function.captures.is_empty() && meant.is_empty() {
         open.push(Piece::Written(text));
         return Ok(());
@@ -194,7 +199,8 @@ mod tests {
         let limits = Limits::default();
         let program = resolve_source(source, &Names::of_memory(&memory), &limits).unwrap();
         let mut machine = Machine::new(Arc::new(program), Inputs { memory, ..Inputs::default() }, limits);
-        machine.run(u64::MAX);
+        let end = machine.run(u64::MAX);
+        assert!(!matches!(end, Outcome::Error(_)), "{end:?}");
         machine
     }
 
@@ -250,6 +256,19 @@ mod tests {
         let live = memory_of(&format!("(memory/put :out {calls})"), second.memory().clone());
         assert_eq!(format!("{:?}", live.memory().field("out").unwrap()), expected);
         assert_eq!(format!("{:?}", value_after(second.memory(), &calls)), expected);
+    }
+
+    #[test]
+    fn looking_for_hidden_names_in_large_functions_is_paid_for() {
+        let empty = Value::from(crate::value::Map::default());
+        let long = "x".repeat(100_000);
+        let first = memory_of(&format!("(def fs (mapv (fn [i] (fn [] [i \"{long}\"])) (range 300)))"), empty);
+        let names = builtins::rows().map(|(_, row)| row.name).filter(|name| is_builtin(name) && !name.contains('\''));
+        let hiding: String = names.map(|name| format!("(defn {name} [] 1) ")).collect();
+        let second = memory_of(&format!("{hiding} nil"), first.memory().clone());
+        assert!(Names::of_memory(second.memory()).functions.len() > 250);
+        let fault = print_source(second.memory(), &mut Meter::new(Limits::default())).unwrap_err();
+        assert_eq!(fault.reason(), Reason::FuelExhausted);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::{
     error::Fault,
     value::{Text, Value},
 };
+use alloc::format;
 
 pub(super) const ROWS: &[Row] = &[
     native("parse-long", "s", "The integer of 64 bits that a string is, or nil.", |context, args| {
@@ -38,6 +39,11 @@ fn parsed(
 ) -> Result<Value, Fault> {
     if args.get(0).is_nil() {
         return Ok(Value::Nil);
+    }
+    if args.get(0).is_number() {
+        let message = format!("`{function}` takes a string, not {}", args.get(0).type_phrase());
+        return Err(Fault::of_type(message)
+            .help(format!("it is a number already; where both occur, write `(if (string? x) ({function} x) x)`")));
     }
     let text: &Text = args.text(0, function)?;
     context.meter.text(text.len())?;

@@ -262,6 +262,10 @@ impl Resolver {
 
     fn and_or(&mut self, call: Call<'_>) {
         let is_and = self.name_of(&call).as_str() == "and";
+        // The last operand of `or` may be the predicate that is used if there is no other.
+        let joined =
+            if is_and { call.arguments } else { call.arguments.split_last().map_or(&[][..], |(_, before)| before) };
+        self.check_joined(joined, if is_and { "and" } else { "or" });
         let Some((last, before)) = call.arguments.split_last() else {
             return self.push_constant(if is_and { Value::bool(true) } else { Value::Nil }, call.span);
         };
@@ -275,6 +279,25 @@ impl Resolver {
         tasks.push(Task::Value(*last, call.position));
         tasks.push(Task::Place(end));
         self.schedule(tasks);
+    }
+
+    /// A predicate that `where` and its relatives make is a function, so `and`, `or` and `not` take it as true.
+    pub(super) fn check_joined(&mut self, operands: &[FormId], joiner: &str) {
+        let makers = ["where", "all-of", "any-of", "none-of"];
+        for operand in operands {
+            let head = self.forms.list(*operand).and_then(|elements| elements.first());
+            let name = head.and_then(|head| self.forms.symbol(*head)).cloned();
+            let Some(name) = name.filter(|name| makers.contains(&name.as_str()) && !self.is_defined(name)) else {
+                continue;
+            };
+            let instead = match joiner {
+                "and" => "join predicates with `(all-of f g)`",
+                "or" => "join predicates with `(any-of f g)`",
+                _ => "turn a predicate round with `(none-of f)` or `complement`",
+            };
+            let message = format!("`{name}` makes a predicate, which `{joiner}` takes as true");
+            self.problem(self.forms.span(*operand), message, instead);
+        }
     }
 
     fn cond(&mut self, call: Call<'_>) {

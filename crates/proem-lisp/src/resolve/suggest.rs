@@ -114,6 +114,25 @@ fn missing_in_clojure(name: &str) -> Option<&'static str> {
         "new" | "." | ".." | "doto" | "instance?" | "class" | "import" => {
             "Java can't be called; use the functions of `doc`"
         }
+        "with-out-str" => "make text with `str`, `str/join` or `format`; `println` only shows it",
+        "assert" => "test with `if` or `when-not`, and end the program with `(fail {:reason … :message …})`",
+        "meta" | "with-meta" | "vary-meta" | "alter-meta!" | "reset-meta!" => {
+            "values have no metadata; keep what belongs together in a map"
+        }
+        "newline" => "use `(println)`",
+        "pr" => "use `prn` or `print`",
+        "bigdec" | "with-precision" | "rationalize" | "numerator" | "denominator" => {
+            "numbers are integers of any size and floats; round for people with `(format \"%.2f\" x)`"
+        }
+        "sorted-map-by" | "sorted-set-by" | "subseq" | "rsubseq" => "use `sort-by`, and `filter` for a part",
+        "aget" | "aset" | "alength" | "make-array" | "to-array" | "into-array" | "object-array" | "amap"
+        | "areduce" => "there are no arrays: use a vector with `nth` and `assoc`",
+        "replicate" => "use `repeat`",
+        "hash" => "compare values with `=`, and use them as keys of a map",
+        "isa?" | "derive" | "underive" | "parents" | "ancestors" | "descendants" | "satisfies?" | "extends?" => {
+            "use `case` or `cond` on a key of a map"
+        }
+        "use" | "refer" | "in-ns" | "alias" | "load" | "load-file" => "all functions are there; leave this out",
         "goto" | "return-from" | "break" | "continue" => "use `loop` with `recur`, or `reduce` with `reduced`",
         _ if name.starts_with('.') && name.len() > 1 => {
             "look a key up with `(:key map)`; `doc` lists the members of strings that are there"
@@ -137,6 +156,13 @@ fn foreign_name(name: &str) -> Option<&'static str> {
         "sort-desc" | "sort-by-desc" | "order-by" | "sorted" | "reverse-sort" => {
             "use `sort-by` with `>` as its second argument to begin with the largest"
         }
+        "map-vals" | "mapvals" | "map-values" | "update-values" => "use `update-vals`",
+        "map-keys" | "mapkeys" => "use `update-keys`",
+        "filter-vals" | "filter-keys" | "map-kv" | "filter-kv" | "remove-vals" => {
+            "go through the entries: `(into {} (filter (fn [[key value]] …) map))`"
+        }
+        "ctx" | "data" => "write each input by its name, such as `ctx/orders`",
+        "memory" => "write what was kept by its name, such as `memory/count`",
         "find-first" | "first-where" | "detect" | "find-by" => "use `(first (filter f coll))` or `some`",
         "includes?" | "include?" | "member?" | "in?" | "has?" | "contains" | "elem" => {
             "use `(some #{x} coll)` for an element, `contains?` for a key and `str/includes?` for a part of a string"

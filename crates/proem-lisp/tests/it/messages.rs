@@ -60,6 +60,13 @@ fn a_mistake_that_clojure_lets_pass_is_told() {
         ("(+ [1 2])", "(apply + coll)"),
         ("(+ 1 {:n 2})", "(map :key maps)"),
         ("(length [1])", "use `count`"),
+        ("(map-vals count {:a [1]})", "use `update-vals`"),
+        ("(let [{:keys [orders]} ctx] orders)", "`ctx/orders`"),
+        ("(filter (and map? (where :a)) [])", "(all-of f g)"),
+        ("(filter (or (where :a) (where :b)) [])", "(any-of f g)"),
+        ("(filter (not (where :a)) [])", "(none-of f)"),
+        ("(parse-double 1.5)", "(if (string? x) (parse-double x) x)"),
+        ("(with-out-str 1)", "make text with `str`"),
         ("(letfn [(a [] (b)) (b [] 1)] (a))", "define `b` and what calls it with `defn`"),
         ("(str/contains? \"ab\" \"a\")", "use `str/includes?`"),
         ("(cheshire.core/parse-string \"{}\")", "use `json/parse`"),
@@ -76,6 +83,8 @@ fn a_mistake_that_clojure_lets_pass_is_told() {
         ("(str/join nil [1 2])", "\"12\""),
         ("(memory/put 7 2)", "2"),
         ("(let [x' 1] (inc x'))", "2"),
+        ("(filter (or nil (where :a)) [{:a 1}])", "({:a 1})"),
+        ("(let [ctx {:n 1}] (:n ctx))", "1"),
     ] {
         assert_eq!(run(source), value, "{source}");
     }
