@@ -267,7 +267,8 @@ mod tests {
         let hiding: String = names.map(|name| format!("(defn {name} [] 1) ")).collect();
         let second = memory_of(&format!("{hiding} nil"), first.memory().clone());
         assert!(Names::of_memory(second.memory()).functions.len() > 250);
-        let fault = print_source(second.memory(), &mut Meter::new(Limits::default())).unwrap_err();
+        let limits = Limits { fuel: 2_000_000, ..Limits::default() };
+        let fault = print_source(second.memory(), &mut Meter::new(limits)).unwrap_err();
         assert_eq!(fault.reason(), Reason::FuelExhausted);
     }
 

@@ -152,6 +152,12 @@ impl Machine {
                 fiber.push(frame.result);
                 return Ok(None);
             };
+            if let (Callee::Native { numbers: Some(operation), .. }, FoldShape::Element) = (&callee, frame.shape)
+                && let Some(result) = operation.apply(&frame.result, &element)
+            {
+                frame.result = result;
+                continue;
+            }
             let before = fiber.stack.len();
             // The result moves, so that the function may change it in place.
             fiber.stack.push(core::mem::take(&mut frame.result));
@@ -194,16 +200,9 @@ impl Machine {
         match callee {
             // A stream may need a function of the language in place of this one.
             Callee::Native { function, .. } if has_stream(fiber, count) => Ok(Once::Called(function.clone(), count)),
-            Callee::Native { row, native, numbers, .. } => {
+            Callee::Native { row, native, .. } => {
                 let operands = fiber.stack.get_mut(before..).unwrap_or_default();
-                let computed = match (&*operands, numbers) {
-                    ([a, b], Some(operation)) => operation.apply(a, b),
-                    _ => None,
-                };
-                let value = match computed {
-                    Some(value) => value,
-                    None => native(&mut self.context, &mut Args(operands)).map_err(|fault| row.explain(fault))?,
-                };
+                let value = native(&mut self.context, &mut Args(operands)).map_err(|fault| row.explain(fault))?;
                 fiber.stack.truncate(before);
                 Ok(Once::Value(value))
             }

@@ -232,7 +232,8 @@ impl Resolver {
             && !names::is_builtin(name.as_str())
         {
             let message = format!("`'{}` is a symbol, not text", crate::reader::excerpt(name.as_str()));
-            self.problem(self.forms.span(*form), message, crate::reader::QUOTE_HELP);
+            let help = format!("write text in double quotes: `\"{}\"`", name.as_str().trim_end_matches('\''));
+            self.problem(self.forms.span(*form), message, help);
         }
         let value = self.literal(*form);
         self.push_constant(value, call.span);

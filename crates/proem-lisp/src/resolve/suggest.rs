@@ -156,8 +156,8 @@ fn foreign_name(name: &str) -> Option<&'static str> {
         "sort-desc" | "sort-by-desc" | "order-by" | "sorted" | "reverse-sort" => {
             "use `sort-by` with `>` as its second argument to begin with the largest"
         }
-        "map-vals" | "mapvals" | "map-values" | "update-values" => "use `update-vals`",
-        "map-keys" | "mapkeys" => "use `update-keys`",
+        "map-vals" | "mapvals" | "map-values" | "update-values" => "use `(update-vals map f)`",
+        "map-keys" | "mapkeys" => "use `(update-keys map f)`",
         "filter-vals" | "filter-keys" | "map-kv" | "filter-kv" | "remove-vals" => {
             "go through the entries: `(into {} (filter (fn [[key value]] …) map))`"
         }
