@@ -33,7 +33,7 @@ pub(crate) use number::{Arithmetic, Number, compare_numbers, divide_by_zero, flo
 pub(crate) use size::Census;
 pub use text::Text;
 pub(crate) use trie::{Chunk, Trie};
-pub use word::{BuiltinWord, FloatBits, Truth};
+pub use word::{BuiltinBits, FloatBits, Truth};
 
 use crate::{code::Closure, error::Fault, pattern::Regexp};
 use alloc::sync::Arc;
@@ -83,7 +83,7 @@ pub enum Value {
     /// A sequence that is described instead of stored.
     Stream(Arc<Stream>),
     /// A function of the table.
-    Builtin(BuiltinWord),
+    Builtin(BuiltinBits),
     /// A function that a program defined.
     Closure(Arc<Closure>),
     /// A regular expression.

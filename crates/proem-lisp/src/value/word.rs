@@ -18,7 +18,7 @@ pub struct FloatBits(u64);
 
 /// A function of the table, as a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BuiltinWord(u64);
+pub struct BuiltinBits(u64);
 
 impl Truth {
     /// Whether it is true.
@@ -37,7 +37,7 @@ impl FloatBits {
     }
 }
 
-impl BuiltinWord {
+impl BuiltinBits {
     #[inline]
     pub(crate) fn get(self) -> BuiltinId {
         // Made of an id, which has 16 bits.
@@ -61,6 +61,6 @@ impl Value {
     }
 
     pub(crate) fn builtin(id: BuiltinId) -> Self {
-        Self::Builtin(BuiltinWord(u64::from(id.0)))
+        Self::Builtin(BuiltinBits(u64::from(id.0)))
     }
 }
