@@ -12,11 +12,14 @@
 //! This is the degraded mode: what a model answers has the same form, and stands as far as `told` lets it.
 
 mod changes;
+mod clauses;
 mod confidence;
 mod correlation;
 mod facts;
+mod floors;
 mod importance;
 mod lexicon;
+mod quotes;
 mod told;
 mod words;
 
@@ -26,7 +29,9 @@ use proem_guard::{LabelTree, Verdict};
 
 use self::{
     facts::{DangerFact, KindGroup, LinkFact, SenderFact, StatusFact, SystemFacts},
+    floors::FloorReading,
     lexicon::{Meaning, SystemWord},
+    quotes::{MailKind, own_words},
 };
 use super::{
     artefact::ArtefactKind,
@@ -38,6 +43,7 @@ use super::{
 pub use self::{
     confidence::{ClassificationBasis, ConfidenceTable},
     facts::{Completion, Slip, Standstill, TicketNews},
+    floors::FloorReason,
     lexicon::TriageLexicon,
     told::ReasoningNeed,
     words::{CategoryWeights, SignalTrait, SignalTraits},
@@ -67,6 +73,8 @@ pub struct TriageProject {
     pub own_domains: Vec<String>,
     /// The addresses of the stakeholders.
     pub stakeholders: Vec<String>,
+    /// What a stakeholder is to the project, by the address in lower case.
+    pub roles: BTreeMap<String, String>,
 }
 
 /// What signals are classified with.
@@ -94,10 +102,21 @@ pub struct SignalClassification {
     pub answer: ClassifySignal,
     /// What decided the category.
     pub basis: ClassificationBasis,
+    /// The least that it matters by its words, which no model lowers, and why.
+    pub floor: ImportanceFloor,
     /// What may be done because of it. A system's own word needs no text and is not bound by what the texts hold.
     pub effects: SignalEffects,
     /// Whether rules alone said so, without a model; it is shown with the answer.
     pub is_degraded: bool,
+}
+
+/// The least that a signal matters by its words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportanceFloor {
+    /// How much it matters at least.
+    pub least: SignalImportance,
+    /// Why; nothing where the least is [`SignalImportance::Low`].
+    pub reasons: BTreeSet<FloorReason>,
 }
 
 /// Classifies signals that came together, each by itself but for related ones.
@@ -135,7 +154,7 @@ fn one(item: &SignalInBatch<'_>, related: Vec<String>, context: ClassificationCo
         signal_id: item.signal.id.clone(),
         importance,
         category,
-        action_rationale: rationale(category, basis, action, related.len()),
+        action_rationale: rationale(category, basis, action, related.len()) + &reading.floor_rationale(),
         secondary_categories: secondary,
         recommended_action: action,
         artefacts_affected: affected,
@@ -146,7 +165,8 @@ fn one(item: &SignalInBatch<'_>, related: Vec<String>, context: ClassificationCo
         confidence: context.lexicon.confidence().of(basis),
     };
     let effects = if basis == ClassificationBasis::System { SignalEffects::ByPolicy } else { item.sanitised.effects() };
-    SignalClassification { answer, basis, effects, is_degraded: true }
+    let floor = ImportanceFloor { least: reading.floor.importance(), reasons: reading.floor.reasons };
+    SignalClassification { answer, basis, floor, effects, is_degraded: true }
 }
 
 /// What may be learned from a signal, for the trainer of the weights.
@@ -178,19 +198,26 @@ struct SignalReading {
     ranked: Vec<(SignalCategory, i64)>,
     /// And of how much it matters.
     matters: Vec<(SignalImportance, i64)>,
+    floor: FloorReading,
 }
 
 impl SignalReading {
     fn new(item: &SignalInBatch<'_>, facts: &SystemFacts, lexicon: &TriageLexicon) -> Self {
         let (mut found, mut has_text, mut asks) = (BTreeSet::new(), false, false);
-        let mut traits = SignalTraits::default();
+        let (mut traits, mut floor) = (SignalTraits::default(), FloorReading::default());
+        let mail = mail_kind(item, facts, lexicon);
         for field in item.sanitised.fields.iter().filter(|field| is_news(facts, field.name)) {
             field.measure_rest(|text| {
+                let text = &*own_words(text, mail, lexicon.floors());
+                lexicon.floors().read(text, &mut floor);
                 has_text |= text.chars().any(char::is_alphabetic);
                 asks |= text.contains(['?', '¿']);
                 found.extend(lexicon.read(text));
                 traits.read(&lexicon::words(text));
             });
+        }
+        if facts.is_principal {
+            floor.ask_by_principal();
         }
         let of_system = of_system(facts);
         let mut reading = Self {
@@ -206,6 +233,7 @@ impl SignalReading {
             traits,
             ranked: Vec::new(),
             matters: Vec::new(),
+            floor,
         };
         let is_term = |meaning: &Meaning| matches!(meaning, Meaning::Strong(_) | Meaning::Weak(_));
         reading.terms = found.iter().filter(|(meaning, _)| is_term(meaning)).count();
@@ -220,6 +248,7 @@ impl SignalReading {
                 Meaning::System(word) => reading.is_live |= word == SystemWord::PlaceLive,
             }
         }
+        reading.add_floor();
         if let Some(category) = of_system {
             reading.add(category, SYSTEM);
         }
@@ -236,12 +265,43 @@ impl SignalReading {
         reading
     }
 
+    /// Adds what the words of floors say.
+    fn add_floor(&mut self) {
+        if self.floor.is_calm() {
+            // Trouble is named only to say that there is none.
+            for category in [SignalCategory::Blocker, SignalCategory::Risk, SignalCategory::Quality] {
+                self.scores.remove(&category);
+            }
+            self.importances.remove(&SignalImportance::Critical);
+            self.importances.remove(&SignalImportance::High);
+            self.add(SignalCategory::Progress, STRONG);
+        }
+        let of_reasons: BTreeSet<SignalCategory> = self.floor.reasons.iter().map(|reason| reason.category()).collect();
+        let topics: Vec<SignalCategory> = of_reasons.into_iter().chain(self.floor.topics.iter().copied()).collect();
+        self.terms = self.terms.saturating_add(topics.len());
+        for category in topics {
+            self.add(category, STRONG);
+        }
+        if self.floor.is_live {
+            self.importances.insert(SignalImportance::Critical);
+        }
+    }
+
+    /// Why it matters at least so much, in words of ours.
+    fn floor_rationale(&self) -> String {
+        let reasons: Vec<&str> = self.floor.reasons.iter().map(|reason| reason.in_words()).collect();
+        match reasons.as_slice() {
+            [] => String::new(),
+            reasons => format!("; at least {} ({})", self.floor.importance().as_str(), reasons.join(", ")),
+        }
+    }
+
     /// Puts the categories in order: by their words together, and where no weights are known, by the terms alone.
     fn rank(&mut self, learned: &CategoryWeights) {
         let sums = learned.sums(&self.traits);
         // A mail of a few words, none of them a term, says too little to be about anything.
         let is_thin = self.is_mail && self.terms == 0 && self.traits.words() < FEW_WORDS;
-        self.is_known = learned.knows(&self.traits) && !is_thin;
+        self.is_known = (learned.knows(&self.traits) || self.terms > 0) && !is_thin;
         (self.ranked, self.matters) = (sums.categories, sums.importances);
         self.ranked.sort_by_key(|(category, sum)| (std::cmp::Reverse(*sum), *category));
     }
@@ -319,6 +379,8 @@ impl SignalReading {
             }
             Blocker | Risk | Dependency | Quality => RecommendedAction::UpdateArtefact,
             Progress if changes_figures => RecommendedAction::UpdateArtefact,
+            // What its words hold high is not passed over.
+            Progress | Administrative if importance.is_at_least(SignalImportance::High) => RecommendedAction::Escalate,
             Progress | Administrative => RecommendedAction::NoAction,
         }
     }
@@ -347,6 +409,17 @@ fn is_news(facts: &SystemFacts, field: &str) -> bool {
         KindGroup::Sprint | KindGroup::Listed => false,
         _ => true,
     }
+}
+
+/// Whether a signal is a mail that answers another.
+fn mail_kind(item: &SignalInBatch<'_>, facts: &SystemFacts, lexicon: &TriageLexicon) -> MailKind {
+    let mut kind = MailKind::Other;
+    if facts.group == KindGroup::Mail {
+        for field in item.sanitised.fields.iter().filter(|field| field.name == "summary") {
+            field.measure_rest(|subject| kind = MailKind::of_subject(subject, lexicon.floors()));
+        }
+    }
+    kind
 }
 
 /// What the system's own word says that it is about.

@@ -54,6 +54,8 @@ pub(super) struct SystemFacts {
     /// A sprint begins or ends.
     pub(super) turns_sprint: bool,
     pub(super) sender: SenderFact,
+    /// Whether the sender is a sponsor or customer by the project's own roles.
+    pub(super) is_principal: bool,
 }
 
 /// What kind of signal it is, as far as rules care.
@@ -198,6 +200,7 @@ impl SystemFacts {
             has_description: ["description", "html_notes", "body"].iter().any(|name| words.text(name).is_some()),
             turns_sprint: matches!(signal.kind, SignalKind::SprintStarted | SignalKind::SprintClosed),
             sender: project.sender(signal, lexicon),
+            is_principal: project.is_principal(signal, lexicon),
         }
     }
 
@@ -370,6 +373,13 @@ impl TriageProject {
             (false, true) => SenderFact::Outside,
             (false, false) => SenderFact::Inside,
         }
+    }
+
+    /// Whether the sender's role makes it a sponsor or customer.
+    fn is_principal(&self, signal: &ProjectSignal, lexicon: &TriageLexicon) -> bool {
+        let Some(address) = signal.sender.as_ref().and_then(|sender| sender.address.as_ref()) else { return false };
+        let role = |address: &String| self.roles.get(&address.to_lowercase());
+        address.measure(|address| role(address).is_some_and(|role| lexicon.floors().is_principal(role)))
     }
 
     fn is_stakeholder(&self, address: &str) -> bool {

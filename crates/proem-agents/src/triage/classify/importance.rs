@@ -28,7 +28,7 @@ pub(super) fn of(
         _ if is_riddle => SignalImportance::Medium,
         _ => SignalImportance::Low,
     };
-    by_words.or_higher(without_texts(facts)).or_higher(floor)
+    by_words.or_higher(without_texts(facts)).or_higher(floor).or_higher(reading.floor.importance())
 }
 
 /// How much it matters by what the system says and who writes: no text makes it less.

@@ -26,6 +26,9 @@ fn project() -> TriageProject {
     TriageProject {
         own_domains: vec!["corp.example".to_owned()],
         stakeholders: vec!["dana@corp.example".to_owned(), "ines@bank.example".to_owned()],
+        roles: [("dana@corp.example", "COO, sponsor"), ("ines@bank.example", "customer")]
+            .map(|(address, role)| (address.to_owned(), role.to_owned()))
+            .into(),
     }
 }
 

@@ -1,0 +1,446 @@
+//! The least that a signal matters by its words. Whatever else says less, a model included, this holds.
+//!
+//! Two kinds of words raise it: words of trouble (work stands still, stops, is late, is cancelled; law, security and
+//! outages as trouble), and a decision, a date or money that a sponsor or customer asks for. All words are in
+//! `data/triage-floors.tsv`, in the languages of the guard.
+//!
+//! Context decides whether a word of trouble counts. A negation of the same clause, or a word that says the trouble is
+//! over, takes it back, unless that is yet to come. A word for something small beside it (a lunch, a button) makes it
+//! small. A look-alike letter changes nothing. What a mail quotes is not read (see `quotes`).
+//!
+//! Invariants: the answers are closed words; more text around a sentence changes nothing of what the sentence says; the
+//! time is linear in the text.
+
+use std::collections::BTreeSet;
+
+use proem_engine::error::{Error, ErrorKind};
+use proem_guard::{
+    lexicon::{Lexicon, Mention},
+    view::{DecodingLimits, ReadingStep, folded, readings},
+};
+use proem_text::Span;
+
+use super::clauses::{ClausePlace, Clauses};
+use crate::triage::contract::{SignalCategory, SignalImportance};
+
+/// The words that ship.
+const WORDS: &str = include_str!("../../../data/triage-floors.tsv");
+/// How many words may stand between a negation and the word that it takes back.
+const NEGATION_REACH: u32 = 3;
+/// And between a word that says it is over and that of the trouble.
+const OVER_REACH: u32 = 8;
+/// How many words before `resolved` a `not` or an `until` still counts.
+const LATER_REACH: u32 = 3;
+/// How many words may stand between a small thing and a trouble behind it: `the lunch on Friday is cancelled`.
+const SMALL_REACH: u32 = 2;
+/// And between two words that are trouble only together.
+const PAIR_REACH: u32 = 12;
+
+macro_rules! floor_words {
+    ($($variant:ident = $name:literal,)+) => {
+        /// What a word of the table stands for.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+        pub(super) enum FloorWord { $($variant,)+ }
+
+        impl FloorWord {
+            const ALL: &'static [(Self, &'static str)] = &[$((Self::$variant, $name),)+];
+        }
+    };
+}
+floor_words! {
+    Block = "block",
+    Stop = "stop",
+    Delay = "delay",
+    Cancel = "cancel",
+    Legal = "legal",
+    Lawyer = "lawyer",
+    Objects = "objects",
+    Security = "security",
+    Outage = "outage",
+    Failing = "failing",
+    Live = "live",
+    Not = "not",
+    NotAfter = "not_after",
+    Sham = "sham",
+    Over = "over",
+    Later = "later",
+    Freed = "freed",
+    Quiet = "quiet",
+    Joins = "joins",
+    But = "but",
+    Promised = "promised",
+    Ask = "ask",
+    Decision = "decision",
+    Date = "date",
+    Money = "money",
+    Role = "role",
+    OtherRole = "other_role",
+    Waiting = "waiting",
+    Moving = "moving",
+    Routine = "routine",
+    Wrote = "wrote",
+    Original = "original",
+    SenderLine = "sender_line",
+    SentLine = "sent_line",
+    Reply = "reply",
+    Forward = "forward",
+}
+
+/// Why a signal matters at least as much as its floor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FloorReason {
+    /// Work stands still.
+    Block,
+    /// Something must not go on, or not begin.
+    Stop,
+    /// Something comes later than agreed.
+    Delay,
+    /// Something ends before it is done.
+    Cancel,
+    /// Law and contracts, as trouble.
+    Legal,
+    /// Security, as trouble.
+    Security,
+    /// What runs does so no longer.
+    Outage,
+    /// A sponsor or a customer asks for a decision, a date or money.
+    Request,
+}
+
+impl FloorReason {
+    /// All of them.
+    pub const ALL: [Self; 8] =
+        [Self::Block, Self::Stop, Self::Delay, Self::Cancel, Self::Legal, Self::Security, Self::Outage, Self::Request];
+
+    /// The reason in words of ours.
+    #[must_use]
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::Block => "work stands still",
+            Self::Stop => "something must stop or not begin",
+            Self::Delay => "something is late",
+            Self::Cancel => "something is cancelled",
+            Self::Legal => "law or a contract",
+            Self::Security => "security",
+            Self::Outage => "an outage",
+            Self::Request => "a sponsor or customer asks for a decision, a date or money",
+        }
+    }
+
+    /// What a signal is about for this reason, where nothing else says more.
+    pub(super) const fn category(self) -> SignalCategory {
+        match self {
+            Self::Block | Self::Stop => SignalCategory::Blocker,
+            Self::Delay | Self::Legal => SignalCategory::Risk,
+            Self::Cancel => SignalCategory::Scope,
+            Self::Security | Self::Outage => SignalCategory::Quality,
+            Self::Request => SignalCategory::Stakeholder,
+        }
+    }
+
+    const fn of(word: FloorWord) -> Option<Self> {
+        Some(match word {
+            FloorWord::Block => Self::Block,
+            FloorWord::Stop => Self::Stop,
+            FloorWord::Delay => Self::Delay,
+            FloorWord::Cancel => Self::Cancel,
+            FloorWord::Legal => Self::Legal,
+            FloorWord::Security => Self::Security,
+            FloorWord::Outage => Self::Outage,
+            _ => return None,
+        })
+    }
+}
+
+/// What the words of a signal's texts hold it to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct FloorReading {
+    /// Why it matters at least that much.
+    pub(super) reasons: BTreeSet<FloorReason>,
+    /// Whether something late was promised for a day.
+    is_promise_late: bool,
+    /// Whether those who use what runs are hit by the outage.
+    pub(super) is_live: bool,
+    /// Whether there are words of trouble that are all taken back.
+    has_trouble_taken_back: bool,
+    /// What else it is about, in languages that no message was learned from.
+    pub(super) topics: BTreeSet<SignalCategory>,
+    asks: bool,
+    requested: bool,
+}
+
+impl FloorReading {
+    /// The least that the signal matters.
+    pub(super) fn importance(&self) -> SignalImportance {
+        let of = |reason: &FloorReason| match reason {
+            FloorReason::Delay if !self.is_promise_late => SignalImportance::Medium,
+            _ => SignalImportance::High,
+        };
+        self.reasons.iter().map(of).fold(SignalImportance::Low, SignalImportance::or_higher)
+    }
+
+    /// Whether trouble is named only to say that there is none, or no more.
+    pub(super) fn is_calm(&self) -> bool {
+        self.has_trouble_taken_back && self.reasons.is_empty()
+    }
+
+    /// Counts what a sponsor or customer asks for.
+    pub(super) fn ask_by_principal(&mut self) {
+        if self.asks && self.requested {
+            self.reasons.insert(FloorReason::Request);
+        }
+    }
+}
+
+/// The words of floors.
+#[derive(Debug, Clone)]
+pub(super) struct FloorWords {
+    lexicon: Lexicon,
+    /// By the number of the concept.
+    words: Vec<Option<FloorWord>>,
+}
+
+/// A word in its clause.
+#[derive(Debug, Clone, Copy)]
+struct FloorMention {
+    word: FloorWord,
+    span: Span,
+    start: ClausePlace,
+    end: ClausePlace,
+}
+
+impl FloorWords {
+    /// The words that ship.
+    pub(super) fn shipped() -> Result<Self, Error> {
+        let invalid = |problem: String| Error::new(ErrorKind::InvalidFile, format!("words of floors: {problem}"));
+        let lexicon = Lexicon::parse(WORDS, "block", &[]).map_err(|error| invalid(error.to_string()))?;
+        let word = |name: &&str| FloorWord::ALL.iter().find(|(_, known)| known == name).map(|(word, _)| *word);
+        let words: Vec<Option<FloorWord>> = lexicon.concepts().iter().map(word).collect();
+        if let Some(unknown) = lexicon.concepts().iter().zip(&words).find(|(_, word)| word.is_none()) {
+            return Err(invalid(format!("`{}` is no concept of theirs", unknown.0)));
+        }
+        Ok(Self { lexicon, words })
+    }
+
+    /// Adds what a text says.
+    pub(super) fn read(&self, text: &str, reading: &mut FloorReading) {
+        self.read_one(text, reading);
+        // A guess at what stands there in look-alike letters, hidden or with spaces between.
+        if !text.is_ascii() {
+            let limits = DecodingLimits { depth: 1, ..DecodingLimits::for_text(text.len()) };
+            let guesses = [ReadingStep::Skeleton, ReadingStep::Parted];
+            for guess in readings(text, &limits).all {
+                if guess.steps.first().is_some_and(|step| guesses.contains(step)) {
+                    self.read_one(&guess.view.text, reading);
+                }
+            }
+        }
+    }
+
+    fn read_one(&self, text: &str, reading: &mut FloorReading) {
+        let folded = folded(text).text;
+        let mentions = self.mentions(&folded);
+        let clauses = ClauseReader { mentions: &mentions };
+        let mut is_before_negated: Option<usize> = None;
+        for (at, mention) in mentions.iter().enumerate() {
+            let reason = clauses.reason(at, mention);
+            if let Some(reason) = reason
+                && !clauses.is_small(at, mention)
+            {
+                let inherits = is_before_negated.is_some_and(|before| clauses.is_joined(before, at));
+                let is_negated = inherits || clauses.is_negated(at, mention);
+                is_before_negated = is_negated.then_some(at);
+                let is_taken_back = match mention.word {
+                    FloorWord::Freed => !is_negated,
+                    _ => is_negated || clauses.is_over(at, mention),
+                };
+                if is_taken_back {
+                    reading.has_trouble_taken_back = true;
+                } else {
+                    reading.reasons.insert(reason);
+                    reading.is_promise_late |=
+                        reason == FloorReason::Delay && clauses.is_in_sentence(at, FloorWord::Promised);
+                    reading.is_live |= reason == FloorReason::Outage && clauses.is_in_sentence(at, FloorWord::Live);
+                }
+            }
+            reading.topics.extend(topic(mention.word));
+            reading.asks |= mention.word == FloorWord::Ask;
+            reading.requested |= matches!(mention.word, FloorWord::Decision | FloorWord::Date | FloorWord::Money);
+        }
+        reading.asks |= text.contains(['?', '¿', '？', '؟']);
+    }
+
+    /// Whether a role makes somebody a sponsor or customer.
+    pub(super) fn is_principal(&self, role: &str) -> bool {
+        let folded = folded(role).text;
+        self.mentions(&folded).iter().any(|mention| mention.word == FloorWord::Role)
+    }
+
+    /// Which words a short text begins with, whatever comes between.
+    pub(super) fn has(&self, text: &str, word: FloorWord) -> bool {
+        let folded = folded(text).text;
+        self.mentions(&folded).iter().any(|mention| mention.word == word)
+    }
+
+    /// Whether a text begins with such a word.
+    pub(super) fn begins_with(&self, text: &str, word: FloorWord) -> bool {
+        let folded = folded(text.trim_start()).text;
+        self.mentions(&folded).iter().take_while(|mention| mention.span.start == 0).any(|mention| mention.word == word)
+    }
+
+    /// The words of a folded text in order, without those that are part of a longer one which means something else.
+    fn mentions(&self, folded: &str) -> Vec<FloorMention> {
+        let clauses = Clauses::new(folded);
+        let word = |mention: &Mention| self.words.get(usize::from(mention.concept)).copied().flatten();
+        let found = self.lexicon.mentions(folded);
+        let mut all: Vec<FloorMention> = Vec::with_capacity(found.len());
+        for mention in &found {
+            let Some(word) = word(mention) else { continue };
+            let (start, end) = (clauses.at(mention.span.start), clauses.at(mention.span.end));
+            all.push(FloorMention { word, span: mention.span, start, end });
+        }
+        let clause_of_but: Vec<usize> =
+            all.iter().filter(|of| of.word == FloorWord::But).map(|of| of.span.start).collect();
+        for mention in &mut all {
+            // Each `but` begins a clause: the clauses behind it are others than those before.
+            let buts = clause_of_but.partition_point(|but| *but < mention.span.start);
+            mention.start.clause = mention.start.clause.saturating_add(u32::try_from(buts).unwrap_or(u32::MAX));
+            mention.end.clause = mention.end.clause.saturating_add(u32::try_from(buts).unwrap_or(u32::MAX));
+        }
+        let longer: Vec<(Span, FloorWord)> =
+            all.iter().filter(|of| of.word.hides_parts()).map(|of| (of.span, of.word)).collect();
+        let is_part = |of: &FloorMention| {
+            // Those that begin before it ends, the nearest first; no word is longer than the lexicon's longest.
+            let behind = longer.partition_point(|(span, _)| span.start <= of.span.start);
+            let is_near = |(span, _): &&(Span, FloorWord)| of.span.start.saturating_sub(span.start) <= LONGEST;
+            longer.iter().take(behind).rev().take_while(is_near).any(|(span, word)| {
+                let is_longer = span.end.saturating_sub(span.start) > of.span.end.saturating_sub(of.span.start);
+                is_longer && span.end >= of.span.end && word.hides(of.word)
+            })
+        };
+        let hidden: Vec<bool> = all.iter().map(is_part).collect();
+        let mut hidden = hidden.into_iter();
+        all.retain(|_| !hidden.next().unwrap_or_default());
+        all
+    }
+}
+
+/// The longest word of the table with its ending, in bytes: what the lexicon allows.
+const LONGEST: usize = 200;
+
+impl FloorWord {
+    /// Whether shorter words in it mean nothing of their own.
+    const fn hides_parts(self) -> bool {
+        matches!(self, Self::Sham | Self::Freed | Self::Over | Self::OtherRole | Self::Later)
+            || FloorReason::of(self).is_some()
+    }
+
+    fn hides(self, part: Self) -> bool {
+        match part {
+            Self::Not | Self::NotAfter => self != Self::OtherRole,
+            Self::Role => self == Self::OtherRole,
+            Self::Over => matches!(self, Self::Freed | Self::Sham) || FloorReason::of(self).is_some(),
+            _ => matches!(self, Self::Sham | Self::Freed | Self::Over) && FloorReason::of(part).is_some(),
+        }
+    }
+}
+
+const fn topic(word: FloorWord) -> Option<SignalCategory> {
+    match word {
+        FloorWord::Waiting => Some(SignalCategory::Dependency),
+        FloorWord::Moving => Some(SignalCategory::Progress),
+        FloorWord::Routine => Some(SignalCategory::Administrative),
+        _ => None,
+    }
+}
+
+/// What stands around a word.
+struct ClauseReader<'m> {
+    mentions: &'m [FloorMention],
+}
+
+impl ClauseReader<'_> {
+    /// The trouble that a word names, alone or with another of its sentence.
+    fn reason(&self, at: usize, mention: &FloorMention) -> Option<FloorReason> {
+        match mention.word {
+            FloorWord::Objects if self.is_in_sentence(at, FloorWord::Lawyer) => Some(FloorReason::Legal),
+            FloorWord::Failing if self.is_in_sentence(at, FloorWord::Live) => Some(FloorReason::Outage),
+            // Work that is not free yet stands still.
+            FloorWord::Freed => Some(FloorReason::Block),
+            word => FloorReason::of(word),
+        }
+    }
+
+    /// The words before one, the nearest first, with how many words lie between.
+    fn before(&self, at: usize) -> impl Iterator<Item = (&FloorMention, u32)> {
+        let of = self.mentions.get(at);
+        let before = self.mentions.get(..at).unwrap_or_default().iter().rev();
+        before.filter_map(move |other| {
+            let of = of?;
+            (other.span.end <= of.span.start).then(|| (other, of.start.word.saturating_sub(other.end.word)))
+        })
+    }
+
+    /// The words behind one, the nearest first, with how many words lie between.
+    fn behind(&self, at: usize) -> impl Iterator<Item = (&FloorMention, u32)> {
+        let of = self.mentions.get(at);
+        let behind = self.mentions.get(at.saturating_add(1)..).unwrap_or_default().iter();
+        behind.filter_map(move |other| {
+            let of = of?;
+            (other.span.start >= of.span.end).then(|| (other, other.start.word.saturating_sub(of.end.word)))
+        })
+    }
+
+    /// Whether a negation takes the word back: before it, or behind it in languages that put it there.
+    fn is_negated(&self, at: usize, mention: &FloorMention) -> bool {
+        let is_near =
+            |(other, gap): &(&FloorMention, u32)| *gap <= NEGATION_REACH && other.start.clause == mention.start.clause;
+        self.before(at).take_while(is_near).any(|(other, _)| other.word == FloorWord::Not)
+            || self.behind(at).take_while(is_near).any(|(other, _)| other.word == FloorWord::NotAfter)
+    }
+
+    /// Whether the clause says that it is over, and not only that it is yet to be.
+    fn is_over(&self, at: usize, mention: &FloorMention) -> bool {
+        let is_near =
+            |(other, gap): &(&FloorMention, u32)| *gap <= OVER_REACH && other.start.clause == mention.start.clause;
+        let place = |other: &FloorMention| {
+            self.mentions.partition_point(|of| {
+                (of.span.start, of.span.end, of.word) < (other.span.start, other.span.end, other.word)
+            })
+        };
+        let is_past = |other: &FloorMention| {
+            let is_yet =
+                |(word, gap): &(&FloorMention, u32)| *gap <= LATER_REACH && word.start.clause == other.start.clause;
+            let taken_back = [FloorWord::Not, FloorWord::Later];
+            other.word == FloorWord::Over
+                && !self.before(place(other)).take_while(is_yet).any(|(word, _)| taken_back.contains(&word.word))
+        };
+        self.before(at).take_while(is_near).any(|(other, _)| is_past(other))
+            || self.behind(at).take_while(is_near).any(|(other, _)| is_past(other))
+    }
+
+    /// Whether a word is about something small: right behind it, or right before.
+    fn is_small(&self, at: usize, mention: &FloorMention) -> bool {
+        let is_same = |other: &FloorMention| other.start.clause == mention.start.clause;
+        let before = self.before(at).take_while(|(other, gap)| *gap <= SMALL_REACH && is_same(other));
+        let behind = self.behind(at).take_while(|(other, gap)| *gap == 0 && is_same(other));
+        before.chain(behind).any(|(other, _)| other.word == FloorWord::Quiet)
+    }
+
+    /// Whether two words of trouble are said in one breath: `no outage or delay`.
+    fn is_joined(&self, before: usize, at: usize) -> bool {
+        let (Some(first), Some(second)) = (self.mentions.get(before), self.mentions.get(at)) else { return false };
+        let between = self.mentions.get(before..at).unwrap_or_default();
+        let gap = second.start.word.saturating_sub(first.end.word);
+        gap <= 2 && between.iter().any(|other| other.word == FloorWord::Joins && other.span.start >= first.span.end)
+    }
+
+    /// Whether another word stands in the same sentence, not far away.
+    fn is_in_sentence(&self, at: usize, word: FloorWord) -> bool {
+        let Some(mention) = self.mentions.get(at) else { return false };
+        let is_near =
+            |(other, gap): &(&FloorMention, u32)| *gap <= PAIR_REACH && other.start.sentence == mention.start.sentence;
+        self.before(at).take_while(is_near).any(|(other, _)| other.word == word)
+            || self.behind(at).take_while(is_near).any(|(other, _)| other.word == word)
+    }
+}
