@@ -36,7 +36,7 @@ use self::{
 use super::{
     artefact::ArtefactKind,
     contract::{ClassifySignal, RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity},
-    sanitise::{SanitisedSignal, SignalEffects},
+    sanitise::{SanitisedField, SanitisedSignal, SignalEffects},
     signal::ProjectSignal,
 };
 
@@ -63,6 +63,10 @@ const CLEAR_LEAD: i64 = words::UNIT;
 const NEAR: i64 = words::UNIT / 4;
 /// Fewer words than these say little.
 const FEW_WORDS: usize = 6;
+/// How many different words thanks have at most.
+const MOST_THANKS: usize = 12;
+/// How many of a hundred words have to be known for their weights to count.
+const LEARNED_SHARE: usize = 60;
 /// From how many categories on a large model is asked for.
 const MANY_CATEGORIES: usize = 3;
 
@@ -193,6 +197,8 @@ struct SignalReading {
     terms: usize,
     /// Whether any of its words is known, and there are enough of them.
     is_known: bool,
+    /// Whether enough of its words are known for their weights to say what it is about; else the terms alone do.
+    is_learned: bool,
     traits: SignalTraits,
     /// What all of it says together of the categories, the most first.
     ranked: Vec<(SignalCategory, i64)>,
@@ -206,7 +212,9 @@ impl SignalReading {
         let (mut found, mut has_text, mut asks) = (BTreeSet::new(), false, false);
         let (mut traits, mut floor) = (SignalTraits::default(), FloorReading::default());
         let mail = mail_kind(item, facts, lexicon);
-        for field in item.sanitised.fields.iter().filter(|field| is_news(facts, field.name)) {
+        // The subject of a reply is older than the reply.
+        let is_old = |field: &SanitisedField| mail == MailKind::Reply && field.name == "summary" && has_body(item);
+        for field in item.sanitised.fields.iter().filter(|field| is_news(facts, field.name) && !is_old(field)) {
             field.measure_rest(|text| {
                 let text = &*own_words(text, mail, lexicon.floors());
                 lexicon.floors().read(text, &mut floor);
@@ -230,6 +238,7 @@ impl SignalReading {
             is_mail: facts.group == KindGroup::Mail,
             terms: 0,
             is_known: false,
+            is_learned: true,
             traits,
             ranked: Vec::new(),
             matters: Vec::new(),
@@ -276,13 +285,21 @@ impl SignalReading {
             self.importances.remove(&SignalImportance::High);
             self.add(SignalCategory::Progress, STRONG);
         }
+        // A few words of thanks are no news.
+        if self.floor.is_thanks() && self.scores.is_empty() && self.traits.words() <= MOST_THANKS {
+            self.floor.topics.insert(SignalCategory::Administrative);
+        }
         let of_reasons: BTreeSet<SignalCategory> = self.floor.reasons.iter().map(|reason| reason.category()).collect();
         let topics: Vec<SignalCategory> = of_reasons.into_iter().chain(self.floor.topics.iter().copied()).collect();
         self.terms = self.terms.saturating_add(topics.len());
         for category in topics {
             self.add(category, STRONG);
         }
+        if self.floor.reasons.contains(&FloorReason::Request) {
+            self.add(SignalCategory::Stakeholder, QUESTION);
+        }
         if self.floor.is_live {
+            self.add(SignalCategory::Quality, STRONG);
             self.importances.insert(SignalImportance::Critical);
         }
     }
@@ -303,6 +320,11 @@ impl SignalReading {
         let is_thin = self.is_mail && self.terms == 0 && self.traits.words() < FEW_WORDS;
         self.is_known = (learned.knows(&self.traits) || self.terms > 0) && !is_thin;
         (self.ranked, self.matters) = (sums.categories, sums.importances);
+        self.is_learned = learned.known_share(&self.traits) >= LEARNED_SHARE;
+        if !self.is_learned {
+            let points = |category: &SignalCategory| i64::from(self.score(*category)).saturating_mul(words::UNIT);
+            self.ranked = SignalCategory::ALL.iter().map(|category| (*category, points(category))).collect();
+        }
         self.ranked.sort_by_key(|(category, sum)| (std::cmp::Reverse(*sum), *category));
     }
 
@@ -321,6 +343,14 @@ impl SignalReading {
             return (category, ClassificationBasis::System);
         }
         match self.ranked.as_slice() {
+            // Trouble is named only to say that there is none.
+            [(category, _), ..]
+                if self.is_known
+                    && self.floor.is_calm()
+                    && FloorReason::ALL.iter().any(|reason| reason.category() == *category) =>
+            {
+                (SignalCategory::Progress, ClassificationBasis::Close)
+            }
             [(category, first), (_, second), ..] if self.is_known => {
                 let is_clear = first.saturating_sub(*second) >= CLEAR_LEAD;
                 (*category, if is_clear { ClassificationBasis::Clear } else { ClassificationBasis::Close })
@@ -345,7 +375,10 @@ impl SignalReading {
     /// nothing.
     fn most(&self, among: &[SignalImportance]) -> SignalImportance {
         let of = self.matters.iter().filter(|(importance, _)| among.contains(importance));
-        let most = if self.is_known {
+        let most = if self.is_known && !self.is_learned {
+            let least = self.floor.importance();
+            of.filter(|(importance, _)| importance.is_at_least(least)).max_by_key(|(importance, _)| *importance)
+        } else if self.is_known {
             of.max_by_key(|(importance, sum)| (*sum, std::cmp::Reverse(*importance)))
         } else {
             of.max_by_key(|(importance, _)| *importance)
@@ -409,6 +442,15 @@ fn is_news(facts: &SystemFacts, field: &str) -> bool {
         KindGroup::Sprint | KindGroup::Listed => false,
         _ => true,
     }
+}
+
+/// Whether a mail says something beside its subject.
+fn has_body(item: &SignalInBatch<'_>) -> bool {
+    let mut has_text = false;
+    for field in item.sanitised.fields.iter().filter(|field| field.name != "summary") {
+        field.measure_rest(|text| has_text |= text.chars().any(char::is_alphabetic));
+    }
+    has_text
 }
 
 /// Whether a signal is a mail that answers another.

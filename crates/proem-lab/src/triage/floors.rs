@@ -327,12 +327,20 @@ pub(super) fn floor_mistakes(workspace: &Path) -> Result<String, String> {
     for (place, signal) in judged.signals.iter().enumerate().filter(|(_, signal)| signal.half == FloorHalf::Tuning) {
         let (category, importance) = judged.by_rules(place);
         let meant = signal.labelled.labels;
-        if (category, importance) != (meant.category, meant.importance) {
+        let lowered = judged.lowered.get(place).copied().unwrap_or(SignalImportance::Low);
+        let is_below = matches!(signal.floor, MeantFloor::Least(least) if !lowered.is_at_least(least));
+        if is_below || (category, importance) != (meant.category, meant.importance) {
             let number =
                 signal.labelled.id.strip_prefix('F').and_then(|id| id.parse::<usize>().ok()).unwrap_or_default();
             let line = file.lines().nth(number.saturating_sub(1)).unwrap_or_default();
             let why = judged.rationales.get(place).map_or("", String::as_str);
-            _ = writeln!(out, "{line}\n    {} {} ({why})", category.as_str(), importance.as_str());
+            let held = lowered.as_str();
+            _ = writeln!(
+                out,
+                "{line}\n    {} {}, a model at least {held} ({why})",
+                category.as_str(),
+                importance.as_str()
+            );
         }
     }
     Ok(out)

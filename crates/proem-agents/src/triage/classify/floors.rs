@@ -57,6 +57,8 @@ floor_words! {
     Objects = "objects",
     Security = "security",
     Outage = "outage",
+    Danger = "danger",
+    Grave = "grave",
     Failing = "failing",
     Live = "live",
     Not = "not",
@@ -78,6 +80,7 @@ floor_words! {
     Waiting = "waiting",
     Moving = "moving",
     Routine = "routine",
+    Thanks = "thanks",
     Wrote = "wrote",
     Original = "original",
     SenderLine = "sender_line",
@@ -103,6 +106,8 @@ pub enum FloorReason {
     Security,
     /// What runs does so no longer.
     Outage,
+    /// What was promised for a day may not be kept.
+    Danger,
     /// A sponsor or a customer asks for a decision, a date or money.
     Request,
 }
@@ -123,6 +128,7 @@ impl FloorReason {
             Self::Legal => "law or a contract",
             Self::Security => "security",
             Self::Outage => "an outage",
+            Self::Danger => "a promised date is in danger",
             Self::Request => "a sponsor or customer asks for a decision, a date or money",
         }
     }
@@ -131,7 +137,7 @@ impl FloorReason {
     pub(super) const fn category(self) -> SignalCategory {
         match self {
             Self::Block | Self::Stop => SignalCategory::Blocker,
-            Self::Delay | Self::Legal => SignalCategory::Risk,
+            Self::Delay | Self::Legal | Self::Danger => SignalCategory::Risk,
             Self::Cancel => SignalCategory::Scope,
             Self::Security | Self::Outage => SignalCategory::Quality,
             Self::Request => SignalCategory::Stakeholder,
@@ -147,6 +153,7 @@ impl FloorReason {
             FloorWord::Legal => Self::Legal,
             FloorWord::Security => Self::Security,
             FloorWord::Outage => Self::Outage,
+            FloorWord::Danger | FloorWord::Grave => Self::Danger,
             _ => return None,
         })
     }
@@ -163,10 +170,13 @@ pub(super) struct FloorReading {
     pub(super) is_live: bool,
     /// Whether there are words of trouble that are all taken back.
     has_trouble_taken_back: bool,
+    /// Whether something may go wrong that was not promised for a day: no floor, and no calm either.
+    is_wary: bool,
     /// What else it is about, in languages that no message was learned from.
     pub(super) topics: BTreeSet<SignalCategory>,
     asks: bool,
     requested: bool,
+    thanks: bool,
 }
 
 impl FloorReading {
@@ -181,7 +191,17 @@ impl FloorReading {
 
     /// Whether trouble is named only to say that there is none, or no more.
     pub(super) fn is_calm(&self) -> bool {
-        self.has_trouble_taken_back && self.reasons.is_empty()
+        self.has_trouble_taken_back && self.reasons.is_empty() && !self.is_wary
+    }
+
+    /// Whether it thanks, and asks and tells nothing that words of the table know.
+    pub(super) fn is_thanks(&self) -> bool {
+        self.thanks && !self.asks && !self.is_wary && self.reasons.is_empty() && self.topics.is_empty()
+    }
+
+    /// Whether all that is held against it is something late that nobody promised for a day.
+    pub(super) fn is_small_delay(&self) -> bool {
+        self.reasons.iter().eq([&FloorReason::Delay]) && !self.is_promise_late && !self.is_wary
     }
 
     /// Counts what a sponsor or customer asks for.
@@ -256,6 +276,9 @@ impl FloorWords {
                 };
                 if is_taken_back {
                     reading.has_trouble_taken_back = true;
+                } else if mention.word == FloorWord::Danger && !clauses.is_in_sentence(at, FloorWord::Promised) {
+                    reading.is_wary = true;
+                    reading.topics.insert(SignalCategory::Risk);
                 } else {
                     reading.reasons.insert(reason);
                     reading.is_promise_late |=
@@ -265,6 +288,7 @@ impl FloorWords {
             }
             reading.topics.extend(topic(mention.word));
             reading.asks |= mention.word == FloorWord::Ask;
+            reading.thanks |= mention.word == FloorWord::Thanks;
             reading.requested |= matches!(mention.word, FloorWord::Decision | FloorWord::Date | FloorWord::Money);
         }
         reading.asks |= text.contains(['?', '¿', '？', '؟']);
