@@ -63,6 +63,8 @@ const CLEAR_LEAD: i64 = words::UNIT;
 const NEAR: i64 = words::UNIT / 4;
 /// Fewer words than these say little.
 const FEW_WORDS: usize = 6;
+/// How much the words of floors speak for a category beside the weights of all words: chosen by the signals for tuning.
+const FLOOR_LEAD: i64 = 2 * words::UNIT;
 /// How many different words thanks have at most.
 const MOST_THANKS: usize = 12;
 /// How many of a hundred words have to be known for their weights to count.
@@ -205,6 +207,8 @@ struct SignalReading {
     /// And of how much it matters.
     matters: Vec<(SignalImportance, i64)>,
     floor: FloorReading,
+    /// What the words of floors say that it is about.
+    topics: BTreeSet<SignalCategory>,
 }
 
 impl SignalReading {
@@ -243,6 +247,7 @@ impl SignalReading {
             ranked: Vec::new(),
             matters: Vec::new(),
             floor,
+            topics: BTreeSet::new(),
         };
         let is_term = |meaning: &Meaning| matches!(meaning, Meaning::Strong(_) | Meaning::Weak(_));
         reading.terms = found.iter().filter(|(meaning, _)| is_term(meaning)).count();
@@ -257,7 +262,6 @@ impl SignalReading {
                 Meaning::System(word) => reading.is_live |= word == SystemWord::PlaceLive,
             }
         }
-        reading.add_floor();
         if let Some(category) = of_system {
             reading.add(category, SYSTEM);
         }
@@ -270,36 +274,32 @@ impl SignalReading {
             reading.add(SignalCategory::Stakeholder, WEAK);
         }
         reading.traits.told(facts, &reading.scores, &reading.importances, asks);
+        reading.add_floor();
         reading.rank(lexicon.learned());
         reading
     }
 
-    /// Adds what the words of floors say.
+    /// Adds what the words of floors say of the category. Where weights of words decide, they have learned those words, too.
     fn add_floor(&mut self) {
         if self.floor.is_calm() {
-            // Trouble is named only to say that there is none.
-            for category in [SignalCategory::Blocker, SignalCategory::Risk, SignalCategory::Quality] {
-                self.scores.remove(&category);
-            }
             self.importances.remove(&SignalImportance::Critical);
             self.importances.remove(&SignalImportance::High);
-            self.add(SignalCategory::Progress, STRONG);
         }
         // A few words of thanks are no news.
         if self.floor.is_thanks() && self.scores.is_empty() && self.traits.words() <= MOST_THANKS {
             self.floor.topics.insert(SignalCategory::Administrative);
         }
-        let of_reasons: BTreeSet<SignalCategory> = self.floor.reasons.iter().map(|reason| reason.category()).collect();
-        let topics: Vec<SignalCategory> = of_reasons.into_iter().chain(self.floor.topics.iter().copied()).collect();
-        self.terms = self.terms.saturating_add(topics.len());
-        for category in topics {
+        let of_calm = self.floor.is_calm().then_some(SignalCategory::Progress);
+        let of_reasons = self.floor.categories();
+        self.topics = of_reasons.chain(self.floor.topics.iter().copied()).chain(of_calm).collect();
+        self.terms = self.terms.saturating_add(self.topics.len());
+        for category in self.topics.clone() {
             self.add(category, STRONG);
         }
         if self.floor.reasons.contains(&FloorReason::Request) {
             self.add(SignalCategory::Stakeholder, QUESTION);
         }
         if self.floor.is_live {
-            self.add(SignalCategory::Quality, STRONG);
             self.importances.insert(SignalImportance::Critical);
         }
     }
@@ -320,10 +320,13 @@ impl SignalReading {
         let is_thin = self.is_mail && self.terms == 0 && self.traits.words() < FEW_WORDS;
         self.is_known = (learned.knows(&self.traits) || self.terms > 0) && !is_thin;
         (self.ranked, self.matters) = (sums.categories, sums.importances);
-        self.is_learned = learned.known_share(&self.traits) >= LEARNED_SHARE;
+        self.is_learned = self.topics.is_empty() || learned.known_share(&self.traits) >= LEARNED_SHARE;
         if !self.is_learned {
             let points = |category: &SignalCategory| i64::from(self.score(*category)).saturating_mul(words::UNIT);
             self.ranked = SignalCategory::ALL.iter().map(|category| (*category, points(category))).collect();
+        }
+        for (_, sum) in self.ranked.iter_mut().filter(|(category, _)| self.topics.contains(category)) {
+            *sum = sum.saturating_add(FLOOR_LEAD);
         }
         self.ranked.sort_by_key(|(category, sum)| (std::cmp::Reverse(*sum), *category));
     }
@@ -351,12 +354,22 @@ impl SignalReading {
             {
                 (SignalCategory::Progress, ClassificationBasis::Close)
             }
+            // What has to be looked at is about more than routine.
+            [(SignalCategory::Administrative | SignalCategory::Progress, _), ..] if self.is_held_high() => {
+                let of_floor = self.ranked.iter().map(|(category, _)| *category).find(|of| self.topics.contains(of));
+                (of_floor.unwrap_or(SignalCategory::Stakeholder), ClassificationBasis::Close)
+            }
             [(category, first), (_, second), ..] if self.is_known => {
                 let is_clear = first.saturating_sub(*second) >= CLEAR_LEAD;
                 (*category, if is_clear { ClassificationBasis::Clear } else { ClassificationBasis::Close })
             }
             _ => (usual(facts), ClassificationBasis::Nothing),
         }
+    }
+
+    /// Whether the words of floors hold it high.
+    fn is_held_high(&self) -> bool {
+        self.floor.importance().is_at_least(SignalImportance::High)
     }
 
     /// Whether another category is so near the first that both decide how much it matters.

@@ -345,3 +345,37 @@ pub(super) fn floor_mistakes(workspace: &Path) -> Result<String, String> {
     }
     Ok(out)
 }
+
+pub(super) fn dump(workspace: &Path) -> Result<String, String> {
+    let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?;
+    let mut out = String::new();
+    for name in super::examples::WRITERS.iter().chain(&["examples"]) {
+        let t = TriagedHalf::of_signals(workspace, super::examples::plain_examples(workspace, name)?, &lexicon)?;
+        let file = text(&workspace.join(format!("crates/proem-agents/tests/it/triage/labelled/{name}.psv")))?;
+        for (l, told) in t.signals.iter().zip(&t.told) {
+            let n: usize = l.id[1..].parse().unwrap();
+            let line = file.lines().nth(n - 1).unwrap();
+            let over = !l.labels.importance.is_at_least(told.floor.least);
+            let miss = l.labels.importance.is_at_least(SignalImportance::High)
+                && !told.answer.importance.is_at_least(SignalImportance::High);
+            let ok = told.floor.least != SignalImportance::Low && !over;
+            let tag = if over {
+                "OVER"
+            } else if miss {
+                "MISS"
+            } else if ok {
+                "OK"
+            } else {
+                continue;
+            };
+            _ = writeln!(
+                out,
+                "{tag} {name} {:?} {:?} => {} | {line}",
+                told.floor.least,
+                told.floor.reasons,
+                told.answer.importance.as_str()
+            );
+        }
+    }
+    Ok(out)
+}

@@ -71,6 +71,7 @@ floor_words! {
     Joins = "joins",
     But = "but",
     Promised = "promised",
+    Little = "little",
     Ask = "ask",
     Decision = "decision",
     Date = "date",
@@ -166,6 +167,8 @@ pub(super) struct FloorReading {
     pub(super) reasons: BTreeSet<FloorReason>,
     /// Whether something late was promised for a day.
     is_promise_late: bool,
+    /// Whether something is late by more than a little.
+    is_much_late: bool,
     /// Whether those who use what runs are hit by the outage.
     pub(super) is_live: bool,
     /// Whether there are words of trouble that are all taken back.
@@ -189,6 +192,13 @@ impl FloorReading {
         self.reasons.iter().map(of).fold(SignalImportance::Low, SignalImportance::or_higher)
     }
 
+    /// What it is about by these reasons. Law that stops something is one of several reasons why work stands still.
+    pub(super) fn categories(&self) -> impl Iterator<Item = SignalCategory> {
+        let stands = self.reasons.contains(&FloorReason::Stop) || self.reasons.contains(&FloorReason::Block);
+        let is_told = move |reason: &&FloorReason| !(stands && **reason == FloorReason::Legal);
+        self.reasons.iter().filter(is_told).map(|reason| reason.category())
+    }
+
     /// Whether trouble is named only to say that there is none, or no more.
     pub(super) fn is_calm(&self) -> bool {
         self.has_trouble_taken_back && self.reasons.is_empty() && !self.is_wary
@@ -199,9 +209,9 @@ impl FloorReading {
         self.thanks && !self.asks && !self.is_wary && self.reasons.is_empty() && self.topics.is_empty()
     }
 
-    /// Whether all that is held against it is something late that nobody promised for a day.
+    /// Whether all that it says is that something nobody promised for a day is a little late.
     pub(super) fn is_small_delay(&self) -> bool {
-        self.reasons.iter().eq([&FloorReason::Delay]) && !self.is_promise_late && !self.is_wary
+        self.reasons.iter().eq([&FloorReason::Delay]) && !self.is_promise_late && !self.is_much_late && !self.is_wary
     }
 
     /// Counts what a sponsor or customer asks for.
@@ -283,6 +293,8 @@ impl FloorWords {
                     reading.reasons.insert(reason);
                     reading.is_promise_late |=
                         reason == FloorReason::Delay && clauses.is_in_sentence(at, FloorWord::Promised);
+                    reading.is_much_late |=
+                        reason == FloorReason::Delay && !clauses.is_in_sentence(at, FloorWord::Little);
                     reading.is_live |= reason == FloorReason::Outage && clauses.is_in_sentence(at, FloorWord::Live);
                 }
             }
