@@ -286,7 +286,10 @@ impl SignalReading {
             self.importances.remove(&SignalImportance::High);
         }
         // A few words of thanks are no news.
-        if self.floor.is_thanks() && self.scores.is_empty() && self.traits.words() <= MOST_THANKS {
+        if self.floor.is_thanks()
+            && self.scores.values().all(|points| *points < STRONG)
+            && self.traits.words() <= MOST_THANKS
+        {
             self.floor.topics.insert(SignalCategory::Administrative);
         }
         let of_calm = self.floor.is_calm().then_some(SignalCategory::Progress);
