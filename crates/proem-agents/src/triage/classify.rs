@@ -20,6 +20,7 @@ mod floors;
 mod importance;
 mod lexicon;
 mod quotes;
+mod sprint;
 mod told;
 mod words;
 
@@ -362,12 +363,21 @@ impl SignalReading {
                 let of_floor = self.ranked.iter().map(|(category, _)| *category).find(|of| self.topics.contains(of));
                 (of_floor.unwrap_or(SignalCategory::Stakeholder), ClassificationBasis::Close)
             }
+            // A change of scope is asked about, so a guess from a few words is not enough.
+            [(SignalCategory::Scope, first), (second, next), ..] if self.is_thin_guess(first.saturating_sub(*next)) => {
+                (*second, ClassificationBasis::Close)
+            }
             [(category, first), (_, second), ..] if self.is_known => {
                 let is_clear = first.saturating_sub(*second) >= CLEAR_LEAD;
                 (*category, if is_clear { ClassificationBasis::Clear } else { ClassificationBasis::Close })
             }
             _ => (usual(facts), ClassificationBasis::Nothing),
         }
+    }
+
+    /// Whether a few words, none of which says so for sure, make it a change of scope.
+    fn is_thin_guess(&self, lead: i64) -> bool {
+        lead < CLEAR_LEAD && self.score(SignalCategory::Scope) == 0 && self.traits.words() < FEW_WORDS
     }
 
     /// Whether the words of floors hold it high.

@@ -15,6 +15,7 @@ mod classify;
 mod contract;
 mod corpus;
 mod endings;
+mod floors;
 mod graph;
 mod jira;
 mod laws;

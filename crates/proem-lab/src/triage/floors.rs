@@ -347,6 +347,28 @@ pub(super) fn floor_mistakes(workspace: &Path) -> Result<String, String> {
 }
 
 pub(super) fn dump(workspace: &Path) -> Result<String, String> {
+    let judged = JudgedFloors::new(workspace)?;
+    let mut c: BTreeMap<String, u32> = BTreeMap::new();
+    for (place, signal) in judged.signals.iter().enumerate().filter(|(_, s)| s.half == FloorHalf::HeldOut) {
+        let (category, importance) = judged.by_rules(place);
+        let m = signal.labelled.labels;
+        if category != m.category {
+            *c.entry(format!("{} meant {} told {}", signal.language, m.category.as_str(), category.as_str()))
+                .or_default() += 1;
+        }
+        if importance != m.importance {
+            *c.entry(format!(
+                "{} {} meant {} told {} {}",
+                signal.language,
+                m.category.as_str(),
+                m.importance.as_str(),
+                importance.as_str(),
+                matches!(signal.floor, MeantFloor::Harmless)
+            ))
+            .or_default() += 1;
+        }
+    }
+    println!("{c:#?}");
     let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?;
     let mut out = String::new();
     for name in super::examples::WRITERS.iter().chain(&["examples"]) {

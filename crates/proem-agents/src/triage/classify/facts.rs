@@ -6,6 +6,7 @@ use super::{
     TriageProject,
     changes::{TicketChange, text_of},
     lexicon::{SystemWord, SystemWords, TriageLexicon},
+    sprint::{is_in_running_sprint, is_subtask},
 };
 use crate::triage::contract::SignalCategory;
 use crate::triage::signal::{ProjectSignal, SignalKind, SignalSource};
@@ -157,10 +158,17 @@ impl SystemFacts {
         };
         // What nobody works on yet is still being thought out.
         let is_extended = |change: &TicketChange<'_>| match change.of {
-            Some(SystemWord::ChangeSummary) => change.is_extended(MORE_OF_SUMMARY),
-            Some(SystemWord::ChangeText) => change.is_extended(MORE_OF_TEXT),
+            Some(SystemWord::ChangeSummary) => change.is_extended(MORE_OF_SUMMARY, lexicon),
+            Some(SystemWord::ChangeText) => change.is_extended(MORE_OF_TEXT, lexicon),
             _ => false,
         };
+        // What is found in a sprint, and what a story is cut into, was agreed with the sprint.
+        let is_added = signal.kind == SignalKind::TicketCreated
+            && !is_bug
+            && category_of(of_type).is_none()
+            && !of_type.has(SystemWord::TypeRisk)
+            && !is_subtask(signal)
+            && is_in_running_sprint(signal);
         let is_extended = !is_bug && words.is_begun() && changes.iter().any(is_extended);
         Self {
             group: group(&signal.kind),
@@ -172,6 +180,7 @@ impl SystemFacts {
             is_incident: of_type.has(SystemWord::TypeIncident),
             is_risk: of_type.has(SystemWord::TypeRisk),
             is_rescoped: is_resprinted
+                || is_added
                 || anew(SystemWord::ChangeVersion)
                 || anew(SystemWord::ChangeGoal)
                 || is_extended

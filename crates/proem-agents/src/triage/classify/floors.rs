@@ -62,6 +62,7 @@ floor_words! {
     Failing = "failing",
     Live = "live",
     Not = "not",
+    Without = "without",
     NotAfter = "not_after",
     Sham = "sham",
     Over = "over",
@@ -82,6 +83,7 @@ floor_words! {
     Moving = "moving",
     Routine = "routine",
     Thanks = "thanks",
+    Manner = "manner",
     Wrote = "wrote",
     Original = "original",
     SenderLine = "sender_line",
@@ -373,7 +375,7 @@ impl FloorWord {
 
     fn hides(self, part: Self) -> bool {
         match part {
-            Self::Not | Self::NotAfter => self != Self::OtherRole,
+            Self::Not | Self::NotAfter | Self::Without => self != Self::OtherRole,
             Self::Role => self == Self::OtherRole,
             Self::Over => matches!(self, Self::Freed | Self::Sham) || FloorReason::of(self).is_some(),
             _ => matches!(self, Self::Sham | Self::Freed | Self::Over) && FloorReason::of(part).is_some(),
@@ -407,6 +409,12 @@ impl ClauseReader<'_> {
         }
     }
 
+    /// The place of a word among all.
+    fn place(&self, of: &FloorMention) -> usize {
+        let key = |of: &FloorMention| (of.span.start, of.span.end);
+        self.mentions.partition_point(|other| key(other) < key(of))
+    }
+
     /// The words before one, the nearest first, with how many words lie between.
     fn before(&self, at: usize) -> impl Iterator<Item = (&FloorMention, u32)> {
         let of = self.mentions.get(at);
@@ -431,6 +439,17 @@ impl ClauseReader<'_> {
     fn is_negated(&self, at: usize, mention: &FloorMention) -> bool {
         let is_near =
             |(other, gap): &(&FloorMention, u32)| *gap <= NEGATION_REACH && other.start.clause == mention.start.clause;
+        let without = self.before(at).take_while(is_near).find(|(other, _)| other.word == FloorWord::Without);
+        if let Some((without, _)) = without {
+            // `not without delay` is late.
+            let is_near = |(other, gap): &(&FloorMention, u32)| {
+                *gap <= NEGATION_REACH && other.start.clause == without.start.clause
+            };
+            return !self
+                .before(self.place(without))
+                .take_while(is_near)
+                .any(|(other, _)| other.word == FloorWord::Not);
+        }
         self.before(at).take_while(is_near).any(|(other, _)| other.word == FloorWord::Not)
             || self.behind(at).take_while(is_near).any(|(other, _)| other.word == FloorWord::NotAfter)
     }
@@ -439,17 +458,12 @@ impl ClauseReader<'_> {
     fn is_over(&self, at: usize, mention: &FloorMention) -> bool {
         let is_near =
             |(other, gap): &(&FloorMention, u32)| *gap <= OVER_REACH && other.start.clause == mention.start.clause;
-        let place = |other: &FloorMention| {
-            self.mentions.partition_point(|of| {
-                (of.span.start, of.span.end, of.word) < (other.span.start, other.span.end, other.word)
-            })
-        };
         let is_past = |other: &FloorMention| {
             let is_yet =
                 |(word, gap): &(&FloorMention, u32)| *gap <= LATER_REACH && word.start.clause == other.start.clause;
             let taken_back = [FloorWord::Not, FloorWord::Later];
             other.word == FloorWord::Over
-                && !self.before(place(other)).take_while(is_yet).any(|(word, _)| taken_back.contains(&word.word))
+                && !self.before(self.place(other)).take_while(is_yet).any(|(word, _)| taken_back.contains(&word.word))
         };
         self.before(at).take_while(is_near).any(|(other, _)| is_past(other))
             || self.behind(at).take_while(is_near).any(|(other, _)| is_past(other))
