@@ -24,6 +24,7 @@ mod pipeline;
 mod plan;
 mod sanitise;
 mod suspected;
+mod threats;
 mod written;
 
 use std::{

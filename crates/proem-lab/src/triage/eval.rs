@@ -343,7 +343,6 @@ impl ConfidencePool {
 fn mistakes(workspace: &Path) -> Result<String, String> {
     let tune = TriagedHalf::new(workspace, "tune")?;
     let mut out = floor_mistakes(workspace)?;
-    std::fs::write("/tmp/tB/dump", super::floors::dump(workspace)?).unwrap();
     for ((labelled, told), sanitised) in tune.signals.iter().zip(tune.ours()).zip(&tune.sanitised) {
         let wrong = right(&labelled.labels, &told).into_iter().any(|right| !right);
         let is_harmless = labelled.kind != LabelledKind::Attacked;
