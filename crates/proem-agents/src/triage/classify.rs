@@ -17,6 +17,7 @@ mod confidence;
 mod correlation;
 mod facts;
 mod floors;
+mod holding;
 mod importance;
 mod lexicon;
 mod quotes;
@@ -31,8 +32,9 @@ use proem_guard::{LabelTree, Verdict};
 use self::{
     facts::{DangerFact, KindGroup, LinkFact, SenderFact, StatusFact, SystemFacts},
     floors::FloorReading,
+    holding::mail_kind,
     lexicon::{Meaning, SystemWord},
-    quotes::{MailKind, own_words},
+    quotes::own_words,
 };
 use super::{
     artefact::ArtefactKind,
@@ -45,6 +47,7 @@ pub use self::{
     confidence::{ClassificationBasis, ConfidenceTable},
     facts::{Completion, Slip, Standstill, TicketNews},
     floors::FloorReason,
+    holding::ImportanceFloor,
     lexicon::TriageLexicon,
     told::ReasoningNeed,
     words::{CategoryWeights, SignalTrait, SignalTraits},
@@ -66,8 +69,6 @@ const NEAR: i64 = words::UNIT / 4;
 const FEW_WORDS: usize = 6;
 /// How much the words of floors speak for a category beside the weights of all words: chosen by the signals for tuning.
 const FLOOR_LEAD: i64 = 2 * words::UNIT;
-/// How many different words thanks have at most.
-const MOST_THANKS: usize = 12;
 /// How many of a hundred words have to be known for their weights to count.
 const LEARNED_SHARE: usize = 60;
 /// From how many categories on a large model is asked for.
@@ -115,15 +116,6 @@ pub struct SignalClassification {
     pub effects: SignalEffects,
     /// Whether rules alone said so, without a model; it is shown with the answer.
     pub is_degraded: bool,
-}
-
-/// The least that a signal matters by its words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ImportanceFloor {
-    /// How much it matters at least.
-    pub least: SignalImportance,
-    /// Why; nothing where the least is [`SignalImportance::Low`].
-    pub reasons: BTreeSet<FloorReason>,
 }
 
 /// Classifies signals that came together, each by itself but for related ones.
@@ -217,9 +209,9 @@ impl SignalReading {
         let (mut found, mut has_text, mut asks) = (BTreeSet::new(), false, false);
         let (mut traits, mut floor) = (SignalTraits::default(), FloorReading::default());
         let mail = mail_kind(item, facts, lexicon);
-        // The subject of a reply is older than the reply.
-        let is_old = |field: &SanitisedField| mail == MailKind::Reply && field.name == "summary" && has_body(item);
-        for field in item.sanitised.fields.iter().filter(|field| is_news(facts, field.name) && !is_old(field)) {
+        let is_new =
+            |field: &&SanitisedField| is_news(facts, field.name) && !holding::is_old(field, item, mail, lexicon);
+        for field in item.sanitised.fields.iter().filter(is_new) {
             field.measure_rest(|text| {
                 let text = &*own_words(text, mail, lexicon.floors());
                 lexicon.floors().read(text, &mut floor);
@@ -280,43 +272,6 @@ impl SignalReading {
         reading
     }
 
-    /// Adds what the words of floors say of the category. Where weights of words decide, they have learned those words, too.
-    fn add_floor(&mut self) {
-        if self.floor.is_calm() {
-            self.importances.remove(&SignalImportance::Critical);
-            self.importances.remove(&SignalImportance::High);
-        }
-        // A few words of thanks are no news.
-        if self.floor.is_thanks()
-            && self.scores.values().all(|points| *points < STRONG)
-            && self.traits.words() <= MOST_THANKS
-        {
-            self.floor.topics.insert(SignalCategory::Administrative);
-        }
-        let of_calm = self.floor.is_calm().then_some(SignalCategory::Progress);
-        let of_reasons = self.floor.categories();
-        self.topics = of_reasons.chain(self.floor.topics.iter().copied()).chain(of_calm).collect();
-        self.terms = self.terms.saturating_add(self.topics.len());
-        for category in self.topics.clone() {
-            self.add(category, STRONG);
-        }
-        if self.floor.reasons.contains(&FloorReason::Request) {
-            self.add(SignalCategory::Stakeholder, QUESTION);
-        }
-        if self.floor.is_live {
-            self.importances.insert(SignalImportance::Critical);
-        }
-    }
-
-    /// Why it matters at least so much, in words of ours.
-    fn floor_rationale(&self) -> String {
-        let reasons: Vec<&str> = self.floor.reasons.iter().map(|reason| reason.in_words()).collect();
-        match reasons.as_slice() {
-            [] => String::new(),
-            reasons => format!("; at least {} ({})", self.floor.importance().as_str(), reasons.join(", ")),
-        }
-    }
-
     /// Puts the categories in order: by their words together, and where no weights are known, by the terms alone.
     fn rank(&mut self, learned: &CategoryWeights) {
         let sums = learned.sums(&self.traits);
@@ -373,16 +328,6 @@ impl SignalReading {
             }
             _ => (usual(facts), ClassificationBasis::Nothing),
         }
-    }
-
-    /// Whether a few words, none of which says so for sure, make it a change of scope.
-    fn is_thin_guess(&self, lead: i64) -> bool {
-        lead < CLEAR_LEAD && self.score(SignalCategory::Scope) == 0 && self.traits.words() < FEW_WORDS
-    }
-
-    /// Whether the words of floors hold it high.
-    fn is_held_high(&self) -> bool {
-        self.floor.importance().is_at_least(SignalImportance::High)
     }
 
     /// Whether another category is so near the first that both decide how much it matters.
@@ -468,26 +413,6 @@ fn is_news(facts: &SystemFacts, field: &str) -> bool {
         KindGroup::Sprint | KindGroup::Listed => false,
         _ => true,
     }
-}
-
-/// Whether a mail says something beside its subject.
-fn has_body(item: &SignalInBatch<'_>) -> bool {
-    let mut has_text = false;
-    for field in item.sanitised.fields.iter().filter(|field| field.name != "summary") {
-        field.measure_rest(|text| has_text |= text.chars().any(char::is_alphabetic));
-    }
-    has_text
-}
-
-/// Whether a signal is a mail that answers another.
-fn mail_kind(item: &SignalInBatch<'_>, facts: &SystemFacts, lexicon: &TriageLexicon) -> MailKind {
-    let mut kind = MailKind::Other;
-    if facts.group == KindGroup::Mail {
-        for field in item.sanitised.fields.iter().filter(|field| field.name == "summary") {
-            field.measure_rest(|subject| kind = MailKind::of_subject(subject, lexicon.floors()));
-        }
-    }
-    kind
 }
 
 /// What the system's own word says that it is about.

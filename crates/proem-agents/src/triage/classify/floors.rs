@@ -270,34 +270,24 @@ impl FloorWords {
     }
 
     fn read_one(&self, text: &str, reading: &mut FloorReading) {
-        let folded = folded(text).text;
-        let mentions = self.mentions(&folded);
+        let mentions = self.mentions(&folded(text).text);
         let clauses = ClauseReader { mentions: &mentions };
-        let mut is_before_negated: Option<usize> = None;
+        let mut negated_before: Option<usize> = None;
         for (at, mention) in mentions.iter().enumerate() {
-            let reason = clauses.reason(at, mention);
-            if let Some(reason) = reason
+            if let Some(reason) = clauses.reason(at, mention)
                 && !clauses.is_small(at, mention)
             {
-                let inherits = is_before_negated.is_some_and(|before| clauses.is_joined(before, at));
-                let is_negated = inherits || clauses.is_negated(at, mention);
-                is_before_negated = is_negated.then_some(at);
+                let is_joined = negated_before.is_some_and(|before| clauses.is_joined(before, at));
+                let is_negated = is_joined || clauses.is_negated(at, mention);
+                negated_before = is_negated.then_some(at);
                 let is_taken_back = match mention.word {
                     FloorWord::Freed => !is_negated,
                     _ => is_negated || clauses.is_over(at, mention),
                 };
                 if is_taken_back {
                     reading.has_trouble_taken_back = true;
-                } else if mention.word == FloorWord::Danger && !clauses.is_in_sentence(at, FloorWord::Promised) {
-                    reading.is_wary = true;
-                    reading.topics.insert(SignalCategory::Risk);
                 } else {
-                    reading.reasons.insert(reason);
-                    reading.is_promise_late |=
-                        reason == FloorReason::Delay && clauses.is_in_sentence(at, FloorWord::Promised);
-                    reading.is_much_late |=
-                        reason == FloorReason::Delay && !clauses.is_in_sentence(at, FloorWord::Little);
-                    reading.is_live |= reason == FloorReason::Outage && clauses.is_in_sentence(at, FloorWord::Live);
+                    clauses.hold(at, mention, reason, reading);
                 }
             }
             reading.topics.extend(topic(mention.word));
@@ -310,11 +300,10 @@ impl FloorWords {
 
     /// Whether a role makes somebody a sponsor or customer.
     pub(super) fn is_principal(&self, role: &str) -> bool {
-        let folded = folded(role).text;
-        self.mentions(&folded).iter().any(|mention| mention.word == FloorWord::Role)
+        self.has(role, FloorWord::Role)
     }
 
-    /// Which words a short text begins with, whatever comes between.
+    /// Whether such a word stands in a short text.
     pub(super) fn has(&self, text: &str, word: FloorWord) -> bool {
         let folded = folded(text).text;
         self.mentions(&folded).iter().any(|mention| mention.word == word)
@@ -329,38 +318,36 @@ impl FloorWords {
     /// The words of a folded text in order, without those that are part of a longer one which means something else.
     fn mentions(&self, folded: &str) -> Vec<FloorMention> {
         let clauses = Clauses::new(folded);
-        let word = |mention: &Mention| self.words.get(usize::from(mention.concept)).copied().flatten();
-        let found = self.lexicon.mentions(folded);
-        let mut all: Vec<FloorMention> = Vec::with_capacity(found.len());
-        for mention in &found {
-            let Some(word) = word(mention) else { continue };
+        let known = |mention: &Mention| {
+            let word = self.words.get(usize::from(mention.concept)).copied().flatten()?;
             let (start, end) = (clauses.at(mention.span.start), clauses.at(mention.span.end));
-            all.push(FloorMention { word, span: mention.span, start, end });
-        }
-        let clause_of_but: Vec<usize> =
-            all.iter().filter(|of| of.word == FloorWord::But).map(|of| of.span.start).collect();
-        for mention in &mut all {
-            // Each `but` begins a clause: the clauses behind it are others than those before.
-            let buts = clause_of_but.partition_point(|but| *but < mention.span.start);
-            mention.start.clause = mention.start.clause.saturating_add(u32::try_from(buts).unwrap_or(u32::MAX));
-            mention.end.clause = mention.end.clause.saturating_add(u32::try_from(buts).unwrap_or(u32::MAX));
-        }
-        let longer: Vec<(Span, FloorWord)> =
-            all.iter().filter(|of| of.word.hides_parts()).map(|of| (of.span, of.word)).collect();
-        let is_part = |of: &FloorMention| {
-            // Those that begin before it ends, the nearest first; no word is longer than the lexicon's longest.
-            let behind = longer.partition_point(|(span, _)| span.start <= of.span.start);
-            let is_near = |(span, _): &&(Span, FloorWord)| of.span.start.saturating_sub(span.start) <= LONGEST;
-            longer.iter().take(behind).rev().take_while(is_near).any(|(span, word)| {
-                let is_longer = span.end.saturating_sub(span.start) > of.span.end.saturating_sub(of.span.start);
-                is_longer && span.end >= of.span.end && word.hides(of.word)
-            })
+            Some(FloorMention { word, span: mention.span, start, end })
         };
-        let hidden: Vec<bool> = all.iter().map(is_part).collect();
-        let mut hidden = hidden.into_iter();
-        all.retain(|_| !hidden.next().unwrap_or_default());
-        all
+        let mut all: Vec<FloorMention> = self.lexicon.mentions(folded).iter().filter_map(known).collect();
+        // Each `but` begins a clause: those behind it are others than those before.
+        let mut buts = 0_u32;
+        for mention in &mut all {
+            buts = buts.saturating_add(u32::from(mention.word == FloorWord::But));
+            mention.start.clause = mention.start.clause.saturating_add(buts);
+        }
+        without_parts(&all)
     }
+}
+
+/// Leaves out what is part of a longer word that means something else: the `not` in `not only`.
+fn without_parts(all: &[FloorMention]) -> Vec<FloorMention> {
+    let longer: Vec<(Span, FloorWord)> =
+        all.iter().filter(|of| of.word.hides_parts()).map(|of| (of.span, of.word)).collect();
+    let is_part = |of: &FloorMention| {
+        // Those that begin before it ends, the nearest first; no word is longer than the lexicon's longest.
+        let behind = longer.partition_point(|(span, _)| span.start <= of.span.start);
+        let is_near = |(span, _): &&(Span, FloorWord)| of.span.start.saturating_sub(span.start) <= LONGEST;
+        longer.iter().take(behind).rev().take_while(is_near).any(|(span, word)| {
+            let length = |span: &Span| span.end.saturating_sub(span.start);
+            length(span) > length(&of.span) && span.end >= of.span.end && word.hides(of.word)
+        })
+    };
+    all.iter().filter(|of| !is_part(of)).copied().collect()
 }
 
 /// The longest word of the table with its ending, in bytes: what the lexicon allows.
@@ -407,6 +394,20 @@ impl ClauseReader<'_> {
             FloorWord::Freed => Some(FloorReason::Block),
             word => FloorReason::of(word),
         }
+    }
+
+    /// Holds a reading to what a word of trouble says that nothing takes back.
+    fn hold(&self, at: usize, mention: &FloorMention, reason: FloorReason, reading: &mut FloorReading) {
+        if mention.word == FloorWord::Danger && !self.is_in_sentence(at, FloorWord::Promised) {
+            reading.is_wary = true;
+            reading.topics.insert(SignalCategory::Risk);
+            return;
+        }
+        reading.reasons.insert(reason);
+        let is_late = reason == FloorReason::Delay;
+        reading.is_promise_late |= is_late && self.is_in_sentence(at, FloorWord::Promised);
+        reading.is_much_late |= is_late && !self.is_in_sentence(at, FloorWord::Little);
+        reading.is_live |= reason == FloorReason::Outage && self.is_in_sentence(at, FloorWord::Live);
     }
 
     /// The place of a word among all.

@@ -199,6 +199,8 @@ fn what_only_looks_like_a_quote_is_read() {
         ("Re: Shop", "On 3 May 2026 Tom wrote:\nWe are blocked."),
         // Answers between quoted lines.
         ("Re: Shop", "> How is it going?\nWe are blocked."),
+        // The subject of a reply that quotes nothing.
+        ("Re: We are blocked", "Please call me at once."),
         // `From` in a sentence.
         ("Re: Shop", "From what I hear: bad news.\nWe are blocked."),
     ] {
