@@ -304,19 +304,30 @@ pub(super) fn floor_scores(workspace: &Path) -> Result<String, String> {
         out.push_str(&judged.tally(is_in, medium).row("everything `medium`, of a stakeholder"));
     }
     for (half, name) in halves {
-        _ = write!(out, "\n## {name}, by language\n\n| language | signals {head}");
-        out = out.replace("| language | signals | type | importance | below the floor | harmless ones raised |\n|---|---:|---:|---:|---:|\n",
-            "| language (signals) | type | importance | below the floor | harmless ones raised |\n|---|---:|---:|---:|---:|\n");
-        let mut languages: BTreeMap<&str, u32> = BTreeMap::new();
-        for signal in judged.signals.iter().filter(|signal| signal.half == half) {
-            *languages.entry(&signal.language).or_default() += 1;
-        }
-        for (language, count) in languages {
+        _ = write!(out, "\n## {name}, by language\n\n| language (signals) {head}");
+        for (language, count) in languages_in(&judged.signals, half) {
             let is_in = |signal: &FloorSignal| signal.half == half && signal.language == language;
-            out.push_str(&judged.tally(is_in, |place, _| judged.by_rules(place)).row(&format!("{language} ({count})")));
+            let tally = judged.tally(is_in, |place, _| judged.by_rules(place));
+            out.push_str(&tally.row(&format!("{language} ({count})")));
         }
     }
     Ok(out)
+}
+
+/// How many signals each language has in a half.
+fn languages_in(signals: &[FloorSignal], half: FloorHalf) -> BTreeMap<String, u32> {
+    let mut languages = BTreeMap::new();
+    for signal in signals.iter().filter(|signal| signal.half == half) {
+        *languages.entry(signal.language.clone()).or_default() += 1;
+    }
+    languages
+}
+
+/// The same of the half for tuning and of the one that is held out.
+#[cfg(test)]
+pub(super) fn languages_of_halves(workspace: &Path) -> Result<[BTreeMap<String, u32>; 2], String> {
+    let signals = signals(workspace)?;
+    Ok([FloorHalf::Tuning, FloorHalf::HeldOut].map(|half| languages_in(&signals, half)))
 }
 
 /// What is wrong with the half for tuning, one signal a line; never with the other.
