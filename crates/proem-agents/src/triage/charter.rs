@@ -238,6 +238,7 @@ impl ProjectCharter {
         TriageProject {
             own_domains: self.domains.clone(),
             stakeholders: self.stakeholders.iter().map(|known| known.address.clone()).collect(),
+            roles: self.stakeholders.iter().map(|known| (known.address.to_lowercase(), known.role.clone())).collect(),
         }
     }
 

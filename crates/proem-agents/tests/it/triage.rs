@@ -15,6 +15,7 @@ mod classify;
 mod contract;
 mod corpus;
 mod endings;
+mod floors;
 mod graph;
 mod jira;
 mod laws;
@@ -23,6 +24,7 @@ mod pipeline;
 mod plan;
 mod sanitise;
 mod suspected;
+mod threats;
 mod written;
 
 use std::{

@@ -5,6 +5,7 @@ mod baseline;
 mod effects;
 pub(crate) mod eval;
 mod examples;
+mod floors;
 mod labelled;
 mod left_out;
 mod modelled;

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::eval::{MODELS, SCORES, TriagedHalf, calibration, scores};
+use super::floors::{FLOORS, floor_scores, languages_of_halves};
 use super::left_out::{LEFT_OUT, digest};
 use super::modelled::modelled;
 use super::train::{WORDS, learned};
@@ -15,6 +16,25 @@ fn workspace() -> std::path::PathBuf {
 fn the_committed_scores_are_those_of_a_new_run() {
     let committed = std::fs::read_to_string(workspace().join(SCORES)).unwrap();
     assert_eq!(scores(&workspace()).unwrap(), committed, "run `cargo lab eval triage` and read what changed");
+}
+
+#[test]
+fn the_committed_scores_of_floors_are_those_of_a_new_run() {
+    let committed = std::fs::read_to_string(workspace().join(FLOORS)).unwrap();
+    assert_eq!(floor_scores(&workspace()).unwrap(), committed, "run `cargo lab eval triage` and read what changed");
+}
+
+#[test]
+fn floors_are_measured_in_every_language_of_the_guard_in_both_halves() {
+    let concepts = std::fs::read_to_string(workspace().join("crates/proem-agents/data/triage-floors.tsv")).unwrap();
+    let lines = concepts.lines().filter(|line| line.starts_with("block\t"));
+    let languages: Vec<&str> = lines.filter_map(|line| line.split('\t').nth(1)).collect();
+    assert_eq!(languages.len(), 19);
+    let [tuning, held_out] = languages_of_halves(&workspace()).unwrap();
+    assert!(tuning.values().sum::<u32>() >= 150 && held_out.values().sum::<u32>() >= 150);
+    for language in languages {
+        assert!(tuning.contains_key(language) && held_out.contains_key(language), "{language}");
+    }
 }
 
 #[test]

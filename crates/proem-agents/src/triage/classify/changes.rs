@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use proem_guard::{LabelTree, Untrusted};
 
+use super::floors::FloorWord;
 use super::lexicon::{self, SystemWord, SystemWords, TriageLexicon};
 use crate::triage::date;
 
@@ -68,10 +69,11 @@ impl<'s> TicketChange<'s> {
 
     /// Whether a text says the same as before and so many words more, or all but so many of them: what is made is more
     /// or less. What is only said in another way, or corrected, both lacks words and has others.
-    pub(super) fn is_extended(&self, least: usize) -> bool {
-        let words = |text: &str| -> BTreeSet<String> {
-            lexicon::words(text).into_iter().filter(|word| word.chars().count() >= LONG_WORD).collect()
-        };
+    /// Words for how it is made count for nothing.
+    pub(super) fn is_extended(&self, least: usize, lexicon: &TriageLexicon) -> bool {
+        let is_thing =
+            |word: &String| word.chars().count() >= LONG_WORD && !lexicon.floors().has(word, FloorWord::Manner);
+        let words = |text: &str| -> BTreeSet<String> { lexicon::words(text).into_iter().filter(is_thing).collect() };
         self.both(|from, to| {
             let (from, to) = (words(from), words(to));
             (from.is_subset(&to) || to.is_subset(&from)) && from.len().abs_diff(to.len()) >= least
@@ -152,11 +154,14 @@ mod tests {
     #[test]
     fn a_text_is_extended_or_cut() {
         let check = |from: &str, to: &str, expected: bool| {
-            assert_eq!(with("summary", from, to, |change| change.is_extended(2)), expected, "{from} to {to}");
+            let lexicon = TriageLexicon::shipped().unwrap();
+            assert_eq!(with("summary", from, to, |change| change.is_extended(2, &lexicon)), expected, "{from} to {to}");
         };
         check("Repair form", "Repair form with photo and video upload", true);
         check("Planner: autocarro, metro e comboio", "Planner: autocarro", true);
         check("Repair form", "Repair form again", false);
+        check("Repair form", "Repair form, make it much faster", false);
+        check("Formulaire", "Formulaire, le rendre plus rapide", false);
         check("Notifiy tennant of repairs", "Notify tenant of repairs and visits", false);
         check("Repair form", "Form for repairs with photo and video upload", false);
         check("", "Repair form with photo and video upload", false);

@@ -88,6 +88,9 @@ fn drafts_are_judged_by_their_words() {
         ("The tests wait for 3 < 4 days & more. Please confirm.", ""),
         ("The tests wait.", "it proposes no next step"),
         ("", "it proposes no next step"),
+        ("The US customers wait; so do those in the US. Please confirm.", ""),
+        ("The tests wait for us. Please confirm.", "it is written in the first person"),
+        ("THE TESTS WAIT FOR US. PLEASE CONFIRM.", "it is written in the first person"),
         ("The us-east and weather tests wait; myriad causes. Please confirm.", ""),
     ] {
         assert_eq!(faults("Certificates", body), expected, "{body:?}");
