@@ -16,6 +16,7 @@ mod confidence;
 mod correlation;
 mod facts;
 mod importance;
+mod judgement;
 mod lexicon;
 mod told;
 mod words;
@@ -38,6 +39,7 @@ use super::{
 pub use self::{
     confidence::{ClassificationBasis, ConfidenceTable},
     facts::{Completion, Slip, Standstill, TicketNews},
+    judgement::{CountedJudgement, LearnedImportance},
     lexicon::TriageLexicon,
     told::ReasoningNeed,
     words::{CategoryWeights, SignalTrait, SignalTraits},

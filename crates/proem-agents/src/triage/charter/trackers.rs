@@ -1,5 +1,6 @@
 //! Further trackers of a project, beside the key that its tickets begin with.
 
+use proem_guard::show;
 use serde::Deserialize;
 
 use super::ProjectCharter;
@@ -13,6 +14,9 @@ pub struct CharterTracker {
     pub source: String,
     /// What the tracker calls the project: a key of Jira, a number (gid) of Asana.
     pub project: String,
+    /// The address of the tracker's pages, such as `https://corp.atlassian.net`, for links in reports.
+    #[serde(default)]
+    pub url: Option<String>,
 }
 
 impl CharterTracker {
@@ -24,10 +28,19 @@ impl CharterTracker {
             Some("`source` of a tracker is jira or asana; write one of them")
         } else if said.is_empty() || said.len() > 200 || said.chars().any(|c| c.is_control() || c.is_whitespace()) {
             Some("`project` of a tracker is a key of Jira, or the number in the address of an Asana project; write it")
+        } else if self.url.as_deref().is_some_and(|url| !is_page_address(url)) {
+            Some("`url` of a tracker is an address such as `https://corp.atlassian.net`; write it")
         } else {
             None
         }
     }
+}
+
+/// Whether an address is one of a web page, and holds nothing that ends a link or a line.
+fn is_page_address(url: &str) -> bool {
+    let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '/' | '_' | '~');
+    rest.is_some_and(|rest| rest.contains('.') && rest.len() <= 200 && rest.chars().all(is_plain))
 }
 
 impl ProjectCharter {
@@ -35,6 +48,27 @@ impl ProjectCharter {
     pub(super) fn tracker_projects(&self) -> impl Iterator<Item = String> {
         let further = self.trackers.iter().map(|tracker| tracker.project.trim().to_owned());
         [self.key.clone()].into_iter().chain(further)
+    }
+
+    /// The address of the page of a signal's ticket; `None` if the file has no address of its tracker. Host and path are
+    /// the file's, and the ticket is named only if it has the form of a key of Jira, or of a task of Asana, in a listed project.
+    #[must_use]
+    pub fn ticket_page(&self, signal: &ProjectSignal) -> Option<String> {
+        let ticket = show::json(signal.ticket.as_ref()?).as_str()?.to_ascii_uppercase();
+        let (project, number) = match signal.source {
+            SignalSource::Jira => ticket.rsplit_once('-').map(|(project, number)| (project.to_owned(), number))?,
+            SignalSource::Asana => (show::json(signal.project.as_ref()?).as_str()?.to_owned(), ticket.as_str()),
+            SignalSource::Outlook | SignalSource::Mail | SignalSource::Plain => return None,
+        };
+        let of_source = self.trackers.iter().filter(|tracker| tracker.source == signal.source.as_str());
+        let tracker = of_source.into_iter().find(|tracker| tracker.project.trim().eq_ignore_ascii_case(&project))?;
+        let is_key = project.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let is_number = (1..=20).contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit());
+        let url = tracker.url.as_deref()?.trim_end_matches('/');
+        (is_number && is_key).then(|| match signal.source {
+            SignalSource::Asana => format!("{url}/0/{project}/{number}"),
+            _ => format!("{url}/browse/{ticket}"),
+        })
     }
 
     /// Whether a signal names a project of a tracker that is not this project's.

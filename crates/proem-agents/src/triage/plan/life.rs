@@ -35,7 +35,7 @@ impl Questioner<'_, '_> {
         let all: Vec<_> = kinds.iter().filter_map(|kind| artefacts.get(*kind)).collect();
         let open: Vec<_> =
             all.into_iter().flat_map(Artefact::items).filter(|(_, item)| item.status.is_open()).collect();
-        for (id, item) in open.iter().copied().filter(|(_, item)| item.is_overdue(self.context.now)) {
+        for (id, item) in open.iter().copied().filter(|(_, item)| item.is_overdue(self.context.wall_clock())) {
             let question = self.question_of_passed_date(id, item);
             self.plan.questions.push(question);
         }

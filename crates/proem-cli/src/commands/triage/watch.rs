@@ -23,7 +23,7 @@ use proem_text::json;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
-use super::run::{came, waiting};
+use super::run::{came, left_lines, waiting};
 use crate::commands::interrupt;
 use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, YELLOW, counted, styled};
@@ -166,7 +166,7 @@ fn said(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
                 let file = name(file);
                 ui::note(&format!("`{file}`, {}: {}; kept for you to look at", malformed.place, malformed.reason));
             }
-            format!("{}: {}", name(file), came(*counts, 0))
+            format!("{}: {}", name(file), came(*counts))
         }
         WatchEvent::Cycle { report, missed, took } => cycle(report, *missed, *took),
         WatchEvent::Swept(account) => swept(account),
@@ -206,6 +206,9 @@ fn cycle(report: &CycleReport, missed: u64, took: Duration) -> String {
     }
     for waits in waiting(report) {
         line.push_str(&format!("\n  {waits}"));
+    }
+    for left in left_lines(report) {
+        line.push_str(&format!("\n  {left}"));
     }
     if let Some(place) = report.budget.and_then(|place| place.in_words()) {
         line.push_str(&format!("\n  {place}"));
