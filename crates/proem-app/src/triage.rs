@@ -17,6 +17,7 @@ mod cycle;
 mod decision_entry;
 mod decisions;
 pub mod desk;
+pub mod digest;
 pub mod edit;
 pub mod init;
 pub mod judge;

@@ -35,7 +35,12 @@ const fn is_proven(sender: &SignalSender) -> bool {
 /// The sender's name: that of the project's file, else what the source calls him, with the address beside it.
 #[must_use]
 pub fn sender_name(signal: &ProjectSignal, charter: &ProjectCharter) -> LabelTree {
-    let Some(sender) = signal.sender.as_ref() else { return LabelTree::from("nobody named") };
+    let nobody = || match signal.source {
+        SignalSource::Jira => LabelTree::from("Jira"),
+        SignalSource::Asana => "Asana".into(),
+        SignalSource::Outlook | SignalSource::Mail | SignalSource::Plain => "nobody named".into(),
+    };
+    let Some(sender) = signal.sender.as_ref() else { return nobody() };
     if let Some(known) = named_stakeholder(signal, charter) {
         let remark = if is_proven(sender) { "" } else { " (unproven)" };
         return format!("{}{remark}", known.name.trim()).as_str().into();
@@ -50,7 +55,7 @@ pub fn sender_name(signal: &ProjectSignal, charter: &ProjectCharter) -> LabelTre
         (None, None) => match signal.source {
             SignalSource::Jira => "an account of Jira".into(),
             SignalSource::Asana => "an account of Asana".into(),
-            SignalSource::Outlook | SignalSource::Mail | SignalSource::Plain => "nobody named".into(),
+            SignalSource::Outlook | SignalSource::Mail | SignalSource::Plain => nobody(),
         },
     }
 }

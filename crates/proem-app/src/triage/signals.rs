@@ -150,6 +150,16 @@ pub struct SignalEntry {
     pub note: Option<String>,
 }
 
+impl SignalEntry {
+    /// Why nothing was done because of it, in words of ours; what became of it where something was.
+    #[must_use]
+    pub fn reason(&self) -> &str {
+        let known = ["read and left: ", "set aside: "].iter().find_map(|begin| self.outcome.strip_prefix(begin));
+        // What stands behind a semicolon is a command.
+        known.unwrap_or(&self.outcome).split(';').next().unwrap_or_default()
+    }
+}
+
 /// The short id of a signal in one of its revisions: the beginning of a hash.
 #[must_use]
 pub fn handle(id: &SignalRevision) -> String {
@@ -293,7 +303,7 @@ impl TriageDesk<'_> {
             (_, Some(_)) => "its record can't be read",
         };
         let subject = match &signal {
-            _ if context.hidden.contains(&row.id) => LabelTree::from("kept out"),
+            Some(_) if context.hidden.contains(&row.id) => LabelTree::from("kept out"),
             Some(signal) => signal_subject(signal),
             None => unread.into(),
         };
@@ -373,7 +383,7 @@ fn judge(outcome: &Json) -> SignalJudge {
 fn why(judge: SignalJudge, outcome: &Json) -> &'static str {
     let basis = outcome.get("basis").and_then(Json::as_str).unwrap_or_default();
     match (judge, basis) {
-        (SignalJudge::Person, _) => "a person said so",
+        (SignalJudge::Person, _) => "a person overruled it",
         (SignalJudge::Learned, _) => "you raised this sender before",
         (_, "system") => "the tracker itself says so",
         (SignalJudge::Model, _) => "a model reads it so",
@@ -386,10 +396,10 @@ fn why(judge: SignalJudge, outcome: &Json) -> &'static str {
 /// Why nothing follows from a signal.
 fn left_reason(category: &str, action: &str) -> &'static str {
     match (category, action) {
+        ("progress", _) => "routine progress, only counted",
         (_, "update_artefact") => "the artefacts say it already",
         (_, "add_jira_comment") => "its ticket needs no comment",
         ("administrative", _) => "administrative, nothing to do",
-        ("progress", _) => "routine progress, only counted",
         ("stakeholder", _) => "a message that needs no answer",
         _ => "too minor to change anything",
     }

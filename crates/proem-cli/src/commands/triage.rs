@@ -1,5 +1,6 @@
 //! `proem triage`: signals about a project become artefacts, actions and questions.
 
+mod digest;
 mod init;
 mod judge;
 mod models;
@@ -25,6 +26,7 @@ Examples:
   proem triage watch ~/project-inbox
   proem triage signals --since yesterday
   proem triage judge 3fa9c1d2 --importance high --because \"the sponsor asked twice\"
+  proem triage digest --since yesterday --format md
   proem triage status
   proem triage normalise webhook.json";
 
@@ -45,6 +47,9 @@ pub(crate) enum TriageCommand {
     /// Overrule how much a signal matters, and work on it again; asks for confirmation
     #[command(after_help = judge::JUDGE_EXAMPLES)]
     Judge(judge::Judge),
+    /// Tell on one screen what changed, waits, is late, was sent and was left alone
+    #[command(after_help = digest::DIGEST_EXAMPLES)]
+    Digest(digest::Digest),
     /// Show what stands and what waits
     #[command(after_help = "Example:\n  proem triage status --json")]
     Status {
@@ -82,6 +87,7 @@ pub(super) fn run(command: &TriageCommand) -> Result<ExitCode, CommandFailure> {
         TriageCommand::Watch(args) => watch::run(args),
         TriageCommand::Signals(args) => signals::run(args),
         TriageCommand::Judge(args) => judge::run(args),
+        TriageCommand::Digest(args) => digest::run(args),
         TriageCommand::Status { root, json } => status::run(root, *json),
         TriageCommand::Normalise(args) => normalise::run(args),
         TriageCommand::Purge { before, root } => purge::run(before, root),

@@ -8,6 +8,7 @@ mod held;
 mod hostile;
 mod input;
 mod killed;
+mod listed;
 mod models;
 mod tactical;
 mod taped;
@@ -566,6 +567,7 @@ fn json_is_what_its_schema_says() {
     for (args, schema) in [
         (&["triage", "run", "signals.jsonl", "sponsor.eml", "--json"][..], "triage-run"),
         (&["triage", "status", "--json"], "triage-status"),
+        (&["triage", "signals", "--json"], "triage-signals"),
         (&["artefacts", "show", "--json"], "artefacts"),
         (&["artefacts", "export", "--format", "json"], "artefacts"),
     ] {

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use proem_agents::triage::contract::SignalImportance;
-use proem_app::operator::{Consent, Operator};
+use proem_app::operator::Consent;
 use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_app::triage::judge::PlannedJudgement;
 use proem_app::triage::models::TriageRun;
+use proem_app::triage::signals::SignalEntry;
 use proem_app::triage::{AskingTerms, CycleReport, TriageDesk};
 use proem_store::StoreAccess;
 use tokio_util::sync::CancellationToken;
@@ -74,21 +75,19 @@ impl JudgedImportance {
 
 pub(super) fn run(args: &Judge) -> Result<ExitCode, CommandFailure> {
     let (project, models) = ModelArgs::as_configured(args.no_model).open(&args.root)?;
-    let operator = ui::operator("a signal would be judged by you", "leave it as it is")?;
     match models {
-        None => records::blocking(async { judged(args, &project, operator, None).await }),
-        Some(models) => calling(async |stop| judged(args, &project, operator, Some((models, stop))).await),
+        None => records::blocking(async { judged(args, &project, None).await }),
+        Some(models) => calling(async |stop| judged(args, &project, Some((models, stop))).await),
     }
 }
 
 async fn judged(
     args: &Judge,
     project: &OpenProject,
-    operator: Operator,
     models: Option<(TriageRun, CancellationToken)>,
 ) -> Result<ExitCode, CommandFailure> {
     let desk = ui::tell(TriageDesk::open(project, StoreAccess::Write).await?);
-    let done = judged_at(args, &desk, operator, models).await;
+    let done = judged_at(args, &desk, models).await;
     desk.close().await;
     done
 }
@@ -96,14 +95,15 @@ async fn judged(
 async fn judged_at(
     args: &Judge,
     desk: &TriageDesk<'_>,
-    mut operator: Operator,
     models: Option<(TriageRun, CancellationToken)>,
 ) -> Result<ExitCode, CommandFailure> {
     let planned = desk.plan_judgement(&args.signal, args.importance.importance()).await?;
     let short = planned.handle();
     let zone = desk.zone();
-    ui::aside(&signals::lines(&desk.signal_entry(&short).await?, &zone));
-    ui::aside(&consequences(&planned));
+    let entry = desk.signal_entry(&short).await?;
+    let mut operator = ui::operator("a signal would be judged by you", "leave it as it is")?;
+    ui::aside(&signals::lines(&entry, &zone));
+    ui::aside(&consequences(&planned, &entry));
     if ui::confirm(&mut operator, "Judge it so, and work on it again?")? == Consent::No {
         return Ok(ExitCode::from(1));
     }
@@ -133,9 +133,18 @@ async fn worked(
 }
 
 /// What the judgement changes, and what it goes against.
-fn consequences(planned: &PlannedJudgement) -> String {
+fn consequences(planned: &PlannedJudgement, entry: &SignalEntry) -> String {
     let (before, after) = (planned.before.as_str(), planned.importance.as_str());
-    let mut out = format!("{before} becomes {after}\n");
+    let mut out =
+        if before == after { format!("it stays {after}, by you\n") } else { format!("{before} becomes {after}\n") };
+    let questions = entry.questions.iter().map(|id| id.chars().take(8).collect());
+    let led: Vec<String> = entry.items.iter().cloned().chain(questions).collect();
+    if !planned.importance.is_at_least(planned.before) && !led.is_empty() {
+        out.push_str(&format!(
+            "what it led to stays: {}; `proem artefacts edit` and `proem escalations decide` end it\n",
+            led.join(", ")
+        ));
+    }
     if planned.is_below_rules() {
         out.push_str(&format!(
             "rules leave this signal at least {}, by its sender, its system or its words; you go below that for this \

@@ -118,7 +118,7 @@ pub(super) fn print(counts: Option<IntakeCounts>, report: &CycleReport, json: bo
     if json {
         ui::document(&json::pretty(&json!(TriageOutput::new(counts, report))))
     } else {
-        ui::listing(&page(counts.unwrap_or_default(), report))
+        ui::listing(&page(counts, report))
     }
 }
 
@@ -257,8 +257,8 @@ fn number(count: usize) -> u64 {
 }
 
 /// The summary: what came, what changed, what waits, what was kept out.
-fn page(counts: IntakeCounts, report: &CycleReport) -> String {
-    let mut out = format!("{}  {}\n", styled(BOLD, "came    "), came(counts));
+fn page(counts: Option<IntakeCounts>, report: &CycleReport) -> String {
+    let mut out = counts.map_or_else(String::new, |counts| format!("{}  {}\n", styled(BOLD, "came    "), came(counts)));
     let changes = changes(report);
     let head = if changes.is_empty() { "nothing".to_owned() } else { counted(number(changes.len()), "item") };
     out.push_str(&format!("{}  {head}\n", styled(BOLD, "changed ")));
@@ -273,7 +273,7 @@ fn page(counts: IntakeCounts, report: &CycleReport) -> String {
     out.push_str(&format!("{}  {head}{more}\n", styled(BOLD, "waits   ")));
     list(&mut out, &waits, "proem escalations list");
     let fields: u64 = report.kept_out.iter().map(|count| count.fields).sum();
-    let fields = fields.saturating_add(counts.malformed);
+    let fields = fields.saturating_add(counts.unwrap_or_default().malformed);
     let head = if fields == 0 { "nothing".to_owned() } else { counted(fields, "text") };
     out.push_str(&format!("{}  {head}\n", styled(BOLD, "kept out")));
     let kept: Vec<String> = report

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use proem_app::project::OpenProject;
 use proem_app::triage::TriageDesk;
 use proem_app::triage::output::TriageSignalsOutput;
-use proem_app::triage::signals::{SignalEntry, SignalFate, since};
+use proem_app::triage::signals::{SignalEntry, SignalFate, SignalJudge, since};
 use proem_app::{records, when};
 use proem_engine::run::Time;
 use proem_guard::show;
@@ -74,7 +74,8 @@ pub(super) fn run(args: &Signals) -> Result<ExitCode, CommandFailure> {
 /// The signals by the day on which they came, after a line that counts what became of them.
 fn page(entries: &[SignalEntry], since: Time, zone: &TimeZone) -> String {
     let all = u64::try_from(entries.len()).unwrap_or(u64::MAX);
-    let mut out = format!("{} since {}: {}\n", counted(all, "signal"), when::clock(since, zone), tally(entries));
+    let since: String = when::clock(since, zone).chars().take(16).collect();
+    let mut out = format!("{} since {since}: {}\n", counted(all, "signal"), tally(entries));
     let mut last = String::new();
     for entry in entries {
         let day = when::date(entry.came, zone);
@@ -115,7 +116,8 @@ pub(super) fn lines(entry: &SignalEntry, zone: &TimeZone) -> String {
     let time = when::brief(entry.time, zone);
     let mut out = format!("{}  {time}  {strong}{gap}  {sender}: {subject}\n", entry.handle);
     let judged = match (entry.judge, &entry.category) {
-        (Some(judge), Some(category)) => format!("{category} by {}: {}; ", judge_words(judge), entry.why),
+        (Some(SignalJudge::Person), Some(category)) => format!("{category}, {}; ", entry.why),
+        (Some(judge), Some(category)) => format!("{category}, by {}: {}; ", judge_words(judge), entry.why),
         _ => String::new(),
     };
     let kind = kind_words(&entry.kind);
@@ -127,13 +129,12 @@ pub(super) fn lines(entry: &SignalEntry, zone: &TimeZone) -> String {
     out
 }
 
-const fn judge_words(judge: proem_app::triage::signals::SignalJudge) -> &'static str {
-    use proem_app::triage::signals::SignalJudge::{Learned, Model, Person, Rules};
+const fn judge_words(judge: SignalJudge) -> &'static str {
     match judge {
-        Rules => "rules",
-        Model => "a model",
-        Person => "a person",
-        Learned => "what you judged before",
+        SignalJudge::Rules => "rules",
+        SignalJudge::Model => "a model",
+        SignalJudge::Person => "a person",
+        SignalJudge::Learned => "your earlier judgements",
     }
 }
 
