@@ -1,9 +1,12 @@
 //! Who sent a signal and what it is called, as people read it.
 //!
 //! Invariants: a name of the trusted file is shown only for its own address, with a remark where nothing proves the
-//! sender; an account's id is never shown as a name; all else keeps its label.
+//! sender; an account's id is never shown as a name; a name that the guard suspects is shown nowhere; all else keeps its
+//! label.
 
-use proem_guard::{LabelTree, Untrusted};
+use proem_guard::{LabelTree, Untrusted, Verdict};
+
+use crate::screen::Screening;
 
 use super::{
     charter::{CharterStakeholder, ProjectCharter},
@@ -34,7 +37,7 @@ const fn is_proven(sender: &SignalSender) -> bool {
 
 /// The sender's name: that of the project's file, else what the source calls him, with the address beside it.
 #[must_use]
-pub fn sender_name(signal: &ProjectSignal, charter: &ProjectCharter) -> LabelTree {
+pub fn sender_name(signal: &ProjectSignal, charter: &ProjectCharter, screening: Screening<'_>) -> LabelTree {
     let nobody = || match signal.source {
         SignalSource::Jira => LabelTree::from("Jira"),
         SignalSource::Asana => "Asana".into(),
@@ -46,18 +49,28 @@ pub fn sender_name(signal: &ProjectSignal, charter: &ProjectCharter) -> LabelTre
         return format!("{}{remark}", known.name.trim()).as_str().into();
     }
     let name = sender.name.as_ref().filter(|name| !is_account(name, sender.account.as_ref()));
+    let shown = |text| shown_name(text, signal.source, screening);
     match (name, sender.address.as_ref().filter(|address| !address.is_empty())) {
         (Some(name), Some(address)) => {
             let address = address.clone().map(|address| format!("({address})"));
-            LabelTree::Outside(Untrusted::join(&[name, &address], " ").0)
+            shown(Untrusted::join(&[name, &address], " ").0)
         }
-        (Some(only), None) | (None, Some(only)) => LabelTree::Outside(only.clone()),
+        (Some(only), None) | (None, Some(only)) => shown(only.clone()),
         (None, None) => match signal.source {
             SignalSource::Jira => "an account of Jira".into(),
             SignalSource::Asana => "an account of Asana".into(),
             SignalSource::Outlook | SignalSource::Mail | SignalSource::Plain => nobody(),
         },
     }
+}
+
+/// A name of a source as people may read it.
+pub(super) fn shown_name(name: Untrusted<String>, source: SignalSource, screening: Screening<'_>) -> LabelTree {
+    let bar = screening.policy.bar(&source.verdict_name("assignee"), "text");
+    if bar.judge(&screening.guard.scan(&name)) >= Verdict::Flag {
+        return "a name that was kept out".into();
+    }
+    LabelTree::Outside(name)
 }
 
 /// Whether a name says nothing to a person: it is blank, or an id of an account.

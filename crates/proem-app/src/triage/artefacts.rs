@@ -8,6 +8,7 @@ use proem_agents::triage::artefact::{
     markdown,
 };
 use proem_engine::effect::key::SignalRevision;
+use proem_store::query::SignalRow;
 
 use super::desk::TriageDesk;
 use crate::error::Error;
@@ -84,9 +85,10 @@ impl TriageDesk<'_> {
         let origins = statements.flat_map(|(_, statement)| statement.origins());
         let named: BTreeSet<SignalRevision> = origins.filter_map(|origin| origin.signal().cloned()).collect();
         let rows = self.desk.store.signals_named(&self.desk.owner, &named.into_iter().collect::<Vec<_>>()).await?;
-        let source = |row: proem_store::query::SignalRow| {
+        let screening = self.desk.guarding.screening()?;
+        let source = |row: SignalRow| {
             let signal = ProjectSignal::read(&row.text?).ok()?;
-            Some((row.id, ReportSource::of(&signal, row.at, &self.charter)))
+            Some((row.id, ReportSource::of(&signal, row.at, &self.charter, screening)))
         };
         Ok(rows.into_iter().filter_map(source).collect())
     }

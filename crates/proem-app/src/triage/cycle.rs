@@ -199,7 +199,7 @@ impl TriageDesk<'_> {
             CycleAnswer::Overtaken => Ok(None),
             CycleAnswer::Written { cycle } => {
                 report.cycles.push(cycle);
-                report.left = self.left_alone(read, &plan.outcomes);
+                report.left = self.left_alone(read, &plan.outcomes)?;
                 report.outcomes = plan.outcomes;
                 report.changes = plan.changes;
                 Ok(Some(report))

@@ -16,7 +16,7 @@ use proem_engine::effect::ActionState;
 use proem_engine::run::Time;
 use proem_guard::LabelTree;
 use proem_store::query::{EscalationRow, LineDepth, QueueLine};
-use proem_store::record::{EscalationId, EscalationState};
+use proem_store::record::{EscalationId, EscalationState, SignalStanding};
 
 use super::artefacts::{MAX_VERSIONS, VersionEntry};
 use super::desk::TriageDesk;
@@ -110,7 +110,9 @@ impl TriageDesk<'_> {
     /// If the records can't be read.
     pub async fn digest(&self, since: Time, now: Time) -> Result<Digest, Error> {
         let artefacts = self.artefacts().await?;
-        let entries = self.signal_entries(Time(i64::MIN)).await?;
+        let entries = self.signal_entries(since).await?;
+        let open = self.desk.store.signal_counts(&self.desk.owner).await?;
+        let open = open.get(&SignalStanding::Open).copied().unwrap_or_default();
         let questions = self.desk.escalations(Some(EscalationState::Open)).await?;
         let sent = self.desk.queue(&SENT, None, LineDepth::Target).await?;
         let waiting = self.desk.queue(&WAITING, None, LineDepth::Target).await?;
@@ -123,10 +125,9 @@ impl TriageDesk<'_> {
             questions.into_iter().filter(|row| !on_late.contains(&row.id)).collect();
         // Of equally pressing ones the newest comes first: whoever reads it every day knows the others.
         questions.sort_by_key(|row| (escalations::urgency(row), std::cmp::Reverse(row.at)));
-        let waits = self.waits(&questions, waiting, &entries);
+        let waits = self.waits(&questions, waiting, open);
         let health = ProjectHealth::of(artefacts.iter(), self.charter.wall_clock(now));
         let is_known = artefacts.iter().any(|artefact| artefact.version() > 0);
-        let left: Vec<&SignalEntry> = entries.iter().filter(|entry| entry.came >= since).collect();
         Ok(Digest {
             project: self.charter.name.clone(),
             since,
@@ -143,7 +144,7 @@ impl TriageDesk<'_> {
                 ),
                 DigestSection::new("Late", late, MOST_LATE, "proem escalations list"),
                 DigestSection::new("Sent", sent.map(|line| self.sent(line)).collect(), MOST_SENT, "proem queue list"),
-                DigestSection::new("Read and left alone", left_by_sender(&left), MOST_LEFT, "proem triage signals"),
+                DigestSection::new("Read and left alone", left_by_sender(&entries), MOST_LEFT, "proem triage signals"),
             ],
         })
     }
@@ -153,7 +154,7 @@ impl TriageDesk<'_> {
         &self,
         questions: &[EscalationRow],
         actions: impl Iterator<Item = &'l QueueLine>,
-        entries: &[SignalEntry],
+        open: u64,
     ) -> Vec<DigestLine> {
         let mut lines: Vec<DigestLine> = questions.iter().map(question_line).collect();
         // A question about an action says what there is to say of it.
@@ -161,8 +162,8 @@ impl TriageDesk<'_> {
             questions.iter().filter_map(|row| row.action.as_ref()).map(ToString::to_string).collect();
         let actions = actions.filter(|line| !asked.contains(&line.key.to_string()));
         lines.extend(actions.map(|line| self.action_line(line)));
-        let open = entries.iter().filter(|entry| entry.fate == SignalFate::Open).count();
         if open > 0 {
+            let open = usize::try_from(open).unwrap_or(usize::MAX);
             let words = format!("{} that no cycle worked on yet: ", counted(open, "signal"));
             lines.push(vec![DigestPart::Words(words), DigestPart::Command("proem triage signals".to_owned())]);
         }
@@ -329,7 +330,7 @@ fn question_line(row: &EscalationRow) -> DigestLine {
 }
 
 /// How many signals of each sender were read and left alone or kept out, most first, with the reason that most have.
-fn left_by_sender(entries: &[&SignalEntry]) -> Vec<DigestLine> {
+fn left_by_sender(entries: &[SignalEntry]) -> Vec<DigestLine> {
     let mut senders: BTreeMap<String, (LabelTree, Vec<&str>)> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| matches!(entry.fate, SignalFate::Left | SignalFate::SetAside)) {
         let name = one_line(&entry.sender, SENDER_WIDTH);

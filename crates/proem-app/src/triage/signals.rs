@@ -220,7 +220,9 @@ impl TriageDesk<'_> {
             let Some(last) = page.last() else { break };
             after = last.seq;
             let rows = page.into_iter().filter(|row| row.kind != WHOLE_BACKLOG && row.at >= since);
-            entries.extend(rows.map(|row| self.entry(&row, &context)));
+            for row in rows {
+                entries.push(self.entry(&row, &context)?);
+            }
         }
         entries.reverse();
         Ok(entries)
@@ -233,7 +235,7 @@ impl TriageDesk<'_> {
     /// If there is none, or more than one, or the records can't be read.
     pub async fn signal_entry(&self, id: &str) -> Result<SignalEntry, Error> {
         let row = self.signal_row(id).await?;
-        Ok(self.entry(&row, &self.entry_context().await?))
+        self.entry(&row, &self.entry_context().await?)
     }
 
     /// The row of the one signal whose short or whole id begins like that; of several revisions of a whole id the newest.
@@ -295,7 +297,8 @@ impl TriageDesk<'_> {
         })
     }
 
-    fn entry(&self, row: &SignalRow, context: &EntryContext) -> SignalEntry {
+    fn entry(&self, row: &SignalRow, context: &EntryContext) -> Result<SignalEntry, Error> {
+        let screening = self.desk.guarding.screening()?;
         let signal = row.text.as_deref().and_then(|text| ProjectSignal::read(text).ok());
         let unread = match (row.standing, &row.text) {
             (SignalStanding::Malformed, _) => "could not be read",
@@ -307,7 +310,8 @@ impl TriageDesk<'_> {
             Some(signal) => signal_subject(signal),
             None => unread.into(),
         };
-        let sender = signal.as_ref().map_or_else(|| "unknown".into(), |signal| sender_name(signal, &self.charter));
+        let sender =
+            signal.as_ref().map_or_else(|| "unknown".into(), |signal| sender_name(signal, &self.charter, screening));
         let told = signal.as_ref().and_then(|signal| match signal.time {
             SignalTime::Known(time) => Some(time),
             SignalTime::Doubtful { .. } | SignalTime::Missing => None,
@@ -322,7 +326,7 @@ impl TriageDesk<'_> {
         let links = EntryLinks { questions: &questions, actions: &actions, items: &items };
         let (fate, outcome) = fate(row, links, context);
         let is_open = row.standing == SignalStanding::Open;
-        SignalEntry {
+        Ok(SignalEntry {
             handle: handle(&row.id),
             id: row.id.clone(),
             came: row.at,
@@ -341,23 +345,24 @@ impl TriageDesk<'_> {
             questions,
             actions,
             note: context.notes.get(&row.id).cloned(),
-        }
+        })
     }
 
     /// The signals of a cycle that were read and left alone, in their order.
-    pub(super) fn left_alone(&self, read: &[ReadSignal], outcomes: &[SignalOutcome]) -> Vec<LeftSignal> {
+    pub(super) fn left_alone(&self, read: &[ReadSignal], outcomes: &[SignalOutcome]) -> Result<Vec<LeftSignal>, Error> {
+        let screening = self.desk.guarding.screening()?;
         let left = outcomes.iter().filter(|outcome| outcome.kind == SignalOutcomeKind::Logged);
-        left.filter_map(|outcome| {
+        let left = left.filter_map(|outcome| {
             let of = |read: &&ReadSignal| SignalRevision::from(&read.signal) == outcome.id;
             let signal = &read.iter().find(of)?.signal;
             Some(LeftSignal {
                 handle: handle(&outcome.id),
-                sender: sender_name(signal, &self.charter),
+                sender: sender_name(signal, &self.charter, screening),
                 subject: signal_subject(signal),
                 why: left_reason(outcome.category.as_str(), outcome.action.as_str()),
             })
-        })
-        .collect()
+        });
+        Ok(left.collect())
     }
 }
 

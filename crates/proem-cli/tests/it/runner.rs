@@ -337,7 +337,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["triage", "signals"], Report),
         (&["triage", "signals", "--since", "::error::xEVILx"], Report),
         (&["triage", "judge", "::error::xEVILx", "--importance", "high"], Report),
-        (&["triage", "digest"], Report),
+        (&["triage", "digest", "--format", "md"], Report),
         (&["triage", "digest", "--format", "html"], Report),
         (&["triage", "digest", "--format", "text"], Report),
         (&["triage", "purge", "--before", "90d"], Report),

@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use proem_engine::{effect::key::SignalRevision, run::Time};
 use proem_guard::LabelTree;
 
+use crate::screen::Screening;
 use crate::triage::{
     charter::ProjectCharter,
     date::SignalTime,
-    sender::sender_name,
+    sender::{sender_name, shown_name},
     signal::{ProjectSignal, SignalKind},
 };
 
@@ -28,13 +29,13 @@ pub struct ReportSource {
 impl ReportSource {
     /// The source that a signal is, which came at this time.
     #[must_use]
-    pub fn of(signal: &ProjectSignal, came: Time, charter: &ProjectCharter) -> Self {
+    pub fn of(signal: &ProjectSignal, came: Time, charter: &ProjectCharter, screening: Screening<'_>) -> Self {
         let at = if let SignalTime::Known(time) = signal.time { time } else { came };
         let is_listed = signal.kind == SignalKind::TicketListed || signal.sender.is_none();
         Self {
-            ticket: signal.ticket.clone().map(LabelTree::Outside),
+            ticket: signal.ticket.clone().map(|ticket| shown_name(ticket, signal.source, screening)),
             link: charter.ticket_page(signal),
-            sender: (!is_listed || signal.ticket.is_none()).then(|| sender_name(signal, charter)),
+            sender: (!is_listed || signal.ticket.is_none()).then(|| sender_name(signal, charter, screening)),
             at,
         }
     }

@@ -282,8 +282,10 @@ fn page(counts: Option<IntakeCounts>, report: &CycleReport) -> String {
         .map(|count| format!("{} of {}", counted(count.fields, "text"), cut(&count.sender, 60)))
         .collect();
     list(&mut out, &kept, "proem queue quarantine");
-    let head = if report.left.is_empty() { "nothing".to_owned() } else { counted(number(report.left.len()), "signal") };
-    out.push_str(&format!("{}  {head}\n", styled(BOLD, "left    ")));
+    if !report.left.is_empty() {
+        let head = counted(number(report.left.len()), "signal");
+        out.push_str(&format!("{}  {head}\n", styled(BOLD, "left    ")));
+    }
     list(&mut out, &left_lines(report), "proem triage signals");
     for problem in &report.problems {
         out.push_str(&format!("{}  {problem}\n", styled(YELLOW, "problem ")));
