@@ -9,6 +9,7 @@ use proem_engine::run::Time;
 use crate::error::Error;
 use crate::message::Hint;
 use crate::project::OpenProject;
+use crate::records;
 use crate::trust::hash;
 use crate::when;
 
@@ -72,6 +73,17 @@ pub fn parse(bytes: &[u8]) -> Result<ProjectCharter, Error> {
     }
     charter.ahead_of_utc = ahead_of_utc(&charter.time_zone, when::now());
     Ok(charter)
+}
+
+/// The zone in which times of a project are shown: that of a project's file that this user vouched for, else the zone
+/// of the user's configuration.
+///
+/// # Errors
+///
+/// If the configured zone is unknown.
+pub fn zone(project: &OpenProject) -> Result<TimeZone, Error> {
+    let own = read(project).ok().and_then(|charter| TimeZone::get(&charter.time_zone).ok());
+    own.map_or_else(|| records::zone(&project.config.budget), Ok)
 }
 
 /// How many milliseconds a zone's clocks are ahead of UTC at a moment; 0 for a zone that this system does not know.

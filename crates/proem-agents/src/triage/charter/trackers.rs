@@ -80,3 +80,62 @@ impl ProjectCharter {
         named.is_some_and(|named| named.measure(|named| !own.any(|own| named.eq_ignore_ascii_case(own))))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proem_engine::run::Time;
+
+    use super::*;
+    use crate::triage::{SourceContext, normalise};
+
+    const CHARTER: &str = "id = \"0192f0c1-7a2b-7c3d-8e4f-5a6b7c8d9e0f\"\nname = \"Checkout\"\nkey = \"TES\"\n\
+                           level = \"artefact\"\nowner = \"Olivia\"\ntime_zone = \"UTC\"\n";
+
+    fn with_url(url: &str) -> Result<ProjectCharter, String> {
+        let text = format!("{CHARTER}[[trackers]]\nsource = \"jira\"\nproject = \"TES\"\nurl = {url:?}\n");
+        ProjectCharter::parse(&text, "p").map_err(|error| error.to_string())
+    }
+
+    /// A ticket as Jira lists it, with another key and an address that the ticket itself claims.
+    fn ticket(key: &str) -> ProjectSignal {
+        let issue = serde_json::json!({
+            "issues": [{ "id": "1", "key": "TES-1", "self": "https://evil.example/rest/api/2/issue/1",
+                "fields": { "project": { "key": "TES" }, "summary": "Refunds" } }], "startAt": 0, "total": 1,
+        });
+        let context = SourceContext { now: Time(1_795_500_000_000), mail_servers: &[], audiences: &[] };
+        let mut signal = normalise(&issue.to_string(), &context).signals.remove(0);
+        signal.ticket = signal.ticket.map(|ticket| ticket.map(|_| key.to_owned()));
+        signal
+    }
+
+    #[test]
+    fn a_link_leads_to_the_tracker_of_the_trusted_file_and_to_nobody_elses() {
+        let charter = with_url("https://corp.atlassian.net/").unwrap();
+        let check = |key: &str, expected: Option<&str>| {
+            assert_eq!(charter.ticket_page(&ticket(key)).as_deref(), expected, "{key}");
+        };
+        check("TES-7", Some("https://corp.atlassian.net/browse/TES-7"));
+        check("tes-7", Some("https://corp.atlassian.net/browse/TES-7"));
+        for key in ["TES", "TES-", "TES-7)", "TES-7](http://evil.example)", "TES-7/../../x", "EVIL-7", "TES-٧", ""] {
+            check(key, None);
+        }
+        assert_eq!(ProjectCharter::parse(CHARTER, "p").unwrap().ticket_page(&ticket("TES-7")), None);
+    }
+
+    #[test]
+    fn an_address_that_could_end_a_link_is_refused() {
+        for url in ["https://corp.example", "http://localhost.example:8080/jira"] {
+            assert!(with_url(url).is_ok(), "{url}");
+        }
+        for url in [
+            "javascript:alert(1)",
+            "https://a.example/)x",
+            "https://a.example/ x",
+            "https://a.example\n",
+            "corp.example",
+        ] {
+            let problem = with_url(url).unwrap_err();
+            assert!(problem.contains("`url` of a tracker is an address such as"), "{url}: {problem}");
+        }
+    }
+}

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use clap::Parser;
 use jiff::tz::TimeZone;
+use proem_app::project::OpenProject;
 use proem_app::records::learning::Adapting;
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
 use proem_app::triage::CycleReport;
+use proem_app::triage::charter;
 use proem_app::triage::models::TriageModelOptions;
 use proem_app::triage::output::TriageOutput;
 use proem_app::triage::watch::{ENDINGS, SweepAccount, WatchEvent, WatchOptions, WatchWork, watch};
@@ -102,9 +104,10 @@ pub(super) fn run(args: &Watch) -> Result<ExitCode, CommandFailure> {
         }),
         sweeper: sweeper(&args.root)?,
     };
+    let zone = charter::zone(&OpenProject::without_book(&args.root, &places)?)?;
     let mut failed = None;
     let mut tell = |event: &WatchEvent<'_>| {
-        let told = if args.json { told(event) } else { said(event) };
+        let told = if args.json { told(event) } else { said(event, &zone) };
         // Nobody listens any more, which the next event finds out again.
         failed = told.err().or(failed.take());
     };
@@ -129,7 +132,7 @@ fn sweeper(root: &Path) -> Result<OwnProgram, CommandFailure> {
     Ok(OwnProgram { program, arguments })
 }
 
-fn said(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
+fn said(event: &WatchEvent<'_>, zone: &TimeZone) -> Result<(), CommandFailure> {
     let name = |path: &Path| show::terminal_str(&path.to_string_lossy()).into_string();
     let line = match event {
         WatchEvent::Noted(notes) => {
@@ -175,7 +178,7 @@ fn said(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
             Some(id) => format!("ended; process {id} still performs what was due, and ends by itself"),
         },
     };
-    let clock = when::clock(when::now(), &TimeZone::system());
+    let clock = when::clock(when::now(), zone);
     ui::listing(&format!("{}  {line}\n", styled(DIM, &clock)))
 }
 
