@@ -72,6 +72,9 @@ pub(crate) struct Watch {
     json: bool,
 }
 
+/// The most signals left alone that a cycle's lines name.
+const MOST_LEFT: usize = 5;
+
 /// A time between two beginnings, of a second at least and a day at most.
 fn period(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).unwrap_or((text, ""));
@@ -210,8 +213,13 @@ fn cycle(report: &CycleReport, missed: u64, took: Duration) -> String {
     for waits in waiting(report) {
         line.push_str(&format!("\n  {waits}"));
     }
-    for left in left_lines(report) {
-        line.push_str(&format!("\n  {left}"));
+    let left = left_lines(report);
+    for left in left.iter().take(MOST_LEFT) {
+        line.push_str(&format!("\n  left alone: {left}"));
+    }
+    if left.len() > MOST_LEFT {
+        let more = left.len().saturating_sub(MOST_LEFT);
+        line.push_str(&format!("\n  left alone: {more} more, see `proem triage signals`"));
     }
     if let Some(place) = report.budget.and_then(|place| place.in_words()) {
         line.push_str(&format!("\n  {place}"));
