@@ -274,7 +274,10 @@ impl TriageDesk<'_> {
                 if !asked.insert(id.clone()) {
                     break;
                 }
-                report.links.asked(&question.causes, &id);
+                // That an item's day has passed says nothing of the signals that it came from.
+                if !question.is_about_item() {
+                    report.links.asked(&question.causes, &id);
+                }
                 let escalation = self.escalation(question, id.clone(), &mut report.problems)?;
                 match self.desk.store.escalate(escalation).await? {
                     EscalationAnswer::Done => {

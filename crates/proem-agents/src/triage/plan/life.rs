@@ -27,6 +27,9 @@ use crate::triage::{
 /// The fewest words of a title that say enough to call two items the same.
 const TELLING_WORDS: usize = 3;
 
+/// How the subjects of questions about items begin.
+pub(super) const ABOUT_ITEMS: [&str; 4] = ["passed", "date", "double", "owner"];
+
 impl Questioner<'_, '_> {
     /// Asks what the items of the artefacts make necessary.
     pub(super) fn ask_about_life(&mut self) {

@@ -83,6 +83,23 @@ fn every_signal_is_listed_with_its_judge_a_reason_and_an_outcome() {
     assert!(page.stdout().contains("1 asked, 1 acted, 1 left, 3 set-aside"), "{}", page.stdout());
 }
 
+/// A question about an item whose day has passed is asked because of the time, not of the signals that the item came
+/// from; what a run leaves and what is listed as left are the same signals.
+#[test]
+fn a_question_about_an_items_date_is_no_outcome_of_a_signal() {
+    let fixture = Fixture::folder().unborn();
+    fixture.write(".proem/triage/project.toml", charter("artefact").replace("2999-12-24", "2026-11-01"));
+    let Some((_, 0)) = answered(&fixture, &["trust", ".proem/triage/project.toml"], "y") else { return };
+    let report = triaged(&fixture, &[moved(1, "To Do", "In Progress"), moved(2, "In Progress", "Done"), flagged(7)]);
+    assert_eq!(report["questions"].as_array().unwrap().len(), 1, "{report}");
+    let left = |signals: &[Json], word: &str| {
+        let left = signals.iter().filter(|signal| word.is_empty() || text(signal, "outcome") == word);
+        left.map(|signal| text(signal, "short").to_owned()).collect::<std::collections::BTreeSet<_>>()
+    };
+    assert_eq!(left(&listed(&fixture), "left"), left(report["left"].as_array().unwrap(), ""));
+    assert_eq!(left(&listed(&fixture), "asked").len(), 0);
+}
+
 /// The run itself tells what it read and left, so that nobody has to ask.
 #[test]
 fn a_cycle_prints_what_it_left_alone_and_why() {
