@@ -25,7 +25,7 @@ use crate::config::Config;
 use crate::places::Places;
 use crate::project::{BOOK, CONFIG, read_book};
 use crate::records::{actor, blocking};
-use crate::triage::signals::handle;
+use crate::triage::signals::short_signal_id;
 use crate::trust::{MAX_FILE_BYTES, RepositoryTrust, TrustStore, hash};
 
 /// The most runs that are named.
@@ -95,7 +95,11 @@ impl<'p> NamePlace<'p> {
     #[must_use]
     pub fn signals(&self) -> Vec<String> {
         let owner = Owner(self.key.clone());
-        plain(self.recorded(async |store| store.signals(&owner, 0, SIGNALS).await).iter().map(|row| handle(&row.id)))
+        plain(
+            self.recorded(async |store| store.signals(&owner, 0, SIGNALS).await)
+                .iter()
+                .map(|row| short_signal_id(&row.id)),
+        )
     }
 
     /// What the records answer; nothing where there are none, or they can't be read.

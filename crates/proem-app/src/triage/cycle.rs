@@ -276,7 +276,7 @@ impl TriageDesk<'_> {
                 }
                 // That an item's day has passed says nothing of the signals that it came from.
                 if !question.is_about_item() {
-                    report.links.asked(&question.causes, &id);
+                    report.links.add_question(&question.causes, &id);
                 }
                 let escalation = self.escalation(question, id.clone(), &mut report.problems)?;
                 match self.desk.store.escalate(escalation).await? {
@@ -368,7 +368,7 @@ impl TriageDesk<'_> {
         for comment in &plan.comments {
             match self.desk.propose_agreed(&comment.action, comment.sources).await {
                 Ok(proposal) => {
-                    report.links.proposed(std::slice::from_ref(&comment.cause), &proposal);
+                    report.links.add_proposal(std::slice::from_ref(&comment.cause), &proposal);
                     take_proposal("jira_comment", &proposal, report);
                 }
                 Err(error) => {
@@ -380,7 +380,7 @@ impl TriageDesk<'_> {
         for draft in &plan.drafts {
             match self.desk.propose_agreed(&draft.action, draft.sources).await {
                 Ok(proposal) => {
-                    report.links.proposed(&draft.causes, &proposal);
+                    report.links.add_proposal(&draft.causes, &proposal);
                     take_proposal("email", &proposal, report);
                 }
                 Err(error) => {
@@ -447,7 +447,7 @@ impl TriageDesk<'_> {
         let handled = handled
             .map(|outcome| HandledSignal {
                 id: outcome.id.clone(),
-                outcome: report.links.beside(&outcome.id, outcome.to_json()),
+                outcome: report.links.outcome_with_links(&outcome.id, outcome.to_json()),
             })
             .collect();
         Ok(CycleFinish {

@@ -23,7 +23,7 @@ use super::desk::TriageDesk;
 use super::signals::{SignalEntry, SignalFate};
 use crate::effects::escalations;
 use crate::error::Error;
-use crate::when;
+use crate::{when, words};
 
 /// A day in milliseconds.
 const DAY: i64 = 86_400_000;
@@ -359,6 +359,7 @@ fn short(key: &str) -> &str {
     key.get(..8).unwrap_or(key)
 }
 
+/// A count with its noun.
 fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    words::counted(u64::try_from(count).unwrap_or(u64::MAX), noun)
 }

@@ -20,7 +20,7 @@ use proem_store::record::{SignalJudgement, SignalStanding};
 use super::desk::TriageDesk;
 use super::links::SignalLinks;
 use super::set_aside::OpenSignals;
-use super::signals::handle;
+use super::signals::short_signal_id;
 use crate::error::Error;
 use crate::operator::Operator;
 use crate::when;
@@ -51,16 +51,16 @@ impl PersonJudgements {
     ) -> Option<SignalClassification> {
         let id = SignalRevision::from(signal);
         if let Some(importance) = self.said.get(&id) {
-            links.judged(&id, PERSON);
-            return Some(known.judged(*importance));
+            links.set_judge(&id, PERSON);
+            return Some(known.with_judgement(*importance));
         }
         let sender = proven_stakeholder(signal, charter)?;
         let least = self.learned.least(&sender.address, known.answer.category)?;
         if known.answer.importance.is_at_least(least) {
             return None;
         }
-        links.judged(&id, LEARNED);
-        Some(known.raised(least))
+        links.set_judge(&id, LEARNED);
+        Some(known.with_least(least))
     }
 }
 
@@ -96,8 +96,8 @@ impl PlannedJudgement {
 
     /// The signal's short id.
     #[must_use]
-    pub fn handle(&self) -> String {
-        handle(&self.id)
+    pub fn short_id(&self) -> String {
+        short_signal_id(&self.id)
     }
 }
 
@@ -124,12 +124,12 @@ impl TriageDesk<'_> {
     /// If no signal has the id, several have it, its text is gone, no cycle works on it, or the records can't be read.
     pub async fn plan_judgement(&self, id: &str, importance: SignalImportance) -> Result<PlannedJudgement, Error> {
         let row = self.signal_row(id).await?;
-        let shown = handle(&row.id);
+        let shown = short_signal_id(&row.id);
         refuse_unworked(&shown, row.standing)?;
         let stored = |name: &str| row.outcome.get(name).and_then(|word| word.as_str()).map(str::to_owned);
         let (before, category) = (stored("importance"), stored("category"));
         let revision = row.id.clone();
-        let (rules, least, sender) = self.rules_about(row).await?;
+        let (rules, least, sender) = self.rules_for(row).await?;
         Ok(PlannedJudgement {
             id: revision,
             importance,
@@ -141,8 +141,8 @@ impl TriageDesk<'_> {
     }
 
     /// What rules say of a signal, the least that they leave it, and the address of a proven stakeholder.
-    async fn rules_about(&self, row: SignalRow) -> Result<(SignalClassification, SignalImportance, String), Error> {
-        let shown = handle(&row.id);
+    async fn rules_for(&self, row: SignalRow) -> Result<(SignalClassification, SignalImportance, String), Error> {
+        let shown = short_signal_id(&row.id);
         if row.text.is_none() {
             return Err(purged(&shown));
         }
@@ -162,7 +162,7 @@ impl TriageDesk<'_> {
             return Err(Error::bug("a signal was not classified", shown));
         };
         let sender = proven_stakeholder(item.signal, &self.charter).map(|known| known.address.clone());
-        let least = rules.least(item, context);
+        let least = rules.least_importance(item, context);
         Ok((rules, least, sender.unwrap_or_default()))
     }
 
@@ -192,7 +192,7 @@ impl TriageDesk<'_> {
             sender: planned.sender.clone(),
             note: note.map(str::to_owned),
         };
-        let shown = planned.handle();
+        let shown = planned.short_id();
         match self.desk.store.judge_signal(judgement).await? {
             JudgementAnswer::Open => Ok(()),
             JudgementAnswer::Stands(standing) => refuse_unworked(&shown, standing),

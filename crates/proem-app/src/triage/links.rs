@@ -38,14 +38,14 @@ impl SignalLinks {
     }
 
     /// Takes in a question about signals.
-    pub(super) fn asked(&mut self, signals: &[SignalRevision], question: &EscalationId) {
+    pub(super) fn add_question(&mut self, signals: &[SignalRevision], question: &EscalationId) {
         for signal in signals {
             self.of(signal).questions.insert(question.clone());
         }
     }
 
     /// Takes in an action that answers signals, and the question that asks about it.
-    pub(super) fn proposed(&mut self, signals: &[SignalRevision], proposal: &Proposal) {
+    pub(super) fn add_proposal(&mut self, signals: &[SignalRevision], proposal: &Proposal) {
         let key = match &proposal.fate {
             ProposalFate::Duplicate(of) => Some(*of),
             ProposalFate::Unwritten => None,
@@ -60,7 +60,7 @@ impl SignalLinks {
     }
 
     /// Takes in who above rules and models judged a signal.
-    pub(super) fn judged(&mut self, signal: &SignalRevision, by: &'static str) {
+    pub(super) fn set_judge(&mut self, signal: &SignalRevision, by: &'static str) {
         self.of(signal).judge = Some(by);
     }
 
@@ -75,7 +75,7 @@ impl SignalLinks {
     }
 
     /// What became of a signal, with what it led to beside it.
-    pub(super) fn beside(&self, signal: &SignalRevision, outcome: Json) -> Json {
+    pub(super) fn outcome_with_links(&self, signal: &SignalRevision, outcome: Json) -> Json {
         let (Some(links), Json::Object(mut parts)) = (self.0.get(signal), outcome.clone()) else { return outcome };
         if !links.questions.is_empty() {
             parts.insert(QUESTIONS.to_owned(), json!(links.questions));

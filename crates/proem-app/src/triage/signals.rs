@@ -162,7 +162,7 @@ impl SignalEntry {
 
 /// The short id of a signal in one of its revisions: the beginning of a hash.
 #[must_use]
-pub fn handle(id: &SignalRevision) -> String {
+pub fn short_signal_id(id: &SignalRevision) -> String {
     digest(id).chars().take(SHORT).collect()
 }
 
@@ -176,7 +176,7 @@ fn digest(id: &SignalRevision) -> String {
 /// # Errors
 ///
 /// If it names no time.
-pub fn since(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Error> {
+pub fn period_start(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Error> {
     let back = match text.trim().to_ascii_lowercase().as_str() {
         "today" => 0,
         "yesterday" => 1,
@@ -321,13 +321,13 @@ impl TriageDesk<'_> {
             let list = row.outcome.get(name).and_then(Json::as_array).into_iter().flatten();
             list.filter_map(Json::as_str).map(str::to_owned).collect::<Vec<String>>()
         };
-        let judge = word("importance").map(|_| judge(&row.outcome));
+        let judge = word("importance").map(|_| judge_of(&row.outcome));
         let (questions, actions, items) = (words(QUESTIONS), words(ACTIONS), words("items"));
         let links = EntryLinks { questions: &questions, actions: &actions, items: &items };
-        let (fate, outcome) = fate(row, links, context);
+        let (fate, outcome) = fate_of(row, links, context);
         let is_open = row.standing == SignalStanding::Open;
         Ok(SignalEntry {
-            handle: handle(&row.id),
+            handle: short_signal_id(&row.id),
             id: row.id.clone(),
             came: row.at,
             time: told.or(row.time).unwrap_or(row.at),
@@ -338,7 +338,7 @@ impl TriageDesk<'_> {
             importance: word("importance").filter(|_| !is_open),
             category: word("category").filter(|_| !is_open),
             judge: judge.filter(|_| !is_open),
-            why: judge.filter(|_| !is_open).map_or("", |judge| why(judge, &row.outcome)),
+            why: judge.filter(|_| !is_open).map_or("", |judge| judgement_reason(judge, &row.outcome)),
             fate,
             outcome,
             items,
@@ -356,7 +356,7 @@ impl TriageDesk<'_> {
             let of = |read: &&ReadSignal| SignalRevision::from(&read.signal) == outcome.id;
             let signal = &read.iter().find(of)?.signal;
             Some(LeftSignal {
-                handle: handle(&outcome.id),
+                handle: short_signal_id(&outcome.id),
                 sender: sender_name(signal, &self.charter, screening),
                 subject: signal_subject(signal),
                 why: left_reason(outcome.category.as_str(), outcome.action.as_str()),
@@ -374,7 +374,7 @@ struct EntryLinks<'l> {
     items: &'l [String],
 }
 
-fn judge(outcome: &Json) -> SignalJudge {
+fn judge_of(outcome: &Json) -> SignalJudge {
     let is_by_rules = outcome.get("degraded").and_then(Json::as_bool).unwrap_or(true);
     match outcome.get(JUDGE).and_then(Json::as_str) {
         Some(PERSON) => SignalJudge::Person,
@@ -385,7 +385,7 @@ fn judge(outcome: &Json) -> SignalJudge {
 }
 
 /// Why a signal was judged so.
-fn why(judge: SignalJudge, outcome: &Json) -> &'static str {
+fn judgement_reason(judge: SignalJudge, outcome: &Json) -> &'static str {
     let basis = outcome.get("basis").and_then(Json::as_str).unwrap_or_default();
     match (judge, basis) {
         (SignalJudge::Person, _) => "a person overruled it",
@@ -411,7 +411,7 @@ fn left_reason(category: &str, action: &str) -> &'static str {
 }
 
 /// What became of a signal, in one word and in more.
-fn fate(row: &SignalRow, links: EntryLinks<'_>, context: &EntryContext) -> (SignalFate, String) {
+fn fate_of(row: &SignalRow, links: EntryLinks<'_>, context: &EntryContext) -> (SignalFate, String) {
     let has = |name: &str| row.outcome.get(name).and_then(Json::as_bool).unwrap_or_default();
     let aside = |why: &str| (SignalFate::SetAside, format!("set aside: {why}"));
     match row.standing {
@@ -494,4 +494,24 @@ fn question_words(links: EntryLinks<'_>, context: &EntryContext) -> Option<Strin
     };
     let words: Vec<String> = known.iter().take(3).map(words).collect();
     (!words.is_empty()).then(|| words.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn today_and_yesterday_begin_in_the_projects_zone() {
+        // 2026-11-29T13:16:00Z, which is 2026-11-30 02:16 in Auckland.
+        let now = Time(1_795_958_160_000);
+        let begins = |text: &str, zone: &str| {
+            let zone = TimeZone::get(zone).unwrap();
+            period_start(text, now, &zone).map(|time| when::clock(time, &TimeZone::UTC)).unwrap()
+        };
+        assert_eq!(begins("today", "UTC"), "2026-11-29 00:00:00");
+        assert_eq!(begins("today", "Pacific/Auckland"), "2026-11-29 11:00:00");
+        assert_eq!(begins("Yesterday", "Pacific/Auckland"), "2026-11-28 11:00:00");
+        assert_eq!(begins("yesterday", "America/New_York"), "2026-11-28 05:00:00");
+        assert_eq!(begins("1d", "America/New_York"), "2026-11-28 13:16:00");
+    }
 }

@@ -13,7 +13,7 @@ use proem_guard::{LabelTree, show};
 /// A text with its label as plain words of a Markdown document, of at most so many characters.
 #[must_use]
 pub fn clean_markdown(tree: &LabelTree, most: usize) -> String {
-    clean(&one_line(tree, most))
+    without_markup(&one_line(tree, most))
 }
 
 /// A text with its label on one line for a screen: white space is a single space, and nothing else is left out.
@@ -30,7 +30,7 @@ pub fn one_line(tree: &LabelTree, most: usize) -> String {
 }
 
 /// A shown text in which no sign means anything to Markdown.
-pub(super) fn clean(shown: &str) -> String {
+pub(super) fn without_markup(shown: &str) -> String {
     let signs: Vec<char> = shown.chars().collect();
     let mut out = String::with_capacity(shown.len());
     // Where the last entity of HTML ends that could begin before this place.
@@ -98,7 +98,7 @@ mod tests {
             "~5 days and $500 to $300",
             "C:\\Users is at 10:30; a & b",
         ] {
-            assert_eq!(clean(same), same);
+            assert_eq!(without_markup(same), same);
         }
         for (text, expected) in [
             ("*bold* _em_ `code`", "∗bold∗ ＿em＿ 'code'"),
@@ -111,7 +111,7 @@ mod tests {
             ("$x$ &lt; &#60; & x;", "＄x＄ ＆lt; ＆#60; & x;"),
             ("\\*a\\", "∖∗a∖"),
         ] {
-            assert_eq!(clean(text), expected);
+            assert_eq!(without_markup(text), expected);
         }
     }
 }

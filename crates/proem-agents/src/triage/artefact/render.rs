@@ -9,7 +9,7 @@ use proem_engine::run::Time;
 use proem_guard::show;
 
 use super::{
-    clean::{clean, clean_markdown},
+    clean::{clean_markdown, without_markup},
     field::{ArtefactField as F, FieldForm},
     figure::{Figure, FigureValue, ProjectFigures},
     health::ProjectHealth,
@@ -47,7 +47,7 @@ pub struct ReportTerms<'r> {
 pub fn markdown(artefacts: &[&Artefact], terms: ReportTerms<'_>) -> String {
     let figures = terms.figures;
     let mut report = MarkdownReport { out: String::new(), terms, now: figures.map(|figures| figures.as_of) };
-    report.line(&format!("# {}", clean(show::terminal_str(terms.title).as_str())));
+    report.line(&format!("# {}", without_markup(show::terminal_str(terms.title).as_str())));
     let order =
         [ArtefactKind::DeliveryState, ArtefactKind::RaidLog, ArtefactKind::BacklogSummary, ArtefactKind::DecisionLog];
     for kind in order {
@@ -123,7 +123,7 @@ impl MarkdownReport<'_> {
         let mut is_empty = true;
         for (id, item) in artefact.of_kind(kind).filter(|(_, item)| !item.status.is_over()) {
             is_empty = false;
-            let (line, options) = (line(self, item), options(item));
+            let (line, options) = (line(self, item), option_lines(item));
             // A sentence that goes on with a semicolon needs no full stop.
             self.line(&format!("- **{id}** {}", line.replace(".; ", "; ")));
             self.sources(item, "  ");
@@ -181,14 +181,14 @@ impl MarkdownReport<'_> {
     /// A source with its day, and with a link if its tracker has a page for it; `None` once its text is gone.
     fn source_name(&self, origin: &StatementOrigin) -> Option<String> {
         let signal = match origin {
-            StatementOrigin::Person(person) => return Some(clean(show::terminal_str(person).as_str())),
+            StatementOrigin::Person(person) => return Some(without_markup(show::terminal_str(person).as_str())),
             StatementOrigin::Signal(signal) => self.terms.sources.get(signal)?,
         };
         let sender = signal.sender.as_ref().map(|sender| clean_markdown(sender, SOURCE_WIDTH));
         let ticket = signal.ticket.as_ref().map(|ticket| clean_markdown(ticket, SOURCE_WIDTH));
         let name = match (ticket, &signal.link, sender) {
-            (Some(ticket), Some(link), Some(sender)) => format!("[{}]({link}) by {sender}", bare(&ticket)),
-            (Some(ticket), Some(link), None) => format!("[{}]({link})", bare(&ticket)),
+            (Some(ticket), Some(link), Some(sender)) => format!("[{}]({link}) by {sender}", without_brackets(&ticket)),
+            (Some(ticket), Some(link), None) => format!("[{}]({link})", without_brackets(&ticket)),
             (Some(ticket), None, Some(sender)) => format!("{ticket} by {sender}"),
             (Some(only), None, None) | (None, _, Some(only)) => only,
             (None, _, None) => return None,
@@ -396,12 +396,12 @@ fn words_of(statement: &ArtefactStatement) -> String {
 }
 
 /// A name between the brackets of a link.
-fn bare(name: &str) -> String {
+fn without_brackets(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '[' | ']')).collect()
 }
 
 /// The options of a decision, each below its line.
-fn options(item: &ArtefactItem) -> String {
+fn option_lines(item: &ArtefactItem) -> String {
     let Some(ArtefactValue::Options(options)) = item.fields.get(&F::OptionsConsidered) else {
         return String::new();
     };

@@ -56,26 +56,26 @@ impl LearnedImportance {
 impl SignalClassification {
     /// The same as a person judges it. Its effects stay bound by what its texts hold.
     #[must_use]
-    pub fn judged(&self, importance: SignalImportance) -> Self {
-        self.weighed(importance, "a person says so")
+    pub fn with_judgement(&self, importance: SignalImportance) -> Self {
+        self.with_importance(importance, "a person says so")
     }
 
     /// The same with at least the importance that persons' judgements teach.
     #[must_use]
-    pub fn raised(&self, least: SignalImportance) -> Self {
+    pub fn with_least(&self, least: SignalImportance) -> Self {
         if self.answer.importance.is_at_least(least) {
             return self.clone();
         }
-        self.weighed(least, "persons judged this sender so before")
+        self.with_importance(least, "persons judged this sender so before")
     }
 
     /// The least importance that rules leave it, whatever a model says.
     #[must_use]
-    pub fn least(&self, item: &SignalInBatch<'_>, context: ClassificationContext<'_>) -> SignalImportance {
+    pub fn least_importance(&self, item: &SignalInBatch<'_>, context: ClassificationContext<'_>) -> SignalImportance {
         self.floor(&SystemFacts::of(item.signal, context.lexicon, context.project), self.answer.category)
     }
 
-    fn weighed(&self, importance: SignalImportance, why: &str) -> Self {
+    fn with_importance(&self, importance: SignalImportance, why: &str) -> Self {
         let mut weighed = self.clone();
         let answer = &mut weighed.answer;
         answer.importance = importance;

@@ -9,7 +9,7 @@ use proem_agents::triage::artefact::{clean_markdown, one_line};
 use proem_app::project::OpenProject;
 use proem_app::triage::TriageDesk;
 use proem_app::triage::digest::{self, DigestPart, DigestSection};
-use proem_app::triage::signals::since;
+use proem_app::triage::signals::period_start;
 use proem_app::{records, when};
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, show};
@@ -60,21 +60,21 @@ pub(super) fn run(args: &Digest) -> Result<ExitCode, CommandFailure> {
         let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
         let (zone, now) = (desk.zone(), when::now());
         let digest = async {
-            let since = since(&args.since, now, &zone)?;
+            let since = period_start(&args.since, now, &zone)?;
             Ok::<_, CommandFailure>(desk.digest(since, now).await?)
         };
         let digest = digest.await;
         desk.close().await;
         let digest = digest?;
         match args.format {
-            DigestFormat::Text => ui::listing(&page(&digest, args.format, &zone)),
-            DigestFormat::Md | DigestFormat::Html => ui::report(&page(&digest, args.format, &zone)),
+            DigestFormat::Text => ui::listing(&digest_page(&digest, args.format, &zone)),
+            DigestFormat::Md | DigestFormat::Html => ui::report(&digest_page(&digest, args.format, &zone)),
         }
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn page(digest: &digest::Digest, format: DigestFormat, zone: &TimeZone) -> String {
+fn digest_page(digest: &digest::Digest, format: DigestFormat, zone: &TimeZone) -> String {
     let minute = |time: Time| when::clock(time, zone).chars().take(16).collect::<String>();
     let head = format!("{}, {}", digest.project, minute(digest.now));
     let status = match (&digest.status, digest.before) {
@@ -85,20 +85,20 @@ fn page(digest: &digest::Digest, format: DigestFormat, zone: &TimeZone) -> Strin
     let since = format!("Since {}.", minute(digest.since));
     let mut out = String::new();
     match format {
-        DigestFormat::Md => out.push_str(&format!("## {}\n\n{status} {since}\n", ours(format, &head))),
+        DigestFormat::Md => out.push_str(&format!("## {}\n\n{status} {since}\n", own_words(format, &head))),
         DigestFormat::Text => {
-            out.push_str(&format!("{}\n{status} {since}\n", styled(BOLD, &ours(format, &head))));
+            out.push_str(&format!("{}\n{status} {since}\n", styled(BOLD, &own_words(format, &head))));
         }
         DigestFormat::Html => out.push_str(&format!(
             "<section lang=\"en\">\n<h2>{}</h2>\n<p>{} {}</p>\n",
-            ours(format, &head),
-            ours(format, &status),
-            ours(format, &since)
+            own_words(format, &head),
+            own_words(format, &status),
+            own_words(format, &since)
         )),
     }
     let (told, silent): (Vec<&DigestSection>, Vec<&DigestSection>) =
         digest.sections.iter().partition(|section| section.all > 0);
-    told.iter().for_each(|part| out.push_str(&section(part, format)));
+    told.iter().for_each(|part| out.push_str(&section_lines(part, format)));
     if !silent.is_empty() {
         let names: Vec<String> = silent.iter().map(|part| part.title.to_lowercase()).collect();
         let words = format!("Nothing: {}.", names.join(", "));
@@ -113,7 +113,7 @@ fn page(digest: &digest::Digest, format: DigestFormat, zone: &TimeZone) -> Strin
     out
 }
 
-fn section(section: &DigestSection, format: DigestFormat) -> String {
+fn section_lines(section: &DigestSection, format: DigestFormat) -> String {
     let DigestSection { title, lines, all, command } = section;
     let shown = lines.len();
     let more =
@@ -137,7 +137,7 @@ fn section(section: &DigestSection, format: DigestFormat) -> String {
 
 fn part_words(format: DigestFormat, part: &DigestPart) -> String {
     match part {
-        DigestPart::Words(words) => ours(format, words),
+        DigestPart::Words(words) => own_words(format, words),
         DigestPart::Command(command) => command_words(format, command),
         DigestPart::Text(text) => match format {
             DigestFormat::Md => clean_markdown(text, TEXT_WIDTH),
@@ -150,12 +150,12 @@ fn part_words(format: DigestFormat, part: &DigestPart) -> String {
 fn command_words(format: DigestFormat, command: &str) -> String {
     match format {
         DigestFormat::Md | DigestFormat::Text => format!("`{command}`"),
-        DigestFormat::Html => format!("<code>{}</code>", ours(format, command)),
+        DigestFormat::Html => format!("<code>{}</code>", own_words(format, command)),
     }
 }
 
 /// Words of ours, or of the trusted file. A space at an end separates them from the next part.
-fn ours(format: DigestFormat, words: &str) -> String {
+fn own_words(format: DigestFormat, words: &str) -> String {
     let tree = LabelTree::from(words.trim());
     let shown = match format {
         DigestFormat::Md => clean_markdown(&tree, usize::MAX),

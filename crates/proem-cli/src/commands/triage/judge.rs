@@ -76,33 +76,33 @@ impl JudgedImportance {
 pub(super) fn run(args: &Judge) -> Result<ExitCode, CommandFailure> {
     let (project, models) = ModelArgs::as_configured(args.no_model).open(&args.root)?;
     match models {
-        None => records::blocking(async { judged(args, &project, None).await }),
-        Some(models) => calling(async |stop| judged(args, &project, Some((models, stop))).await),
+        None => records::blocking(async { judge_in_project(args, &project, None).await }),
+        Some(models) => calling(async |stop| judge_in_project(args, &project, Some((models, stop))).await),
     }
 }
 
-async fn judged(
+async fn judge_in_project(
     args: &Judge,
     project: &OpenProject,
     models: Option<(TriageRun, CancellationToken)>,
 ) -> Result<ExitCode, CommandFailure> {
     let desk = ui::tell(TriageDesk::open(project, StoreAccess::Write).await?);
-    let done = judged_at(args, &desk, models).await;
+    let done = judge_signal(args, &desk, models).await;
     desk.close().await;
     done
 }
 
-async fn judged_at(
+async fn judge_signal(
     args: &Judge,
     desk: &TriageDesk<'_>,
     models: Option<(TriageRun, CancellationToken)>,
 ) -> Result<ExitCode, CommandFailure> {
     let planned = desk.plan_judgement(&args.signal, args.importance.importance()).await?;
-    let short = planned.handle();
+    let short = planned.short_id();
     let zone = desk.zone();
     let entry = desk.signal_entry(&short).await?;
     let mut operator = ui::operator("a signal would be judged by you", "leave it as it is")?;
-    ui::aside(&signals::lines(&entry, &zone));
+    ui::aside(&signals::entry_lines(&entry, &zone));
     ui::aside(&consequences(&planned, &entry));
     if ui::confirm(&mut operator, "Judge it so, and work on it again?")? == Consent::No {
         return Ok(ExitCode::from(1));
@@ -112,14 +112,14 @@ async fn judged_at(
         ui::note("the project's `status` is not active, so the signal waits for a cycle");
         return Ok(ExitCode::SUCCESS);
     }
-    let report = worked(desk, models).await?;
+    let report = work_on_open_signals(desk, models).await?;
     print_cycle(&report, false)?;
-    ui::listing(&signals::lines(&desk.signal_entry(&short).await?, &zone))?;
+    ui::listing(&signals::entry_lines(&desk.signal_entry(&short).await?, &zone))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// One cycle about all that is open, as `proem triage run` works.
-async fn worked(
+async fn work_on_open_signals(
     desk: &TriageDesk<'_>,
     models: Option<(TriageRun, CancellationToken)>,
 ) -> Result<CycleReport, CommandFailure> {

@@ -12,7 +12,7 @@ use proem_app::project::OpenProject;
 use proem_app::triage::models::TriageRun;
 use proem_app::triage::normalise::{NormaliseOptions, SignalFile};
 use proem_app::triage::output::TriageOutput;
-use proem_app::triage::signals::{LeftSignal, handle};
+use proem_app::triage::signals::{LeftSignal, short_signal_id};
 use proem_app::triage::{AskingTerms, CycleReport, IntakeCounts, TriageDesk};
 use proem_app::{records, when};
 use proem_engine::effect::key::SignalRevision;
@@ -157,7 +157,7 @@ fn dry_run(args: &Run, project: &OpenProject, models: Option<TriageRun>) -> Resu
 fn way(id: &str, report: &CycleReport) -> String {
     // A short id is one of a revision that was worked on.
     let of_short =
-        report.outcomes.iter().find(|outcome| handle(&outcome.id) == id).map(|outcome| outcome.id.id.as_str());
+        report.outcomes.iter().find(|outcome| short_signal_id(&outcome.id) == id).map(|outcome| outcome.id.id.as_str());
     let id = of_short.unwrap_or(id);
     let Some((_, stages)) = report.ways.iter().find(|(known, _)| known == id) else {
         return "no stage asked a model about this signal; rules alone said what it is about\n".to_owned();

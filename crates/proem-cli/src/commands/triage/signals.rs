@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use proem_app::project::OpenProject;
 use proem_app::triage::TriageDesk;
 use proem_app::triage::output::TriageSignalsOutput;
-use proem_app::triage::signals::{SignalEntry, SignalFate, SignalJudge, since};
+use proem_app::triage::signals::{SignalEntry, SignalFate, SignalJudge, period_start};
 use proem_app::{records, when};
 use proem_engine::run::Time;
 use proem_guard::show;
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Signals) -> Result<ExitCode, CommandFailure> {
         let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
         let zone = desk.zone();
         let found = async {
-            let since = since(&args.since, when::now(), &zone)?;
+            let since = period_start(&args.since, when::now(), &zone)?;
             Ok::<_, CommandFailure>((since, desk.signal_entries(since).await?))
         };
         let found = found.await;
@@ -66,16 +66,16 @@ pub(super) fn run(args: &Signals) -> Result<ExitCode, CommandFailure> {
             ));
             return Ok(());
         }
-        ui::listing(&page(&entries, since, &zone))
+        ui::listing(&signals_page(&entries, since, &zone))
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The signals by the day on which they came, after a line that counts what became of them.
-fn page(entries: &[SignalEntry], since: Time, zone: &TimeZone) -> String {
+fn signals_page(entries: &[SignalEntry], since: Time, zone: &TimeZone) -> String {
     let all = u64::try_from(entries.len()).unwrap_or(u64::MAX);
     let since: String = when::clock(since, zone).chars().take(16).collect();
-    let mut out = format!("{} since {since}: {}\n", counted(all, "signal"), tally(entries));
+    let mut out = format!("{} since {since}: {}\n", counted(all, "signal"), fate_counts(entries));
     let mut last = String::new();
     for entry in entries {
         let day = when::date(entry.came, zone);
@@ -83,13 +83,13 @@ fn page(entries: &[SignalEntry], since: Time, zone: &TimeZone) -> String {
             out.push_str(&format!("\n{}\n", styled(BOLD, &format!("came {day}"))));
             last = day;
         }
-        out.push_str(&lines(entry, zone));
+        out.push_str(&entry_lines(entry, zone));
     }
     out
 }
 
 /// How many signals had which outcome.
-fn tally(entries: &[SignalEntry]) -> String {
+fn fate_counts(entries: &[SignalEntry]) -> String {
     let fates = [
         SignalFate::Asked,
         SignalFate::Refused,
@@ -107,7 +107,7 @@ fn tally(entries: &[SignalEntry]) -> String {
 }
 
 /// A signal in two lines, and a third for what the person who judged it noted.
-pub(super) fn lines(entry: &SignalEntry, zone: &TimeZone) -> String {
+pub(super) fn entry_lines(entry: &SignalEntry, zone: &TimeZone) -> String {
     let (sender, subject) = (ui::on_line(&entry.sender, 60), ui::on_line(&entry.subject, 100));
     let importance = entry.importance.as_deref().unwrap_or("–");
     let strong =
