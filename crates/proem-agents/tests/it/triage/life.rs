@@ -171,16 +171,16 @@ fn a_milestone_is_overdue_once_its_day_is_over() {
 
 #[test]
 fn a_day_is_over_when_it_is_over_in_the_projects_zone() {
-    // It is midnight in UTC: the evening before in New York, and the morning in Auckland.
+    // It is six in the morning of the 24th in UTC, and still the 23rd in Los Angeles.
     let colour_where = |due: &str, hours: i64| {
         let zoned = ProjectCharter { ahead_of_utc: hours * 3_600_000, ..charter(&[("Pilot", due)]).clone() };
         let (artefacts, _) = cycle(&[signal(0, 1, 1)], &none(), Box::leak(Box::new(zoned)));
         (milestone(&artefacts, "Pilot").status, colour(&artefacts).to_owned())
     };
-    assert_eq!(colour_where("2026-11-22", 0), (ItemStatus::Delayed, "amber".to_owned()));
-    assert_eq!(colour_where("2026-11-22", -5), (ItemStatus::OnTrack, "green".to_owned()));
-    assert_eq!(colour_where("2026-11-22", 13), (ItemStatus::Delayed, "amber".to_owned()));
-    assert_eq!(colour_where("2026-11-23", 13), (ItemStatus::OnTrack, "green".to_owned()));
+    assert_eq!(colour_where("2026-11-23", 0), (ItemStatus::Delayed, "amber".to_owned()));
+    assert_eq!(colour_where("2026-11-23", -8), (ItemStatus::OnTrack, "green".to_owned()));
+    assert_eq!(colour_where("2026-11-23", 13), (ItemStatus::Delayed, "amber".to_owned()));
+    assert_eq!(colour_where("2026-11-24", 13), (ItemStatus::OnTrack, "green".to_owned()));
 }
 
 #[test]
