@@ -6,6 +6,7 @@
 
 mod choice;
 mod evidence;
+mod general;
 pub mod output;
 mod search;
 

@@ -13,7 +13,7 @@
 //! Invariants: everything of the repository is looked at by the guard and contained; a suspicious piece is left out.
 
 mod pieces;
-mod reply;
+pub(crate) mod reply;
 mod session;
 
 use std::path::PathBuf;

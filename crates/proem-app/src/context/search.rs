@@ -1,5 +1,6 @@
 //! Reads, ranks and looks into the best files.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -8,6 +9,7 @@ use proem_runtime::context::{
     ContextCorpus, ContextLimits, ContextPast, ContextReader, ContextTree, context_history, read_folder,
 };
 use proem_runtime::git::{GitProgram, discover};
+use proem_runtime::readers::source_text;
 use proem_runtime::structure::TreeState;
 use proem_runtime::{AllProcessors, Environment};
 use proem_select::context::{
@@ -16,6 +18,7 @@ use proem_select::context::{
 };
 
 use super::evidence::{EvidenceWords, in_words};
+use super::general::GeneralTask;
 use super::{Contents, ContextCommit, ContextFile, ContextQuery, TaskCandidates, outside};
 use crate::error::Error;
 use crate::project::{OpenProject, now};
@@ -35,6 +38,11 @@ const COMMITS: usize = 5;
 
 /// A file that is less likely is not worth a line.
 const LEAST: f32 = 0.01;
+
+/// How likely the first file is that answers a task that names nothing, how much less each next one, and how often.
+const LIKELY: f32 = 0.9;
+const STEP: f32 = 0.04;
+const MOST_STEPS: usize = 20;
 
 /// Everything that was read for one search.
 pub(super) struct Search {
@@ -109,6 +117,10 @@ impl Search {
         corpus.corpus.meaning = Some(SubjectModel(&model));
         let few = query.most.div_ceil(4);
         let chosen = self.chosen(query)?;
+        let general = GeneralTask::of(query.task).filter(|_| chosen.is_empty());
+        if let Some(found) = general.map(|general| self.general(general, query, (&task, &corpus))).transpose()? {
+            return Ok(found);
+        }
         let ranked = if query.choice.excludes_any() { usize::MAX } else { query.most };
         let FileRanking { code, tests, documents, about_code } =
             rank(&corpus.corpus, &task, &self.weights, ranked, &AllProcessors);
@@ -170,6 +182,55 @@ impl Search {
             ));
         }
         Ok(found)
+    }
+
+    /// What answers a task that names nothing: files by what they are, or for a wish those that change most often.
+    fn general(
+        &self,
+        general: GeneralTask,
+        query: &ContextQuery<'_>,
+        (task, corpus): (&ContextTask, &ContextCorpus<'_>),
+    ) -> Result<TaskCandidates, Error> {
+        let mut found: Vec<(usize, usize, String)> = if general == GeneralTask::Wish {
+            let files = self.tree.files.iter().enumerate().filter(|(_, file)| file.used_for == FilePurpose::Code);
+            let commits = touches(corpus, self.tree.files.len());
+            files
+                .filter_map(|(place, _)| Some((place, *commits.get(place)?)))
+                .filter(|(_, count)| *count > 0)
+                .map(|(place, count)| (usize::MAX.saturating_sub(count), place, format!("changed by {count} commits")))
+                .collect()
+        } else {
+            let files = self.tree.files.iter().enumerate();
+            let ranked = files.filter_map(|(place, file)| {
+                let (order, why) = general.rank(&file.path, file.used_for)?;
+                Some((order, place, why.to_owned()))
+            });
+            ranked.collect()
+        };
+        found
+            .retain(|(_, place, _)| self.tree.files.get(*place).is_some_and(|file| !query.choice.excludes(&file.path)));
+        found.sort_unstable();
+        found.truncate(query.most);
+        let places: Vec<usize> = found.iter().map(|(_, place, _)| *place).collect();
+        let contents = self.contents(&places)?;
+        let late = BTreeMap::new();
+        let read = ReadFiles { contents: &contents, late: &late };
+        let looked = Looked { search: self, corpus, task, read, fitting: &[], ranked: &[] };
+        let code = found.into_iter().enumerate().map(|(rank, (_, place, why))| ContextFile {
+            probability: LIKELY - STEP * rank.min(MOST_STEPS) as f32,
+            evidence: vec![outside(why)],
+            ..looked.file(&by_person(place))
+        });
+        let mut gaps = self.gaps.clone();
+        gaps.extend(self.tree.gaps.iter().cloned());
+        if general == GeneralTask::Wish {
+            gaps.push(
+                "the task names no place, so the code that changes most often is listed; say what is to be better"
+                    .to_owned(),
+            );
+        }
+        let (files, read) = (self.tree.files.len(), self.tree.read);
+        Ok(TaskCandidates { code: code.collect(), gaps, files, read, ..TaskCandidates::default() })
     }
 
     /// The places of the files that a person named.
@@ -284,6 +345,17 @@ impl Search {
     }
 }
 
+/// How many commits touched each file.
+fn touches(corpus: &ContextCorpus<'_>, files: usize) -> Vec<usize> {
+    let mut touches = vec![0_usize; files];
+    for file in corpus.corpus.commits.iter().flat_map(|commit| &commit.files) {
+        if let Some(count) = usize::try_from(*file).ok().and_then(|file| touches.get_mut(file)) {
+            *count = count.saturating_add(1);
+        }
+    }
+    touches
+}
+
 /// Where the person stands, from the root; the root itself if that can't be said.
 fn folder(from: &Path, project: &OpenProject) -> String {
     let root = project.root.as_ref().and_then(|root| root.canonicalize().ok());
@@ -336,7 +408,7 @@ impl Looked<'_, '_> {
         let file = search.tree.files.get(ranked.file);
         let record = search.record(ranked.file, *read);
         let words = EvidenceWords { corpus, history: search.past.as_ref().map(ContextPast::history), record };
-        let text = read.contents.get(&ranked.file).and_then(|bytes| String::from_utf8(bytes.clone()).ok());
+        let text = read.contents.get(&ranked.file).and_then(|bytes| source_text(bytes)).map(Cow::into_owned);
         ContextFile {
             path: outside(file.map_or_else(String::new, |file| file.path.clone())),
             used_for: file.map_or(FilePurpose::Foreign, |file| file.used_for),

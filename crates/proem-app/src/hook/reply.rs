@@ -29,9 +29,9 @@ const REPLIES: [&str; 11] = [
      tests thank thanks that the their them then there these they thing think third this those three to too tried try two \
      undo understand until up update us use used ve very wait want was way we well were what when where which who why will with \
      work working works would write wrong yeah yep yes yet you your",
-    "aber alle alles also an auch auf aus bei beides bitte da dann danke das dein dem den der des die dies diese doch du ein eine \
+    "aber alle alles also an auch auf aus bei beides bitte da dann danke das dein dem den der des die dies diese diesem diesen dieser dieses doch du ein eine \
      einen einfach einmal er es fertig frage fur ganz gar geht gehts gemacht genau gut hab habe hast hat hier ich im in ist ja \
-     jetzt kannst kein keine klar kurz lass letzte letzten mach machen mal mehr mein mir mit nachste nachsten nein nicht nichts \
+     jetzt kannst kein keine klar kurz lass letzte letzten mach machen macht mal mehr mein mir mit nachste nachsten nein nicht nichts \
      nimm noch nochmal nun nur oder passt prima richtig sag schon schritt sein sie sieht sind so sollst stimmt super teste \
      tests tu tun und uns vielen vom von vorschlag war warte warum was weiter weitermachen wenn wie wieder will wir wo wurde \
      zeig zu zum zur zuruck zweite zweiten",
@@ -97,7 +97,7 @@ pub(super) fn is_task(prompt: &str, found: &TaskCandidates) -> bool {
 }
 
 /// Whether something in the prompt is a name of a program's or a place: `a_b`, `resetEntry`, `src/a.rs`, `f()`, `--flag`.
-fn is_name(word: &str) -> bool {
+pub(crate) fn is_name(word: &str) -> bool {
     let bare = word.trim_end_matches(['.', ',', ';', ':', '!', '?']);
     let inner = |mark: char| bare.trim_matches(|c: char| !c.is_alphanumeric()).contains(mark);
     let mut pairs = bare.chars().zip(bare.chars().skip(1));
@@ -109,7 +109,8 @@ fn is_name(word: &str) -> bool {
         || pairs.any(|(c, next)| c.is_lowercase() && next.is_uppercase())
 }
 
-fn is_of_replies(word: &str) -> bool {
+/// Whether a word says nothing of a repository.
+pub(crate) fn is_of_replies(word: &str) -> bool {
     let is_short = word.len() < 3 && word.is_ascii();
     let plain = without_marks(word);
     is_short || replies().any(|reply| reply == word || reply == plain)

@@ -8,7 +8,7 @@ use proem_text::json;
 use schemars::schema_for;
 use serde_json::Value as Json;
 
-use super::{assemble, doctor, run};
+use super::{assemble, doctor, lisp, run};
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::config::Config;
@@ -26,6 +26,10 @@ pub(crate) enum ReferenceDocument {
     DoctorSchema,
     /// The JSON Schema of `find --json`
     FindSchema,
+    /// The JSON Schema of `lisp check --json`
+    LispCheckSchema,
+    /// The JSON Schema of `lisp run --json`
+    LispRunSchema,
     /// The JSON Schema of `risk --json`
     RiskSchema,
     /// The JSON Schema of `run --json`
@@ -50,6 +54,12 @@ pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, CommandFail
         }
         ReferenceDocument::DoctorSchema => format!("{}\n", json::pretty(&schema_for!(doctor::DoctorOutput).to_value())),
         ReferenceDocument::FindSchema => format!("{}\n", json::pretty(&schema_for!(FindOutput).to_value())),
+        ReferenceDocument::LispCheckSchema => {
+            format!("{}\n", json::pretty(&schema_for!(lisp::output::LispCheckOutput).to_value()))
+        }
+        ReferenceDocument::LispRunSchema => {
+            format!("{}\n", json::pretty(&schema_for!(lisp::output::LispRunOutput).to_value()))
+        }
         ReferenceDocument::RiskSchema => {
             format!("{}\n", json::pretty(&schema_for!(proem_agents::risk::report::RiskReport).to_value()))
         }

@@ -75,6 +75,21 @@ fn files_are_added_and_left_out_as_a_person_says() {
 }
 
 #[test]
+fn a_task_that_names_nothing_gets_what_introduces_the_project() {
+    let fixture = shop();
+    fixture.write("README.md", "# The shop\n");
+    fixture.write("Cargo.toml", "[package]\nname = \"shop\"\n");
+    fixture.write("src/main.rs", "fn main() {}\n");
+    fixture.commit("an introduction");
+    let found = |task: &str| lines(&fixture, &[task]).join(" ");
+    assert_eq!(found("What does this project do?"), "README.md:1 src/main.rs:1 Cargo.toml:1");
+    assert_eq!(found("Wie baue ich das?"), "Cargo.toml:1 README.md:1 src/main.rs:1");
+    let wish = fixture.proem(&["find", "make it faster"]);
+    assert!(wish.stdout().starts_with("src/basket.rs:1\n"), "{}", wish.transcript());
+    assert!(wish.stderr().contains("the task names no place"), "{}", wish.stderr());
+}
+
+#[test]
 fn what_is_printed_for_programs_is_what_its_schema_says() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/find.schema.json");
     let schema: Json = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
@@ -122,7 +137,7 @@ fn kept_files(fixture: &Fixture) -> Vec<std::path::PathBuf> {
             let path = entry.path();
             if path.is_dir() && !path.is_symlink() {
                 open.push(path);
-            } else if path.file_name().is_some_and(|name| name == "context-4.bin") {
+            } else if path.file_name().is_some_and(|name| name == "context-5.bin") {
                 found.push(path);
             }
         }
@@ -244,4 +259,28 @@ fn sources_that_are_hard_to_read_are_read_or_named() {
     fixture.commit("what is hard");
     let listed = lines(&fixture, &["the discount of apply_discount"]);
     assert_eq!(listed.first().map(String::as_str), Some("src/basket.rs:2"), "{listed:?}");
+}
+
+#[test]
+fn paths_and_sources_that_are_not_utf_8_are_found() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let fixture = Fixture::folder().unborn();
+    let source = |name: &str| format!("\"\"\"The ledger. Größe.\"\"\"\ndef {name}(items):\n    return sum(items)\n");
+    let latin: Vec<u8> = source("delta_cart_total").chars().map(|c| u8::try_from(c).unwrap()).collect();
+    fixture.write("src/latin1.py", latin);
+    let utf16 = source("alpha_cart_total").encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    fixture.write("src/utf16.py", [b"\xff\xfe".as_slice(), &utf16].concat());
+    fixture.write("src/price.py", "def round_total(x):\n    return round(x, 2)\n");
+    let odd = fixture.repo.join("src").join(std::ffi::OsStr::from_bytes(b"f\xf5rmat.py"));
+    fs::write(odd, "def format_cart_total(): pass\n").unwrap();
+    fixture.commit("encodings");
+    for (task, expected) in [
+        ("fix delta_cart_total rounding", "src/latin1.py:2"),
+        ("fix alpha_cart_total rounding", "src/utf16.py:2"),
+        ("fix format_cart_total", "\"src/f\\365rmat.py\":1"),
+    ] {
+        assert_eq!(lines(&fixture, &[task, "--wait"]).first().map(String::as_str), Some(expected), "{task}");
+    }
+    let shown = fixture.proem(&["assemble", "fix delta_cart_total rounding"]);
+    assert!(shown.stdout().contains("def delta_cart_total"), "{}", shown.stdout());
 }

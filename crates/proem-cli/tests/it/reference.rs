@@ -88,6 +88,12 @@ fn find_schema() {
 }
 
 #[test]
+fn lisp_schemas() {
+    check("lisp-check.schema.json", &proem(&["reference", "lisp-check-schema"]));
+    check("lisp-run.schema.json", &proem(&["reference", "lisp-run-schema"]));
+}
+
+#[test]
 fn run_schema() {
     check("run.schema.json", &proem(&["reference", "run-schema"]));
 }

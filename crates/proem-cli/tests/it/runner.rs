@@ -277,6 +277,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["lisp", "run", "-e", "(count [1 2])"], Report),
         (&["lisp", "run", "-e", "(str \"::error::xEVILx\")", "--json"], Json),
         (&["lisp", "check", "::error file=a::xEVILx.md"], Report),
+        (&["lisp", "check", "::error file=a::xEVILx.md", "--json"], Json),
         (&["lisp", "doc", "::error::xEVILx"], Report),
         (&["lisp", "repl"], Report),
         (&["tokens", "::error file=a::xEVILx.md", "xEVILx.rs", "##[error]xEVILx.md", "no such xEVILx"], Report),

@@ -146,7 +146,8 @@ pub(super) fn shape(value: &Json) -> Result<SignalShape, &'static str> {
     let is_object = |name: &str| fields.get(name).is_some_and(Json::is_object);
     let is_text = |name: &str| fields.get(name).is_some_and(Json::is_string);
     let kind = fields.get("resource_type").and_then(Json::as_str);
-    if is_text("webhookEvent") {
+    let moves = ["transition", "changelog"].into_iter().any(is_object);
+    if is_text("webhookEvent") || (is_object("issue") && moves) {
         Ok(SignalShape::JiraWebhook)
     } else if is_plain(fields) {
         Ok(SignalShape::Plain)
@@ -163,9 +164,11 @@ pub(super) fn shape(value: &Json) -> Result<SignalShape, &'static str> {
     } else if has("gid") && kind.is_none_or(|kind| kind == "task") {
         Ok(SignalShape::AsanaTask)
     } else {
-        Err("of no known source: neither `webhookEvent` (a Jira webhook), `fields` and `key` (a Jira issue), \
+        Err(
+            "of no known source: neither `webhookEvent` (a Jira webhook), `issue` and `transition` (a Jira transition), `fields` and `key` (a Jira issue), \
              `subscriptionId` (a Graph notification), `internetMessageId` or `receivedDateTime` (a Graph message), \
-             `resource` and `action` (an Asana event), `gid` (an Asana task or story) nor `signal` (a line for Proem)")
+             `resource` and `action` (an Asana event), `gid` (an Asana task or story) nor `signal` (a line for Proem)",
+        )
     }
 }
 
