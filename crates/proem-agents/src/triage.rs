@@ -22,6 +22,7 @@ pub mod pipeline;
 pub mod plan;
 mod rich_text;
 mod sanitise;
+mod sender;
 mod signal;
 mod sources;
 
@@ -30,9 +31,10 @@ pub const BUDGET: &str = include_str!("../data/triage-budget.toml");
 
 pub use self::{
     classify::{
-        CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, FloorReason,
-        ImportanceFloor, ReasoningNeed, SignalClassification, SignalInBatch, SignalTrait, SignalTraits, Slip,
-        Standstill, TicketNews, TriageLexicon, TriageProject, classify, classify_each, traits,
+        CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, CountedJudgement,
+        FloorReason, ImportanceFloor, LearnedImportance, ReasoningNeed, SignalClassification, SignalInBatch,
+        SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon, TriageProject, classify, classify_each,
+        traits,
     },
     date::{SignalTime, TimeFault, utc},
     log::{SignalArrival, SignalLog},
@@ -40,6 +42,7 @@ pub use self::{
         SanitisedField, SanitisedSignal, SenderQuarantine, SignalEffects, SignalThreat, kept_out_by_sender, original,
         sanitise,
     },
+    sender::{named_stakeholder, proven_stakeholder, sender_name, signal_subject},
     signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
     sources::{
         AnswerEnd, LINES_TOGETHER, MalformedSignal, NormalisedSignals, SearchExtent, SignalParts, SignalPlace,

@@ -19,6 +19,7 @@ mod facts;
 mod floors;
 mod holding;
 mod importance;
+mod judgement;
 mod lexicon;
 mod quotes;
 mod sprint;
@@ -48,6 +49,7 @@ pub use self::{
     facts::{Completion, Slip, Standstill, TicketNews},
     floors::FloorReason,
     holding::ImportanceFloor,
+    judgement::{CountedJudgement, LearnedImportance},
     lexicon::TriageLexicon,
     told::ReasoningNeed,
     words::{CategoryWeights, SignalTrait, SignalTraits},

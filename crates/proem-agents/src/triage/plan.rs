@@ -132,6 +132,15 @@ pub struct PlannedQuestion {
     pub causes: Vec<SignalRevision>,
 }
 
+impl PlannedQuestion {
+    /// Whether it asks about an item of the artefacts and the time, whichever signals that item came from.
+    #[must_use]
+    pub fn is_about_item(&self) -> bool {
+        let about = self.subject.split('\n').next().unwrap_or_default();
+        life::ABOUT_ITEMS.contains(&about)
+    }
+}
+
 /// Something to choose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedOption {

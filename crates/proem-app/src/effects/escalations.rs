@@ -49,7 +49,7 @@ impl ActionDesk<'_> {
     /// If the records can't be read.
     pub async fn escalations(&self, state: Option<EscalationState>) -> Result<Vec<EscalationRow>, Error> {
         let mut rows = self.store.escalations(&self.owner, state).await?;
-        rows.sort_by_key(|row| URGENCIES.iter().position(|word| *word == row.sensitivity).unwrap_or(URGENCIES.len()));
+        rows.sort_by_key(urgency);
         Ok(rows)
     }
 
@@ -294,6 +294,11 @@ const TRIES: usize = 5;
 
 /// How soon something has to be decided, the soonest first.
 const URGENCIES: [&str; 4] = ["immediate", "today", "this_week", "no_deadline"];
+
+/// How pressing an escalation is: the lower, the sooner it has to be decided.
+pub(crate) fn urgency(row: &EscalationRow) -> usize {
+    URGENCIES.iter().position(|word| *word == row.sensitivity).unwrap_or(URGENCIES.len())
+}
 
 /// The name of the reasons in a written case.
 pub(crate) const BECAUSE: &str = "because";

@@ -28,6 +28,8 @@ use sha2::{Digest as _, Sha256};
 use super::asking::AskedCycle;
 use super::desk::{BySender, TriageDesk};
 use super::judged::ReadSignal;
+use super::links::SignalLinks;
+use super::signals::LeftSignal;
 use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
 use crate::effects::propose::{Proposal, ProposalFate};
 use crate::error::Error;
@@ -80,6 +82,10 @@ pub struct CycleReport {
     pub suspected: u64,
     /// Where on the ladder of its budget triage stood; `None` where no model may be asked.
     pub budget: Option<LadderPlace>,
+    /// The questions and actions that each signal led to, also those that were there before.
+    pub links: SignalLinks,
+    /// The signals that were read and left alone.
+    pub left: Vec<LeftSignal>,
 }
 
 /// A question that was asked.
@@ -135,6 +141,8 @@ impl CycleReport {
             *known = known.and(tally);
         }
         self.suspected = self.suspected.saturating_add(other.suspected);
+        self.links.join(other.links);
+        self.left.extend(other.left);
     }
 }
 
@@ -149,7 +157,9 @@ impl TriageDesk<'_> {
     ) -> Result<Option<CycleReport>, Error> {
         let began = when::now();
         let lexicon = self.lexicon()?;
-        let judged = self.judged(read, asked)?;
+        let persons = self.person_judgements().await?;
+        let mut links = SignalLinks::default();
+        let judged = self.judged(read, asked, &mut links, &persons)?;
         let suspected = judged.iter().filter(|(_, judged)| judged.sanitised.is_suspected()).count();
         let members: Vec<CycleMember<'_>> = judged
             .iter()
@@ -174,7 +184,7 @@ impl TriageDesk<'_> {
         };
         let plan = plan(&members, &context);
         let suspected = u64::try_from(suspected).unwrap_or(u64::MAX);
-        let mut report = CycleReport { suspected, ..CycleReport::default() };
+        let mut report = CycleReport { suspected, links, ..CycleReport::default() };
         asked.into_iter().for_each(|asked| asked.tell(&mut report));
         self.keep_out(read, &mut report).await?;
         self.ask(&plan, &mut report).await?;
@@ -189,6 +199,7 @@ impl TriageDesk<'_> {
             CycleAnswer::Overtaken => Ok(None),
             CycleAnswer::Written { cycle } => {
                 report.cycles.push(cycle);
+                report.left = self.left_alone(read, &plan.outcomes)?;
                 report.outcomes = plan.outcomes;
                 report.changes = plan.changes;
                 Ok(Some(report))
@@ -262,6 +273,10 @@ impl TriageDesk<'_> {
                 let id = self.question_id(subject);
                 if !asked.insert(id.clone()) {
                     break;
+                }
+                // That an item's day has passed says nothing of the signals that it came from.
+                if !question.is_about_item() {
+                    report.links.add_question(&question.causes, &id);
                 }
                 let escalation = self.escalation(question, id.clone(), &mut report.problems)?;
                 match self.desk.store.escalate(escalation).await? {
@@ -352,7 +367,10 @@ impl TriageDesk<'_> {
     async fn propose(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
         for comment in &plan.comments {
             match self.desk.propose_agreed(&comment.action, comment.sources).await {
-                Ok(proposal) => take_proposal("jira_comment", &proposal, report),
+                Ok(proposal) => {
+                    report.links.add_proposal(std::slice::from_ref(&comment.cause), &proposal);
+                    take_proposal("jira_comment", &proposal, report);
+                }
                 Err(error) => {
                     report.problems.push(format!("a comment was not proposed: {error}"));
                     report.questions.extend(self.ask_about_unproposed(std::slice::from_ref(&comment.cause)).await?);
@@ -361,7 +379,10 @@ impl TriageDesk<'_> {
         }
         for draft in &plan.drafts {
             match self.desk.propose_agreed(&draft.action, draft.sources).await {
-                Ok(proposal) => take_proposal("email", &proposal, report),
+                Ok(proposal) => {
+                    report.links.add_proposal(&draft.causes, &proposal);
+                    take_proposal("email", &proposal, report);
+                }
                 Err(error) => {
                     report.problems.push(format!("a mail was not proposed: {error}"));
                     report.questions.extend(self.ask_about_unproposed(&draft.causes).await?);
@@ -423,8 +444,12 @@ impl TriageDesk<'_> {
             });
         }
         let handled = plan.outcomes.iter();
-        let handled =
-            handled.map(|outcome| HandledSignal { id: outcome.id.clone(), outcome: outcome.to_json() }).collect();
+        let handled = handled
+            .map(|outcome| HandledSignal {
+                id: outcome.id.clone(),
+                outcome: report.links.outcome_with_links(&outcome.id, outcome.to_json()),
+            })
+            .collect();
         Ok(CycleFinish {
             project: self.desk.owner.clone(),
             actor: self.system(),

@@ -47,9 +47,9 @@ const UNPROPOSED_QUESTION: &str = "The policy lets no agent propose what would a
 /// The name of the outcome's part that says that a signal took too long.
 pub(super) const LATE: &str = "late";
 /// The name of the outcome's part that says that a signal's record can't be read.
-const UNREADABLE: &str = "unreadable";
+pub(super) const UNREADABLE: &str = "unreadable";
 /// The name of the outcome's part that says that nothing that follows from a signal can be written.
-const UNWRITABLE: &str = "unwritable";
+pub(super) const UNWRITABLE: &str = "unwritable";
 
 /// Open signals as they were read.
 pub(super) enum OpenSignals {

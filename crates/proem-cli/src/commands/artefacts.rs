@@ -98,9 +98,10 @@ pub(super) fn run(command: &ArtefactsCommand) -> Result<ExitCode, CommandFailure
                 let kind = artefact.kind();
                 let pair = async { Ok((desk.version(kind, Some(*from)).await?, desk.version(kind, Some(*to)).await?)) };
                 let pair: Result<_, CommandFailure> = pair.await;
+                let ahead_of_utc = desk.charter.ahead_of_utc;
                 desk.close().await;
                 let (before, after) = pair?;
-                let lines = difference(&before, &after);
+                let lines = difference(&before, &after, ahead_of_utc);
                 let text = if lines.is_empty() { "nothing differs".to_owned() } else { lines.join("\n") };
                 ui::listing(&format!("{text}\n"))
             })?;

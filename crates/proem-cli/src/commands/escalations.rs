@@ -8,7 +8,8 @@ use jiff::tz::TimeZone;
 use proem_app::effects::ActionDesk;
 use proem_app::effects::escalations::{self, DecisionResult, OptionChoice, short};
 use proem_app::operator::{ApprovalPage, Consent};
-use proem_app::{records, when};
+use proem_app::triage::charter;
+use proem_app::when;
 use proem_engine::policy::ProposedAction;
 use proem_guard::LabelTree;
 use proem_guard::show::{self, TreeCap};
@@ -84,7 +85,7 @@ pub(super) fn run(args: &EscalationsCommand) -> Result<ExitCode, CommandFailure>
             } else if rows.is_empty() {
                 ui::note("nobody has to decide anything in this project");
             } else {
-                let zone = records::zone(&desk.project.config.budget)?;
+                let zone = charter::zone(desk.project)?;
                 ui::listing(&rows.iter().map(|row| line(row, &zone)).collect::<String>())?;
             }
             Ok(ExitCode::SUCCESS)
@@ -94,7 +95,7 @@ pub(super) fn run(args: &EscalationsCommand) -> Result<ExitCode, CommandFailure>
             if *json {
                 ui::document(&json::pretty(&as_value(&row)))?;
             } else {
-                let zone = records::zone(&desk.project.config.budget)?;
+                let zone = charter::zone(desk.project)?;
                 ui::listing(&shown(desk, &row, &zone))?;
             }
             Ok(ExitCode::SUCCESS)
@@ -219,7 +220,7 @@ async fn decision_page(
     row: &EscalationRow,
     chosen: &str,
 ) -> Result<ApprovalPage, CommandFailure> {
-    let zone = records::zone(&desk.project.config.budget)?;
+    let zone = charter::zone(desk.project)?;
     let mut page = ApprovalPage::new();
     page.words(&heading(row, &zone));
     if let Some(case) = escalations::case(row) {

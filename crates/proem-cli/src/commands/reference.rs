@@ -13,7 +13,7 @@ use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::config::Config;
 use proem_app::context::output::FindOutput;
-use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageStatusOutput};
+use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageSignalsOutput, TriageStatusOutput};
 
 /// A reference document that only the binary can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -38,6 +38,8 @@ pub(crate) enum ReferenceDocument {
     ScanSchema,
     /// The JSON Schema of `triage run --json`
     TriageRunSchema,
+    /// The JSON Schema of `triage signals --json`
+    TriageSignalsSchema,
     /// The JSON Schema of `triage status --json`
     TriageStatusSchema,
     /// The JSON Schema of `artefacts show --json`
@@ -66,6 +68,9 @@ pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, CommandFail
             format!("{}\n", json::pretty(&schema_for!(proem_app::scan::output::ScanOutput).to_value()))
         }
         ReferenceDocument::TriageRunSchema => format!("{}\n", json::pretty(&schema_for!(TriageOutput).to_value())),
+        ReferenceDocument::TriageSignalsSchema => {
+            format!("{}\n", json::pretty(&schema_for!(TriageSignalsOutput).to_value()))
+        }
         ReferenceDocument::TriageStatusSchema => {
             format!("{}\n", json::pretty(&schema_for!(TriageStatusOutput).to_value()))
         }

@@ -1,10 +1,13 @@
 //! `proem triage`: signals about a project become artefacts, actions and questions.
 
+mod digest;
 mod init;
+mod judge;
 mod models;
 mod normalise;
 mod purge;
 mod run;
+mod signals;
 mod status;
 mod watch;
 
@@ -21,6 +24,9 @@ Examples:
   proem triage init --name \"Mobile checkout\" --key MCU --level artefact --owner \"Olivia Reyes\"
   proem triage run backlog.json webhooks.jsonl
   proem triage watch ~/project-inbox
+  proem triage signals --since yesterday
+  proem triage judge 3fa9c1d2 --importance high --because \"the sponsor asked twice\"
+  proem triage digest --since yesterday --format md
   proem triage status
   proem triage normalise webhook.json";
 
@@ -35,6 +41,15 @@ pub(crate) enum TriageCommand {
     /// Take signals from files as they come to a folder, again and again
     #[command(after_help = watch::WATCH_EXAMPLES)]
     Watch(watch::Watch),
+    /// List every signal with who judged it, why, and what became of it
+    #[command(after_help = signals::SIGNALS_EXAMPLES)]
+    Signals(signals::Signals),
+    /// Overrule how much a signal matters, and work on it again; asks for confirmation
+    #[command(after_help = judge::JUDGE_EXAMPLES)]
+    Judge(judge::Judge),
+    /// Tell on one screen what changed, waits, is late, was sent and was left alone
+    #[command(after_help = digest::DIGEST_EXAMPLES)]
+    Digest(digest::Digest),
     /// Show what stands and what waits
     #[command(after_help = "Example:\n  proem triage status --json")]
     Status {
@@ -70,6 +85,9 @@ pub(super) fn run(command: &TriageCommand) -> Result<ExitCode, CommandFailure> {
         TriageCommand::Init(args) => init::run(args),
         TriageCommand::Run(args) => run::run(args),
         TriageCommand::Watch(args) => watch::run(args),
+        TriageCommand::Signals(args) => signals::run(args),
+        TriageCommand::Judge(args) => judge::run(args),
+        TriageCommand::Digest(args) => digest::run(args),
         TriageCommand::Status { root, json } => status::run(root, *json),
         TriageCommand::Normalise(args) => normalise::run(args),
         TriageCommand::Purge { before, root } => purge::run(before, root),

@@ -111,6 +111,7 @@ fn scan_schema() {
 #[test]
 fn triage_schemas() {
     check("triage-run.schema.json", &proem(&["reference", "triage-run-schema"]));
+    check("triage-signals.schema.json", &proem(&["reference", "triage-signals-schema"]));
     check("triage-status.schema.json", &proem(&["reference", "triage-status-schema"]));
     check("artefacts.schema.json", &proem(&["reference", "artefacts-schema"]));
 }

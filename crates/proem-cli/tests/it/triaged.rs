@@ -8,6 +8,7 @@ mod held;
 mod hostile;
 mod input;
 mod killed;
+mod listed;
 mod models;
 mod tactical;
 mod taped;
@@ -535,7 +536,7 @@ fn the_guide_says_what_the_binary_does() {
     let server = crate::run::start(first.into_iter().chain(again).collect());
     let address = format!("http://{}", server.address());
     let tried = crate::guide::run(&fixture, "triage.md", &[(&address, "https://api.anthropic.com")]);
-    assert_eq!(tried, crate::guide::Tried { files: 10, sessions: 18 });
+    assert_eq!(tried, crate::guide::Tried { files: 10, sessions: 23 });
     assert_eq!(server.requests().len(), 6);
 }
 
@@ -566,6 +567,7 @@ fn json_is_what_its_schema_says() {
     for (args, schema) in [
         (&["triage", "run", "signals.jsonl", "sponsor.eml", "--json"][..], "triage-run"),
         (&["triage", "status", "--json"], "triage-status"),
+        (&["triage", "signals", "--json"], "triage-signals"),
         (&["artefacts", "show", "--json"], "artefacts"),
         (&["artefacts", "export", "--format", "json"], "artefacts"),
     ] {

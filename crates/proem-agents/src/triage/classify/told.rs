@@ -101,7 +101,7 @@ impl SignalClassification {
     }
 
     /// The least that it matters, whatever a model says.
-    fn floor(&self, facts: &SystemFacts, category: SignalCategory) -> SignalImportance {
+    pub(super) fn floor(&self, facts: &SystemFacts, category: SignalCategory) -> SignalImportance {
         let is_outside = matches!(facts.sender, SenderFact::Outside | SenderFact::OutsideStakeholder);
         let of_category = match category {
             SignalCategory::Scope => SignalImportance::High,

@@ -172,6 +172,7 @@ impl PipelineSubject {
         Ok(json!({
             "artefacts": artefacts.collect::<Result<Vec<_>, _>>()?,
             "charter": self.charter_text,
+            "ahead_of_utc": self.charter.ahead_of_utc,
             "gate": self.gate == ArtefactGate::Permitted,
             "level": self.level.as_str(),
             "mix": self.mix,
@@ -200,7 +201,9 @@ impl PipelineSubject {
             list.iter().map(|text| text.as_str().ok_or_else(|| wrong(name))).collect::<Result<Vec<_>, _>>()
         };
         let charter_text = text("charter")?.to_owned();
-        let charter = ProjectCharter::parse(&charter_text, "charter").map_err(|_| wrong("charter"))?;
+        let mut charter = ProjectCharter::parse(&charter_text, "charter").map_err(|_| wrong("charter"))?;
+        // Runs that were recorded before know none.
+        charter.ahead_of_utc = inputs.get("ahead_of_utc").and_then(Json::as_i64).unwrap_or_default();
         let signals = texts("signals")?;
         let signals = signals.into_iter().map(|text| ProjectSignal::read(text).map_err(|_| wrong("signals")));
         let mut artefacts = ArtefactSet::new(&charter.id);

@@ -113,6 +113,13 @@ pub struct CycleContext<'c> {
     pub now: Time,
 }
 
+impl CycleContext<'_> {
+    /// The time of the cycle as the clocks of the project's people show it, by which days begin and end.
+    pub(super) const fn wall_clock(&self) -> Time {
+        self.charter.wall_clock(self.now)
+    }
+}
+
 /// What a cycle changes and asks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CyclePlan {

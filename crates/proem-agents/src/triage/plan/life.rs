@@ -27,6 +27,9 @@ use crate::triage::{
 /// The fewest words of a title that say enough to call two items the same.
 const TELLING_WORDS: usize = 3;
 
+/// How the subjects of questions about items begin.
+pub(super) const ABOUT_ITEMS: [&str; 4] = ["passed", "date", "double", "owner"];
+
 impl Questioner<'_, '_> {
     /// Asks what the items of the artefacts make necessary.
     pub(super) fn ask_about_life(&mut self) {
@@ -35,7 +38,7 @@ impl Questioner<'_, '_> {
         let all: Vec<_> = kinds.iter().filter_map(|kind| artefacts.get(*kind)).collect();
         let open: Vec<_> =
             all.into_iter().flat_map(Artefact::items).filter(|(_, item)| item.status.is_open()).collect();
-        for (id, item) in open.iter().copied().filter(|(_, item)| item.is_overdue(self.context.now)) {
+        for (id, item) in open.iter().copied().filter(|(_, item)| item.is_overdue(self.context.wall_clock())) {
             let question = self.question_of_passed_date(id, item);
             self.plan.questions.push(question);
         }

@@ -170,6 +170,21 @@ fn a_milestone_is_overdue_once_its_day_is_over() {
 }
 
 #[test]
+fn a_day_is_over_when_it_is_over_in_the_projects_zone() {
+    // It is six in the morning of the 24th in UTC, and still the 23rd in Los Angeles.
+    let standing_where = |due: &str, hours: i64| {
+        let zoned = ProjectCharter { ahead_of_utc: hours * 3_600_000, ..charter(&[("Pilot", due)]).clone() };
+        let (artefacts, _) = cycle(&[signal(0, 1, 1)], &none(), Box::leak(Box::new(zoned)));
+        let is_counted = text(&artefacts, "STATUS001", F::StatusSummary).contains("1 milestone overdue");
+        (milestone(&artefacts, "Pilot").status, is_counted)
+    };
+    assert_eq!(standing_where("2026-11-23", 0), (ItemStatus::Delayed, true));
+    assert_eq!(standing_where("2026-11-23", -8), (ItemStatus::OnTrack, false));
+    assert_eq!(standing_where("2026-11-23", 13), (ItemStatus::Delayed, true));
+    assert_eq!(standing_where("2026-11-24", 13), (ItemStatus::OnTrack, false));
+}
+
+#[test]
 fn a_date_that_passes_is_asked_about_without_a_signal_and_any_signal_brings_the_colour() {
     let charter = charter(&[("Pilot", "2026-11-30")]);
     let (artefacts, plan) = cycle(&[signal(1, 1, 1)], &none(), charter);
