@@ -21,6 +21,7 @@ mod laws;
 mod life;
 mod pipeline;
 mod plan;
+mod questions;
 mod sanitise;
 mod suspected;
 mod written;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use proem_agents::triage::plan::{OptionReasons, question_case};
 use proem_engine::effect::key::EffectKey;
 use proem_engine::effect::{ActionEvent, ActionState, ActionVersion, Authority, TransitionRequest};
 use proem_engine::policy::{Decision, ProposedAction, RefusalNotice, Ruling, SourceAgreement};
@@ -300,16 +301,15 @@ impl ActionDesk<'_> {
             ],
             _ => vec![option("A", "leave it", None)?, option("B", "do it yourself, outside Proem", None)?],
         };
+        let told = ToldAction { action, key, shows: key.is_none() && !decision.finds_credential() };
+        let because = reasons.join("; ");
         let escalation = NewEscalation {
             id: id.clone(),
             project: self.owner.clone(),
             actor: self.system(),
             at: when::now(),
             action: key,
-            reason: case(
-                &reasons.join("; "),
-                if key.is_none() && !decision.finds_credential() { Some(action) } else { None },
-            )?,
+            reason: told.case(&because, &decision.ruling)?,
             sensitivity: "no_deadline".to_owned(),
             deadline: None,
             options,
@@ -324,13 +324,47 @@ impl ActionDesk<'_> {
     }
 }
 
-/// Why a person is asked, and about what where no action is written down that could be looked at.
-fn case(because: &str, about: Option<&ProposedAction>) -> Result<String, Error> {
-    let Some(about) = about else { return written(because) };
-    let tree = LabelTree::map([(BECAUSE, LabelTree::from(because)), (ABOUT, about.tree().clone())]);
-    // What is too long for the written form is left out; the reasons never are.
-    tree.write().or_else(|_| written(because))
+/// An action that a person is asked about.
+struct ToldAction<'a> {
+    action: &'a ProposedAction,
+    /// Its key, if it is written down.
+    key: Option<EffectKey>,
+    /// Whether the question has to show it, since it is written down nowhere else.
+    shows: bool,
 }
+
+impl ToldAction<'_> {
+    /// Why a person is asked, with the background and the reasons of each option.
+    fn case(&self, because: &str, ruling: &Ruling) -> Result<String, Error> {
+        let causes = self.action.causes().len();
+        let signals = if causes == 1 { "1 signal".to_owned() } else { format!("{causes} signals") };
+        let mut background = vec![format!("An agent proposed it because of {signals}.")];
+        background.extend(self.key.map(|key| {
+            let key = key.to_string();
+            format!("`proem queue show {}` shows it.", key.get(..8).unwrap_or(&key))
+        }));
+        let reasons = match ruling {
+            Ruling::Escalation => ESCALATED_REASONS,
+            _ => REFUSED_REASONS,
+        };
+        let about = if self.shows { self.action.tree() } else { &LabelTree::Null };
+        let about = question_case(&background, about, reasons.into_iter());
+        let tree = LabelTree::map([(BECAUSE, LabelTree::from(because)), (ABOUT, about)]);
+        // What is too long for the written form is left out; the reasons never are.
+        tree.write().or_else(|_| written(because))
+    }
+}
+
+/// What speaks for and against the options of an action that a person decides about.
+const ESCALATED_REASONS: [(&str, OptionReasons); 2] = [
+    ("A", OptionReasons { pro: "what the signals ask for is done", con: "it can't be taken back" }),
+    ("B", OptionReasons { pro: "nothing leaves", con: "whoever waits for it waits on" }),
+];
+/// The same for one that the policy refused.
+const REFUSED_REASONS: [(&str, OptionReasons); 2] = [
+    ("A", OptionReasons { pro: "nothing leaves", con: "whoever waits for it waits on" }),
+    ("B", OptionReasons { pro: "it is done by somebody who may", con: "the records do not show it as done" }),
+];
 
 /// A text of ours in the written form of texts with labels.
 fn written(text: &str) -> Result<String, Error> {

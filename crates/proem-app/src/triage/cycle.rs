@@ -308,7 +308,7 @@ impl TriageDesk<'_> {
             (BECAUSE, LabelTree::from(because.as_str())),
             (HEADING, question.heading.clone()),
             (CAUSES, LabelTree::list(question.causes.iter().take(MOST_CAUSES).map(cause_tree))),
-            (ABOUT, question.about.clone()),
+            (ABOUT, question.case()),
         ]);
         // A case that is too long for the written form is left out, and the question never is. Nobody chooses an action
         // by a page that lacks its case.

@@ -11,11 +11,12 @@ use proem_guard::show;
 use serde_json::json;
 
 use super::{
-    PlannedComment, PlannedDraft, PlannedQuestion, RecommendationFate,
+    PlannedComment, PlannedDraft, PlannedQuestion, RecommendationFate, background,
     conflicts::SourceConflicts,
     group::{GroupedSignals, grouped, is_kept_out, ticket_of},
     health::MovedTickets,
     items::{self, ItemFields},
+    matters,
     milestones::EndangeredMilestones,
     outcome::{SignalOutcome, SignalOutcomeKind},
     principals::agreement,
@@ -187,34 +188,31 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
     plan.questions.extend(conflicts.questions);
     let AskedTogether { withheld, uncommented, rescoped, unread, suspected } = together;
     plan.questions.extend(questions::of_scope(&rescoped, context.charter));
-    if !withheld.is_empty() {
-        let title = match withheld.len() {
-            1 => "A signal would change the artefacts, which nobody let rules do at this level.".to_owned(),
-            more => format!("{more} subjects would change the artefacts, which nobody let rules do at this level."),
-        };
-        plan.questions.push(questions::of_withheld(&withheld, title));
-    }
-    if !unread.is_empty() {
-        plan.questions.push(questions::of_unread(&unread));
-    }
-    if !uncommented.is_empty() {
-        plan.questions.push(questions::of_comments(&uncommented));
-    }
     if context.gate == ArtefactGate::Permitted {
         cycle.backlog(&groups);
     }
     let suspected: Vec<_> = suspected.into_iter().map(|open| cycle.with_changes(open)).collect();
     plan.unused = cycle.proposals.left();
     let updates = core::mem::take(&mut cycle.proposals.updates);
-    let (withheld, occasion) = cycle.finish(&known, &mut plan);
+    let (mut ended, occasion) = cycle.finish(&known, &mut plan);
+    let redated = core::mem::take(&mut ended.redated);
     let mut asked = Questioner::new(context, batch, &mut plan);
-    asked.ask_rules(withheld);
+    asked.ask_rules(ended);
+    // Questions about the project as a whole, and about items that are there already, are about no signal of their own.
+    let aside = asked.plan.questions.len();
+    asked.ask_about_dates(redated);
     asked.update(&updates, &known);
     // The colour counts all that the rules and the model changed.
     asked.recolour(occasion, &known);
     asked.ask_about_life();
+    let aside = asked.plan.questions.split_off(aside);
     asked.ask_suspected(&suspected);
+    let artefacts = asked.artefacts();
     let escalated = asked.escalated;
+    plan.questions = matters::joined(core::mem::take(&mut plan.questions));
+    let together = questions::of_many(&plan.questions, &withheld, &unread, &uncommented);
+    plan.questions.extend(together.into_iter().chain(aside));
+    background::complete(&mut plan.questions, batch, &artefacts, context);
     for cause in escalated {
         if let Some(outcome) = outcomes.get_mut(&cause) {
             outcome.kind = SignalOutcomeKind::Escalated;

@@ -136,14 +136,18 @@ impl<'q, 'r> Questioner<'q, 'r> {
         for (causes, operations) in withheld.by_causes {
             self.ask(EndingOccasion::TicketGoesOn, &causes, &operations, &label);
         }
-        for operation in withheld.redated {
-            self.ask_aside(EndingOccasion::NewDate, operation);
-        }
         let mut ended: BTreeMap<_, Vec<ArtefactOperation>> = BTreeMap::new();
         withheld.ended.into_iter().for_each(|operation| ended.entry(operation.item()).or_default().push(operation));
         for operations in ended.into_values() {
             let causes = operations.first().map(causes_of).unwrap_or_default();
             self.ask(EndingOccasion::TicketDone, &causes, &operations, &label);
+        }
+    }
+
+    /// Asks whether overdue milestones are on track again whose date the project's file moved.
+    pub(super) fn ask_about_dates(&mut self, redated: Vec<ArtefactOperation>) {
+        for operation in redated {
+            self.ask_aside(EndingOccasion::NewDate, operation);
         }
     }
 
@@ -182,11 +186,20 @@ impl<'q, 'r> Questioner<'q, 'r> {
             reason: EscalationReason::OutsideAutonomyLevel,
             title: title.to_owned(),
             heading,
+            background: Vec::new(),
             about: LabelTree::map([("would change", shown), ("signals", questions::about(members))]),
             options: vec![
                 option,
-                questions::choice("B", "it is not so: everything stays as it is"),
-                questions::choice("C", "whoever decides changes the artefacts in another way"),
+                questions::choice(
+                    "B",
+                    "it is not so: everything stays as it is",
+                    ["nothing is taken for over that is not", "an item stays open that may be over"],
+                ),
+                questions::choice(
+                    "C",
+                    "whoever decides changes the artefacts in another way",
+                    ["the artefacts say exactly what is known", "it is done by hand, with `proem artefacts edit`"],
+                ),
             ],
             recommended,
             time: TimeSensitivity::ThisWeek,
@@ -212,8 +225,12 @@ impl<'q, 'r> Questioner<'q, 'r> {
                 "action": "artefact_update", "target": target, "fields": { "content": content }, "causes": causes,
             })
         });
-        let option =
-            PlannedOption { action: Some(action), ..questions::choice("A", "it is so: the changes are made as shown") };
+        let option = questions::choice(
+            "A",
+            "it is so: the changes are made as shown",
+            ["the artefacts show it at once", "whoever decides answers for it, since no event of the tracker does"],
+        );
+        let option = PlannedOption { action: Some(action), ..option };
         Some((option, offer.shown))
     }
 
