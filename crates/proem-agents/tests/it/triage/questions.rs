@@ -136,7 +136,7 @@ fn a_contradiction_about_a_standstill_is_one_question_with_all_that_acts() {
 /// A mail that contradicts the tracker and asks something touches both the standstill and the answer.
 #[test]
 fn a_mail_that_contradicts_and_asks_joins_what_would_be_asked_apart() {
-    let signals = [standstill(7, 1), mail(2, "Beta date", "PAY-7 is done. When do we tell the bank?")];
+    let signals = [standstill(7, 1), mail(2, "Refunds", "PAY-7 is done. When do we tell the bank?")];
     let plan = asked(&signals);
     let [question] = plan.questions.as_slice() else { panic!("{:?}", titles(&plan)) };
     let case = case(question);
