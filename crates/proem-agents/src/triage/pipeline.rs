@@ -13,6 +13,7 @@ mod asking;
 mod batch;
 mod findings;
 mod over;
+mod sender;
 mod situation;
 mod stage;
 mod terms;

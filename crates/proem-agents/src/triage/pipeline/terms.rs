@@ -250,6 +250,10 @@ pub struct StageSignal<'s> {
     pub signal: &'s ProjectSignal,
     /// What of its texts may be read.
     pub content: &'s Untrusted<String>,
+    /// Its one line, if nothing of it was cut.
+    pub summary: Option<&'s Untrusted<String>>,
+    /// What its sender may be called.
+    pub sender: Option<&'s Untrusted<String>>,
     /// The name of its ticket, unless that is kept out.
     pub ticket: Option<&'s Untrusted<String>>,
     /// Whether that is suspected: it is shown with a mark at each word.
