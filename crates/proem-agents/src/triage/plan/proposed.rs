@@ -15,7 +15,7 @@ use super::{
 use crate::triage::{
     answer::{DraftApproval, ModelComment, ModelDraft, ModelEscalation, ModelProposals, ModelUpdate},
     charter::ProjectCharter,
-    contract::EscalationReason,
+    contract::{EscalationReason, TimeSensitivity},
     signal::ProjectSignal,
 };
 
@@ -138,6 +138,7 @@ pub(super) fn shown(draft: &ModelDraft) -> LabelTree {
         ("subject", LabelTree::from(subject)),
         ("text", LabelTree::from(body)),
     ];
+    parts.extend(draft.note().into_iter().map(|(name, text)| (name, LabelTree::from(text))));
     if !faults.is_empty() {
         parts.push(("breaks rules for drafts", LabelTree::list(faults)));
     }
@@ -182,9 +183,14 @@ pub(super) fn question_of_draft(group: &GroupedSignals<'_>, draft: &ModelDraft) 
             questions::choice("C", "no answer is needed", ["nothing has to be done", "somebody may wait in vain"]),
         ],
         recommended,
-        time: group.leader().classification.answer.time_sensitivity,
+        time: sooner(group.leader().classification.answer.time_sensitivity, draft),
         causes: group.causes(),
     }
+}
+
+/// When a person has to decide about a mail: today at the latest if it is urgent.
+fn sooner(time: TimeSensitivity, draft: &ModelDraft) -> TimeSensitivity {
+    if draft.is_urgent { time.min(TimeSensitivity::Today) } else { time }
 }
 
 /// Adds a mail to a question that is asked anyway.
@@ -196,6 +202,7 @@ pub(super) fn offer(question: &mut PlannedQuestion, draft: &ModelDraft, group: &
     let reasons = ["whoever asked has an answer at once", "a model worded it, so each fact in it has to be checked"];
     let option = questions::choice("E", "taken, and the draft goes out as shown", reasons);
     question.options.push(PlannedOption { action, ..option });
+    question.time = sooner(question.time, draft);
     let about = core::mem::replace(&mut question.about, LabelTree::Null);
     question.about = LabelTree::map([("signals", about), ("draft", shown(draft))]);
 }
