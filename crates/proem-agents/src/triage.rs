@@ -24,6 +24,7 @@ mod rich_text;
 mod sanitise;
 mod signal;
 mod sources;
+mod sprint_field;
 
 /// What triage may spend unless configuration says otherwise, as the table `budget.agent.triage` of one.
 pub const BUDGET: &str = include_str!("../data/triage-budget.toml");

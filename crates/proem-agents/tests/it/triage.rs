@@ -23,6 +23,7 @@ mod pipeline;
 mod plan;
 mod questions;
 mod sanitise;
+mod sprints;
 mod suspected;
 mod written;
 

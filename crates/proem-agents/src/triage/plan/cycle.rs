@@ -190,6 +190,7 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
     plan.questions.extend(questions::of_scope(&rescoped, context.charter));
     if context.gate == ArtefactGate::Permitted {
         cycle.backlog(&groups);
+        cycle.learn_sprint(&groups);
     }
     let suspected: Vec<_> = suspected.into_iter().map(|open| cycle.with_changes(open)).collect();
     plan.unused = cycle.proposals.left();
@@ -394,7 +395,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
 
     /// Plans what a group changes of the artefacts; the items that it is about. Of a suspected group only what the
     /// system itself says changes anything.
-    pub(super) fn items(&mut self, group: &GroupedSignals<'_>) -> Vec<ArtefactItemId> {
+    pub(super) fn items(&mut self, group: &GroupedSignals<'r>) -> Vec<ArtefactItemId> {
         let standstill = group.standstill(self.context.lexicon);
         let mut touched = Vec::new();
         if standstill == Standstill::Ends || group.is_done(self.context.lexicon) {

@@ -18,7 +18,7 @@ use crate::triage::{
     answer::ModelUpdate,
     artefact::{
         AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItem, ArtefactKind,
-        ArtefactOperation, ArtefactRule, RuleViolation, SignalReferences, apply, change_offer, needs_person,
+        ArtefactOperation, ArtefactRule, ArtefactValue, RuleViolation, SignalReferences, apply, change_offer, needs_person,
         proposed_operations,
     },
     contract::{EscalationReason, TimeSensitivity},
@@ -332,7 +332,12 @@ fn is_there(artefact: &Artefact, operation: &ArtefactOperation) -> bool {
     let mut open = artefact.open(*kind);
     open.any(|(_, item)| {
         naming.iter().any(|field| match (item.fields.get(field), fields.get(field)) {
-            (Some(stored), Some(said)) => stored.says_what(said),
+            // Two matters may come from mails of one subject; a key and a title name one.
+            (Some(ArtefactValue::Text(stored)), Some(ArtefactValue::Text(said))) => {
+                let is_name = *field == ArtefactField::Title
+                    || stored.ask(|stored| !stored.contains(char::is_whitespace)) == Some(true);
+                is_name && stored.says_what(said)
+            }
             _ => false,
         })
     })

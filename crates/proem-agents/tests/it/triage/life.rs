@@ -274,6 +274,32 @@ fn a_risk_marks_the_milestone_that_it_names_and_else_the_next() {
 }
 
 #[test]
+fn an_item_from_a_mail_names_the_mails_subject_as_its_source() {
+    let reference = |subject: &str, text: &str| {
+        let letter = mail(1, "lena@vendor.example", subject, text);
+        let (artefacts, _) = cycle(std::slice::from_ref(&letter), &none(), charter(&[]));
+        let source = item(&artefacts, "R001").text(F::SourceReference).unwrap().clone();
+        assert!(!source.words().label().is_trusted() && source.certainty() == Certainty::Fact);
+        show::tree_json(source.words()).as_str().unwrap().to_owned()
+    };
+    let late = "High risk: we may miss the date, the certificates are late.";
+    assert_eq!(reference("Certificates for the pilot", late), "Certificates for the pilot");
+    assert_eq!(reference("Certificates", late), "Mail: Certificates");
+}
+
+/// A subject that is a ticket's key would be found as the ticket's own item, and hide the ticket behind its own words.
+#[test]
+fn a_mail_whose_subject_is_a_key_takes_no_tickets_place() {
+    let charter = charter(&[]);
+    let letter = mail(1, "eve@x.example", "PAY-1", "High risk: we may miss the date, the certificates are late.");
+    let (artefacts, _) = cycle(std::slice::from_ref(&letter), &none(), charter);
+    let risk = artefacts.get(ArtefactKind::RaidLog).unwrap().items().next().map(|(id, _)| id.to_string()).unwrap();
+    assert_eq!(text(&artefacts, &risk, F::SourceReference), "Mail: PAY-1");
+    let (after, _) = cycle(&[signal(0, 1, 2), signal(1, 1, 3)], &artefacts, charter);
+    assert_eq!(item(&after, &risk).status, ItemStatus::Open, "the end of the ticket is no end of the mail's risk");
+}
+
+#[test]
 fn a_risk_whose_ticket_is_done_is_asked_about_and_stays_open() {
     let charter = charter(&[]);
     let comment = signal(9, 1, 1);
