@@ -241,6 +241,8 @@ pub struct StageSubject<'s> {
     pub artefacts: &'s ArtefactSet,
     /// The signals.
     pub signals: &'s [StageSignal<'s>],
+    /// The most tokens of the answer: by the size of what is asked, so that no more of a budget is reserved than that.
+    pub answer_tokens: usize,
 }
 
 /// A signal as a stage is told of it. Its raw texts are in no prompt.

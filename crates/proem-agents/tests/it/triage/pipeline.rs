@@ -2,6 +2,7 @@
 
 mod bad;
 mod heads;
+mod room;
 pub(super) mod scene;
 
 use proem_agents::triage::answer::AnswerRemark;

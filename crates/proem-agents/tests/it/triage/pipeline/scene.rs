@@ -69,6 +69,8 @@ pub(in crate::triage) struct Asked {
     pub(in crate::triage) signals: Vec<(String, String)>,
     /// What each signal and its sender are called.
     pub(in crate::triage) heads: Vec<[Option<String>; 2]>,
+    /// The most tokens of the answer.
+    pub(in crate::triage) answer_tokens: usize,
 }
 
 impl Asked {
@@ -144,7 +146,7 @@ impl StageAsker for Scene {
         };
         let mut prepared = prepare(&call, &mut CachingCounter::new(&OpenAi::O200k))?;
         prepared.request.answer = self.tools.form(CallEnforcement::Forced);
-        self.asked.lock().unwrap().push(Asked { stage, model, signals, heads });
+        self.asked.lock().unwrap().push(Asked { stage, model, signals, heads, answer_tokens: subject.answer_tokens });
         Ok(prepared)
     }
 
