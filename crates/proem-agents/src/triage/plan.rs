@@ -13,8 +13,10 @@
 //! in the same order give the same plan.
 
 mod advice;
+mod assumptions;
 mod background;
 mod backlog;
+mod comments;
 mod conflicts;
 mod cycle;
 mod finish;

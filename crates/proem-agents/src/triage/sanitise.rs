@@ -18,8 +18,8 @@ use proem_guard::{Bar, Cut, Finding, LabelTree, Scan, Untrusted, Verdict, creden
 use proem_text::{OffsetMap, Span};
 use serde_json::Number;
 
-use self::fields::SignalText;
 pub(in crate::triage) use self::fields::SPRINT;
+use self::fields::SignalText;
 use super::signal::{ProjectSignal, SignalKind, SignalSource};
 use crate::screen::Screening;
 

@@ -80,7 +80,8 @@ impl StageBatch {
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         let middle = self.members.len() / 2;
         let (first, second) = self.members.split_at_checked(middle).filter(|_| middle > 0)?;
-        let half = |members: &[usize]| Self { members: members.to_vec(), model: self.model, failures: 0, room: self.room };
+        let half =
+            |members: &[usize]| Self { members: members.to_vec(), model: self.model, failures: 0, room: self.room };
         Some([half(first), half(second)])
     }
 }

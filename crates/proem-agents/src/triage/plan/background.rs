@@ -115,19 +115,27 @@ fn reading(members: &[&CycleMember<'_>]) -> Option<String> {
         (answer.importance, answer.category)
     })?;
     let answer = &leader.classification.answer;
-    let tickets: BTreeSet<String> =
-        members.iter().filter_map(|member| ticket_of(member)).map(|ticket| proem_guard::show::json(ticket).to_string()).collect();
+    let tickets: BTreeSet<String> = members
+        .iter()
+        .filter_map(|member| ticket_of(member))
+        .map(|ticket| proem_guard::show::json(ticket).to_string())
+        .collect();
     let tickets = match tickets.len() {
         0 | 1 => String::new(),
         more => format!(", about {more} tickets"),
     };
     let reader = if leader.classification.is_degraded { "Rules" } else { "A model and rules" };
-    Some(format!("{reader} read it as {} ({} importance){tickets}.", answer.category.as_str(), answer.importance.as_str()))
+    Some(format!(
+        "{reader} read it as {} ({} importance){tickets}.",
+        answer.category.as_str(),
+        answer.importance.as_str()
+    ))
 }
 
 /// That rules change nothing, where they may not.
 fn level(context: &CycleContext<'_>) -> Option<String> {
-    let line = || format!("At the level {} and by the policy in force, rules change no artefact.", context.level.as_str());
+    let line =
+        || format!("At the level {} and by the policy in force, rules change no artefact.", context.level.as_str());
     (context.gate == ArtefactGate::Withheld).then(line)
 }
 

@@ -114,7 +114,7 @@ pub(super) fn description(group: &GroupedSignals<'_>) -> ArtefactStatement {
 }
 
 /// Who cares for it: whom the ticket is assigned to, else the project's owner until somebody takes it.
-fn owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactStatement {
+pub(super) fn owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactStatement {
     let assignee = group.members().find_map(|member| {
         let name = member.sanitised.name("assignee").filter(|name| !member.sanitised.suspects(name))?.text.clone()?;
         // A name in which nobody can read anything names nobody.

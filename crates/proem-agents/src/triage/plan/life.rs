@@ -71,7 +71,11 @@ impl Questioner<'_, '_> {
             (ItemStatus::Resolved, "it is over: it is resolved")
         };
         let end = ProposedEnd { id, item, to, because: "It is over after its date." };
-        let (option, about) = self.option(&end, words, ["the list shows what is still to be done", "no event of the tracker shows that it is over"]);
+        let (option, about) = self.option(
+            &end,
+            words,
+            ["the list shows what is still to be done", "no event of the tracker shows that it is over"],
+        );
         PlannedQuestion {
             subject: format!("passed\n{id}\n{day}"),
             reason: EscalationReason::StrategicImpact,
@@ -84,7 +88,10 @@ impl Questioner<'_, '_> {
                 questions::choice(
                     "B",
                     "it is late: it stays overdue until it is done",
-                    ["the report stays honest while nothing shows that it was done", "the project is not green meanwhile"],
+                    [
+                        "the report stays honest while nothing shows that it was done",
+                        "the project is not green meanwhile",
+                    ],
                 ),
                 questions::choice(
                     "C",
@@ -151,11 +158,14 @@ impl Questioner<'_, '_> {
             heading: heading(item),
             background: Vec::new(),
             about,
-            options: vec![option, questions::choice(
-                "B",
-                "they are two: both stay open",
-                ["nothing is lost if they differ after all", "one matter may be counted twice"],
-            )],
+            options: vec![
+                option,
+                questions::choice(
+                    "B",
+                    "they are two: both stay open",
+                    ["nothing is lost if they differ after all", "one matter may be counted twice"],
+                ),
+            ],
             recommended: ("B", "closing one of two different items loses it"),
             time: TimeSensitivity::NoDeadline,
             causes: signals_of(item),

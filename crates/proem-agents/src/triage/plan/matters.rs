@@ -22,8 +22,7 @@ pub(super) fn joined(questions: Vec<PlannedQuestion>) -> Vec<PlannedQuestion> {
     let mut places: BTreeMap<SignalRevision, usize> = BTreeMap::new();
     for question in questions {
         // One question may touch what two others asked apart: all of them are one matter then.
-        let known: BTreeSet<usize> =
-            question.causes.iter().filter_map(|cause| places.get(cause).copied()).collect();
+        let known: BTreeSet<usize> = question.causes.iter().filter_map(|cause| places.get(cause).copied()).collect();
         let mut open = question;
         for place in known {
             let Some(mut matter) = matters.get_mut(place).and_then(Option::take) else { continue };

@@ -131,7 +131,10 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
                 choice(
                     "A",
                     "taken: whoever decides looks at it in the quarantine",
-                    ["what it is about beside the attack becomes known", "its words may be meant to mislead whoever reads them"],
+                    [
+                        "what it is about beside the attack becomes known",
+                        "its words may be meant to mislead whoever reads them",
+                    ],
                 ),
                 choice(
                     "B",
@@ -211,7 +214,8 @@ fn ticket_change(group: &GroupedSignals<'_>, category: SignalCategory) -> Option
             let action = ticket.clone().map(|key| {
                 json!({ "action": "jira_status_change", "target": key, "fields": { "status": "blocked" }, "causes": cause })
             });
-            let reasons = ["everybody who looks at the ticket sees it", "the ticket changes before somebody has looked at it"];
+            let reasons =
+                ["everybody who looks at the ticket sees it", "the ticket changes before somebody has looked at it"];
             let option = choice("D", "taken, and the ticket is moved to blocked", reasons);
             Some(PlannedOption { action: Some(action), ..option })
         }

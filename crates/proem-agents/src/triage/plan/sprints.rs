@@ -73,9 +73,10 @@ impl<'r> Cycle<'_, 'r> {
         let named = NamedSprints::of(groups.iter().flat_map(GroupedSignals::members));
         let context = self.context;
         let open = context.artefacts.items(ArtefactItemKind::Sprint).next();
-        let most = named.active.iter().max_by(|(name, (count, ..)), (other, (others, ..))| {
-            count.cmp(others).then_with(|| other.cmp(name))
-        });
+        let most = named
+            .active
+            .iter()
+            .max_by(|(name, (count, ..)), (other, (others, ..))| count.cmp(others).then_with(|| other.cmp(name)));
         let known = |item: &ArtefactItem| item.text(ArtefactField::Name).and_then(exact_name).unwrap_or_default();
         match (open, most) {
             (Some((id, item)), _) if named.active.contains_key(&known(item)) => {

@@ -18,8 +18,8 @@ use crate::triage::{
     answer::ModelUpdate,
     artefact::{
         AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItem, ArtefactKind,
-        ArtefactOperation, ArtefactRule, ArtefactValue, RuleViolation, SignalReferences, apply, change_offer, needs_person,
-        proposed_operations,
+        ArtefactOperation, ArtefactRule, ArtefactValue, RuleViolation, SignalReferences, apply, change_offer,
+        needs_person, proposed_operations,
     },
     contract::{EscalationReason, TimeSensitivity},
 };
@@ -38,6 +38,8 @@ pub(super) struct WithheldChanges {
     pub(super) redated: Vec<ArtefactOperation>,
     /// Ends of items whose ticket is done.
     pub(super) ended: Vec<ArtefactOperation>,
+    /// Ends of assumptions without a ground.
+    pub(super) groundless: Vec<ArtefactOperation>,
 }
 
 impl WithheldChanges {
@@ -68,6 +70,8 @@ enum EndingOccasion {
     NewDate,
     /// The ticket of an item is done that may outlive it.
     TicketDone,
+    /// The tracker gives no ground for assumptions any more.
+    NoGround,
     /// A model proposes it.
     ModelProposes,
 }
@@ -95,6 +99,11 @@ impl EndingOccasion {
                 "done",
                 "The ticket of an item is done. Is the item over, too?",
                 ("A", "the tracker says that the ticket is done"),
+            ),
+            Self::NoGround => (
+                "ground",
+                "The tracker gives no ground any more for what rules took for granted. Is that over?",
+                ("A", "it was written down because of the tracker alone"),
             ),
             Self::ModelProposes => (
                 "model",
@@ -149,6 +158,15 @@ impl<'q, 'r> Questioner<'q, 'r> {
         for operation in redated {
             self.ask_aside(EndingOccasion::NewDate, operation);
         }
+    }
+
+    /// Asks about assumptions that have no ground any more, all of them in one question.
+    pub(super) fn ask_about_ground(&mut self, groundless: &[ArtefactOperation]) {
+        let causes: BTreeSet<SignalRevision> = groundless.iter().flat_map(causes_of).collect();
+        let label = Label::from_source(Source::named("triage/rule"));
+        let before = self.escalated.clone();
+        self.ask(EndingOccasion::NoGround, &causes.into_iter().collect::<Vec<_>>(), groundless, &label);
+        self.escalated = before;
     }
 
     /// Asks whether the project gets a better colour.

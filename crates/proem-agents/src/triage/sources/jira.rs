@@ -134,7 +134,16 @@ fn take_issue(issue: &mut Json, draft: &mut SignalDraft) {
 /// sends, with the text beside.
 fn readable_sprints(value: &mut Json) {
     const NAMES: [&str; 10] = [
-        "id", "rapidViewId", "state", "name", "startDate", "endDate", "completeDate", "sequence", "goal", "activatedDate",
+        "id",
+        "rapidViewId",
+        "state",
+        "name",
+        "startDate",
+        "endDate",
+        "completeDate",
+        "sequence",
+        "goal",
+        "activatedDate",
     ];
     for item in value.as_array_mut().into_iter().flatten() {
         let inner = item.as_str().and_then(|text| {

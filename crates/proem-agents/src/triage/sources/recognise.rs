@@ -178,9 +178,11 @@ pub(super) fn shape(value: &Json) -> Result<SignalShape, &'static str> {
     } else if has("gid") && kind.is_none_or(|kind| kind == "task") {
         Ok(SignalShape::AsanaTask)
     } else {
-        Err("of no known source: neither `webhookEvent` (a Jira webhook), `fields` and `key` (a Jira issue), `state` and `originBoardId` (a Jira sprint), \
+        Err(
+            "of no known source: neither `webhookEvent` (a Jira webhook), `fields` and `key` (a Jira issue), `state` and `originBoardId` (a Jira sprint), \
              `subscriptionId` (a Graph notification), `internetMessageId` or `receivedDateTime` (a Graph message), \
-             `resource` and `action` (an Asana event), `gid` (an Asana task or story) nor `signal` (a line for Proem)")
+             `resource` and `action` (an Asana event), `gid` (an Asana task or story) nor `signal` (a line for Proem)",
+        )
     }
 }
 

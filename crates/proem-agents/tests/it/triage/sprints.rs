@@ -37,8 +37,7 @@ fn listed(issues: &[Json]) -> Vec<ProjectSignal> {
 }
 
 fn cycle_at(now: Time, signals: &[ProjectSignal], artefacts: &ArtefactSet) -> (ArtefactSet, CyclePlan) {
-    let plan =
-        planned_with(signals, artefacts, &ModelProposals::default(), |context| CycleContext { now, ..context });
+    let plan = planned_with(signals, artefacts, &ModelProposals::default(), |context| CycleContext { now, ..context });
     assert!(plan.refused.is_empty(), "{:?}", plan.refused);
     let mut artefacts = artefacts.clone();
     plan.changes.iter().for_each(|change| artefacts.set(change.artefact.clone()));
@@ -169,7 +168,9 @@ fn texts_and_other_fields_are_no_sprints() {
         "sender": { "emailAddress": { "name": "N", "address": "bob@corp.example" } }
     }));
     assert!(told(&cycle(&[mail], &none())).is_empty());
-    for field in [json!([{ "name": "Release", "state": "active" }]), json!([{ "name": "S", "startDate": "2026-11-16" }])] {
+    for field in
+        [json!([{ "name": "Release", "state": "active" }]), json!([{ "name": "S", "startDate": "2026-11-16" }])]
+    {
         assert!(told(&cycle(&listed(&[issue(1, &field)]), &none())).is_empty(), "{field}");
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use proem_agents::triage::pipeline::{PipelineLimits, PipelineModel, PipelineStage};
 use proem_agents::triage::ProjectSignal;
+use proem_agents::triage::pipeline::{PipelineLimits, PipelineModel, PipelineStage};
 use proem_engine::assembly::{Assembly, PromptId};
 use proem_engine::call::{AnswerForm, Arrival, Request};
 use proem_engine::ledger::{Pricing, bound};
@@ -38,7 +38,8 @@ fn comments(count: u8) -> Vec<ProjectSignal> {
 /// A request that is as long as reasoning about a few signals is, under the large model's prices.
 fn reserved(answer_tokens: usize) -> u64 {
     const BODY: usize = 30_350;
-    let prompt = PromptId { agent: "triage".into(), name: "reasoning".into(), version: "1".into(), closure: String::new() };
+    let prompt =
+        PromptId { agent: "triage".into(), name: "reasoning".into(), version: "1".into(), closure: String::new() };
     let assembly = Assembly { prompt, sections: Vec::new(), boundaries: Vec::new(), output_tokens: answer_tokens };
     let request = Request {
         model: "any".into(),
