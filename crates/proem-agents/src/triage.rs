@@ -10,6 +10,7 @@
 
 pub mod answer;
 pub mod artefact;
+mod asana_project;
 pub mod blocks;
 pub mod charter;
 mod classify;
@@ -30,6 +31,7 @@ mod sprint_field;
 pub const BUDGET: &str = include_str!("../data/triage-budget.toml");
 
 pub use self::{
+    asana_project::{AsanaProject, asana_projects},
     classify::{
         CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, ReasoningNeed,
         SignalClassification, SignalInBatch, SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon,

@@ -26,6 +26,7 @@ pub mod normalise;
 pub mod output;
 mod past;
 mod set_aside;
+pub mod sources;
 pub mod status;
 mod tape;
 mod time_limit;

@@ -5,6 +5,7 @@ mod models;
 mod normalise;
 mod purge;
 mod run;
+mod sources;
 mod status;
 mod watch;
 
@@ -22,6 +23,7 @@ Examples:
   proem triage run backlog.json webhooks.jsonl
   proem triage watch ~/project-inbox
   proem triage status
+  proem triage sources https://app.asana.com/0/1208/list
   proem triage normalise webhook.json";
 
 #[derive(Debug, Subcommand)]
@@ -45,6 +47,9 @@ pub(crate) enum TriageCommand {
         #[arg(long)]
         json: bool,
     },
+    /// List the trackers of a project and what each last delivered, and find the number of an Asana project
+    #[command(after_help = sources::SOURCES_EXAMPLES)]
+    Sources(sources::Sources),
     /// Read what Jira and other systems wrote, and print it as signals of one form
     #[command(after_help = normalise::NORMALISE_EXAMPLES)]
     Normalise(normalise::Normalise),
@@ -71,6 +76,7 @@ pub(super) fn run(command: &TriageCommand) -> Result<ExitCode, CommandFailure> {
         TriageCommand::Run(args) => run::run(args),
         TriageCommand::Watch(args) => watch::run(args),
         TriageCommand::Status { root, json } => status::run(root, *json),
+        TriageCommand::Sources(args) => sources::run(args),
         TriageCommand::Normalise(args) => normalise::run(args),
         TriageCommand::Purge { before, root } => purge::run(before, root),
     }
