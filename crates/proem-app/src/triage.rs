@@ -30,6 +30,7 @@ pub mod sources;
 pub mod status;
 mod tape;
 mod time_limit;
+mod unreadable;
 pub mod watch;
 
 pub(crate) use self::decision_entry::DecidedOption;

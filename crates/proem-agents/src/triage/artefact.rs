@@ -22,6 +22,7 @@ mod offer;
 mod operation;
 mod proposal;
 mod render;
+mod restoring;
 mod rule;
 mod schema;
 mod standing;
@@ -49,6 +50,7 @@ pub use self::{
     },
     proposal::proposed_operations,
     render::markdown,
+    restoring::restored_version,
     rule::{ArtefactRule, RuleViolation},
     schema::contract,
     state_words::SectionStates,

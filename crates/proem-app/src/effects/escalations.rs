@@ -108,6 +108,11 @@ impl ActionDesk<'_> {
         } else {
             self.following(operator, escalation, action, choice).await?
         };
+        if let Following::Proposed { action, decision, .. } = &following
+            && let Some(why) = self.still_refused(&escalation.id, action, decision)
+        {
+            return Err(Error::negative(format!("nothing was decided: the policy still refuses it ({why})")));
+        }
         for _ in 0..TRIES {
             let mut made = Vec::new();
             if let Some(offer) = &offer {

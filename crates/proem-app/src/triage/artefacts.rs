@@ -55,9 +55,8 @@ impl TriageDesk<'_> {
             let rows =
                 self.desk.store.artefact_versions(&self.desk.owner, kind.as_str(), most.min(MAX_VERSIONS)).await?;
             for row in rows {
-                let entry = row.entry.as_deref().map(ArtefactLogEntry::read).transpose().map_err(|error| {
-                    Error::outside(format!("a change of the {} can't be read: {error}", kind.as_str()))
-                })?;
+                // An entry that can't be read is listed as gone, so that the others are.
+                let entry = row.entry.as_deref().and_then(|entry| ArtefactLogEntry::read(entry).ok());
                 all.push((row.at, VersionEntry { kind: *kind, version: row.version, entry }));
             }
         }

@@ -6,8 +6,7 @@ use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
 use proem_agents::triage::pipeline::{PipelineStage, StageTally, StageTrace, ToolTally};
 use proem_agents::triage::plan::{
-    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate,
-    SignalOutcome, plan,
+    ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
 };
 use proem_agents::triage::{contract::RecommendedAction, contract::SignalImportance, original};
 use proem_engine::effect::ActionState;
@@ -28,6 +27,7 @@ use sha2::{Digest as _, Sha256};
 use super::asking::AskedCycle;
 use super::desk::{BySender, TriageDesk};
 use super::judged::ReadSignal;
+use super::unreadable::StandingArtefacts;
 use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
 use crate::effects::propose::{Proposal, ProposalFate};
 use crate::error::Error;
@@ -144,9 +144,10 @@ impl TriageDesk<'_> {
     pub(super) async fn cycle(
         &self,
         read: &[ReadSignal],
-        artefacts: &ArtefactSet,
+        standing: &StandingArtefacts,
         asked: Option<&AskedCycle>,
     ) -> Result<Option<CycleReport>, Error> {
+        let artefacts = &standing.set;
         let began = when::now();
         let lexicon = self.lexicon()?;
         let judged = self.judged(read, asked)?;
@@ -172,10 +173,11 @@ impl TriageDesk<'_> {
             proposals,
             now: asked.and_then(|asked| asked.now).unwrap_or_else(|| when::now().max(self.desk.status.last_seen)),
         };
-        let plan = plan(&members, &context);
+        let mut plan = plan(&members, &context);
         let suspected = u64::try_from(suspected).unwrap_or(u64::MAX);
         let mut report = CycleReport { suspected, ..CycleReport::default() };
         asked.into_iter().for_each(|asked| asked.tell(&mut report));
+        self.withhold_unreadable(&mut plan, standing, &mut report).await?;
         self.keep_out(read, &mut report).await?;
         self.ask(&plan, &mut report).await?;
         self.propose(&plan, &mut report).await?;

@@ -246,7 +246,7 @@ impl TriageDesk<'_> {
     }
 
     /// Asks about signals that were set aside, unless that was asked before.
-    async fn ask_about_set_aside(&self, aside: SetAside<'_>) -> Result<Option<AskedQuestion>, Error> {
+    pub(super) async fn ask_about_set_aside(&self, aside: SetAside<'_>) -> Result<Option<AskedQuestion>, Error> {
         let title = aside.title.to_owned();
         let question = self.set_aside_question(aside)?;
         let asked = AskedQuestion { id: question.id.clone(), title, heading: LabelTree::Null };
@@ -258,10 +258,17 @@ impl TriageDesk<'_> {
         let names: Vec<String> = causes.iter().map(|cause| format!("{}\n{}", cause.id, cause.revision)).collect();
         let subject = format!("{word}\n{}\n{}", self.charter.id, names.join("\n"));
         let signals = if causes.len() == 1 { "1 signal".to_owned() } else { format!("{} signals", causes.len()) };
-        let background = [
-            format!("It is about {signals} of {}.", self.charter.name),
-            "Nothing of it is lost: the records have what came, and no cycle works on it again by itself.".to_owned(),
-        ];
+        let background = match causes.len() {
+            0 => [
+                format!("It is about the project {}.", self.charter.name),
+                "Nothing is deleted, and the other artefacts go on.".to_owned(),
+            ],
+            _ => [
+                format!("It is about {signals} of {}.", self.charter.name),
+                "Nothing of it is lost: the records have what came, and no cycle works on it again by itself."
+                    .to_owned(),
+            ],
+        };
         let causes = LabelTree::list(causes.iter().take(MOST_CAUSES).map(cause_tree));
         let about = question_case(&background, &about, SET_ASIDE_REASONS.into_iter());
         let reason = LabelTree::map([(BECAUSE, title.into()), (CAUSES, causes), (ABOUT, about)]);
@@ -286,12 +293,12 @@ impl TriageDesk<'_> {
 }
 
 /// Signals that were set aside together, and what is asked about them.
-struct SetAside<'s> {
-    /// The name of the outcome's part that says so.
-    word: &'static str,
-    title: &'static str,
-    about: LabelTree,
-    causes: &'s [SignalRevision],
+pub(super) struct SetAside<'s> {
+    /// The name of the outcome's part that says so, or of what is set aside where that is no signal.
+    pub(super) word: &'s str,
+    pub(super) title: &'static str,
+    pub(super) about: LabelTree,
+    pub(super) causes: &'s [SignalRevision],
 }
 
 /// The ids of signals as a question shows them.

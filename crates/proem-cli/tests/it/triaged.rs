@@ -11,6 +11,7 @@ mod killed;
 mod models;
 mod tactical;
 mod taped;
+mod unreadable;
 
 use serde_json::{Value as Json, json};
 
