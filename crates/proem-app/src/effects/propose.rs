@@ -351,8 +351,8 @@ impl ActionDesk<'_> {
         }
         match action.key(&self.owner.0, &self.policy) {
             Ok((key, _)) => self.store.action(&self.owner, &key).await.is_err(),
-            // What no list has is asked about by its content.
-            Err(_) => false,
+            // What no list has is written down nowhere.
+            Err(_) => true,
         }
     }
 
@@ -369,7 +369,9 @@ impl ActionDesk<'_> {
         action: &ProposedAction,
         decision: &Decision,
     ) -> Option<String> {
-        let is_offer = matches!(decision.ruling, Ruling::Refusal(_)) && self.offer_id(action) == *escalation;
+        // One that no list had was asked about by its content, and may have a key by now.
+        let ids = [self.offer_id(action), EscalationId(hex::encode(action.content().0))];
+        let is_offer = matches!(decision.ruling, Ruling::Refusal(_)) && ids.contains(escalation);
         let reasons = decision.reasons.iter().map(ToString::to_string);
         is_offer.then(|| reasons.chain(refusal_remedies(decision)).collect::<Vec<_>>().join("; "))
     }

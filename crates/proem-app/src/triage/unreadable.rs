@@ -5,9 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use proem_agents::triage::artefact::{
-    AppliedChange, Artefact, ArtefactActor, ArtefactKind, ArtefactLogEntry, restored_version,
-};
+use proem_agents::triage::artefact::{AppliedChange, Artefact, ArtefactKind, ArtefactLogEntry, restored_version};
 use proem_agents::triage::plan::{ArtefactSet, CyclePlan, SignalOutcomeKind};
 use proem_guard::LabelTree;
 use proem_store::query::ArtefactVersionRow;
@@ -119,7 +117,7 @@ impl TriageDesk<'_> {
         Ok(())
     }
 
-    /// The next version of an artefact, which says what an older one says.
+    /// The next version of an artefact, which says what an older one says and what the log tells of since.
     ///
     /// # Errors
     ///
@@ -135,12 +133,11 @@ impl TriageDesk<'_> {
             return Err(Error::invalid(format!("the {} has no version yet; nothing is to be restored", kind.as_str())));
         };
         let older = self.version(kind, Some(version)).await?;
-        let since = rows.iter().filter(|row| row.version > version);
+        let since = rows.iter().rev().filter(|row| row.version > version);
         let since: Vec<ArtefactLogEntry> =
             since.filter_map(|row| ArtefactLogEntry::read(row.entry.as_deref()?).ok()).collect();
-        let actor = ArtefactActor::Person(operator.actor().id.clone());
         let now = when::now().max(self.desk.status.last_seen);
-        Ok(restored_version(&older, newest.saturating_add(1), &since, (now, &actor)))
+        Ok(restored_version(&older, newest.saturating_add(1), &since, (now, &operator.actor().id)))
     }
 }
 
