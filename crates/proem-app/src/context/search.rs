@@ -1,6 +1,7 @@
 //! Reads, ranks and looks into the best files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use proem_embed::StaticModel;
 use proem_runtime::context::{
@@ -10,8 +11,8 @@ use proem_runtime::git::{GitProgram, discover};
 use proem_runtime::structure::TreeState;
 use proem_runtime::{AllProcessors, Environment};
 use proem_select::context::{
-    ContextTask, ContextWeights, DefinitionSource, FilePurpose, FileRanking, FileRecord, RankedFile, SubjectModel,
-    is_named_by, rank, rank_definitions,
+    ContextTask, ContextWeights, DefinitionSource, FileEvidence, FilePurpose, FileRanking, FileRecord, RankedFile,
+    SIGNALS, SubjectModel, is_named_by, rank, rank_definitions,
 };
 
 use super::evidence::{EvidenceWords, in_words};
@@ -43,6 +44,8 @@ pub(super) struct Search {
     /// What reads more contents; `None` outside a repository, where all are held.
     reader: Option<ContextReader>,
     weights: ContextWeights,
+    /// Where the person stands, from the root.
+    folder: String,
     gaps: Vec<String>,
 }
 
@@ -68,7 +71,7 @@ impl Search {
         let Some((git, repository)) = git.zip(repository) else {
             let tree = read_folder(&environment, query.root, &limits)?;
             let gaps = vec!["the folder is in no git repository, so no history speaks for any file".to_owned()];
-            return Ok(Self { tree, past: None, limits, reader: None, weights, gaps });
+            return Ok(Self { tree, past: None, limits, reader: None, weights, folder: String::new(), gaps });
         };
         let cache = project.places.cache.join("context").join(hash(project.key.as_bytes()));
         let mut gaps = Vec::new();
@@ -95,7 +98,7 @@ impl Search {
             }
             Err(_) => return Err(Error::bug("reading the history ended early", "a thread panicked")),
         };
-        Ok(Self { tree, past, limits, reader: Some(reader), weights, gaps })
+        Ok(Self { tree, past, limits, reader: Some(reader), weights, folder: folder(query.root, project), gaps })
     }
 
     pub(super) fn candidates(self, query: &ContextQuery<'_>) -> Result<TaskCandidates, Error> {
@@ -105,19 +108,30 @@ impl Search {
         let model = StaticModel::built_in().map_err(proem_engine::Error::from)?;
         corpus.corpus.meaning = Some(SubjectModel(&model));
         let few = query.most.div_ceil(4);
+        let chosen = self.chosen(query)?;
+        let ranked = if query.choice.excludes_any() { usize::MAX } else { query.most };
         let FileRanking { code, tests, documents, about_code } =
-            rank(&corpus.corpus, &task, &self.weights, query.most, &AllProcessors);
+            rank(&corpus.corpus, &task, &self.weights, ranked, &AllProcessors);
         let worth = |files: Vec<RankedFile>, most: usize| {
             let fits = files.into_iter().filter(|file| file.probability >= LEAST && !file.evidence.is_empty());
-            fits.filter(|file| self.is_about(file, &task)).take(most).collect::<Vec<_>>()
+            let fits = fits.filter(|file| self.is_about(file, &task) && self.is_open(file, query, &chosen));
+            fits.take(most).collect::<Vec<_>>()
         };
-        let (code, mut tests, documents) = (worth(code, query.most), worth(tests, few), worth(documents, few));
+        let (mut code, mut tests, mut documents) = (worth(code, query.most), worth(tests, few), worth(documents, few));
         let is_found = !(code.is_empty() && documents.is_empty());
         let abstention = &self.weights.abstention;
         if is_found && self.knows_all() && about_code < abstention.least {
-            return Ok(self.nothing(about_code));
+            if chosen.is_empty() {
+                return Ok(self.nothing(about_code));
+            }
+            code.clear();
+            documents.clear();
         }
-        let is_doubtful = is_found && self.knows_all() && abstention.is_doubtful(about_code, self.tree.files.len());
+        code.splice(0..0, chosen.iter().map(|file| by_person(*file)));
+        let is_doubtful = is_found
+            && chosen.is_empty()
+            && self.knows_all()
+            && abstention.is_doubtful(about_code, self.tree.files.len());
         if code.is_empty() {
             // Tests of nothing are no answer.
             tests.clear();
@@ -156,6 +170,18 @@ impl Search {
             ));
         }
         Ok(found)
+    }
+
+    /// The places of the files that a person named.
+    fn chosen(&self, query: &ContextQuery<'_>) -> Result<Vec<usize>, Error> {
+        let paths: Vec<&str> = self.tree.files.iter().map(|file| file.path.as_str()).collect();
+        query.choice.places(&paths, &self.folder)
+    }
+
+    /// Whether a file is neither left out nor in the list already.
+    fn is_open(&self, file: &RankedFile, query: &ContextQuery<'_>, chosen: &[usize]) -> bool {
+        let path = self.tree.files.get(file.file).map_or("", |file| file.path.as_str());
+        !chosen.contains(&file.file) && !query.choice.excludes(path)
     }
 
     /// Whether all that was to be read was: what stands in the rest may be what the task is about.
@@ -256,6 +282,20 @@ impl Search {
         };
         ids.filter_map(commit).collect()
     }
+}
+
+/// Where the person stands, from the root; the root itself if that can't be said.
+fn folder(from: &Path, project: &OpenProject) -> String {
+    let root = project.root.as_ref().and_then(|root| root.canonicalize().ok());
+    let here = from.canonicalize().ok();
+    let below = root.zip(here).and_then(|(root, here)| Some(here.strip_prefix(root).ok()?.to_str()?.to_owned()));
+    below.unwrap_or_default()
+}
+
+/// A file that a person named: certain, whatever else speaks for it.
+fn by_person(file: usize) -> RankedFile {
+    let evidence = vec![FileEvidence::Named { line: None }];
+    RankedFile { file, score: f32::MAX, probability: 1.0, signals: [0.0; SIGNALS], evidence }
 }
 
 /// The places of a file's definitions, in their order.
