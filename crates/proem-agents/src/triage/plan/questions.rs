@@ -85,45 +85,8 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
     let category = answer.category;
     let (reason, title, mut options, recommended) = match category {
         _ if answer.recommended_action == RecommendedAction::DraftCommunication => message(group, charter),
-        SignalCategory::Scope => (
-            EscalationReason::ScopeChange,
-            "The scope changed after the sprint was agreed. Does the change stand?".to_owned(),
-            vec![
-                choice(
-                    "A",
-                    "it stands: the sprint is larger, and what may slip is said",
-                    ["whoever wants it gets it in this sprint", "what was agreed may not be finished"],
-                ),
-                choice(
-                    "B",
-                    "it stands, and something of the same size leaves the sprint",
-                    ["the sprint stays about as large as it was", "whoever waits for what leaves has to be told"],
-                ),
-                choice(
-                    "C",
-                    "it does not: it goes back to the backlog",
-                    ["the team finishes what was agreed", "whoever asked for it waits for the next sprint"],
-                ),
-            ],
-            ("B", "what was agreed stays about as large as it was"),
-        ),
-        SignalCategory::Blocker => (
-            EscalationReason::StrategicImpact,
-            "Work stands still, and it is critical. Who takes it?".to_owned(),
-            vec![
-                choice(
-                    "A",
-                    "taken: whoever decides sees to it that it is unblocked",
-                    ["somebody has it from now on", "it takes time from other work"],
-                ),
-                choice(
-                    "B",
-                    "known already: nothing more is needed",
-                    ["nobody does the same twice", "if nobody has it after all, work stands still longer"],
-                ),
-            ],
-            ("A", "it is critical, and nothing shows that somebody has it"),
-        ),
+        SignalCategory::Scope => scope_parts(),
+        SignalCategory::Blocker => standstill_parts(),
         _ if is_kept_out(group.leader()) => (
             EscalationReason::LowConfidence,
             format!("A text that was kept out may matter ({}). Who looks at it?", category.as_str()),
@@ -178,6 +141,53 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
 }
 
 type QuestionParts = (EscalationReason, String, Vec<PlannedOption>, (&'static str, &'static str));
+
+/// What is asked about a change of scope.
+fn scope_parts() -> QuestionParts {
+    (
+        EscalationReason::ScopeChange,
+        "The scope changed after the sprint was agreed. Does the change stand?".to_owned(),
+        vec![
+            choice(
+                "A",
+                "it stands: the sprint is larger, and what may slip is said",
+                ["whoever wants it gets it in this sprint", "what was agreed may not be finished"],
+            ),
+            choice(
+                "B",
+                "it stands, and something of the same size leaves the sprint",
+                ["the sprint stays about as large as it was", "whoever waits for what leaves has to be told"],
+            ),
+            choice(
+                "C",
+                "it does not: it goes back to the backlog",
+                ["the team finishes what was agreed", "whoever asked for it waits for the next sprint"],
+            ),
+        ],
+        ("B", "what was agreed stays about as large as it was"),
+    )
+}
+
+/// What is asked about work that stands still.
+fn standstill_parts() -> QuestionParts {
+    (
+        EscalationReason::StrategicImpact,
+        "Work stands still, and it is critical. Who takes it?".to_owned(),
+        vec![
+            choice(
+                "A",
+                "taken: whoever decides sees to it that it is unblocked",
+                ["somebody has it from now on", "it takes time from other work"],
+            ),
+            choice(
+                "B",
+                "known already: nothing more is needed",
+                ["nobody does the same twice", "if nobody has it after all, work stands still longer"],
+            ),
+        ],
+        ("A", "it is critical, and nothing shows that somebody has it"),
+    )
+}
 
 /// A message that somebody may expect an answer to, and for which no model drafted one.
 fn message(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> QuestionParts {

@@ -178,14 +178,14 @@ fn readable_sprints(value: &mut Json) {
 
 /// A sprint as a board lists it.
 pub(super) fn sprint(body: Map<String, Json>) -> SignalDraft {
-    let text = |name: &str| body.get(name).and_then(text_of);
+    let whole = Json::Object(body);
+    let text = |name: &str| whole.get(name).and_then(text_of);
     let state = text("state").unwrap_or_default().to_ascii_lowercase();
     let kind = match state.as_str() {
         "active" => SignalKind::SprintStarted,
         "closed" => SignalKind::SprintClosed,
         _ => SignalKind::SprintUpdated,
     };
-    let whole = Json::Object(body.clone());
     let host = instance([Some(&whole), None, None], None);
     let id = text("id").unwrap_or_default();
     let identity = vec![host, IdPart::Word("sprint-listed"), IdPart::Said(id)];
