@@ -338,6 +338,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["triage", "purge", "--before", "90d"], Report),
         (&["artefacts", "show"], Report),
         (&["artefacts", "edit", "risk", "--set", "title=::error::xEVILx"], Report),
+        (&["artefacts", "restore", "raid-log", "1"], Report),
         (&["artefacts", "log"], Report),
         (&["artefacts", "diff", "raid-log", "1", "2"], Report),
         (&["artefacts", "export"], Report),
