@@ -10,6 +10,7 @@
 
 pub mod answer;
 pub mod artefact;
+mod asana_project;
 pub mod blocks;
 pub mod charter;
 mod classify;
@@ -25,11 +26,13 @@ mod sanitise;
 mod sender;
 mod signal;
 mod sources;
+mod sprint_field;
 
 /// What triage may spend unless configuration says otherwise, as the table `budget.agent.triage` of one.
 pub const BUDGET: &str = include_str!("../data/triage-budget.toml");
 
 pub use self::{
+    asana_project::{AsanaProject, asana_projects},
     classify::{
         CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, CountedJudgement,
         FloorReason, ImportanceFloor, LearnedImportance, ReasoningNeed, SignalClassification, SignalInBatch,

@@ -54,7 +54,7 @@ use proem_store::record::{Actor, ActorKind};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-pub use self::page::{ApprovalPage, Displayed, RowsOf};
+pub use self::page::{ApprovalPage, Displayed, NOTE, RowsOf};
 use crate::error::Error;
 use crate::places::Channel;
 use crate::records::plain_name;

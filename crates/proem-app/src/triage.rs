@@ -30,9 +30,11 @@ pub mod output;
 mod past;
 mod set_aside;
 pub mod signals;
+pub mod sources;
 pub mod status;
 mod tape;
 mod time_limit;
+mod unreadable;
 pub mod watch;
 
 pub(crate) use self::decision_entry::DecidedOption;

@@ -23,6 +23,7 @@ mod offer;
 mod operation;
 mod proposal;
 mod render;
+mod restoring;
 mod rule;
 mod schema;
 mod sources;
@@ -52,6 +53,7 @@ pub use self::{
     },
     proposal::proposed_operations,
     render::{ReportTerms, markdown},
+    restoring::restored_version,
     rule::{ArtefactRule, RuleViolation},
     schema::contract,
     sources::{ReportSource, ReportSources},

@@ -3,7 +3,7 @@
 use proem_agents::triage::artefact::{AppliedChange, ArtefactItemId};
 use proem_engine::effect::key::{EffectKey, SignalRevision};
 use proem_engine::policy::{Decision, ProposedAction, Ruling};
-use proem_guard::LabelTree;
+use proem_guard::{LabelTree, TreeName};
 use proem_store::query::{ActionRow, EscalationRow};
 use proem_store::record::{ApprovalBreadth, DecisionEffect, EscalationId, EscalationState, NewDecision};
 use proem_store::{DecisionAnswer, ProposalAnswer};
@@ -108,6 +108,11 @@ impl ActionDesk<'_> {
         } else {
             self.following(operator, escalation, action, choice).await?
         };
+        if let Following::Proposed { action, decision, .. } = &following
+            && let Some(why) = self.still_refused(&escalation.id, action, decision)
+        {
+            return Err(Error::negative(format!("nothing was decided: the policy still refuses it ({why})")));
+        }
         for _ in 0..TRIES {
             let mut made = Vec::new();
             if let Some(offer) = &offer {
@@ -341,6 +346,39 @@ pub fn case(row: &EscalationRow) -> Option<EscalationCase> {
         causes: causes(fields.get(CAUSES)),
     })
 }
+
+/// What a case shows, without what speaks for and against the options of the rules, and that by option.
+#[must_use]
+pub fn apart(about: &LabelTree) -> (Option<LabelTree>, Vec<(String, OptionSides)>) {
+    let LabelTree::Map(map) = about else { return (Some(about.clone()), Vec::new()) };
+    let Some(LabelTree::List(options)) = map.get(OPTIONS).filter(|_| map.label().is_trusted()) else {
+        return (Some(about.clone()), Vec::new());
+    };
+    let sides = |tree: &LabelTree| {
+        let LabelTree::Map(option) = tree else { return None };
+        let Some(LabelTree::Text(id)) = option.get("option") else { return None };
+        let of = |side: &'static str| match option.get(side) {
+            Some(LabelTree::List(reasons)) => reasons.iter().map(|reason| (side, reason.clone())).collect(),
+            _ => Vec::new(),
+        };
+        Some((id.clone(), ["for", "against"].into_iter().flat_map(of).collect()))
+    };
+    let rest: Vec<(&str, LabelTree)> = map
+        .iter()
+        .filter_map(|(name, part)| match name {
+            TreeName::Ours(name) if name != OPTIONS => Some((name, part.clone())),
+            _ => None,
+        })
+        .collect();
+    let rest = (!rest.is_empty()).then(|| LabelTree::map(rest));
+    (rest, options.iter().filter_map(sides).collect())
+}
+
+/// What speaks for and against an option, each with the word for its side.
+pub type OptionSides = Vec<(&'static str, LabelTree)>;
+
+/// The name of the options with their reasons in a written case.
+const OPTIONS: &str = "options";
 
 /// Ids and revisions, which are words of ours.
 fn causes(tree: Option<&LabelTree>) -> Vec<SignalRevision> {

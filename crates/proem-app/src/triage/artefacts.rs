@@ -30,7 +30,7 @@ pub struct VersionEntry {
 
 /// Artefacts as they stand, with all that a report says beside them.
 #[derive(Debug)]
-pub struct StandingArtefacts {
+pub struct ArtefactReport {
     /// The artefacts that are shown.
     pub artefacts: Vec<Artefact>,
     /// The figures of the project.
@@ -42,7 +42,7 @@ pub struct StandingArtefacts {
     ahead_of_utc: i64,
 }
 
-impl StandingArtefacts {
+impl ArtefactReport {
     /// The artefacts as Markdown that a person reads.
     #[must_use]
     pub fn to_markdown(&self) -> String {
@@ -63,13 +63,13 @@ impl TriageDesk<'_> {
     /// # Errors
     ///
     /// If the text of one is gone, or the records can't be read.
-    pub async fn standing_artefacts(&self, kinds: &[ArtefactKind]) -> Result<StandingArtefacts, Error> {
+    pub async fn artefact_report(&self, kinds: &[ArtefactKind]) -> Result<ArtefactReport, Error> {
         let mut artefacts = Vec::new();
         for kind in kinds {
             artefacts.push(self.version(*kind, None).await?);
         }
         let all = self.artefacts().await?;
-        Ok(StandingArtefacts {
+        Ok(ArtefactReport {
             figures: self.figures(&all).await?,
             health: ProjectHealth::of(all.iter(), self.charter.wall_clock(when::now())),
             title: self.charter.name.clone(),
@@ -128,9 +128,8 @@ impl TriageDesk<'_> {
             let rows =
                 self.desk.store.artefact_versions(&self.desk.owner, kind.as_str(), most.min(MAX_VERSIONS)).await?;
             for row in rows {
-                let entry = row.entry.as_deref().map(ArtefactLogEntry::read).transpose().map_err(|error| {
-                    Error::outside(format!("a change of the {} can't be read: {error}", kind.as_str()))
-                })?;
+                // An entry that can't be read is listed as gone, so that the others are.
+                let entry = row.entry.as_deref().and_then(|entry| ArtefactLogEntry::read(entry).ok());
                 all.push((row.at, VersionEntry { kind: *kind, version: row.version, entry }));
             }
         }

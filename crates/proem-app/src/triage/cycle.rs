@@ -6,8 +6,7 @@ use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
 use proem_agents::triage::pipeline::{PipelineStage, StageTally, StageTrace, ToolTally};
 use proem_agents::triage::plan::{
-    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate,
-    SignalOutcome, plan,
+    ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate, SignalOutcome, plan,
 };
 use proem_agents::triage::{contract::RecommendedAction, contract::SignalImportance, original};
 use proem_engine::effect::ActionState;
@@ -30,6 +29,7 @@ use super::desk::{BySender, TriageDesk};
 use super::judged::ReadSignal;
 use super::links::SignalLinks;
 use super::signals::LeftSignal;
+use super::unreadable::StandingArtefacts;
 use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
 use crate::effects::propose::{Proposal, ProposalFate};
 use crate::error::Error;
@@ -152,9 +152,10 @@ impl TriageDesk<'_> {
     pub(super) async fn cycle(
         &self,
         read: &[ReadSignal],
-        artefacts: &ArtefactSet,
+        standing: &StandingArtefacts,
         asked: Option<&AskedCycle>,
     ) -> Result<Option<CycleReport>, Error> {
+        let artefacts = &standing.set;
         let began = when::now();
         let lexicon = self.lexicon()?;
         let persons = self.person_judgements().await?;
@@ -182,10 +183,11 @@ impl TriageDesk<'_> {
             proposals,
             now: asked.and_then(|asked| asked.now).unwrap_or_else(|| when::now().max(self.desk.status.last_seen)),
         };
-        let plan = plan(&members, &context);
+        let mut plan = plan(&members, &context);
         let suspected = u64::try_from(suspected).unwrap_or(u64::MAX);
         let mut report = CycleReport { suspected, links, ..CycleReport::default() };
         asked.into_iter().for_each(|asked| asked.tell(&mut report));
+        self.withhold_unreadable(&mut plan, standing, &mut report).await?;
         self.keep_out(read, &mut report).await?;
         self.ask(&plan, &mut report).await?;
         self.propose(&plan, &mut report).await?;
@@ -323,7 +325,7 @@ impl TriageDesk<'_> {
             (BECAUSE, LabelTree::from(because.as_str())),
             (HEADING, question.heading.clone()),
             (CAUSES, LabelTree::list(question.causes.iter().take(MOST_CAUSES).map(cause_tree))),
-            (ABOUT, question.about.clone()),
+            (ABOUT, question.case()),
         ]);
         // A case that is too long for the written form is left out, and the question never is. Nobody chooses an action
         // by a page that lacks its case.

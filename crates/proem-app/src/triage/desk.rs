@@ -23,6 +23,7 @@ use serde_json::json;
 
 use super::charter;
 use super::time_limit::{NORMALISE, SANITISE, late_reason};
+use super::unreadable::StandingArtefacts;
 use crate::config::KeepRecords;
 use crate::effects::ActionDesk;
 use crate::error::Error;
@@ -262,9 +263,14 @@ impl<'p> TriageDesk<'p> {
     ///
     /// # Errors
     ///
-    /// If the records can't be read, or hold no text of a version that should be there.
+    /// If the records can't be read.
     pub async fn artefacts(&self) -> Result<ArtefactSet, Error> {
         self.desk.stored_artefacts(&self.charter.id).await
+    }
+
+    /// The same with those that can't be read.
+    pub(super) async fn standing_artefacts(&self) -> Result<StandingArtefacts, Error> {
+        self.desk.standing_artefacts(&self.charter.id).await
     }
 
     /// Deletes the texts of what came, was made and ran before a time, except what something open stands on.

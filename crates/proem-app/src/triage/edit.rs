@@ -106,8 +106,17 @@ impl TriageDesk<'_> {
     ///
     /// If the artefact was changed meanwhile, or the records can't be written.
     pub async fn write_edit(&self, operator: &Operator, planned: &PlannedEdit) -> Result<(), Error> {
+        self.write_change(operator, &planned.change).await
+    }
+
+    /// Writes a version to which a person agreed.
+    ///
+    /// # Errors
+    ///
+    /// If the artefact was changed meanwhile, or the records can't be written.
+    pub async fn write_change(&self, operator: &Operator, change: &AppliedChange) -> Result<(), Error> {
         let unwritten = |error| Error::bug("a change of an artefact can't be written down", error);
-        let AppliedChange { artefact, entry, .. } = &planned.change;
+        let AppliedChange { artefact, entry, .. } = change;
         let version = NewArtefactVersion {
             kind: artefact.kind().as_str().to_owned(),
             version: artefact.version(),

@@ -188,13 +188,18 @@ fn heading(row: &EscalationRow, zone: &TimeZone) -> String {
 
 fn shown(desk: &ActionDesk<'_>, row: &EscalationRow, zone: &TimeZone) -> String {
     let mut out = heading(row, zone);
-    if let Some(about) = escalations::case(row).and_then(|case| case.about) {
+    let about = escalations::case(row).and_then(|case| case.about);
+    let (about, reasons) = about.map_or((None, Vec::new()), |about| escalations::apart(&about));
+    if let Some(about) = about {
         out.push_str(&format!("{}\n", show::tree(&about, TreeCap::default())));
     }
     out.push_str(&format!("{}  {}\n\n", styled(DIM, "because"), because(row)));
     for option in &row.options {
         let label = on_screen(&option.label);
         out.push_str(&format!("{}  {label}\n", styled(BOLD, &cut(&option.id, 8))));
+        for (side, reason) in reasons.iter().filter(|(id, _)| *id == option.id).flat_map(|(_, sides)| sides) {
+            out.push_str(&format!("   {} {}\n", styled(DIM, &format!("{side}:")), ui::on_line(reason, MAX_LABEL)));
+        }
         let action = option.action.as_deref().map(|form| ProposedAction::stored(form, &desk.policy));
         match action {
             None => {}

@@ -8,6 +8,7 @@ mod normalise;
 mod purge;
 mod run;
 mod signals;
+mod sources;
 mod status;
 mod watch;
 
@@ -28,6 +29,7 @@ Examples:
   proem triage judge 3fa9c1d2 --importance high --because \"the sponsor asked twice\"
   proem triage digest --since yesterday --format md
   proem triage status
+  proem triage sources https://app.asana.com/0/1208/list
   proem triage normalise webhook.json";
 
 #[derive(Debug, Subcommand)]
@@ -60,6 +62,9 @@ pub(crate) enum TriageCommand {
         #[arg(long)]
         json: bool,
     },
+    /// List the trackers of a project and what each last delivered, and find the number of an Asana project
+    #[command(after_help = sources::SOURCES_EXAMPLES)]
+    Sources(sources::Sources),
     /// Read what Jira and other systems wrote, and print it as signals of one form
     #[command(after_help = normalise::NORMALISE_EXAMPLES)]
     Normalise(normalise::Normalise),
@@ -89,6 +94,7 @@ pub(super) fn run(command: &TriageCommand) -> Result<ExitCode, CommandFailure> {
         TriageCommand::Judge(args) => judge::run(args),
         TriageCommand::Digest(args) => digest::run(args),
         TriageCommand::Status { root, json } => status::run(root, *json),
+        TriageCommand::Sources(args) => sources::run(args),
         TriageCommand::Normalise(args) => normalise::run(args),
         TriageCommand::Purge { before, root } => purge::run(before, root),
     }

@@ -12,6 +12,7 @@ mod listed;
 mod models;
 mod tactical;
 mod taped;
+mod unreadable;
 
 use serde_json::{Value as Json, json};
 
@@ -536,7 +537,7 @@ fn the_guide_says_what_the_binary_does() {
     let server = crate::run::start(first.into_iter().chain(again).collect());
     let address = format!("http://{}", server.address());
     let tried = crate::guide::run(&fixture, "triage.md", &[(&address, "https://api.anthropic.com")]);
-    assert_eq!(tried, crate::guide::Tried { files: 10, sessions: 23 });
+    assert_eq!(tried, crate::guide::Tried { files: 10, sessions: 24 });
     assert_eq!(server.requests().len(), 6);
 }
 

@@ -194,7 +194,7 @@ impl StageAsker for StageBench {
             model: self.model(model),
             key: &self.key,
             arrival: Arrival::Whole,
-            output_tokens: PipelineLimits::default().of(stage).output_tokens(model),
+            output_tokens: subject.answer_tokens,
             profile: None,
         };
         let counter = self.model(model).counter();

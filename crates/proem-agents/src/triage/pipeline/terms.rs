@@ -244,6 +244,8 @@ pub struct StageSubject<'s> {
     pub artefacts: &'s ArtefactSet,
     /// The signals.
     pub signals: &'s [StageSignal<'s>],
+    /// The most tokens of the answer: by the size of what is asked, so that no more of a budget is reserved than that.
+    pub answer_tokens: usize,
 }
 
 /// A signal as a stage is told of it. Its raw texts are in no prompt.
@@ -253,6 +255,10 @@ pub struct StageSignal<'s> {
     pub signal: &'s ProjectSignal,
     /// What of its texts may be read.
     pub content: &'s Untrusted<String>,
+    /// Its one line, if nothing of it was cut.
+    pub summary: Option<&'s Untrusted<String>>,
+    /// What its sender may be called.
+    pub sender: Option<&'s Untrusted<String>>,
     /// The name of its ticket, unless that is kept out.
     pub ticket: Option<&'s Untrusted<String>>,
     /// Whether that is suspected: it is shown with a mark at each word.

@@ -2,20 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_engine::{
-    effect::key::SignalRevision,
-    policy::{AutonomyLevel, SourceAgreement, SourceConflict},
-    run::Time,
-};
+use proem_engine::{effect::key::SignalRevision, policy::AutonomyLevel, run::Time};
 use proem_guard::show;
-use serde_json::json;
 
 use super::{
-    PlannedComment, PlannedDraft, PlannedQuestion, RecommendationFate,
+    PlannedComment, PlannedDraft, PlannedQuestion, RecommendationFate, assumptions, background,
+    comments::template_comment,
     conflicts::SourceConflicts,
-    group::{GroupedSignals, grouped, is_kept_out, ticket_of},
+    group::{GroupedSignals, grouped, is_kept_out},
     health::MovedTickets,
     items::{self, ItemFields},
+    matters,
     milestones::EndangeredMilestones,
     outcome::{SignalOutcome, SignalOutcomeKind},
     principals::agreement,
@@ -34,7 +31,7 @@ use crate::triage::{
     classify::{ClassificationBasis, SignalClassification, Standstill, TriageLexicon},
     contract::{RecommendedAction, SignalCategory, SignalImportance},
     sanitise::{SanitisedSignal, SignalEffects},
-    signal::{ProjectSignal, SignalKind, SignalSource},
+    signal::{ProjectSignal, SignalKind},
 };
 
 /// The artefacts of a project, each as it stands.
@@ -194,34 +191,33 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
     plan.questions.extend(conflicts.questions);
     let AskedTogether { withheld, uncommented, rescoped, unread, suspected } = together;
     plan.questions.extend(questions::of_scope(&rescoped, context.charter));
-    if !withheld.is_empty() {
-        let title = match withheld.len() {
-            1 => "A signal would change the artefacts, which nobody let rules do at this level.".to_owned(),
-            more => format!("{more} subjects would change the artefacts, which nobody let rules do at this level."),
-        };
-        plan.questions.push(questions::of_withheld(&withheld, title));
-    }
-    if !unread.is_empty() {
-        plan.questions.push(questions::of_unread(&unread));
-    }
-    if !uncommented.is_empty() {
-        plan.questions.push(questions::of_comments(&uncommented));
-    }
     if context.gate == ArtefactGate::Permitted {
         cycle.backlog(&groups);
+        cycle.learn_sprint(&groups);
     }
     let suspected: Vec<_> = suspected.into_iter().map(|open| cycle.with_changes(open)).collect();
     plan.unused = cycle.proposals.left();
     let updates = core::mem::take(&mut cycle.proposals.updates);
-    let (withheld, occasion) = cycle.finish(&known, &mut plan);
+    let (mut ended, occasion) = cycle.finish(&known, &mut plan);
+    let (redated, groundless) = (core::mem::take(&mut ended.redated), core::mem::take(&mut ended.groundless));
     let mut asked = Questioner::new(context, batch, &mut plan);
-    asked.ask_rules(withheld);
+    asked.ask_rules(ended);
+    // Questions about the project as a whole, and about items that are there already, are about no signal of their own.
+    let aside = asked.plan.questions.len();
+    asked.ask_about_dates(redated);
+    asked.ask_about_ground(&groundless);
     asked.update(&updates, &known);
     // The colour counts all that the rules and the model changed.
     asked.recolour(occasion, &known);
     asked.ask_about_life();
+    let aside = asked.plan.questions.split_off(aside);
     asked.ask_suspected(&suspected);
+    let artefacts = asked.artefacts();
     let escalated = asked.escalated;
+    plan.questions = matters::joined(core::mem::take(&mut plan.questions));
+    let together = questions::of_many(&plan.questions, &withheld, &unread, &uncommented);
+    plan.questions.extend(together.into_iter().chain(aside));
+    background::complete(&mut plan.questions, batch, &artefacts, context);
     for cause in escalated {
         if let Some(outcome) = outcomes.get_mut(&cause) {
             outcome.kind = SignalOutcomeKind::Escalated;
@@ -264,6 +260,8 @@ pub(super) struct Cycle<'c, 'r> {
     pub(super) marked: BTreeSet<ArtefactItemId>,
     /// Ends of items whose ticket is done and that don't end with it: a person is asked.
     pub(super) proposed_ends: Vec<ArtefactOperation>,
+    /// Ends of assumptions that the tracker gives no ground for any more: a person is asked.
+    pub(super) groundless: Vec<ArtefactOperation>,
     /// The latest signal that may change artefacts by itself.
     pub(super) latest: Option<SignalRevision>,
     /// The last signal of a listed backlog, and the word for its source.
@@ -285,6 +283,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
             endangered: EndangeredMilestones::new(),
             marked: BTreeSet::new(),
             proposed_ends: Vec::new(),
+            groundless: Vec::new(),
             latest: None,
             synced: None,
             causes: BTreeMap::new(),
@@ -350,7 +349,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
                 // The model's words before those of the rules, and never for a text that is out: they would carry it on.
                 let proposed = if is_out { None } else { self.proposals.comment(&group.causes()) };
                 let worded = proposed.map(|comment| proposed::comment(group, comment, self.context.charter));
-                if let Some(comment) = worded.or_else(|| comment(group, self.context.charter)) {
+                if let Some(comment) = worded.or_else(|| template_comment(group, self.context.charter)) {
                     plan.comments.push(comment);
                     return (SignalOutcomeKind::Commented, items);
                 }
@@ -403,7 +402,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
 
     /// Plans what a group changes of the artefacts; the items that it is about. Of a suspected group only what the
     /// system itself says changes anything.
-    pub(super) fn items(&mut self, group: &GroupedSignals<'_>) -> Vec<ArtefactItemId> {
+    pub(super) fn items(&mut self, group: &GroupedSignals<'r>) -> Vec<ArtefactItemId> {
         let standstill = group.standstill(self.context.lexicon);
         let mut touched = Vec::new();
         if standstill == Standstill::Ends || group.is_done(self.context.lexicon) {
@@ -551,9 +550,16 @@ impl<'c, 'r> Cycle<'c, 'r> {
         }
         // What may happen, or is taken for true, may outlive the ticket that tells of it.
         let outlives = [ArtefactItemKind::Risk, ArtefactItemKind::Assumption];
-        let outlives = of(ArtefactKind::RaidLog, &outlives).filter(|_| is_done);
+        let is_ours = |id: &ArtefactItemId| {
+            let item = artefacts.get(ArtefactKind::RaidLog).and_then(|raid| raid.item(*id));
+            id.kind == ArtefactItemKind::Assumption && item.is_some_and(assumptions::is_by_rule)
+        };
+        let outlives = of(ArtefactKind::RaidLog, &outlives).filter(|id| is_done && !is_ours(id));
         for (id, to) in outlives.into_iter().flat_map(way) {
             self.proposed_ends.push(ArtefactOperation::ChangeStatus { id, to, reason: reason.clone() });
+        }
+        if is_done {
+            self.end_assumptions(group, &reason);
         }
         if is_done && let Some(id) = of(ArtefactKind::BacklogSummary, &[ArtefactItemKind::Highlight]) {
             self.operate(ArtefactKind::BacklogSummary, ArtefactOperation::Close { id, reason }, &causes);
@@ -574,26 +580,4 @@ impl<'c, 'r> Cycle<'c, 'r> {
         self.moved.done = self.moved.done.saturating_add(done);
         self.causes.entry(ArtefactKind::DeliveryState).or_default().extend(group.causes());
     }
-}
-
-/// A comment of ours for a ticket that says nothing.
-fn comment(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> Option<PlannedComment> {
-    let leader = group.leader();
-    let is_clean = leader.classification.effects == SignalEffects::ByPolicy;
-    let ticket = ticket_of(leader).filter(|_| is_clean && leader.signal.source == SignalSource::Jira)?;
-    let cause = SignalRevision::from(leader.signal);
-    let action = ticket.clone().map(|key| {
-        json!({
-            "action": "jira_comment",
-            "target": key,
-            "fields": { "body": "A description is missing." },
-            "causes": [{ "id": cause.id, "revision": cause.revision }],
-        })
-    });
-    let signals: Vec<&ProjectSignal> = group.members().map(|member| member.signal).collect();
-    Some(PlannedComment {
-        action,
-        cause,
-        sources: SourceAgreement { agreeing: agreement(&signals, charter), conflict: SourceConflict::Absent },
-    })
 }

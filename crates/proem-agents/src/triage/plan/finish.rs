@@ -30,6 +30,7 @@ impl Cycle<'_, '_> {
         self.causes.entry(ArtefactKind::DeliveryState).or_default().extend(of_raid);
         self.milestones(&mut withheld);
         withheld.ended = core::mem::take(&mut self.proposed_ends);
+        withheld.groundless = core::mem::take(&mut self.groundless);
         let causes = self.causes.get(&ArtefactKind::DeliveryState).cloned().unwrap_or_default();
         let occasion = HealthOccasion { causes, moved: self.moved };
         for kind in ArtefactKind::ALL {

@@ -125,6 +125,7 @@ fn take_issue(issue: &mut Json, draft: &mut SignalDraft) {
         }
         draft.field("comments", Json::Array(comments));
     }
+    fields.values_mut().for_each(readable_sprints);
     let fields = Json::Object(std::mem::take(fields));
     for (place, ours) in NAMED {
         let is_unset = || place.split('/').nth(1).and_then(|name| fields.get(name)).is_some_and(Json::is_null);
@@ -146,6 +147,73 @@ fn transition(body: &Map<String, Json>) -> Option<Json> {
     };
     let (from, to) = (status(["from_status", "from"]), status(["to_status", "to"]));
     Some(json!([{ "field": "status", "from": from, "to": to }]))
+}
+
+/// Sprints as Jira Server writes them, `…Sprint@1f[id=5,state=ACTIVE,name=Sprint 12,…]`, as the objects that Jira Cloud
+/// sends, with the text beside.
+fn readable_sprints(value: &mut Json) {
+    const NAMES: [&str; 10] = [
+        "id",
+        "rapidViewId",
+        "state",
+        "name",
+        "startDate",
+        "endDate",
+        "completeDate",
+        "sequence",
+        "goal",
+        "activatedDate",
+    ];
+    for item in value.as_array_mut().into_iter().flatten() {
+        let inner = item.as_str().and_then(|text| {
+            let (class, inner) = text.strip_suffix(']')?.split_once('[')?;
+            class.contains("greenhopper.service.sprint.Sprint@").then_some(inner)
+        });
+        let Some(inner) = inner else { continue };
+        let mut sprint = Map::from_iter([("written".to_owned(), item.clone())]);
+        let mut last: Option<&str> = None;
+        for part in inner.split(',') {
+            let named = part.split_once('=').filter(|(name, _)| NAMES.contains(name));
+            match (named, last) {
+                (Some((name, said)), _) => {
+                    last = Some(name);
+                    if said != "<null>" {
+                        sprint.insert(name.to_owned(), Json::from(said));
+                    }
+                }
+                // A name or a goal may hold commas.
+                (None, Some(name)) => {
+                    if let Some(Json::String(said)) = sprint.get_mut(name) {
+                        said.push(',');
+                        said.push_str(part);
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+        *item = Json::Object(sprint);
+    }
+}
+
+/// A sprint as a board lists it.
+pub(super) fn sprint(body: Map<String, Json>) -> SignalDraft {
+    let whole = Json::Object(body);
+    let text = |name: &str| whole.get(name).and_then(text_of);
+    let state = text("state").unwrap_or_default().to_ascii_lowercase();
+    let kind = match state.as_str() {
+        "active" => SignalKind::SprintStarted,
+        "closed" => SignalKind::SprintClosed,
+        _ => SignalKind::SprintUpdated,
+    };
+    let host = instance([Some(&whole), None, None], None);
+    let id = text("id").unwrap_or_default();
+    let identity = vec![host, IdPart::Word("sprint-listed"), IdPart::Said(id)];
+    let mut draft = SignalDraft::new(SignalSource::Jira, DraftKind::Known(kind), identity);
+    draft.time = text(if state == "closed" { "completeDate" } else { "startDate" }).map(Json::from);
+    draft.summary = text("name");
+    draft.field("goal", text("goal").map_or(Json::Null, Json::from));
+    draft.field("other", json!({ "sprint": whole }));
+    draft
 }
 
 /// A document as its text, anything else as it is.

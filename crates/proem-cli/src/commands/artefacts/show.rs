@@ -7,7 +7,7 @@ use clap::{Parser, ValueEnum};
 use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_app::triage::TriageDesk;
-use proem_app::triage::artefacts::StandingArtefacts;
+use proem_app::triage::artefacts::ArtefactReport;
 use proem_app::triage::output::{ArtefactOut, ArtefactsOutput};
 use proem_runtime::files::{self, FileAccess};
 use proem_store::StoreAccess;
@@ -54,17 +54,17 @@ enum ExportFormat {
     Json,
 }
 
-fn read(root: &Path, name: Option<ArtefactName>) -> Result<StandingArtefacts, CommandFailure> {
+fn read(root: &Path, name: Option<ArtefactName>) -> Result<ArtefactReport, CommandFailure> {
     let project = OpenProject::without_book(root, &crate::places()?)?;
     records::blocking(async {
         let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
-        let found = desk.standing_artefacts(&kinds(name)).await;
+        let found = desk.artefact_report(&kinds(name)).await;
         desk.close().await;
         Ok(found?)
     })
 }
 
-fn as_json(standing: &StandingArtefacts) -> String {
+fn as_json(standing: &ArtefactReport) -> String {
     let artefacts = standing.artefacts.iter();
     let artefacts = artefacts.map(|artefact| ArtefactOut(artefact.to_json(Some(&standing.figures))));
     json::pretty(&json!(ArtefactsOutput { artefacts: artefacts.collect() }))
