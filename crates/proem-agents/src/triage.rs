@@ -30,9 +30,9 @@ pub const BUDGET: &str = include_str!("../data/triage-budget.toml");
 
 pub use self::{
     classify::{
-        CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, ReasoningNeed,
-        SignalClassification, SignalInBatch, SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon,
-        TriageProject, classify, classify_each, traits,
+        CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, Movement,
+        ReasoningNeed, SignalClassification, SignalInBatch, SignalTrait, SignalTraits, Slip, Standstill, TicketNews,
+        TriageLexicon, TriageProject, classify, classify_each, traits,
     },
     date::{SignalTime, TimeFault, utc},
     log::{SignalArrival, SignalLog},

@@ -20,6 +20,7 @@ pub mod desk;
 pub mod edit;
 pub mod init;
 mod judged;
+mod matters;
 pub mod models;
 pub mod monitoring;
 pub mod normalise;

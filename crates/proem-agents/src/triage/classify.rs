@@ -37,7 +37,7 @@ use super::{
 
 pub use self::{
     confidence::{ClassificationBasis, ConfidenceTable},
-    facts::{Completion, Slip, Standstill, TicketNews},
+    facts::{Completion, Movement, Slip, Standstill, TicketNews},
     lexicon::TriageLexicon,
     told::ReasoningNeed,
     words::{CategoryWeights, SignalTrait, SignalTraits},

@@ -28,6 +28,7 @@ mod proposed;
 mod questions;
 mod sprints;
 mod suspected;
+mod tickets;
 mod withheld;
 
 use std::collections::BTreeSet;

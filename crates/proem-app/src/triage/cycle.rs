@@ -6,8 +6,8 @@ use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
 use proem_agents::triage::pipeline::{PipelineStage, StageTally, StageTrace, ToolTally};
 use proem_agents::triage::plan::{
-    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate,
-    SignalOutcome, plan,
+    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, PlannedOption, PlannedQuestion,
+    RecommendationFate, SignalOutcome, plan,
 };
 use proem_agents::triage::{contract::RecommendedAction, contract::SignalImportance, original};
 use proem_engine::effect::ActionState;
@@ -28,7 +28,8 @@ use sha2::{Digest as _, Sha256};
 use super::asking::AskedCycle;
 use super::desk::{BySender, TriageDesk};
 use super::judged::ReadSignal;
-use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
+use super::matters::{EarlierCase, are_named};
+use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING, MATTER};
 use crate::effects::propose::{Proposal, ProposalFate};
 use crate::error::Error;
 use crate::when;
@@ -170,7 +171,7 @@ impl TriageDesk<'_> {
             artefacts,
             actor: &actor,
             proposals,
-            now: asked.and_then(|asked| asked.now).unwrap_or_else(|| when::now().max(self.desk.status.last_seen)),
+            now: asked.and_then(|asked| asked.now).unwrap_or_else(|| self.moment()),
         };
         let plan = plan(&members, &context);
         let suspected = u64::try_from(suspected).unwrap_or(u64::MAX);
@@ -251,10 +252,18 @@ impl TriageDesk<'_> {
         Ok(())
     }
 
-    /// Asks persons. The same question is asked once while it is open; once it was decided, new signals ask anew.
+    /// Asks persons. The same question is asked once while it is open and names all its signals; once it was decided, new
+    /// signals ask anew.
     async fn ask(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
-        let mut asked = BTreeSet::new();
+        let (mut asked, open) = (BTreeSet::new(), self.open_matters().await?);
         for question in &plan.questions {
+            let standing = open.get(&self.question_id(&question.subject)).map_or(&[][..], Vec::as_slice);
+            let is_told = are_named(question, standing, plan);
+            if !standing.is_empty() && is_told {
+                report.asked_before = report.asked_before.saturating_add(1);
+                continue;
+            }
+            let earlier = self.take_back(question, standing).await?;
             let last = question.causes.last();
             let later = last
                 .map_or_else(String::new, |cause| format!("{}\n{}\n{}", question.subject, cause.id, cause.revision));
@@ -263,13 +272,15 @@ impl TriageDesk<'_> {
                 if !asked.insert(id.clone()) {
                     break;
                 }
-                let escalation = self.escalation(question, id.clone(), &mut report.problems)?;
+                let escalation = self.escalation((question, earlier.as_ref()), id.clone(), &mut report.problems)?;
                 match self.desk.store.escalate(escalation).await? {
                     EscalationAnswer::Done => {
                         let (title, heading) = (question.title.clone(), question.heading.clone());
                         report.questions.push(AskedQuestion { id, title, heading });
                         break;
                     }
+                    // What was displayed stays, and the signals that it does not name have a question beside it.
+                    EscalationAnswer::Stands(EscalationState::Open) if !is_told && subject != &later => {}
                     EscalationAnswer::Stands(EscalationState::Open) => {
                         report.asked_before = report.asked_before.saturating_add(1);
                         break;
@@ -294,21 +305,25 @@ impl TriageDesk<'_> {
         EscalationId(hex::encode(Sha256::digest(format!("triage\n{}\n{subject}", self.charter.id))))
     }
 
-    /// A question as it is written down; what of it can't be is said as a problem.
+    /// A question as it is written down, with what an earlier one about the same had; what of it can't be is said as a
+    /// problem.
     fn escalation(
         &self,
-        question: &PlannedQuestion,
+        (question, earlier): (&PlannedQuestion, Option<&EarlierCase>),
         id: EscalationId,
         problems: &mut Vec<String>,
     ) -> Result<NewEscalation, Error> {
         let unwritten = |error| Error::bug("a question of triage can't be written down", error);
         let (option, why) = question.recommended;
         let because = format!("{} ({}; {option} is recommended: {why})", question.title, question.reason.as_str());
+        let causes = earlier.map_or_else(|| question.causes.clone(), |case| case.with_causes(&question.causes));
+        let about = earlier.map_or_else(|| question.about.clone(), |case| case.with_about(&question.about));
         let whole = LabelTree::map([
             (BECAUSE, LabelTree::from(because.as_str())),
             (HEADING, question.heading.clone()),
-            (CAUSES, LabelTree::list(question.causes.iter().take(MOST_CAUSES).map(cause_tree))),
-            (ABOUT, question.about.clone()),
+            (CAUSES, LabelTree::list(causes.iter().take(MOST_CAUSES).map(cause_tree))),
+            (ABOUT, about),
+            (MATTER, self.question_id(&question.subject).0.as_str().into()),
         ]);
         // A case that is too long for the written form is left out, and the question never is. Nobody chooses an action
         // by a page that lacks its case.
@@ -319,18 +334,26 @@ impl TriageDesk<'_> {
         if !is_whole {
             left_out("what it is about is too long to be shown, so no option acts by itself");
         }
+        // An option whose action is not offered is one that acts not by itself: a question needs two options at least.
+        let refused = |option: &PlannedOption| {
+            let action = option.action.as_ref().filter(|_| is_whole)?;
+            ProposedAction::read(action, &self.desk.policy).err()
+        };
+        let offered = question.options.iter().filter(|option| refused(option).is_none()).count();
         let mut options = Vec::new();
         for option in &question.options {
-            let action = match &option.action {
-                Some(json) if is_whole => match ProposedAction::read(json, &self.desk.policy) {
-                    Ok(action) => Some(action.write()?),
-                    // The policy of this moment has it on no list.
-                    Err(error) => {
-                        left_out(&format!("option {} is not offered: {error}", option.id));
-                        continue;
-                    }
-                },
-                Some(_) | None => None,
+            let action = match (&option.action, refused(option)) {
+                (Some(json), None) if is_whole => Some(ProposedAction::read(json, &self.desk.policy)?.write()?),
+                (_, None) => None,
+                // The policy of this moment has it on no list.
+                (_, Some(error)) if offered >= NewEscalation::FEWEST => {
+                    left_out(&format!("option {} is not offered: {error}", option.id));
+                    continue;
+                }
+                (_, Some(error)) => {
+                    left_out(&format!("option {} does not act by itself: {error}", option.id));
+                    None
+                }
             };
             let label = option.label.write().map_err(unwritten)?;
             options.push(EscalationOption { id: option.id.to_owned(), label, action });

@@ -17,6 +17,7 @@ use super::effects::{ForbiddenEffects, forbidden};
 use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, half, project};
 use super::left_out::{self, LEFT_OUT};
 use super::modelled::modelled;
+use super::tempers::tempers;
 use crate::selection::data::text;
 
 /// Measures the triage of signals without a model, and what becomes of a model's answers.
@@ -37,6 +38,7 @@ pub(crate) struct EvalTriage {
 const SYSTEMS_TEST: &str = "systems-test";
 pub(super) const SCORES: &str = "evals/triage/scores.md";
 pub(super) const MODELS: &str = "evals/triage/models.md";
+pub(super) const TEMPERS: &str = "evals/triage/tempers.md";
 
 pub(crate) fn run(args: &EvalTriage) -> Result<String, String> {
     if args.calibrate {
@@ -45,7 +47,7 @@ pub(crate) fn run(args: &EvalTriage) -> Result<String, String> {
     if args.mistakes {
         return mistakes(&args.to);
     }
-    let reports = [(SCORES, scores(&args.to)?), (MODELS, modelled()?)];
+    let reports = [(SCORES, scores(&args.to)?), (MODELS, modelled()?), (TEMPERS, tempers(&args.to)?)];
     for (name, report) in &reports {
         let path = args.to.join(name);
         std::fs::write(&path, report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;

@@ -6,7 +6,7 @@ use proem_engine::effect::key::SignalRevision;
 use proem_guard::{Untrusted, Verdict, show};
 
 use super::cycle::CycleMember;
-use crate::triage::classify::{ClassificationBasis, Completion, Slip, Standstill, TicketNews, TriageLexicon};
+use crate::triage::classify::{ClassificationBasis, Completion, Movement, Slip, Standstill, TicketNews, TriageLexicon};
 
 /// Signals about the same thing.
 #[derive(Debug)]
@@ -81,6 +81,17 @@ impl<'r> GroupedSignals<'r> {
     pub(super) fn is_done(&self, lexicon: &TriageLexicon) -> bool {
         let last = self.members.iter().rev().find(|member| ticket_of(member).is_some());
         last.is_some_and(|member| TicketNews::of(member.signal, lexicon).completion == Completion::Done)
+    }
+
+    /// Whether the tracker took the ticket up again, and none of the signals behind that calls it done.
+    pub(super) fn is_reopened(&self, lexicon: &TriageLexicon) -> bool {
+        let told = self.members.iter().rev().map(|member| TicketNews::of(member.signal, lexicon).completion);
+        told.into_iter().find(|told| *told != Completion::Pending) == Some(Completion::Reopened)
+    }
+
+    /// Whether the tracker moved the ticket from one state to another.
+    pub(super) fn is_moved(&self, lexicon: &TriageLexicon) -> bool {
+        self.members.iter().any(|member| TicketNews::of(member.signal, lexicon).movement == Movement::Moved)
     }
 
     pub(super) fn slips(&self, lexicon: &TriageLexicon) -> bool {

@@ -83,7 +83,10 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
         _ if answer.recommended_action == RecommendedAction::DraftCommunication => message(group, charter),
         SignalCategory::Scope => (
             EscalationReason::ScopeChange,
-            "The scope changed after the sprint was agreed. Does the change stand?".to_owned(),
+            match group.ticket() {
+                Some(_) => "The scope changed after the sprint was agreed. Does the change stand?".to_owned(),
+                None => "A message changes what was agreed. Does the change stand?".to_owned(),
+            },
             vec![
                 choice("A", "it stands: the sprint is larger, and what may slip is said"),
                 choice("B", "it stands, and something of the same size leaves the sprint"),
