@@ -38,8 +38,8 @@ use crate::when;
 const ONE_SOURCE: SourceAgreement = SourceAgreement { agreeing: 1, conflict: SourceConflict::Absent };
 /// The action that tells the owner something.
 const NOTIFICATION: &str = "notification_internal";
-/// The most signals that are written down with a question.
-pub(super) const MOST_CAUSES: usize = 20;
+/// The most signals that are written down with a question: as many as a cycle has.
+pub(super) const MOST_CAUSES: usize = 500;
 
 /// How much of a sender's was kept out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -255,7 +255,7 @@ impl TriageDesk<'_> {
     /// Asks persons. The same question is asked once while it is open and names all its signals; once it was decided, new
     /// signals ask anew.
     async fn ask(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
-        let (mut asked, open) = (BTreeSet::new(), self.open_matters().await?);
+        let (mut asked, open) = (BTreeMap::new(), self.open_matters().await?);
         for question in &plan.questions {
             let standing = open.get(&self.question_id(&question.subject)).map_or(&[][..], Vec::as_slice);
             let is_told = are_named(question, standing, plan);
@@ -269,9 +269,13 @@ impl TriageDesk<'_> {
                 .map_or_else(String::new, |cause| format!("{}\n{}\n{}", question.subject, cause.id, cause.revision));
             for subject in [&question.subject, &later] {
                 let id = self.question_id(subject);
-                if !asked.insert(id.clone()) {
-                    break;
-                }
+                // Two texts of one ticket that are asked about by themselves are two questions.
+                let causes: BTreeSet<&SignalRevision> = question.causes.iter().collect();
+                match asked.get(&id) {
+                    Some(known) if causes.is_subset(known) => break,
+                    Some(_) => continue,
+                    None => asked.insert(id.clone(), causes),
+                };
                 let escalation = self.escalation((question, earlier.as_ref()), id.clone(), &mut report.problems)?;
                 match self.desk.store.escalate(escalation).await? {
                     EscalationAnswer::Done => {

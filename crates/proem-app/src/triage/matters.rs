@@ -18,6 +18,11 @@ use crate::effects::escalations::{self, EscalationCase};
 use crate::error::Error;
 use crate::when;
 
+/// The name of what a question is asked anew for.
+const CAME_SINCE: &str = "came since";
+/// The name of what it was about before, the latest first.
+const ASKED_BEFORE: &str = "asked before";
+
 /// The open questions of a project by their matters.
 pub(super) type OpenMatters = BTreeMap<EscalationId, Vec<EscalationRow>>;
 
@@ -35,12 +40,20 @@ impl EarlierCase {
         new.iter().chain(before).cloned().collect()
     }
 
-    /// What both are about.
+    /// What both are about, in one list however often it was asked.
     pub(super) fn with_about(&self, new: &LabelTree) -> LabelTree {
-        match &self.about {
-            Some(before) => LabelTree::map([("came since", new.clone()), ("asked before", before.clone())]),
-            None => new.clone(),
+        let Some(about) = &self.about else { return new.clone() };
+        let mut before = Vec::new();
+        match about {
+            LabelTree::Map(parts) if parts.get(CAME_SINCE).is_some() => {
+                before.extend(parts.get(CAME_SINCE).cloned());
+                if let Some(LabelTree::List(earlier)) = parts.get(ASKED_BEFORE) {
+                    before.extend(earlier.iter().cloned());
+                }
+            }
+            whole => before.push(whole.clone()),
         }
+        LabelTree::map([(CAME_SINCE, new.clone()), (ASKED_BEFORE, LabelTree::list(before))])
     }
 }
 

@@ -3,19 +3,21 @@
 
 mod answers;
 mod bench;
+mod evenings;
 mod verdict;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use proem_engine::policy::AutonomyLevel;
 
 use self::answers::Temper;
 use self::bench::TemperBench;
-use self::verdict::{CellVerdict, Examined};
+use self::verdict::{CellTerms, CellVerdict, Examined};
 use super::asked::StageBench;
-use super::daily;
-use super::scenarios::{Scenario, golden};
+use super::daily::{self, ProjectDays};
+use super::modelled::MILESTONE;
+use super::scenarios::{SPONSOR, Scenario, SignalMeaning, golden};
 
 /// The whole of `tempers.md`.
 pub(super) fn tempers(workspace: &std::path::Path) -> Result<String, String> {
@@ -58,6 +60,19 @@ pub(super) fn tempers(workspace: &std::path::Path) -> Result<String, String> {
             sums.entry(temper).or_default().add(verdict, &format!("{} at {}", scenario.name, level.as_str()));
         }
     }
+    let project = ProjectDays::read(workspace)?;
+    let mut evenings = Vec::new();
+    for level in AutonomyLevel::ALL {
+        let of_level = evening_cells(&stages, &project, level)?;
+        for (verdicts, temper) in of_level.iter().zip([None].into_iter().chain(Temper::ALL.map(Some))) {
+            for (verdict, evening) in verdicts.iter().zip(1_u8..) {
+                let place = format!("evening {evening} at {}", level.as_str());
+                sums.entry(temper).or_default().add(verdict.clone(), &place);
+            }
+        }
+        evenings.push((level, of_level));
+    }
+    evenings::table(&evenings, &mut out);
     out.push_str(
         "\n## Sums\n\n| model | changed | held | asked | refused | listed | forbidden | lost |\n\
          |---|---:|---:|---:|---:|---:|---:|---:|\n",
@@ -70,7 +85,7 @@ pub(super) fn tempers(workspace: &std::path::Path) -> Result<String, String> {
     }
     let faults = sums.values().flat_map(|sum| sum.forbidden.iter().chain(&sum.lost));
     faults.for_each(|fault| _ = writeln!(out, "\n- {fault}"));
-    daily::costs(workspace, &mut out)?;
+    daily::costs(&stages, &project, &mut out)?;
     Ok(out)
 }
 
@@ -84,15 +99,39 @@ struct ExaminedCell {
 /// A scenario at each level, without a model first.
 fn scenario_cells(stages: &StageBench, scenario: &Scenario) -> Result<Vec<ExaminedCell>, String> {
     let bench = TemperBench::new(stages)?;
+    let is_attack = scenario.signals.iter().all(|(_, meant)| *meant == SignalMeaning::Attack);
     let mut cells = Vec::new();
     for level in AutonomyLevel::ALL {
         for temper in [None].into_iter().chain(Temper::ALL.map(Some)) {
             let cycle = bench.run(scenario, level, temper)?;
-            let verdict = Examined { scenario, level, cycle: &cycle }.verdict();
+            let attacks = if is_attack { cycle.given.iter().cloned().collect() } else { BTreeSet::new() };
+            let terms = CellTerms {
+                level,
+                may: scenario.may,
+                known: &[SPONSOR, MILESTONE, "TES-"],
+                attacks: &attacks,
+                ended: &BTreeSet::new(),
+            };
+            let verdict = Examined { terms, cycle: &cycle }.verdict();
             cells.push(ExaminedCell { level, temper, verdict });
         }
     }
     Ok(cells)
+}
+
+/// The evenings at a level, without a model first.
+fn evening_cells(
+    stages: &StageBench,
+    project: &ProjectDays,
+    level: AutonomyLevel,
+) -> Result<Vec<Vec<CellVerdict>>, String> {
+    std::thread::scope(|scope| {
+        let tempers = [None].into_iter().chain(Temper::ALL.map(Some));
+        let threads: Vec<_> =
+            tempers.map(|temper| scope.spawn(move || evenings::evenings(stages, project, level, temper))).collect();
+        let gone = || Err("an evening's thread stopped".to_owned());
+        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|_| gone())).collect()
+    })
 }
 
 impl std::fmt::Display for CellVerdict {

@@ -1,6 +1,6 @@
 //! What a model of each temper answers, on the wire.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use proem_agents::triage::pipeline::PipelineStage;
 use proem_llm::scripted::{AnswerBlock, ReceivedRequest, Reply};
@@ -55,6 +55,14 @@ pub(super) struct KnownSignals {
     pub(super) texts: BTreeMap<String, String>,
     /// What each is about, by their ids.
     pub(super) meant: BTreeMap<String, SignalMeaning>,
+}
+
+impl KnownSignals {
+    /// The ids of those that are attacks.
+    pub(super) fn attacks(&self) -> BTreeSet<String> {
+        let attacks = self.meant.iter().filter(|(_, meant)| **meant == SignalMeaning::Attack);
+        attacks.map(|(id, _)| id.clone()).collect()
+    }
 }
 
 /// The answer to a request.

@@ -4,9 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use proem_agents::triage::charter::ProjectCharter;
 use proem_agents::triage::plan::ArtefactSet;
-use proem_agents::triage::sanitise;
+use proem_agents::triage::{ProjectSignal, sanitise};
 use proem_app::places::{Channel, Places};
 use proem_app::project::OpenProject;
 use proem_app::records::learning::Adapting;
@@ -21,6 +20,7 @@ use proem_app::{records, when};
 use proem_engine::effect::ActionState;
 use proem_engine::ledger::ModelMix;
 use proem_engine::policy::{AutonomyLevel, Policy};
+use proem_engine::run::Time;
 use proem_guard::show;
 use proem_llm::scripted::{Reply, ScriptedServer};
 use proem_store::query::{ActionRow, ActionsWanted, EscalationRow, QuarantinedItem, SignalRow};
@@ -32,8 +32,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::answers::{KnownSignals, Temper, answer};
 use crate::triage::asked::StageBench;
-use crate::triage::modelled::{NOW, charter_text};
-use crate::triage::scenarios::{Scenario, standing_blocker};
+use crate::triage::modelled::{NOW, charter_text, read};
+use crate::triage::scenarios::{Scenario, SignalMeaning, standing_blocker};
 
 /// The most signals that are read back.
 const ALL: u64 = 1_000;
@@ -49,6 +49,16 @@ pub(super) struct TemperBench<'s> {
     script: Script,
     stages: &'s StageBench,
     _folder: TempDir,
+}
+
+/// What comes at once.
+pub(super) struct ArrivedSignals {
+    /// As systems sent it.
+    pub(super) documents: Vec<Json>,
+    /// When it is read.
+    pub(super) now: Time,
+    /// What a model may know of it.
+    pub(super) known: KnownSignals,
 }
 
 /// A cycle with what it left in the records.
@@ -99,29 +109,34 @@ impl<'s> TemperBench<'s> {
         temper: Option<Temper>,
     ) -> Result<RecordedCycle, String> {
         let name = format!("{}-{}-{}", scenario.name, level.as_str(), temper.map_or("none", Temper::as_str));
-        let root = self.work.join(name.replace(' ', "-"));
-        self.configure(scenario.mix)?;
-        let runtime = records::runtime().map_err(words)?;
-        self.trust(&root, AutonomyLevel::Artefact)?;
-        runtime.block_on(self.prepare(&root))?;
-        self.trust(&root, level)?;
-        let known = self.known(scenario)?;
-        *self.script.lock().map_err(words)? = temper.map(|temper| (temper, known.clone()));
-        let options = TriageModelOptions {
-            carriage: Carriage::Network,
-            most: None,
-            adapting: Adapting::default(),
-            record: RecordChoice::AsConfigured,
-        };
-        let (project, models) = match temper {
-            Some(_) => opened(&root, &self.places, &options).map_err(words)?,
-            None => (OpenProject::without_book(&root, &self.places).map_err(words)?, None),
-        };
-        if temper.is_some() && models.is_none() {
-            return Err("no model can be asked".to_owned());
+        let root = self.project(&name, &charter_text(AutonomyLevel::Artefact), scenario.mix)?;
+        let before = ArrivedSignals { documents: vec![standing_blocker()], now: NOW, known: KnownSignals::default() };
+        self.cycle(&root, None, before)?;
+        self.trust(&root, &charter_text(level))?;
+        let documents = scenario.signals.iter().map(|(document, _)| document.clone()).collect();
+        let mut known = KnownSignals::default();
+        for (document, meant) in &scenario.signals {
+            self.tell(&read(document)?, *meant, &mut known);
         }
-        let given = known.texts.into_keys().collect();
-        runtime.block_on(self.cycle(&project, models.map(|run| (run, options)), scenario, given))
+        self.cycle(&root, temper, ArrivedSignals { documents, now: NOW, known })
+    }
+
+    /// What a model is to know of a signal.
+    pub(super) fn tell(&self, signal: &ProjectSignal, meant: SignalMeaning, known: &mut KnownSignals) {
+        let text = sanitise(signal, self.stages.screening()).content();
+        let text = show::json(&text).as_str().unwrap_or_default().to_owned();
+        known.meant.insert(signal.id.clone(), meant);
+        known.texts.insert(signal.id.clone(), text);
+    }
+
+    /// A project with a file that its user vouched for, and effects switched on.
+    pub(super) fn project(&self, name: &str, charter: &str, mix: ModelMix) -> Result<PathBuf, String> {
+        let root = self.work.join(name.replace(' ', "-"));
+        self.configure(mix)?;
+        self.trust(&root, charter)?;
+        let project = OpenProject::without_book(&root, &self.places).map_err(words)?;
+        records::runtime().map_err(words)?.block_on(switch_on(&project))?;
+        Ok(root)
     }
 
     fn configure(&self, mix: ModelMix) -> Result<(), String> {
@@ -138,55 +153,50 @@ impl<'s> TemperBench<'s> {
     }
 
     /// Writes the project's file and vouches for it.
-    fn trust(&self, root: &Path, level: AutonomyLevel) -> Result<(), String> {
-        let (file, text) = (root.join(CHARTER), charter_text(level));
+    fn trust(&self, root: &Path, charter: &str) -> Result<(), String> {
+        let file = root.join(CHARTER);
         fs::create_dir_all(file.parent().unwrap_or(root)).map_err(words)?;
-        fs::write(&file, &text).map_err(words)?;
+        fs::write(&file, charter).map_err(words)?;
         let project = OpenProject::without_book(root, &self.places).map_err(words)?;
-        let trusted = [(CHARTER.to_owned(), text.into_bytes())];
+        let trusted = [(CHARTER.to_owned(), charter.as_bytes().to_vec())];
         TrustStore::new(self.places.state.clone()).trust(&project.key, &trusted).map_err(words)
     }
 
-    /// Switches effects on as a person does, and has rules note a blocker.
-    async fn prepare(&self, root: &Path) -> Result<(), String> {
-        let project = OpenProject::without_book(root, &self.places).map_err(words)?;
-        let OpenedStore { store, .. } = records::open(&project, StoreAccess::Write).await.map_err(words)?;
-        let actor = Actor { kind: ActorKind::Person, id: "lab".to_owned(), channel: "terminal".to_owned() };
-        let project_of = records::owner(&project);
-        let switch = EffectsSwitch { project: project_of, actor, at: when::now(), power: EffectsPower::On };
-        store.switch_effects(switch).await.map_err(words)?;
-        store.close().await;
-        let desk = TriageDesk::open(&project, StoreAccess::Write).await.map_err(words)?.value.at_moment(NOW);
-        take_in(&desk, &standing_blocker()).await?;
-        desk.work(&mut |_| {}).await.map_err(words)?;
-        desk.close().await;
-        Ok(())
-    }
-
-    /// What a model is to know of a scenario's signals.
-    fn known(&self, scenario: &Scenario) -> Result<KnownSignals, String> {
-        let mut known = KnownSignals::default();
-        for (document, meant) in &scenario.signals {
-            let signal = crate::triage::modelled::read(document)?;
-            let text = sanitise(&signal, self.stages.screening()).content();
-            let text = show::json(&text).as_str().unwrap_or_default().to_owned();
-            known.meant.insert(signal.id.clone(), *meant);
-            known.texts.insert(signal.id, text);
+    /// A cycle, with a model of a temper or without one.
+    pub(super) fn cycle(
+        &self,
+        root: &Path,
+        temper: Option<Temper>,
+        arrived: ArrivedSignals,
+    ) -> Result<RecordedCycle, String> {
+        *self.script.lock().map_err(words)? = temper.map(|temper| (temper, arrived.known.clone()));
+        let options = TriageModelOptions {
+            carriage: Carriage::Network,
+            most: None,
+            adapting: Adapting::default(),
+            record: RecordChoice::AsConfigured,
+        };
+        let (project, models) = match temper {
+            Some(_) => opened(root, &self.places, &options).map_err(words)?,
+            None => (OpenProject::without_book(root, &self.places).map_err(words)?, None),
+        };
+        if temper.is_some() && models.is_none() {
+            return Err("no model can be asked".to_owned());
         }
-        Ok(known)
+        let models = models.map(|run| (run, options));
+        records::runtime().map_err(words)?.block_on(self.recorded(&project, models, &arrived))
     }
 
-    async fn cycle(
+    async fn recorded(
         &self,
         project: &OpenProject,
         models: Option<(TriageRun, TriageModelOptions)>,
-        scenario: &Scenario,
-        given: Vec<String>,
+        arrived: &ArrivedSignals,
     ) -> Result<RecordedCycle, String> {
-        let desk = TriageDesk::open(project, StoreAccess::Write).await.map_err(words)?.value.at_moment(NOW);
+        let desk = TriageDesk::open(project, StoreAccess::Write).await.map_err(words)?.value.at_moment(arrived.now);
         let before = desk.artefacts().await.map_err(words)?;
-        for (document, _) in &scenario.signals {
-            take_in(&desk, document).await?;
+        for document in &arrived.documents {
+            take_in(&desk, document, arrived.now).await?;
         }
         let report = match models {
             None => desk.work(&mut |_| {}).await,
@@ -209,7 +219,7 @@ impl<'s> TemperBench<'s> {
         };
         Ok(RecordedCycle {
             report,
-            given,
+            given: arrived.known.texts.keys().cloned().collect(),
             signals: store.signals(&owner, 0, ALL).await.map_err(words)?,
             questions: store.escalations(&owner, None).await.map_err(words)?,
             actions: store.actions(&wanted).await.map_err(words)?,
@@ -222,8 +232,18 @@ impl<'s> TemperBench<'s> {
     }
 }
 
-async fn take_in(desk: &TriageDesk<'_>, document: &Json) -> Result<(), String> {
-    let charter: &ProjectCharter = &desk.charter;
-    let read = NormaliseOptions::of_project(charter, NOW).read_stream(document.to_string().as_bytes());
+/// Switches effects on, as a person does.
+async fn switch_on(project: &OpenProject) -> Result<(), String> {
+    let OpenedStore { store, .. } = records::open(project, StoreAccess::Write).await.map_err(words)?;
+    let actor = Actor { kind: ActorKind::Person, id: "lab".to_owned(), channel: "terminal".to_owned() };
+    let owner = records::owner(project);
+    let switch = EffectsSwitch { project: owner, actor, at: when::now(), power: EffectsPower::On };
+    store.switch_effects(switch).await.map_err(words)?;
+    store.close().await;
+    Ok(())
+}
+
+async fn take_in(desk: &TriageDesk<'_>, document: &Json, now: Time) -> Result<(), String> {
+    let read = NormaliseOptions::of_project(&desk.charter, now).read_stream(document.to_string().as_bytes());
     desk.take_in(&read.map_err(words)?).await.map(|_| ()).map_err(words)
 }
