@@ -38,6 +38,8 @@ use crate::when;
 const ONE_SOURCE: SourceAgreement = SourceAgreement { agreeing: 1, conflict: SourceConflict::Absent };
 /// The action that tells the owner something.
 const NOTIFICATION: &str = "notification_internal";
+/// The most changes of a cycle that are left out and listed one by one.
+const MOST_REFUSED: usize = 3;
 /// The most signals that are written down with a question: as many as a cycle has.
 pub(super) const MOST_CAUSES: usize = 500;
 
@@ -184,7 +186,11 @@ impl TriageDesk<'_> {
         if plan.unused > 0 {
             report.problems.push(format!("proposals of a model that have no place in the cycle: {}", plan.unused));
         }
-        report.problems.extend(plan.refused.iter().map(|violation| format!("a change was left out: {violation}")));
+        let refused = plan.refused.iter().map(|violation| format!("a change was left out: {violation}"));
+        report.problems.extend(refused.take(MOST_REFUSED));
+        if let Some(more) = plan.refused.len().checked_sub(MOST_REFUSED).filter(|more| *more > 0) {
+            report.problems.push(format!("changes that were left out besides: {more}"));
+        }
         let finish = self.finish(&plan, &report, began)?;
         match self.desk.store.finish_cycle(finish).await? {
             CycleAnswer::Overtaken => Ok(None),

@@ -3,6 +3,7 @@
 mod attack;
 mod decided;
 mod endings;
+mod evenings;
 mod going_on;
 mod held;
 mod hostile;

@@ -18,11 +18,16 @@ pub(super) struct GroupedSignals<'r> {
 
 impl<'r> GroupedSignals<'r> {
     pub(super) fn new(members: Vec<CycleMember<'r>>, key: &'r str) -> Self {
-        let rank = |member: &CycleMember<'_>| {
-            let answer = &member.classification.answer;
-            (is_kept_out(member), answer.importance, answer.category)
+        // Of two revisions of a signal that weigh the same, the later one has the word.
+        let later = |member: &CycleMember<'_>, at: usize| {
+            members.iter().skip(at.saturating_add(1)).filter(|other| other.signal.id == member.signal.id).count()
         };
-        let leader = (0..members.len()).min_by_key(|at| members.get(*at).map(rank)).unwrap_or_default();
+        let rank = |at: usize| {
+            let member = members.get(at)?;
+            let answer = &member.classification.answer;
+            Some((is_kept_out(member), answer.importance, answer.category, later(member, at)))
+        };
+        let leader = (0..members.len()).min_by_key(|at| rank(*at)).unwrap_or_default();
         Self { members, leader, key }
     }
 

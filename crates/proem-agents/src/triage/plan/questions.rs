@@ -253,3 +253,24 @@ pub(super) fn of_comments(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
         causes,
     }
 }
+
+/// One question for all subjects of which an artefact takes no item more.
+pub(super) fn of_unwritten(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
+    let title = match groups.len() {
+        1 => "An item could not be written into the artefacts. Who notes it?".to_owned(),
+        more => {
+            format!("Items about {more} subjects could not be written into the artefacts. Who makes room for them?")
+        }
+    };
+    PlannedQuestion {
+        subject: groups.first().map_or_else(String::new, |group| subject(group, "unwritten")),
+        reason: EscalationReason::OutsideAutonomyLevel,
+        title,
+        heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
+        about: about(groups.iter().flat_map(|group| group.members())),
+        options: vec![choice("A", "whoever decides closes what is over and notes them"), choice("B", "leave it")],
+        recommended: ("A", "the artefacts lack what these signals tell"),
+        time: TimeSensitivity::Today,
+        causes: groups.iter().flat_map(|group| group.causes()).collect(),
+    }
+}
