@@ -62,7 +62,7 @@ pub(super) fn tempers(workspace: &std::path::Path) -> Result<String, String> {
     }
     let project = ProjectDays::read(workspace)?;
     let mut evenings = Vec::new();
-    for level in AutonomyLevel::ALL {
+    for level in [AutonomyLevel::Artefact, AutonomyLevel::Tactical] {
         let of_level = evening_cells(&stages, &project, level)?;
         for (verdicts, temper) in of_level.iter().zip([None].into_iter().chain(Temper::ALL.map(Some))) {
             for (verdict, evening) in verdicts.iter().zip(1_u8..) {

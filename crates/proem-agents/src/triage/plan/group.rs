@@ -136,8 +136,10 @@ pub(super) fn grouped<'r>(batch: &[CycleMember<'r>], key: &'r str) -> Vec<Groupe
         by_id.entry(&member.signal.id).or_default().push(at);
     }
     for (at, member) in batch.iter().enumerate() {
-        for related in &member.classification.answer.related_signals {
-            for other in by_id.get(related.as_str()).into_iter().flatten() {
+        // A signal's other revisions are about what it is about.
+        let related = member.classification.answer.related_signals.iter().map(String::as_str);
+        for related in core::iter::once(member.signal.id.as_str()).chain(related) {
+            for other in by_id.get(related).into_iter().flatten() {
                 let Some(other_member) = batch.get(*other) else { continue };
                 // A suspected text joins nothing: what an attacker writes is no part of somebody else's item.
                 let is_clean = |member: &CycleMember<'_>| !member.sanitised.is_suspected();

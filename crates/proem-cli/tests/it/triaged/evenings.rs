@@ -40,7 +40,8 @@ fn open_questions(fixture: &Fixture) -> Vec<String> {
 fn untold(fixture: &Fixture, report: &Json) -> Vec<String> {
     let (open, changed) = (open_questions(fixture), items(report));
     let kept = sql(fixture, "SELECT signal FROM quarantined");
-    let actions = sql(fixture, "SELECT CAST(bytes AS TEXT) FROM contents JOIN actions ON actions.form = contents.hash");
+    let actions =
+        sql(fixture, "SELECT CAST(contents.bytes AS TEXT) FROM contents JOIN actions ON actions.form = contents.hash");
     let is_told = |signal: &Json| {
         let id = signal["id"].as_str().unwrap();
         let mut about = signal["items"].as_array().unwrap().iter().filter_map(Json::as_str);
@@ -174,8 +175,14 @@ fn a_hostile_model_sends_nothing_through_the_commands() {
         Err(_) => Vec::new(),
     };
     assert!(left.iter().all(|bytes| !bytes.contains("evil") && !bytes.contains("The log has")), "{left:?}");
-    let waiting = fixture.proem(&["queue", "list", "--json"]).json().to_string();
-    assert!(!waiting.contains("evil.example") && !waiting.contains("OPS-1"), "{waiting}");
+    // The one to the sponsor waits for a person, who sees what is wrong with it.
+    let waiting = fixture.proem(&["queue", "list", "--json"]).json();
+    let states: Vec<&str> = waiting.as_array().unwrap().iter().filter_map(|action| action["state"].as_str()).collect();
+    assert_eq!(states, ["waiting"], "{waiting}");
+    let waiting = waiting.to_string();
+    for outsider in ["eve@evil.example", "sam@corp.example.evil.example", "OPS-1"] {
+        assert!(!waiting.contains(outsider), "{outsider}: {waiting}");
+    }
 }
 
 /// The scope grows on two evenings before anybody decides: one question names all of it, and each evening's page is whole.
