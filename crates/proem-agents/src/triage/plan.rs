@@ -29,6 +29,7 @@ mod questions;
 mod sprints;
 mod suspected;
 mod tickets;
+mod told;
 mod withheld;
 
 use std::collections::BTreeSet;

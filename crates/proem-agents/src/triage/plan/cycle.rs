@@ -22,6 +22,7 @@ use super::{
     proposed::{self, OpenProposals},
     questions,
     suspected::SuspectedGroup,
+    told,
     withheld::Questioner,
 };
 use crate::triage::{
@@ -220,30 +221,7 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
             outcome.kind = SignalOutcomeKind::Escalated;
         }
     }
-    // Who reads that a signal went into an item finds it there. One that repeats what an item has is only read.
-    let entries = plan.changes.iter().flat_map(|change| &change.entry.changes);
-    let changed: BTreeSet<ArtefactItemId> = entries.map(|change| change.item).collect();
-    let is_there = |item: &ArtefactItemId| {
-        let artefact = context.artefacts.get(item.kind.artefact());
-        changed.contains(item) || artefact.is_some_and(|artefact| artefact.item(*item).is_some())
-    };
-    let mut unwritten = BTreeSet::new();
-    for outcome in outcomes.values_mut() {
-        let whole = outcome.items.len();
-        outcome.items.retain(is_there);
-        let is_read = outcome.items.iter().all(|item| !changed.contains(item));
-        if outcome.items.len() < whole {
-            unwritten.insert(outcome.id.clone());
-            outcome.kind = SignalOutcomeKind::Escalated;
-        } else if outcome.kind == SignalOutcomeKind::Incorporated && is_read {
-            outcome.kind = SignalOutcomeKind::Logged;
-        }
-    }
-    let unwritten: Vec<_> =
-        groups.iter().filter(|group| group.causes().iter().any(|cause| unwritten.contains(cause))).collect();
-    if !unwritten.is_empty() {
-        plan.questions.push(questions::of_unwritten(&unwritten));
-    }
+    told::settle(&mut outcomes, &groups, context, &mut plan);
     // The most pressing question stands first.
     plan.questions.sort_by_key(|question| question.time);
     plan.outcomes = batch.iter().filter_map(|member| outcomes.remove(&SignalRevision::from(member.signal))).collect();
