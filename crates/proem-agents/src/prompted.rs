@@ -17,7 +17,7 @@ use proem_engine::report::Report;
 use proem_engine::run::AnswerRequirement;
 use proem_engine::tokens::CachingCounter;
 use proem_engine::{Error, ErrorKind};
-use proem_guard::{InstallationKey, LabelTree, Untrusted};
+use proem_guard::{InstallationKey, LabelTree, LanguageFamily, Untrusted, show};
 use proem_text::{Label, Source, json};
 
 /// What stands for a text that is kept out.
@@ -137,6 +137,7 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
         layers: &std::collections::BTreeMap::new(),
         context_and_code: None,
         input_tokens: input_tokens(ask).map(|tokens| tokens.saturating_sub(reserved)),
+        replaces_budget: false,
         output_tokens: ask.output_tokens,
         monolithic: None,
         profile: ask.profile,
@@ -212,10 +213,13 @@ fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), E
     let mut screen = Screen::new(ask.screening);
     let mut order = 0;
     for (name, value) in fields.iter().filter(|(name, _)| !is_vouched(ask, name)) {
-        visit(value, name, &mut |text, what| {
+        visit(value, name, None, &mut |text, what, syntax| {
             let place = InputText { order, input: name.to_owned() };
             order = order.saturating_add(1);
-            screen.admit(place, what, text, None);
+            match syntax {
+                Some(syntax) => screen.admit_source(place, what, text, syntax),
+                None => screen.admit(place, what, text, None),
+            };
         });
     }
     screen.rejoin();
@@ -236,12 +240,31 @@ fn is_vouched(ask: &PromptCall<'_>, name: &str) -> bool {
     ask.given == InputAuthor::ByCaller && declared.is_some_and(|(_, trust)| *trust == InputTrust::Trusted)
 }
 
-/// Every text of an input, in its order.
-fn visit(value: &OrderedJson, name: &str, seen: &mut impl FnMut(&Untrusted<String>, &str)) {
+/// Every text of an input, in its order, with the family that it is read as: by the `path` that stands beside it, or by
+/// its lines; `None` for prose.
+fn visit(
+    value: &OrderedJson,
+    name: &str,
+    path: Option<&str>,
+    seen: &mut impl FnMut(&Untrusted<String>, &str, Option<LanguageFamily>),
+) {
     match value {
-        OrderedJson::Text(text) => seen(&outside(text, name), &format!("input `{name}`")),
-        OrderedJson::List(items) => items.iter().for_each(|item| visit(item, name, seen)),
-        OrderedJson::Map(fields) => fields.iter().for_each(|(_, field)| visit(field, name, seen)),
+        OrderedJson::Text(text) => {
+            let syntax = path.map_or_else(|| LanguageFamily::of_text(text), LanguageFamily::of_name);
+            let what = path.map_or_else(
+                || format!("input `{name}`"),
+                |path| format!("{} of input `{name}`", show::terminal_str(path)),
+            );
+            seen(&outside(text, name), &what, syntax);
+        }
+        OrderedJson::List(items) => items.iter().for_each(|item| visit(item, name, None, seen)),
+        OrderedJson::Map(fields) => {
+            let path = fields.iter().find_map(|(key, field)| match field {
+                OrderedJson::Text(path) if key == "path" => Some(path.as_ref()),
+                _ => None,
+            });
+            fields.iter().for_each(|(key, field)| visit(field, name, path.filter(|_| key == "text"), seen));
+        }
         OrderedJson::Null | OrderedJson::Bool(_) | OrderedJson::Number(_) => {}
     }
 }

@@ -205,6 +205,29 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         ScreeningResult { verdict, text, rules: rules(bar, &scan), preserved }
     }
 
+    /// Looks at a file's text, or at code or a patch without a name; whether it stays. What people write in it is told
+    /// from its code. A mark at each word leaves nothing to read of code, so suspicious lines are left out instead if
+    /// what is left is clean.
+    pub(crate) fn admit_source(
+        &mut self,
+        place: P,
+        what: &str,
+        text: &Untrusted<String>,
+        syntax: LanguageFamily,
+    ) -> bool {
+        self.looked(1);
+        let look = self.clears(&place, text, Some(syntax));
+        if matches!(look.verdict, Verdict::Flag | Verdict::Quarantine)
+            && let Some(rest) = self.without_lines(&place, text, Some(syntax))
+        {
+            self.note_instead(what, look, Some("the rest of it, without suspicious lines,"));
+            self.keep_cleared(place, what, &rest);
+            return true;
+        }
+        let SourceLook { verdict, rules } = look;
+        self.hold(place, what, ScreeningResult { verdict, text: text.clone(), rules, preserved: None })
+    }
+
     /// Keeps a text that was looked at, or notes why not; whether it stays.
     pub(crate) fn hold(&mut self, place: P, what: &str, looked: ScreeningResult) -> bool {
         let stays = looked.stays();

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use proem_engine::ordered::OrderedJson;
 use proem_text::OrderedMap;
 
-pub use self::attachment::{Attachment, attached};
+pub use self::attachment::{Attachment, attached, mentioned};
 pub use self::earlier::{EarlierAnswer, earlier};
 pub use self::pipe::piped;
 use crate::error::Error;

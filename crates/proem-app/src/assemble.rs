@@ -25,7 +25,7 @@ use proem_engine::tokens::CachingCounter;
 use proem_engine::versions::Versions;
 use proem_guard::{Untrusted, Verdict};
 use proem_runtime::records::{Start as RunStart, assembled as recorded_assembly};
-use proem_runtime::{AllProcessors, Environment, GatherOptions, installation_key};
+use proem_runtime::{AllProcessors, Environment, GatherOptions};
 use proem_select::mode::{Hints, ModeBasis};
 use proem_store::record::Numbers;
 use proem_text::{Label, Source};
@@ -36,7 +36,7 @@ pub use self::finding::TaskFinding;
 use crate::agents::basis::of_assembly;
 use crate::calling;
 use crate::catalogue;
-use crate::context::ContextPatience;
+use crate::context::{ContextPatience, FileChoice};
 use crate::error::Error;
 use crate::factors::Factors;
 use crate::guarding::{GuardSetup, tools};
@@ -86,6 +86,8 @@ pub struct AssembleOptions {
     pub context: Option<ContextDepth>,
     /// How long files may be read for it.
     pub patience: ContextPatience,
+    /// Files that are added or left out.
+    pub choice: FileChoice,
     /// Whether it is recorded.
     pub record: RecordChoice,
 }
@@ -284,7 +286,9 @@ impl MadeAssembly {
         let task = &options.task;
         let outside = gathered.rule_files.iter().filter(|file| matches!(file.text, RuleText::Outside(_)));
         outside.for_each(|file| project.distrust(&file.name, "used as reference, not as instructions".into()));
-        let key = installation_key(&project.places.key())?;
+        let mut notes = Vec::new();
+        let key = project.delimiting_key(&mut notes)?;
+        project.notes.extend(notes);
         let counter = model.counter();
         let mut counts = CachingCounter::new(counter.as_ref());
         let tools = tools.map_or_else(|| AssemblyTools::load(options, &gathered, project), Ok)?;
@@ -301,6 +305,7 @@ impl MadeAssembly {
             prompt: &prompt,
             key: &key,
             input_tokens: input_tokens(options.budget, &model, project, &prompt),
+            replaces_budget: options.budget.is_some(),
             monolithic,
             profile: taught.as_ref().map(|taught| &taught.adapted.profile),
             selecting: selecting.as_ref(),

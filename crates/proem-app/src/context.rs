@@ -4,7 +4,9 @@
 //! fit. What it returns is text from outside but for counts and probabilities. `assemble` calls it, and so does whoever
 //! wants the list alone.
 
+mod choice;
 mod evidence;
+mod general;
 pub mod output;
 mod search;
 
@@ -12,12 +14,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use proem_guard::Untrusted;
+use proem_guard::{Untrusted, show};
 use proem_runtime::context::ContextLimits;
 use proem_runtime::git::GitAnswers;
 use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
 use proem_text::{Label, Source};
 
+pub use self::choice::FileChoice;
+pub(crate) use self::choice::mentions;
 use self::search::Search;
 use crate::error::Error;
 use crate::project::OpenProject;
@@ -42,6 +46,8 @@ pub struct ContextQuery<'q> {
     pub most: usize,
     /// How long it may take.
     pub patience: ContextPatience,
+    /// Files that a person adds or leaves out.
+    pub choice: &'q FileChoice,
     /// What git answered to others that do the same piece of work, if there are any.
     pub answers: Option<&'q GitAnswers>,
 }
@@ -142,6 +148,11 @@ pub fn find(
     let mut found = search.candidates(query)?;
     found.took = began.elapsed();
     Ok(found)
+}
+
+/// A text from outside, to be read by code of ours alone.
+pub(crate) fn exact(text: &Untrusted<String>) -> String {
+    show::json(text).as_str().unwrap_or_default().to_owned()
 }
 
 /// The label of what a repository says.

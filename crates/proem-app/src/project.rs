@@ -11,10 +11,10 @@ use proem_agents::assemble::{PROMPT, embedded_book};
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
-use proem_guard::show;
+use proem_guard::{InstallationKey, show};
 use proem_runtime::files::{self, FileContent};
 use proem_runtime::git::{GitAnswers, GitProgram, RepositoryKind, StateLimits, discover, state};
-use proem_runtime::{Environment, TrustedFile};
+use proem_runtime::{Environment, TrustedFile, delimiting_key};
 
 use self::restricted::restrict;
 use crate::config::effects::EffectsFile;
@@ -458,6 +458,22 @@ impl OpenProject {
         String::from_utf8(bytes)
             .map(Some)
             .map_err(|_| Error::invalid(format!("`{}` is not UTF-8; save it as UTF-8", show::terminal_str(path))))
+    }
+
+    /// The key that delimits text from outside in a prompt. If none can be kept, one for this once, with a note about that:
+    /// a prompt can be made all the same.
+    ///
+    /// # Errors
+    ///
+    /// If the key that is there can't be used, or the system gives no random bytes.
+    pub(crate) fn delimiting_key(&self, notes: &mut Vec<Note>) -> Result<InstallationKey, Error> {
+        let (key, unkept) = delimiting_key(&self.places.key())?;
+        notes.extend(unkept.map(|why| {
+            Note::from(format!(
+                "the delimiters around text from outside are for this once, and other ones the next time: {why}"
+            ))
+        }));
+        Ok(key)
     }
 
     /// The project's notes, and one about what was not trusted.

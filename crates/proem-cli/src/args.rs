@@ -1,9 +1,11 @@
 //! The whole command line, as `--help` documents it, and what several commands share; each command's own
 //! arguments stand beside it.
 
+pub(crate) mod files;
 pub(crate) mod models;
 pub(crate) mod place;
 pub(crate) mod wishes;
+pub(crate) mod words;
 
 use clap::{Parser, Subcommand};
 

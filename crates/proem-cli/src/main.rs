@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     if commands::completions::answered() {
         return ExitCode::SUCCESS;
     }
-    let args = match CommandLine::try_parse() {
+    let args = match CommandLine::try_parse_from(args::words::marked(std::env::args_os())) {
         Ok(args) => args,
         Err(error) => {
             // Help and version are answers; they go to standard output with code 0.

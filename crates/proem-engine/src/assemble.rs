@@ -38,6 +38,9 @@ pub struct AssemblyOptions<'o> {
     pub context_and_code: Option<usize>,
     /// The most tokens in all, the answer not counted; `None` leaves it to the prompt file.
     pub input_tokens: Option<usize>,
+    /// Whether `input_tokens` stands in place of the file's limit, because a person asked for it, and is not only a
+    /// further one.
+    pub replaces_budget: bool,
     /// The tokens kept free for the answer; `None` leaves it to the prompt file.
     pub output_tokens: Option<usize>,
     /// The tokens of the prompt that this one replaces, if it is known.
@@ -83,9 +86,11 @@ fn limits(prompt: &Prompt, options: &AssemblyOptions<'_>, learned: Option<&Profi
     layers.chain(both).chain(whole(prompt, options).map(|tokens| limit(None, tokens))).collect()
 }
 
-/// The most tokens in all: the file's limit or the caller's, whichever is lower.
+/// The most tokens in all: the file's limit or the caller's, whichever is lower, if the caller's doesn't replace it.
 fn whole(prompt: &Prompt, options: &AssemblyOptions<'_>) -> Option<u64> {
-    let limits = [prompt.file.strict.input_budget, options.input_tokens];
+    let of_file =
+        prompt.file.strict.input_budget.filter(|_| !(options.replaces_budget && options.input_tokens.is_some()));
+    let limits = [of_file, options.input_tokens];
     limits.into_iter().flatten().min().map(wide)
 }
 

@@ -11,6 +11,7 @@
 //! Invariants: the map of [`prose`] leads to where the words stand; time is linear in the text.
 
 mod document;
+mod family;
 mod lexer;
 mod licence;
 mod syntax;
@@ -43,6 +44,8 @@ const UNSPACED: usize = 8;
 /// empty line stands between what doesn't belong together.
 #[must_use]
 pub fn prose(text: &str, syntax: LanguageFamily) -> View {
+    let unmarked = if syntax == LanguageFamily::Patch { Some(without_marks(text)) } else { None };
+    let text = unmarked.as_deref().unwrap_or(text);
     let view = View { text: String::new(), map: OffsetMap::new() };
     let mut writing = ProseCollector { text, view, end: None, comment_end: None, is_fenced: false };
     let Some(rules) = syntax.rules() else {
@@ -67,6 +70,17 @@ pub fn prose(text: &str, syntax: LanguageFamily) -> View {
     }
     phrase.finish(&mut writing);
     writing.view
+}
+
+/// A difference whose lines begin with a blank in place of `+` or `-`: as long, so that every place stays.
+fn without_marks(patch: &str) -> String {
+    let mut text = String::with_capacity(patch.len());
+    for line in patch.split_inclusive('\n') {
+        let rest = line.strip_prefix(['+', '-']);
+        text.push_str(if rest.is_some() { " " } else { "" });
+        text.push_str(rest.unwrap_or(line));
+    }
+    text
 }
 
 /// Writes a comment's lines without what decorates them. Of examples in fences, only sentences.

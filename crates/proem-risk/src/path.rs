@@ -8,6 +8,7 @@ mod rules;
 
 pub use self::attributes::GitAttributes;
 pub use self::class::{Language, PathClass, classify, role_of};
+pub use self::glob::PathPattern;
 pub use self::role::{FileRole, Framework, Sensitive};
 pub use self::rules::PathRules;
 

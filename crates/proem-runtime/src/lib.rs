@@ -57,4 +57,4 @@ pub use gather::{
 };
 pub use parallel::{AllProcessors, map_on_all};
 pub use process::Extent;
-pub use seal::installation_key;
+pub use seal::{delimiting_key, installation_key};

@@ -14,7 +14,6 @@ mod html;
 mod json;
 mod kind;
 mod mail;
-mod syntax;
 
 use std::{
     fs::{self, File, FileType},
@@ -31,7 +30,6 @@ use collect::Collector;
 
 pub use kind::{DocumentKind, recognise};
 pub use mail::mail_envelope;
-pub use syntax::syntax;
 
 /// Bounds of one document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -266,12 +264,12 @@ pub fn extract(bytes: &[u8], rest: UnreadTail, ask: &DocumentOptions<'_>) -> Doc
         UnreadTail::Unknown => collector.gap(GapReason::TooLong, "", after("everything".to_owned())),
     }
     let (fields, gaps) = collector.finish();
-    Document { kind, syntax: marks(kind, ask), bytes: bytes.len(), fields, gaps }
+    Document { kind, syntax: marks(kind, bytes, ask), bytes: bytes.len(), fields, gaps }
 }
 
 /// How a document of this kind marks what people write in it.
-fn marks(kind: DocumentKind, ask: &DocumentOptions<'_>) -> Option<LanguageFamily> {
-    let named = ask.name.and_then(syntax);
+fn marks(kind: DocumentKind, bytes: &[u8], ask: &DocumentOptions<'_>) -> Option<LanguageFamily> {
+    let named = ask.name.map_or_else(|| unnamed_syntax(bytes), syntax);
     match kind {
         DocumentKind::Markdown => Some(LanguageFamily::Document),
         // Strings in quotes are what JSON has in common with source.
@@ -281,6 +279,16 @@ fn marks(kind: DocumentKind, ask: &DocumentOptions<'_>) -> Option<LanguageFamily
         DocumentKind::Html if ask.surroundings == FileSurroundings::Project => Some(LanguageFamily::Plain),
         DocumentKind::Html | DocumentKind::Mail | DocumentKind::Json => None,
     }
+}
+
+/// The family that a file of this name is read as; `None` if its name doesn't say.
+fn syntax(name: &Path) -> Option<LanguageFamily> {
+    LanguageFamily::of_name(&name.to_string_lossy())
+}
+
+/// The family that a text without a name is read as.
+fn unnamed_syntax(bytes: &[u8]) -> Option<LanguageFamily> {
+    LanguageFamily::of_text(&String::from_utf8_lossy(bytes))
 }
 
 /// A number of bytes in words.

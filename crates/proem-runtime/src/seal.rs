@@ -50,6 +50,22 @@ pub fn installation_key(path: &Path) -> Result<InstallationKey, Error> {
     read(path)?.ok_or_else(|| Error::io("read", path)(io::ErrorKind::NotFound.into()))
 }
 
+/// The key that delimits text from outside: the installation's, or one for this process alone, with the reason, if a key
+/// can't be kept there.
+///
+/// Nobody can guess either, so containment holds. With the second, the same inputs give other bytes each time.
+///
+/// # Errors
+///
+/// As [`installation_key`] has them, but for [`Error::NoKey`].
+pub fn delimiting_key(path: &Path) -> Result<(InstallationKey, Option<Error>), Error> {
+    match installation_key(path) {
+        Ok(key) => Ok((key, None)),
+        Err(unkept @ Error::NoKey { .. }) => Ok((InstallationKey::new(random()?), Some(unkept))),
+        Err(error) => Err(error),
+    }
+}
+
 fn random() -> Result<[u8; KEY_BYTES], Error> {
     let mut key = [0; KEY_BYTES];
     getrandom::fill(&mut key).map_err(Error::Random)?;

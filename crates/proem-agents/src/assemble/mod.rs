@@ -228,6 +228,8 @@ pub struct AssemblyRequest<'r> {
     pub key: &'r InstallationKey,
     /// The most input tokens, from the model and the command line.
     pub input_tokens: Option<usize>,
+    /// Whether a person asked for so many, in place of the prompt file's limit.
+    pub replaces_budget: bool,
     /// The tokens of the prompt that this one replaces.
     pub monolithic: Option<usize>,
     /// What was learned and is wished for.
@@ -395,13 +397,15 @@ impl Admitted<'_> {
         let (items, files): (Vec<usize>, Vec<_>) = files.into_iter().unzip();
         let shown = PromptContext { found: context, offers, rule_sections, files };
         let values = inputs::inputs(request, mode, named, (remembered, shown), screen);
-        let whole = [request.prompt.file.strict.input_budget, request.input_tokens].into_iter().flatten().min();
+        let of_file = request.prompt.file.strict.input_budget.filter(|_| !request.replaces_budget);
+        let whole = [of_file, request.input_tokens].into_iter().flatten().min();
         let knows_context = inputs::knows_context(request.prompt);
         let options = AssemblyOptions {
             key: request.key,
             layers: &request.settings.layers(mode, whole),
             context_and_code: request.settings.context_and_code(mode).filter(|_| knows_context),
             input_tokens: request.input_tokens,
+            replaces_budget: request.replaces_budget,
             output_tokens: request.settings.output_tokens,
             monolithic: request.monolithic,
             profile: request.profile,

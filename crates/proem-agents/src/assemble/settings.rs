@@ -11,8 +11,9 @@ use serde::{Deserialize, Serialize};
 /// The most tokens of facts, memories and activity where nobody says.
 const CONTEXT_TOKENS: usize = 4000;
 
-/// The share of the input that the repository's texts may have where nobody says, in percent.
-const CODE_SHARE: u8 = 40;
+/// The share of the input that the repository's texts may have where nobody says, in percent: what the other sections
+/// leave of 24,000 tokens, where rules have about 1,300 and facts at most [`CONTEXT_TOKENS`].
+const CODE_SHARE: u8 = 75;
 
 /// The keys of `[assemble]`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +25,7 @@ pub struct AssembleSettings {
     /// How much is shown of the files that a task needs, at the most.
     pub context: ContextDepth,
     /// The share of the input tokens, in percent, that the repository's own texts may have: its files, rule files,
-    /// commands, outline and differences; 40 without it.
+    /// commands, outline and differences; 75 without it.
     #[serde(deserialize_with = "percent")]
     #[schemars(range(min = 0, max = 100))]
     pub code_share: Option<u8>,

@@ -172,7 +172,9 @@ impl ModelAccess {
         project.notes.extend(guarding.notes.iter().cloned());
         let also = also.to_vec();
         let (wire, replayer) = wire(carriage, &asked, &also)?;
-        let key = installation_key(&project.places.key())?;
+        let mut notes = Vec::new();
+        let key = project.delimiting_key(&mut notes)?;
+        project.notes.extend(notes);
         let source = BasisSource {
             book,
             prompts,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use proem_guard::show;
 use proem_runtime::files;
 
+use crate::context::mentions;
 use crate::error::Error;
 
 /// The most bytes of one file.
@@ -65,6 +66,12 @@ impl Attachment {
     pub(super) fn in_words(&self) -> String {
         format!("`{}` ({} bytes)", show::terminal_str(&self.path), self.text.len())
     }
+}
+
+/// The files that a question names as `@path`; what is no file there is a word like any other.
+#[must_use]
+pub fn mentioned(question: &str) -> Vec<PathBuf> {
+    mentions(question).map(PathBuf::from).filter(|path| path.is_file()).collect()
 }
 
 /// Reads the files that were named, each once.

@@ -7,7 +7,6 @@ use proem_guard::show;
 use proem_llm::endpoint::Endpoint;
 use proem_runtime::files::{self, FileAccess, FileContent};
 
-use crate::error::Error;
 use crate::message::Note;
 use crate::places::Places;
 
@@ -26,36 +25,37 @@ pub enum Telling {
     Always,
 }
 
-/// What there is to say before `contents` go to `endpoint`; nothing if it was said before.
-///
-/// # Errors
-///
-/// If the file can't be written that remembers it: nothing leaves before that is clear.
-pub fn disclosure(
-    places: &Places,
-    endpoint: &Endpoint,
-    contents: &[String],
-    telling: Telling,
-) -> Result<Option<Note>, Error> {
+/// What there is to say before `contents` go to `endpoint`; `None` if it was said before. Where that can't be
+/// remembered, it is said each time.
+#[must_use]
+pub fn disclosure(places: &Places, endpoint: &Endpoint, contents: &[String], telling: Telling) -> Option<Note> {
     let line = format!("{} {}", endpoint.name, endpoint.base_url);
     let mut known = read(places);
     let is_new = known.insert(line);
-    if is_new {
-        let text: String = known.iter().map(|line| format!("{line}\n")).collect();
-        std::fs::create_dir_all(&places.state).map_err(|error| {
-            let folder = show::terminal_str(&places.state.display().to_string()).into_string();
-            Error::outside(format!("could not create `{folder}`: {error}"))
-        })?;
-        files::replace(&places.state, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
-    }
+    let kept = if is_new { remember(places, &known) } else { Ok(()) };
     if !is_new && telling == Telling::Once {
-        return Ok(None);
+        return None;
     }
     let name = show::terminal_str(&endpoint.name);
     let url = show::terminal_str(&endpoint.base_url);
     let place = if endpoint.is_loopback() { "on this machine" } else { "outside of this machine" };
-    let once = if is_new { "; this is said once for each provider" } else { "" };
-    Ok(Some(format!("`{name}` ({url}), {place}, receives {}{once}", contents.join(", ")).into()))
+    let once = match kept {
+        Err(why) => format!("; this is said each time, since it can't be remembered: {why}"),
+        Ok(()) if is_new => "; this is said once for each provider".to_owned(),
+        Ok(()) => String::new(),
+    };
+    Some(format!("`{name}` ({url}), {place}, receives {}{once}", contents.join(", ")).into())
+}
+
+/// Keeps of which endpoints it was said.
+fn remember(places: &Places, known: &BTreeSet<String>) -> Result<(), String> {
+    let text: String = known.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::create_dir_all(&places.state).map_err(|error| {
+        let folder = show::terminal_str(&places.state.display().to_string()).into_string();
+        format!("could not create `{folder}`: {error}")
+    })?;
+    files::replace(&places.state, Path::new(FILE), text.as_bytes(), FileAccess::Private)
+        .map_err(|error| error.to_string())
 }
 
 fn read(places: &Places) -> BTreeSet<String> {

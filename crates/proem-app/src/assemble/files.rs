@@ -4,20 +4,18 @@
 //! looks at each rendering later, and the budget decides which one is shown.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
 use proem_agents::assemble::Task;
 use proem_agents::assemble::code::{CodeRenderings, Definition, renderings};
 use proem_agents::assemble::found::{FoundFile, TaskContext};
 use proem_agents::assemble::gathered::Gap;
 use proem_agents::assemble::outline::language;
-use proem_guard::{Untrusted, credential, show};
-use proem_runtime::readers::syntax;
+use proem_guard::{LanguageFamily, Untrusted, credential};
 use proem_runtime::{GatherOptions, folder_rules, map_on_all};
 use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
 
 use super::AssembleOptions;
-use crate::context::{self, ContextFile, ContextQuery};
+use crate::context::{self, ContextFile, ContextQuery, exact};
 use crate::error::Error;
 use crate::project::OpenProject;
 use crate::words::counted;
@@ -61,6 +59,7 @@ pub(super) fn add_files(
         root: &options.root,
         most: MOST_FILES,
         patience: options.patience,
+        choice: &options.choice,
         answers: gathering.answers.as_ref(),
     };
     let candidates = context::find(&query, project, &|_, _| ())?;
@@ -106,11 +105,6 @@ fn need(file: &ContextFile) -> f32 {
     file.probability * share
 }
 
-/// A text from outside, to be read by code of ours alone.
-fn exact(text: &Untrusted<String>) -> String {
-    show::json(text).as_str().unwrap_or_default().to_owned()
-}
-
 /// The text without what is a credential by its shape: nobody asked for that to be sent.
 fn without_credentials(text: &Untrusted<String>) -> Untrusted<String> {
     text.clone().map(|text| credential::redact(&text).unwrap_or(text))
@@ -147,7 +141,7 @@ fn rendered(file: &ContextFile, task: &str) -> (FoundFile, bool) {
             FilePurpose::Configuration => "configuration",
             _ => language(&path).unwrap_or("text"),
         },
-        syntax: syntax(Path::new(&path)),
+        syntax: LanguageFamily::of_name(&path),
         full: shown.full.map(outside),
         parts: shown.parts.map(outside),
         excerpt: shown.excerpt.map(outside),

@@ -31,7 +31,7 @@ const SHORT_INTRODUCTION: &str = "\
 /// What people set first: the key, a value where it has no default, and what it is for.
 const COMMON: [(&str, &str, &str); 8] = [
     ("model", "\"small\"", "a role or model, instead of what a prompt names"),
-    ("assemble.code_share", "40", "percent of a prompt for files"),
+    ("assemble.code_share", "75", "percent of a prompt for files"),
     ("assemble.context", "\"parts\"", "none, paths, outline, parts, full"),
     ("assemble.max_skills", "3", "named in a prompt"),
     ("assemble.max_tools", "10", "named in a prompt"),
@@ -55,7 +55,7 @@ const USERS_ALONE: [&str; 1] = ["effects"];
 const FORMS: [(&str, &str); 80] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
-    ("assemble.code_share", "40"),
+    ("assemble.code_share", "75"),
     ("assemble.max_context_tokens", "4000"),
     ("assemble.output_tokens", "4096"),
     ("assemble.injection_min_score", "0.75"),

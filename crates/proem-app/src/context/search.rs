@@ -1,6 +1,7 @@
 //! Reads, ranks and looks into the best files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use proem_embed::StaticModel;
 use proem_runtime::context::{
@@ -10,11 +11,12 @@ use proem_runtime::git::{GitProgram, discover};
 use proem_runtime::structure::TreeState;
 use proem_runtime::{AllProcessors, Environment};
 use proem_select::context::{
-    ContextTask, ContextWeights, DefinitionSource, FilePurpose, FileRanking, FileRecord, RankedFile, SubjectModel,
-    is_named_by, rank, rank_definitions,
+    ContextTask, ContextWeights, DefinitionSource, FileEvidence, FilePurpose, FileRanking, FileRecord, RankedFile,
+    SIGNALS, SubjectModel, is_named_by, rank, rank_definitions,
 };
 
 use super::evidence::{EvidenceWords, in_words};
+use super::general::GeneralTask;
 use super::{Contents, ContextCommit, ContextFile, ContextQuery, TaskCandidates, outside};
 use crate::error::Error;
 use crate::project::{OpenProject, now};
@@ -35,6 +37,11 @@ const COMMITS: usize = 5;
 /// A file that is less likely is not worth a line.
 const LEAST: f32 = 0.01;
 
+/// How likely the first file is that answers a task that names nothing, how much less each next one, and how often.
+const LIKELY: f32 = 0.9;
+const STEP: f32 = 0.04;
+const MOST_STEPS: usize = 20;
+
 /// Everything that was read for one search.
 pub(super) struct Search {
     tree: ContextTree,
@@ -43,6 +50,8 @@ pub(super) struct Search {
     /// What reads more contents; `None` outside a repository, where all are held.
     reader: Option<ContextReader>,
     weights: ContextWeights,
+    /// Where the person stands, from the root.
+    folder: String,
     gaps: Vec<String>,
 }
 
@@ -68,7 +77,7 @@ impl Search {
         let Some((git, repository)) = git.zip(repository) else {
             let tree = read_folder(&environment, query.root, &limits)?;
             let gaps = vec!["the folder is in no git repository, so no history speaks for any file".to_owned()];
-            return Ok(Self { tree, past: None, limits, reader: None, weights, gaps });
+            return Ok(Self { tree, past: None, limits, reader: None, weights, folder: String::new(), gaps });
         };
         let cache = project.places.cache.join("context").join(hash(project.key.as_bytes()));
         let mut gaps = Vec::new();
@@ -95,7 +104,7 @@ impl Search {
             }
             Err(_) => return Err(Error::bug("reading the history ended early", "a thread panicked")),
         };
-        Ok(Self { tree, past, limits, reader: Some(reader), weights, gaps })
+        Ok(Self { tree, past, limits, reader: Some(reader), weights, folder: folder(query.root, project), gaps })
     }
 
     pub(super) fn candidates(self, query: &ContextQuery<'_>) -> Result<TaskCandidates, Error> {
@@ -105,19 +114,34 @@ impl Search {
         let model = StaticModel::built_in().map_err(proem_engine::Error::from)?;
         corpus.corpus.meaning = Some(SubjectModel(&model));
         let few = query.most.div_ceil(4);
+        let chosen = self.chosen(query)?;
+        let general = GeneralTask::of(query.task).filter(|_| chosen.is_empty());
+        if let Some(found) = general.map(|general| self.general(general, query, (&task, &corpus))).transpose()? {
+            return Ok(found);
+        }
+        let ranked = if query.choice.excludes_any() { usize::MAX } else { query.most };
         let FileRanking { code, tests, documents, about_code } =
-            rank(&corpus.corpus, &task, &self.weights, query.most, &AllProcessors);
+            rank(&corpus.corpus, &task, &self.weights, ranked, &AllProcessors);
         let worth = |files: Vec<RankedFile>, most: usize| {
             let fits = files.into_iter().filter(|file| file.probability >= LEAST && !file.evidence.is_empty());
-            fits.filter(|file| self.is_about(file, &task)).take(most).collect::<Vec<_>>()
+            let fits = fits.filter(|file| self.is_about(file, &task) && self.is_open(file, query, &chosen));
+            fits.take(most).collect::<Vec<_>>()
         };
-        let (code, mut tests, documents) = (worth(code, query.most), worth(tests, few), worth(documents, few));
+        let (mut code, mut tests, mut documents) = (worth(code, query.most), worth(tests, few), worth(documents, few));
         let is_found = !(code.is_empty() && documents.is_empty());
         let abstention = &self.weights.abstention;
         if is_found && self.knows_all() && about_code < abstention.least {
-            return Ok(self.nothing(about_code));
+            if chosen.is_empty() {
+                return Ok(self.nothing(about_code));
+            }
+            code.clear();
+            documents.clear();
         }
-        let is_doubtful = is_found && self.knows_all() && abstention.is_doubtful(about_code, self.tree.files.len());
+        code.splice(0..0, chosen.iter().map(|file| by_person(*file)));
+        let is_doubtful = is_found
+            && chosen.is_empty()
+            && self.knows_all()
+            && abstention.is_doubtful(about_code, self.tree.files.len());
         if code.is_empty() {
             // Tests of nothing are no answer.
             tests.clear();
@@ -156,6 +180,67 @@ impl Search {
             ));
         }
         Ok(found)
+    }
+
+    /// What answers a task that names nothing: files by what they are, or for a wish those that change most often.
+    fn general(
+        &self,
+        general: GeneralTask,
+        query: &ContextQuery<'_>,
+        (task, corpus): (&ContextTask, &ContextCorpus<'_>),
+    ) -> Result<TaskCandidates, Error> {
+        let mut found: Vec<(usize, usize, String)> = if general == GeneralTask::Wish {
+            let files = self.tree.files.iter().enumerate().filter(|(_, file)| file.used_for == FilePurpose::Code);
+            let commits = touches(corpus, self.tree.files.len());
+            files
+                .filter_map(|(place, _)| Some((place, *commits.get(place)?)))
+                .filter(|(_, count)| *count > 0)
+                .map(|(place, count)| (usize::MAX.saturating_sub(count), place, format!("changed by {count} commits")))
+                .collect()
+        } else {
+            let files = self.tree.files.iter().enumerate();
+            let ranked = files.filter_map(|(place, file)| {
+                let (order, why) = general.rank(&file.path, file.used_for)?;
+                Some((order, place, why.to_owned()))
+            });
+            ranked.collect()
+        };
+        found
+            .retain(|(_, place, _)| self.tree.files.get(*place).is_some_and(|file| !query.choice.excludes(&file.path)));
+        found.sort_unstable();
+        found.truncate(query.most);
+        let places: Vec<usize> = found.iter().map(|(_, place, _)| *place).collect();
+        let contents = self.contents(&places)?;
+        let late = BTreeMap::new();
+        let read = ReadFiles { contents: &contents, late: &late };
+        let looked = Looked { search: self, corpus, task, read, fitting: &[], ranked: &[] };
+        let code = found.into_iter().enumerate().map(|(rank, (_, place, why))| ContextFile {
+            probability: LIKELY - STEP * rank.min(MOST_STEPS) as f32,
+            evidence: vec![outside(why)],
+            ..looked.file(&by_person(place))
+        });
+        let mut gaps = self.gaps.clone();
+        gaps.extend(self.tree.gaps.iter().cloned());
+        if general == GeneralTask::Wish {
+            gaps.push(
+                "the task names no place, so the code that changes most often is listed; say what is to be better"
+                    .to_owned(),
+            );
+        }
+        let (files, read) = (self.tree.files.len(), self.tree.read);
+        Ok(TaskCandidates { code: code.collect(), gaps, files, read, ..TaskCandidates::default() })
+    }
+
+    /// The places of the files that a person named.
+    fn chosen(&self, query: &ContextQuery<'_>) -> Result<Vec<usize>, Error> {
+        let paths: Vec<&str> = self.tree.files.iter().map(|file| file.path.as_str()).collect();
+        query.choice.places(&paths, &self.folder)
+    }
+
+    /// Whether a file is neither left out nor in the list already.
+    fn is_open(&self, file: &RankedFile, query: &ContextQuery<'_>, chosen: &[usize]) -> bool {
+        let path = self.tree.files.get(file.file).map_or("", |file| file.path.as_str());
+        !chosen.contains(&file.file) && !query.choice.excludes(path)
     }
 
     /// Whether all that was to be read was: what stands in the rest may be what the task is about.
@@ -256,6 +341,31 @@ impl Search {
         };
         ids.filter_map(commit).collect()
     }
+}
+
+/// How many commits touched each file.
+fn touches(corpus: &ContextCorpus<'_>, files: usize) -> Vec<usize> {
+    let mut touches = vec![0_usize; files];
+    for file in corpus.corpus.commits.iter().flat_map(|commit| &commit.files) {
+        if let Some(count) = usize::try_from(*file).ok().and_then(|file| touches.get_mut(file)) {
+            *count = count.saturating_add(1);
+        }
+    }
+    touches
+}
+
+/// Where the person stands, from the root; the root itself if that can't be said.
+fn folder(from: &Path, project: &OpenProject) -> String {
+    let root = project.root.as_ref().and_then(|root| root.canonicalize().ok());
+    let here = from.canonicalize().ok();
+    let below = root.zip(here).and_then(|(root, here)| Some(here.strip_prefix(root).ok()?.to_str()?.to_owned()));
+    below.unwrap_or_default()
+}
+
+/// A file that a person named: certain, whatever else speaks for it.
+fn by_person(file: usize) -> RankedFile {
+    let evidence = vec![FileEvidence::Named { line: None }];
+    RankedFile { file, score: f32::MAX, probability: 1.0, signals: [0.0; SIGNALS], evidence }
 }
 
 /// The places of a file's definitions, in their order.

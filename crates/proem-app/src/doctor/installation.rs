@@ -30,8 +30,15 @@ pub(super) fn key(places: &Places) -> CheckupLine {
     let path = places.key();
     let shown = shown(&path);
     if path.symlink_metadata().is_err() {
-        let text = format!("none yet; the first command that needs one writes `{shown}`");
-        return CheckupLine::new(subject, CheckupState::Good, text);
+        if is_writable(&path) {
+            let text = format!("none yet; the first command that needs one writes `{shown}`");
+            return CheckupLine::new(subject, CheckupState::Good, text);
+        }
+        let text = format!(
+            "none, and `{shown}` can't be written: prompts are made, but nothing is recorded, remembered or sent by an effect; \
+             set XDG_STATE_HOME to a folder of yours"
+        );
+        return CheckupLine::new(subject, CheckupState::Missing, text);
     }
     match installation_key(&path) {
         Ok(_) => CheckupLine::new(subject, CheckupState::Good, format!("`{shown}`, readable by you alone")),
@@ -47,6 +54,14 @@ pub(super) fn key(places: &Places) -> CheckupLine {
             }
         }
     }
+}
+
+/// Whether a file that isn't there could be made: the nearest folder above it that is there can be written.
+fn is_writable(path: &Path) -> bool {
+    let above = path.ancestors().skip(1).find(|folder| folder.exists());
+    above.is_some_and(|folder| {
+        rustix::fs::access(folder, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
+    })
 }
 
 /// Looks at the records.

@@ -8,6 +8,7 @@
 mod asynchronous;
 mod booking;
 mod plain;
+mod same_verdict;
 mod set_aside;
 
 use std::fs;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use proem_app::ask::disclosure::{Telling, disclosure};
-use proem_app::ask::{PROMPT, Question, attached, earlier, piped};
+use proem_app::ask::{PROMPT, Question, attached, earlier, mentioned, piped};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::{Carriage, RunOptions};
@@ -18,6 +18,7 @@ use super::run::single::{self, QuestionSource, RunVerbosity};
 use super::run::{calling, open_run, request};
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
+use crate::args::words::words;
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -27,6 +28,7 @@ pub(crate) const ASK_EXAMPLES: &str = with_models!(
 Examples:
   proem ask \"what does EXDEV mean?\"
   proem ask \"where is the lock taken?\" -f src/store.rs -f src/lock.rs
+  proem ask \"where does @src/store.rs take the lock?\"     # the same for one file
   git diff | proem ask \"what could break?\"
   proem ask \"and under Windows?\" --continue
   proem ask \"is this safe?\" -f deploy.sh --dry-run     # what would be sent; no key needed"
@@ -35,6 +37,7 @@ Examples:
 #[derive(Debug, Parser)]
 pub(crate) struct AskArgs {
     /// The question; what is piped in is material for it
+    #[arg(value_parser = words)]
     question: String,
     /// A file that the question is about; may be given several times
     #[arg(short, long, value_name = "FILE")]
@@ -112,7 +115,8 @@ impl AskArgs {
 
 pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
     let mut question = Question::new(args.question.clone(), args.system.clone())?;
-    question.files = attached(&args.file)?;
+    let mentioned = mentioned(&args.question);
+    question.files = attached(&[args.file.as_slice(), &mentioned].concat())?;
     let places = crate::places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let options = args.options();
@@ -134,7 +138,7 @@ pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
         if args.replay.is_none() {
             let telling = if args.verbose { Telling::Always } else { Telling::Once };
             let endpoint = &setting.access.asked.endpoint;
-            ui::notes(&disclosure(&places, endpoint, &question.contents(), telling)?);
+            ui::notes(&disclosure(&places, endpoint, &question.contents(), telling));
         }
         let run = open_run(setting, &options, &project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };

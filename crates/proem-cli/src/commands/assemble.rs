@@ -57,7 +57,7 @@ enum Printed {
 }
 
 fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandFailure> {
-    let options = args.options(task(args)?);
+    let options = args.options(task(args)?)?;
     let format = if args.json { PromptFormat::Json } else { args.format };
     let chosen = AssemblyChoice::new(&options, project)?;
     speaks(&chosen, format)?;

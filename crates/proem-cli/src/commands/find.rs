@@ -9,6 +9,8 @@ use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
 
+use crate::args::files::ChosenFiles;
+use crate::args::words::words;
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GOES_ON, LEAD, counted, styled};
 use proem_app::assemble::{TaskAuthor, task as checked};
@@ -20,6 +22,7 @@ pub(crate) const FIND_EXAMPLES: &str = "\
 Examples:
   proem find \"--multiline with --only-matching prints lines twice\"
   proem find \"the export is slow\" --explain
+  proem find \"the export is slow, see @src/export.rs\" --exclude 'tests/**'
   cargo test 2>&1 | tail -50 | proem find -
   $EDITOR $(proem find \"retry after a timeout\" --top 5 | cut -d: -f1)";
 
@@ -29,6 +32,7 @@ const MOST_BYTES: u64 = proem_app::assemble::MAX_TASK_BYTES;
 #[derive(Debug, Parser)]
 pub(crate) struct Find {
     /// What is to be done, a stack trace or a compiler's errors; `-` is standard input
+    #[arg(value_parser = words)]
     pub(crate) task: String,
     /// A folder in the repository
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -36,6 +40,8 @@ pub(crate) struct Find {
     /// How many files of code to list, the likeliest first; of tests and documents a quarter as many
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) top: u16,
+    #[command(flatten)]
+    pub(crate) files: ChosenFiles,
     /// Read all files however long it takes, instead of what fits into two seconds
     #[arg(long)]
     pub(crate) wait: bool,
@@ -59,6 +65,7 @@ pub(super) fn run(args: &Find) -> Result<ExitCode, CommandFailure> {
         root: &args.root,
         most: usize::from(args.top),
         patience: if args.wait { ContextPatience::Whole } else { ContextPatience::Short },
+        choice: &args.files.choice(&text)?,
         answers: None,
     };
     let found = find(&query, &project, &|done, of| {

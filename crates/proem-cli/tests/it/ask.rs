@@ -126,3 +126,22 @@ fn the_shipped_prompt_keeps_its_cases() {
     let tested = Fixture::folder().proem(&["book", "test", "ask/question"]);
     assert_eq!(tested.code(), 0, "{}", tested.transcript());
 }
+
+#[test]
+fn a_request_is_made_though_no_state_can_be_kept() {
+    let server = answers(&["It is."]);
+    let mut fixture = fixture(&server, "");
+    fixture.set("PROEM_KEY_FILE", "/proc/no-folder/key");
+    fixture.set("XDG_STATE_HOME", "/proc/no-folder");
+    for args in [&["ask", "is it?", "--dry-run"][..], &["assemble", "fix it", "--no-record"], &["assemble", "fix it"]] {
+        let run = fixture.proem(args);
+        assert_eq!(run.code(), 0, "{args:?} {}", run.stderr());
+        assert!(run.stderr().contains("other ones the next time"), "{args:?} {}", run.stderr());
+    }
+    // Unrecorded, and so under no budget.
+    let sent = fixture.proem(&["ask", "is it?", "--no-record"]);
+    assert_eq!((sent.code(), server.requests().len()), (0, 1), "{}", sent.stderr());
+    let recorded = fixture.proem(&["ask", "is it?"]);
+    assert_eq!((recorded.code(), server.requests().len()), (3, 1), "{}", recorded.stderr());
+    assert!(recorded.stderr().contains("--no-record"), "{}", recorded.stderr());
+}

@@ -48,6 +48,48 @@ fn what_fits_comes_first_with_its_line() {
 }
 
 #[test]
+fn files_are_added_and_left_out_as_a_person_says() {
+    let fixture = shop();
+    let first = |args: &[&str]| lines(&fixture, args).into_iter().next().unwrap_or_default();
+    assert_eq!(first(&["the discount is too high", "--file", "src/invoice.rs"]), "src/invoice.rs:6");
+    assert_eq!(first(&["the discount is too high, see @invoices.md"]), "docs/invoices.md:1");
+    assert_eq!(
+        first(&["order more coffee beans for @src/invoice.rs"]),
+        "src/invoice.rs:6",
+        "about no code but for that"
+    );
+    let left = lines(&fixture, &["the discount is too high", "--exclude", "tests/", "--exclude", "*.md"]);
+    assert!(left.contains(&"src/basket.rs:2".to_owned()), "{left:?}");
+    assert!(!left.iter().any(|line| line.starts_with("tests") || line.contains(".md")), "{left:?}");
+    for (path, why) in
+        [("secret/discount.rs", "is no file that is read here"), ("nope.rs", "is no file"), ("../x", "is no file")]
+    {
+        let run = fixture.proem(&["find", "the discount", "--file", path]);
+        assert!(run.code() == 2 && run.stderr().contains(why), "{path}: {}", run.transcript());
+    }
+    let prompt =
+        fixture.proem(&["assemble", "the discount is too high", "--file", "docs/invoices.md", "--exclude", "src"]);
+    assert!(prompt.stdout().contains("How an invoice is printed.") && !prompt.stdout().contains("apply_discount"));
+    let asked = fixture.proem(&["ask", "what is in @src/basket.rs, tell @sam", "--dry-run"]);
+    assert!(asked.code() == 0 && asked.stdout().contains("apply_discount"), "{}", asked.transcript());
+}
+
+#[test]
+fn a_task_that_names_nothing_gets_what_introduces_the_project() {
+    let fixture = shop();
+    fixture.write("README.md", "# The shop\n");
+    fixture.write("Cargo.toml", "[package]\nname = \"shop\"\n");
+    fixture.write("src/main.rs", "fn main() {}\n");
+    fixture.commit("an introduction");
+    let found = |task: &str| lines(&fixture, &[task]).join(" ");
+    assert_eq!(found("What does this project do?"), "README.md:1 src/main.rs:1 Cargo.toml:1");
+    assert_eq!(found("Wie baue ich das?"), "Cargo.toml:1 README.md:1 src/main.rs:1");
+    let wish = fixture.proem(&["find", "make it faster"]);
+    assert!(wish.stdout().starts_with("src/basket.rs:1\n"), "{}", wish.transcript());
+    assert!(wish.stderr().contains("the task names no place"), "{}", wish.stderr());
+}
+
+#[test]
 fn what_is_printed_for_programs_is_what_its_schema_says() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/find.schema.json");
     let schema: Json = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();

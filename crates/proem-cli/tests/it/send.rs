@@ -61,47 +61,86 @@ fn a_cap_holds_for_what_is_sent() {
     assert_eq!(refused.code(), 2, "it has no meaning without --send: {}", refused.stderr());
 }
 
+/// An event of a prompt, as both agents write it.
+fn event(fixture: &Fixture, session: &str, prompt: &str) -> Json {
+    json!({
+        "session_id": session, "transcript_path": null, "cwd": fixture.repo.to_str().unwrap(), "permission_mode": "default",
+        "hook_event_name": "UserPromptSubmit", "prompt": prompt, "model": "m", "turn_id": "t",
+    })
+}
+
 /// What a hook answers to an event.
-fn hooked(fixture: &Fixture, agent: &str, event: &Json) -> Run {
-    fixture.proem_with(&["hook", agent], event.to_string().as_bytes())
+fn hooked(fixture: &Fixture, args: &[&str], event: &Json) -> Run {
+    fixture.proem_with(&[&["hook"], args].concat(), event.to_string().as_bytes())
+}
+
+/// The context that a hook gives for a prompt; empty if it says nothing.
+fn context(fixture: &Fixture, args: &[&str], session: &str, prompt: &str) -> String {
+    let run = hooked(fixture, args, &event(fixture, session, prompt));
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+    if run.stdout().is_empty() {
+        return String::new();
+    }
+    let output = &run.json()["hookSpecificOutput"];
+    assert_eq!(output["hookEventName"], "UserPromptSubmit");
+    output["additionalContext"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn a_coding_agent_gets_context_in_its_own_form() {
     let (server, fixture) = scene(&[]);
-    fixture.write("src/main.rs", "fn main() {}\n");
-    let event = json!({
-        "session_id": "s", "transcript_path": null, "cwd": fixture.repo.to_str().unwrap(), "permission_mode": "default",
-        "hook_event_name": "UserPromptSubmit", "prompt": "fix the clock", "model": "m", "turn_id": "t",
-    });
+    fixture.write("src/clock.rs", "pub fn forward() {}\n");
     for agent in ["claude-code", "codex"] {
-        let run = hooked(&fixture, agent, &event);
-        assert_eq!(run.code(), 0, "{}", run.stderr());
-        let output = &run.json()["hookSpecificOutput"];
-        assert_eq!(output["hookEventName"], "UserPromptSubmit");
-        let context = output["additionalContext"].as_str().unwrap();
-        assert!(context.contains("UNTRUSTED_CONTEXT") && context.contains("src/main.rs"), "{context}");
+        let context = context(&fixture, &[agent], agent, "fix the clock");
+        assert!(context.contains("UNTRUSTED_CONTEXT") && context.contains("src/clock.rs:1"), "{context}");
         assert!(!context.contains("fix the clock") && !context.contains("Your responsibilities"), "{context}");
-        assert!(context.chars().count() <= 10_000, "{}", context.len());
         let init = fixture.proem(&["init", "--hook", agent]);
-        assert_eq!(
-            init.json()["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"],
-            format!("proem hook {agent}"),
-            "{}",
-            init.transcript()
-        );
+        let command = init.json()["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"].clone();
+        assert_eq!(command, format!("proem hook {agent}"), "{}", init.transcript());
     }
     assert_eq!(server.requests().len(), 0, "nothing is sent");
     // Exit code 2 would keep the person's prompt from the model.
     for event in [json!({}), json!([]), json!({ "hook_event_name": "Stop", "prompt": "x", "cwd": "/" })] {
-        let run = hooked(&fixture, "claude-code", &event);
+        let run = hooked(&fixture, &["claude-code"], &event);
         assert_eq!((run.code(), run.stdout()), (1, ""), "{}", run.stderr());
     }
 }
 
-/// More files than a coding agent has room for: the code of the likeliest comes first.
 #[test]
-fn a_coding_agent_gets_code_also_of_a_large_repository() {
+fn a_coding_agent_is_told_nothing_for_a_reply_and_nothing_twice() {
+    let (_server, fixture) = scene(&[]);
+    fixture.write("src/clock.rs", "pub fn forward() {}\n");
+    fixture.write("src/bell.rs", "pub fn ring() {}\n");
+    let told = |session: &str, prompt: &str| context(&fixture, &["claude-code"], session, prompt);
+    for reply in ["ok", "commit it", "yes, the second", "now run the tests and push"] {
+        assert_eq!(told("one", reply), "", "{reply}");
+    }
+    assert!(told("one", "fix the clock").contains("src/clock.rs"));
+    assert_eq!(told("one", "why is the clock wrong?"), "", "it was said");
+    assert!(told("one", "ring the bell").contains("src/bell.rs"));
+    assert!(told("two", "fix the clock").contains("src/clock.rs"), "another session");
+    fixture.write("src/clock.rs", "pub fn forward() {}\npub fn back() {}\n");
+    assert!(told("one", "fix the clock").contains("src/clock.rs"), "the file changed");
+}
+
+#[test]
+fn a_coding_agent_reads_on_though_nothing_can_be_remembered() {
+    let (_server, fixture) = scene(&[]);
+    fixture.write("src/clock.rs", "pub fn forward() {}\n");
+    assert!(context(&fixture, &["codex"], "one", "fix the clock").contains("src/clock.rs"));
+    let folder = fixture.base.join("state/proem/hook");
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::fs::write(&folder, "no folder").unwrap();
+    for _ in 0..2 {
+        let run = hooked(&fixture, &["codex"], &event(&fixture, "one", "fix the clock"));
+        assert!(run.code() == 0 && run.stdout().contains("src/clock.rs"), "{}", run.transcript());
+        assert!(run.stderr().contains("is not remembered"), "{}", run.stderr());
+    }
+}
+
+/// More files than there is room for: where the likeliest begin comes first, then its code.
+#[test]
+fn a_coding_agent_gets_no_more_than_it_has_room_for() {
     let (_server, fixture) = scene(&[]);
     let body: String = (0..60).map(|line| format!("    let hand_{line} = clock.hand({line});\n")).collect();
     for number in 0..40 {
@@ -110,16 +149,14 @@ fn a_coding_agent_gets_code_also_of_a_large_repository() {
     let quick = "    clock.forward(Duration::from_secs(3600));\n";
     fixture.write("src/summer_time.rs", format!("fn switch_to_summer_time(clock: &mut Clock) {{\n{quick}}}\n"));
     // A prompt may be of any length.
-    for more in [String::new(), "\nIt is like that each year.".repeat(3_000)] {
-        let event = json!({
-            "session_id": "s", "transcript_path": null, "cwd": fixture.repo.to_str().unwrap(), "permission_mode": "default",
-            "hook_event_name": "UserPromptSubmit",
-            "prompt": format!("the clock is wrong after the switch to summer time{more}"),
-        });
-        let run = hooked(&fixture, "claude-code", &event);
-        let context = run.json()["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_owned();
-        assert!(context.contains(quick.trim_end()), "{context}");
-        assert!(context.contains("src/part_") && context.chars().count() <= 10_000, "{context}");
+    for (session, more) in [("short", String::new()), ("long", "\nIt is like that each year.".repeat(3_000))] {
+        let prompt = format!("the clock is wrong after the switch to summer time{more}");
+        for (args, most) in [(&["claude-code"][..], 1_500), (&["claude-code", "--bytes", "9000"], 9_000)] {
+            let context = context(&fixture, args, &format!("{session} {most}"), &prompt);
+            assert!(context.contains("src/summer_time.rs:1 switch_to_summer_time 1-3"), "{context}");
+            assert!(context.len() <= most, "{} {context}", context.len());
+            assert!(most < 9_000 || context.contains(quick.trim_end()), "{context}");
+        }
     }
 }
 

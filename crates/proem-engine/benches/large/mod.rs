@@ -106,6 +106,7 @@ impl Large {
             layers: &self.layers,
             context_and_code: None,
             input_tokens: Some(32_000),
+            replaces_budget: false,
             output_tokens: None,
             monolithic: None,
             profile: None,

@@ -53,6 +53,7 @@ fn run(prompt: &Prompt, inputs: &Inputs, limits: &Limits) -> Result<(Assembly, R
         layers: &limits.layers,
         context_and_code: None,
         input_tokens: limits.whole,
+        replaces_budget: false,
         output_tokens: None,
         monolithic: limits.monolithic,
         profile: limits.profile.as_ref(),

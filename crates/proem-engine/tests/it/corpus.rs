@@ -67,6 +67,7 @@ fn prompt_files_are_read_or_refused_and_accepted_ones_render() {
             layers: &BTreeMap::new(),
             context_and_code: None,
             input_tokens: None,
+            replaces_budget: false,
             output_tokens: None,
             monolithic: None,
             profile: None,

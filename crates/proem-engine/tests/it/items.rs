@@ -84,6 +84,7 @@ fn run(code: Vec<LabelTree>, notes: usize, caps: &Caps) -> Result<(Assembly, Rep
         layers: &caps.code.map(|tokens| (Layer::Code, tokens)).into_iter().collect(),
         context_and_code: caps.both,
         input_tokens: caps.whole,
+        replaces_budget: false,
         output_tokens: None,
         monolithic: None,
         profile: None,

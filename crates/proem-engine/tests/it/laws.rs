@@ -249,6 +249,7 @@ impl Given {
             layers: &self.limits.1,
             context_and_code: None,
             input_tokens: self.limits.0,
+            replaces_budget: false,
             output_tokens: None,
             monolithic: None,
             profile,

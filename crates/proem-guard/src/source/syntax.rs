@@ -23,6 +23,10 @@ pub enum LanguageFamily {
     Semicolon,
     /// `%`: TeX, Erlang, Prolog.
     Percent,
+    /// Differences between files, whose lines begin with `+`, `-` or a blank.
+    Patch,
+    /// Code that no name tells the language of.
+    Code,
     /// Prose with code in fences or indented: AsciiDoc, Markdown, reStructuredText.
     Document,
     /// Prose, or settings that hold it: plain text, YAML, XML.
@@ -119,6 +123,13 @@ impl LanguageFamily {
                 apart: true,
                 quotes: const { &[quote("\"", StringExtent::Ended)] },
                 ..NONE
+            },
+            // Whatever one of them takes for a comment or a string is read; nobody knows which of them it is.
+            Self::Patch | Self::Code => LexicalRules {
+                lines: &["//", "#", "--"],
+                apart: true,
+                blocks: const { &[("/*", "*/")] },
+                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, DOUBLE, SINGLE, quote("`", StringExtent::Line)] },
             },
             Self::Percent => LexicalRules { lines: &["%"], quotes: const { &[DOUBLE] }, ..NONE },
         })

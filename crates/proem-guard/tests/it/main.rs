@@ -3,6 +3,7 @@
 mod check;
 mod check_laws;
 mod corpus;
+mod disguised;
 mod golden;
 mod label_tree;
 mod label_tree_laws;

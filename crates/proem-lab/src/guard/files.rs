@@ -10,7 +10,6 @@ use std::process::Command;
 
 use clap::Args;
 use proem_guard::{Bar, Guard, LanguageFamily, Policy, Untrusted, Verdict};
-use proem_runtime::readers::syntax;
 use proem_text::{Label, Source};
 
 use super::data::rows;
@@ -193,8 +192,12 @@ fn read(root: &Path) -> Result<ClonedRepository, String> {
     let revision = String::from_utf8_lossy(&git(&["rev-parse", "--short=12", "HEAD"])?).trim().to_owned();
     let listing = git(&["ls-files", "-z"])?;
     let paths = listing.split(|byte| *byte == 0).filter_map(|path| std::str::from_utf8(path).ok());
+    // Neither source nor documentation; among the others they would change which files are drawn.
+    let is_drawn =
+        |path: &&str| ![".json", ".html", ".htm", ".xhtml", ".diff", ".patch"].iter().any(|end| path.ends_with(end));
+    let paths = paths.filter(is_drawn);
     let mut known: Vec<(&str, LanguageFamily)> =
-        paths.filter_map(|path| Some((path, syntax(Path::new(path))?))).collect();
+        paths.filter_map(|path| Some((path, LanguageFamily::of_name(path)?))).collect();
     known.sort_unstable();
     Dice(SEED).shuffle(&mut known);
     let mut files = Vec::new();
@@ -230,7 +233,8 @@ fn planted(file: &Tracked, attack: &str, dice: &mut Dice) -> String {
     let lines = |mark: &str| attack.lines().map(|line| format!("{mark} {line}\n")).collect::<String>();
     let planted = match file.syntax {
         LanguageFamily::Document | LanguageFamily::Plain => format!("{attack}\n\n"),
-        LanguageFamily::Python | LanguageFamily::Hash => lines("#"),
+        LanguageFamily::Patch => lines("+"),
+        LanguageFamily::Code | LanguageFamily::Python | LanguageFamily::Hash => lines("#"),
         LanguageFamily::Sql | LanguageFamily::Lua | LanguageFamily::Dashes => lines("--"),
         LanguageFamily::Semicolon => lines(";"),
         LanguageFamily::Percent => lines("%"),

@@ -355,6 +355,7 @@ fn read_assembled(with: &Fixtures, text: &str) {
         layers: &layers,
         context_and_code: None,
         input_tokens: None,
+        replaces_budget: false,
         output_tokens: None,
         monolithic: None,
         profile: None,

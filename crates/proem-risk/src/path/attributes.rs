@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::RepoPath;
-use super::glob::Glob;
+use super::glob::PathPattern;
 
 /// The most patterns that are kept; those added after them are left out. Large repositories have a few hundred.
 const MOST_PATTERNS: usize = 5_000;
@@ -30,7 +30,7 @@ pub struct GitAttributes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct AttributeLine {
     folder: Vec<u8>,
-    glob: Glob,
+    glob: PathPattern,
     settings: Vec<AttributeSetting>,
 }
 
@@ -99,7 +99,7 @@ impl GitAttributes {
         if pattern.starts_with(b"!") || pattern.ends_with(b"/") {
             return;
         }
-        let (Some(glob), Some(settings)) = (Glob::new(&pattern), settings(rest)) else { return };
+        let (Some(glob), Some(settings)) = (PathPattern::new(&pattern), settings(rest)) else { return };
         if !settings.is_empty() {
             self.rules.push(AttributeLine { folder: folder.to_vec(), glob, settings });
         }

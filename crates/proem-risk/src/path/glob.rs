@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 
 /// A pattern for whole paths or for file names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Glob {
+pub struct PathPattern {
     parts: Vec<GlobPart>,
     /// Whether it has a `/` and so is for whole paths.
     is_path: bool,
@@ -46,10 +46,10 @@ impl GlobToken {
     }
 }
 
-impl Glob {
+impl PathPattern {
     /// Reads a pattern; `None` if it can match nothing: an open bracket, a backslash at its end, a part
     /// without characters.
-    pub(super) fn new(pattern: &[u8]) -> Option<Self> {
+    pub fn new(pattern: &[u8]) -> Option<Self> {
         let is_path = pattern.contains(&b'/');
         let pattern = pattern.strip_prefix(b"/").unwrap_or(pattern);
         let mut parts = vec![];
@@ -96,7 +96,7 @@ impl Glob {
     }
 
     /// Whether it matches a path: the whole of it if the pattern has a `/`, else its last part.
-    pub(super) fn matches(&self, path: &[u8]) -> bool {
+    pub fn matches(&self, path: &[u8]) -> bool {
         if !path.ends_with(&self.tail) {
             return false;
         }
@@ -298,7 +298,7 @@ mod tests {
 
     #[track_caller]
     fn check(pattern: &str, path: &str, expected: bool) {
-        let matches = Glob::new(pattern.as_bytes()).is_some_and(|glob| glob.matches(path.as_bytes()));
+        let matches = PathPattern::new(pattern.as_bytes()).is_some_and(|glob| glob.matches(path.as_bytes()));
         assert_eq!(matches, expected, "{pattern} {path}");
     }
 
@@ -389,7 +389,7 @@ mod tests {
             let mut parts = parts;
             parts.push("*a".into());
             let pattern = parts.join("/");
-            let glob = Glob::new(pattern.as_bytes()).unwrap();
+            let glob = PathPattern::new(pattern.as_bytes()).unwrap();
             prop_assert_eq!(glob.matches(path.as_bytes()), naive(pattern.as_bytes(), path.as_bytes()), "{}", pattern);
         }
 
@@ -397,7 +397,7 @@ mod tests {
         fn any_bytes_are_a_pattern_or_none(
             pattern in proptest::collection::vec(any::<u8>(), 0..60), path in proptest::collection::vec(any::<u8>(), 0..60),
         ) {
-            if let Some(glob) = Glob::new(&pattern) {
+            if let Some(glob) = PathPattern::new(&pattern) {
                 glob.matches(&path);
             }
         }
@@ -407,10 +407,10 @@ mod tests {
     fn hostile_patterns_take_no_exponential_time() {
         // Backtracking through every star would not end within the life of the machine.
         let stars = "*a".repeat(500) + "b";
-        assert!(!Glob::new(stars.as_bytes()).unwrap().matches("a".repeat(2000).as_bytes()));
+        assert!(!PathPattern::new(stars.as_bytes()).unwrap().matches("a".repeat(2000).as_bytes()));
         let parts = "**/a/".repeat(200) + "b";
-        assert!(!Glob::new(parts.as_bytes()).unwrap().matches(("a/".repeat(1000) + "c").as_bytes()));
+        assert!(!PathPattern::new(parts.as_bytes()).unwrap().matches(("a/".repeat(1000) + "c").as_bytes()));
         let both = "**/*a*a/".repeat(100) + "*a*b*c";
-        assert!(!Glob::new(both.as_bytes()).unwrap().matches(("aaa/".repeat(500) + "aaac").as_bytes()));
+        assert!(!PathPattern::new(both.as_bytes()).unwrap().matches(("aaa/".repeat(500) + "aaac").as_bytes()));
     }
 }

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::glob::Glob;
+use super::glob::PathPattern;
 use super::{FileRole, Framework, RepoPath, Sensitive};
 use crate::{Error, ErrorKind};
 
@@ -89,9 +89,9 @@ const fn length_bit(name: &[u8]) -> u64 {
 /// they end with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Globs {
-    by_part: NameTable<(Glob, usize)>,
-    by_extension: BTreeMap<Vec<u8>, Vec<(Glob, usize)>>,
-    others: Vec<(Glob, usize)>,
+    by_part: NameTable<(PathPattern, usize)>,
+    by_extension: BTreeMap<Vec<u8>, Vec<(PathPattern, usize)>>,
+    others: Vec<(PathPattern, usize)>,
 }
 
 impl PathRules {
@@ -162,10 +162,10 @@ impl PathRules {
                 self.beginnings.entry(*bytes.first()?).or_default().push(bytes.to_vec());
             }
             "name" if is_literal => self.names.entry(bytes.to_vec()).or_default().push(rule),
-            "name" if !bytes.contains(&b'/') => self.globs.add(Glob::new(bytes)?, rule),
-            "path" if bytes.contains(&b'/') => self.globs.add(Glob::new(bytes)?, rule),
+            "name" if !bytes.contains(&b'/') => self.globs.add(PathPattern::new(bytes)?, rule),
+            "path" if bytes.contains(&b'/') => self.globs.add(PathPattern::new(bytes)?, rule),
             // A path without a slash is a file at the root.
-            "path" if is_literal => self.globs.add(Glob::new(format!("/{pattern}").as_bytes())?, rule),
+            "path" if is_literal => self.globs.add(PathPattern::new(format!("/{pattern}").as_bytes())?, rule),
             _ => return None,
         }
         Some(())
@@ -248,7 +248,7 @@ fn extension(name: &[u8]) -> Option<&[u8]> {
 }
 
 impl Globs {
-    fn add(&mut self, glob: Glob, rule: usize) {
+    fn add(&mut self, glob: PathPattern, rule: usize) {
         match (glob.spelled_part(), extension(glob.tail())) {
             (Some(part), _) => self.by_part.add(&part, (glob, rule)),
             (None, Some(extension)) => self.by_extension.entry(extension.to_vec()).or_default().push((glob, rule)),

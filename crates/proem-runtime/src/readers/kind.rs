@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proem_guard::LanguageFamily;
 
-use super::{json, mail, syntax};
+use super::{json, mail, syntax, unnamed_syntax};
 
 /// How a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +67,10 @@ pub fn recognise(name: Option<&Path>, bytes: &[u8]) -> DocumentKind {
     if matches!(start.first(), Some(b'{' | b'[')) && json::is_valid(start) {
         return DocumentKind::Json;
     }
-    if mail::looks_like_one(bytes) { DocumentKind::Mail } else { DocumentKind::Text }
+    if mail::looks_like_one(bytes) {
+        return DocumentKind::Mail;
+    }
+    if name.is_none() && unnamed_syntax(bytes).is_some() { DocumentKind::Source } else { DocumentKind::Text }
 }
 
 fn by_ending(name: &Path) -> Option<DocumentKind> {

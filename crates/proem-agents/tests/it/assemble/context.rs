@@ -62,7 +62,7 @@ fn the_depth_decides_how_much_is_offered() {
 fn what_the_budget_leaves_out_is_named() {
     let long = |word: &str| format!("1\tfn {word}() {{}}\n").repeat(400);
     let mut scene = scene(vec![file("src/clock.rs", 90, &long("tick")), file("src/moon.rs", 20, &long("wane"))]);
-    scene.input_tokens = Some(10_000);
+    scene.input_tokens = Some(6_000);
     let text = check(&scene, &[Some(Rung::Parts), Some(Rung::Outline)]);
     assert!(text.contains("src/moon.rs (Rust; named in the task)") && !text.contains("wane"), "{text}");
     scene.settings.code_share = Some(3);

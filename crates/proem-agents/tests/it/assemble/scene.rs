@@ -151,6 +151,7 @@ impl Scene {
             prompt: &self.prompt,
             key: &InstallationKey::new([7; 32]),
             input_tokens: self.input_tokens,
+            replaces_budget: false,
             monolithic: None,
             profile: self.profile.as_ref(),
             selecting: selecting.as_ref(),

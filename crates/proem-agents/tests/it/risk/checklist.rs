@@ -58,6 +58,7 @@ fn assembled(prompt: &str) -> Assembly {
         layers: &layers,
         context_and_code: None,
         input_tokens: None,
+        replaces_budget: false,
         output_tokens: None,
         monolithic: None,
         profile: None,

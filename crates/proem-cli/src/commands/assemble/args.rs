@@ -10,8 +10,10 @@ use proem_app::context::ContextPatience;
 use proem_app::records::writing::RecordChoice;
 use proem_select::mode::{GitChanges, Hints, Interaction, Mode};
 
+use crate::args::files::ChosenFiles;
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
+use crate::args::words::words;
 
 pub(crate) const ASSEMBLE_EXAMPLES: &str = with_models!(
     "the role that the prompt names, `small`",
@@ -93,6 +95,7 @@ pub(crate) enum PromptFormat {
 #[derive(Debug, Parser)]
 pub(crate) struct Assemble {
     /// What is to be done; `-` reads it from standard input
+    #[arg(value_parser = words)]
     pub(crate) task: String,
     /// How to work on it
     #[arg(long, value_enum, default_value = "auto")]
@@ -127,7 +130,7 @@ pub(crate) struct Assemble {
     /// The provider of the model: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
-    /// Maximum number of input tokens
+    /// Maximum number of input tokens, instead of the 24,000 of the prompt file
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
     /// How much of the files that the task needs is put in
@@ -139,6 +142,8 @@ pub(crate) struct Assemble {
     /// The version of the prompt, instead of the current one
     #[arg(long, value_name = "VERSION")]
     pub(crate) prompt_version: Option<String>,
+    #[command(flatten)]
+    pub(crate) files: ChosenFiles,
     #[command(flatten)]
     pub(crate) wishes: AnswerWishes,
     /// Keep no record of it
@@ -163,8 +168,13 @@ pub(crate) struct Assemble {
 
 impl Assemble {
     /// What is asked for.
-    pub(crate) fn options(&self, task: Task) -> AssembleOptions {
-        AssembleOptions {
+    ///
+    /// # Errors
+    ///
+    /// A pattern of files that can match nothing.
+    pub(crate) fn options(&self, task: Task) -> Result<AssembleOptions, proem_app::Error> {
+        let choice = self.files.choice(&self.task)?;
+        Ok(AssembleOptions {
             task,
             named: self.task.clone(),
             root: self.root.clone(),
@@ -176,8 +186,9 @@ impl Assemble {
             adapting: self.wishes.adapting(),
             context: self.context.map(ContextDepth::from),
             patience: if self.wait { ContextPatience::Whole } else { ContextPatience::Short },
+            choice,
             record: if self.no_record { RecordChoice::No } else { RecordChoice::AsConfigured },
-        }
+        })
     }
 
     fn hints(&self) -> Hints {

@@ -16,7 +16,7 @@ use crate::failure::CommandFailure;
 use crate::ui;
 
 pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -> Result<ExitCode, CommandFailure> {
-    let options = args.options(task(args)?);
+    let options = args.options(task(args)?)?;
     let sending = SendOptions { most: args.max_cost, seconds: args.timeout }.run(&options);
     let setting = setting(&sending, project);
     let chosen = AssemblyChoice::new(&options, project);
@@ -36,7 +36,7 @@ pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -
         }
         let request = Box::new(made.request(&setting));
         let telling = if args.verbose { Telling::Always } else { Telling::Once };
-        ui::notes(&disclosure(places, &setting.access.asked.endpoint, &made.contents(), telling)?);
+        ui::notes(&disclosure(places, &setting.access.asked.endpoint, &made.contents(), telling));
         let run = open_run(setting, &sending, project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
         let done = single::run(said, QuestionSource::Made(request, &inputs(&options)), &run, &stop).await;
