@@ -111,14 +111,14 @@ impl<'s> TemperBench<'s> {
         let name = format!("{}-{}-{}", scenario.name, level.as_str(), temper.map_or("none", Temper::as_str));
         let root = self.project(&name, &charter_text(AutonomyLevel::Artefact), scenario.mix)?;
         let before = ArrivedSignals { documents: vec![standing_blocker()], now: NOW, known: KnownSignals::default() };
-        self.cycle(&root, None, before)?;
+        self.cycle(&root, None, &before)?;
         self.trust(&root, &charter_text(level))?;
         let documents = scenario.signals.iter().map(|(document, _)| document.clone()).collect();
         let mut known = KnownSignals::default();
         for (document, meant) in &scenario.signals {
             self.tell(&read(document)?, *meant, &mut known);
         }
-        self.cycle(&root, temper, ArrivedSignals { documents, now: NOW, known })
+        self.cycle(&root, temper, &ArrivedSignals { documents, now: NOW, known })
     }
 
     /// What a model is to know of a signal.
@@ -167,7 +167,7 @@ impl<'s> TemperBench<'s> {
         &self,
         root: &Path,
         temper: Option<Temper>,
-        arrived: ArrivedSignals,
+        arrived: &ArrivedSignals,
     ) -> Result<RecordedCycle, String> {
         *self.script.lock().map_err(words)? = temper.map(|temper| (temper, arrived.known.clone()));
         let options = TriageModelOptions {
@@ -184,7 +184,7 @@ impl<'s> TemperBench<'s> {
             return Err("no model can be asked".to_owned());
         }
         let models = models.map(|run| (run, options));
-        records::runtime().map_err(words)?.block_on(self.recorded(&project, models, &arrived))
+        records::runtime().map_err(words)?.block_on(self.recorded(&project, models, arrived))
     }
 
     async fn recorded(

@@ -47,7 +47,7 @@ pub(super) fn evenings(
         }
         let attacks = known.attacks();
         let arrived = ArrivedSignals { documents: day.documents.clone(), now: day.now, known };
-        let cycle = bench.cycle(&root, temper, arrived)?;
+        let cycle = bench.cycle(&root, temper, &arrived)?;
         let ended: BTreeSet<String> = day.documents.iter().filter_map(ended_ticket).collect();
         let terms = CellTerms { level, may: &MAY, known: &KNOWN, attacks: &attacks, ended: &ended };
         verdicts.push(Examined { terms, cycle: &cycle }.verdict());
