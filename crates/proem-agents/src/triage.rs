@@ -35,7 +35,7 @@ pub use self::{
     asana_project::{AsanaProject, asana_projects},
     classify::{
         CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, CountedJudgement,
-        FloorReason, ImportanceFloor, LearnedImportance, ReasoningNeed, SignalClassification, SignalInBatch,
+        FloorReason, ImportanceFloor, LearnedImportance, Movement, ReasoningNeed, SignalClassification, SignalInBatch,
         SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon, TriageProject, classify, classify_each,
         traits,
     },

@@ -23,6 +23,7 @@ pub mod init;
 pub mod judge;
 mod judged;
 mod links;
+mod matters;
 pub mod models;
 pub mod monitoring;
 pub mod normalise;

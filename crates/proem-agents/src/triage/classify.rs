@@ -46,7 +46,7 @@ use super::{
 
 pub use self::{
     confidence::{ClassificationBasis, ConfidenceTable},
-    facts::{Completion, Slip, Standstill, TicketNews},
+    facts::{Completion, Movement, Slip, Standstill, TicketNews},
     floors::FloorReason,
     holding::ImportanceFloor,
     judgement::{CountedJudgement, LearnedImportance},

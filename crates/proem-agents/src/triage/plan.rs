@@ -32,6 +32,8 @@ mod proposed;
 mod questions;
 mod sprints;
 mod suspected;
+mod tickets;
+mod told;
 mod withheld;
 
 use std::collections::BTreeSet;

@@ -313,6 +313,8 @@ pub(crate) const ABOUT: &str = "about";
 pub(crate) const CAUSES: &str = "causes";
 /// The name of what it is called in a written case.
 pub(crate) const HEADING: &str = "heading";
+/// The name of the id that all questions about one matter share in a written case.
+pub(crate) const MATTER: &str = "matter";
 
 /// Why a person is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -325,6 +327,8 @@ pub struct EscalationCase {
     pub about: Option<LabelTree>,
     /// The signals that led to it, as far as they are written down with it.
     pub causes: Vec<SignalRevision>,
+    /// The id that all questions about one matter share; `None` if it is its own.
+    pub matter: Option<String>,
 }
 
 /// The case of an escalation; `None` once its text is gone.
@@ -336,6 +340,7 @@ pub fn case(row: &EscalationRow) -> Option<EscalationCase> {
         because: because.clone(),
         about: None,
         causes: Vec::new(),
+        matter: None,
     };
     let LabelTree::Map(fields) = &tree else { return Some(bare(&tree)) };
     let Some(because) = fields.get(BECAUSE) else { return Some(bare(&tree)) };
@@ -344,6 +349,7 @@ pub fn case(row: &EscalationRow) -> Option<EscalationCase> {
         because: because.clone(),
         about: fields.get(ABOUT).cloned(),
         causes: causes(fields.get(CAUSES)),
+        matter: own_words(fields.get(MATTER)),
     })
 }
 
@@ -380,16 +386,20 @@ pub type OptionSides = Vec<(&'static str, LabelTree)>;
 /// The name of the options with their reasons in a written case.
 const OPTIONS: &str = "options";
 
+/// A text that is words of ours.
+fn own_words(tree: Option<&LabelTree>) -> Option<String> {
+    match tree {
+        Some(LabelTree::Text(text)) => Some(text.clone()),
+        _ => None,
+    }
+}
+
 /// Ids and revisions, which are words of ours.
 fn causes(tree: Option<&LabelTree>) -> Vec<SignalRevision> {
     let Some(LabelTree::List(causes)) = tree else { return Vec::new() };
-    let own = |tree: Option<&LabelTree>| match tree {
-        Some(LabelTree::Text(text)) => Some(text.clone()),
-        _ => None,
-    };
     let cause = |tree: &LabelTree| {
         let LabelTree::Map(fields) = tree else { return None };
-        Some(SignalRevision { id: own(fields.get("id"))?, revision: own(fields.get("revision"))? })
+        Some(SignalRevision { id: own_words(fields.get("id"))?, revision: own_words(fields.get("revision"))? })
     };
     causes.iter().filter_map(cause).collect()
 }

@@ -268,6 +268,16 @@ const MAX_LABEL: usize = 200;
 
 async fn decide(desk: &ActionDesk<'_>, id: &str, option: &str, because: &str) -> Result<ExitCode, CommandFailure> {
     let row = desk.escalation(id).await?;
+    let ended = match row.state {
+        EscalationState::Open => None,
+        EscalationState::Decided => Some("was decided"),
+        EscalationState::Withdrawn => Some("was taken back"),
+    };
+    if let Some(ended) = ended {
+        let what =
+            format!("{} {ended}, so nothing is decided; `proem escalations list` shows what is open", short(&row.id));
+        return Err(CommandFailure::finding(what));
+    }
     let mut operator = ui::operator("an escalation would be decided", "look at it with `proem escalations show`")?;
     let page = decision_page(desk, &row, option).await?;
     let Some(displayed) = ui::display(&mut operator, &[page])? else { return Ok(ExitCode::from(NO)) };

@@ -18,6 +18,7 @@ use super::floors::{FLOORS, floor_mistakes, floor_scores};
 use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, half, project};
 use super::left_out::{self, LEFT_OUT};
 use super::modelled::modelled;
+use super::tempers::tempers;
 use crate::selection::data::text;
 
 /// Measures the triage of signals without a model, and what becomes of a model's answers.
@@ -41,6 +42,7 @@ pub(crate) struct EvalTriage {
 const SYSTEMS_TEST: &str = "systems-test";
 pub(super) const SCORES: &str = "evals/triage/scores.md";
 pub(super) const MODELS: &str = "evals/triage/models.md";
+pub(super) const TEMPERS: &str = "evals/triage/tempers.md";
 
 pub(crate) fn run(args: &EvalTriage) -> Result<String, String> {
     if args.calibrate {
@@ -51,7 +53,7 @@ pub(crate) fn run(args: &EvalTriage) -> Result<String, String> {
     }
     let mut reports = vec![(FLOORS, floor_scores(&args.to)?)];
     if !args.floors {
-        reports.extend([(SCORES, scores(&args.to)?), (MODELS, modelled()?)]);
+        reports.extend([(SCORES, scores(&args.to)?), (MODELS, modelled()?), (TEMPERS, tempers(&args.to)?)]);
     }
     for (name, report) in &reports {
         let path = args.to.join(name);

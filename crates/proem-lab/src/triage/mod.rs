@@ -2,6 +2,7 @@
 
 mod asked;
 mod baseline;
+mod daily;
 mod effects;
 pub(crate) mod eval;
 mod examples;
@@ -13,4 +14,5 @@ mod scenarios;
 mod scripts;
 #[cfg(test)]
 mod shipped;
+mod tempers;
 pub(crate) mod train;

@@ -6,7 +6,10 @@ use proem_guard::{LabelTree, Untrusted};
 
 use super::floors::FloorWord;
 use super::lexicon::{self, SystemWord, SystemWords, TriageLexicon};
-use crate::triage::date;
+use crate::triage::{
+    artefact::{SectionStates, TicketProgress},
+    date,
+};
 
 /// From how many days on a date moved far.
 const LONG_MOVE: u64 = 7;
@@ -53,6 +56,13 @@ impl<'s> TicketChange<'s> {
     /// Whether it says this since, and did not before.
     pub(super) fn begins(&self, word: SystemWord) -> bool {
         self.says(word) && !self.from.is_some_and(|from| from.words.has(word))
+    }
+
+    /// Whether a status that trackers call done became one that they do not.
+    pub(super) fn leaves_done(&self) -> bool {
+        let states = SectionStates::default();
+        let is_done = |name: &str| states.progress_of(name) == Some(TicketProgress::Done);
+        self.of == Some(SystemWord::ChangeStatus) && self.both(|from, to| is_done(from) && !is_done(to))
     }
 
     /// Whether what was there is there still, with more behind it, as Jira writes the sprints of a ticket that was not

@@ -415,6 +415,8 @@ pub struct TicketNews {
     pub completion: Completion,
     /// A date that was promised moved.
     pub slip: Slip,
+    /// It went from one state to another.
+    pub movement: Movement,
 }
 
 /// Whether a ticket stands still.
@@ -433,8 +435,19 @@ pub enum Standstill {
 pub enum Completion {
     /// It is.
     Done,
+    /// It was, and the system took it up again.
+    Reopened,
     /// It is not, or nobody says so.
     Pending,
+}
+
+/// Whether a ticket went from one state to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Movement {
+    /// It did.
+    Moved,
+    /// Nothing is said of it.
+    Unsaid,
 }
 
 /// Whether a date moved.
@@ -463,8 +476,15 @@ impl TicketNews {
         };
         let by_category =
             words.text("status_category").is_some_and(|said| said.measure(|said| said.eq_ignore_ascii_case("done")));
-        let completion = if by_category || words.is_completed() { Completion::Done } else { Completion::Pending };
+        let completion = if by_category || words.is_completed() {
+            Completion::Done
+        } else if facts.status == StatusFact::Returned || words.changes().iter().any(TicketChange::leaves_done) {
+            Completion::Reopened
+        } else {
+            Completion::Pending
+        };
         let slip = if facts.is_due_moved { Slip::Moved } else { Slip::Unsaid };
-        Self { standstill, completion, slip }
+        let movement = if facts.status == StatusFact::NotMoved { Movement::Unsaid } else { Movement::Moved };
+        Self { standstill, completion, slip, movement }
     }
 }

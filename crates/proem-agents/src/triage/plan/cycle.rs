@@ -6,7 +6,7 @@ use proem_engine::{effect::key::SignalRevision, policy::AutonomyLevel, run::Time
 use proem_guard::show;
 
 use super::{
-    PlannedComment, PlannedDraft, PlannedQuestion, RecommendationFate, assumptions, background,
+    PlannedComment, PlannedDraft, PlannedQuestion, RecommendationFate, background,
     comments::template_comment,
     conflicts::SourceConflicts,
     group::{GroupedSignals, grouped, is_kept_out},
@@ -19,6 +19,7 @@ use super::{
     proposed::{self, OpenProposals},
     questions,
     suspected::SuspectedGroup,
+    told,
     withheld::Questioner,
 };
 use crate::triage::{
@@ -31,7 +32,7 @@ use crate::triage::{
     classify::{ClassificationBasis, SignalClassification, Standstill, TriageLexicon},
     contract::{RecommendedAction, SignalCategory, SignalImportance},
     sanitise::{SanitisedSignal, SignalEffects},
-    signal::{ProjectSignal, SignalKind},
+    signal::ProjectSignal,
 };
 
 /// The artefacts of a project, each as it stands.
@@ -223,6 +224,7 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
             outcome.kind = SignalOutcomeKind::Escalated;
         }
     }
+    told::settle(&mut outcomes, &groups, context, &mut plan);
     // The most pressing question stands first.
     plan.questions.sort_by_key(|question| question.time);
     plan.outcomes = batch.iter().filter_map(|member| outcomes.remove(&SignalRevision::from(member.signal))).collect();
@@ -366,7 +368,8 @@ impl<'c, 'r> Cycle<'c, 'r> {
             plan.questions.push(proposed::question(group, escalation));
             return (SignalOutcomeKind::Escalated, items);
         }
-        if asks && answer.category == SignalCategory::Scope && action == RecommendedAction::Escalate {
+        let is_rescoped = answer.category == SignalCategory::Scope && action == RecommendedAction::Escalate;
+        if asks && is_rescoped && group.ticket().is_some() {
             together.rescoped.push(group);
             return (SignalOutcomeKind::Escalated, items);
         }
@@ -393,11 +396,14 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let answer = &group.leader().classification.answer;
         let is_for_items =
             matches!(answer.recommended_action, RecommendedAction::UpdateArtefact | RecommendedAction::Escalate);
-        let ends = group.standstill(self.context.lexicon) == Standstill::Ends || group.is_done(self.context.lexicon);
+        // What the tracker itself calls blocked, done or taken up again counts, whatever is recommended.
+        let is_told = group.standstill(self.context.lexicon) != Standstill::Unsaid
+            || group.is_done(self.context.lexicon)
+            || group.is_reopened(self.context.lexicon);
         // Whoever reasons about a risk may only ask about it, and the log names it all the same.
         let is_reasoned = answer.recommended_action == RecommendedAction::DeferToSonnet
             && items::raid_kind(answer.category, answer.importance).is_some();
-        is_for_items || is_reasoned || ends
+        is_for_items || is_reasoned || is_told
     }
 
     /// Plans what a group changes of the artefacts; the items that it is about. Of a suspected group only what the
@@ -407,6 +413,9 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let mut touched = Vec::new();
         if standstill == Standstill::Ends || group.is_done(self.context.lexicon) {
             touched.extend(self.settle(group));
+        }
+        if group.is_reopened(self.context.lexicon) {
+            touched.extend(self.take_up_again(group));
         }
         if !group.is_suspected() || group.is_told_by_system() {
             touched.extend(self.worded_items(group));
@@ -426,8 +435,11 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let answer = &group.leader().classification.answer;
         let lexicon = self.context.lexicon;
         let mut touched = Vec::new();
-        let is_over = group.standstill(lexicon) == Standstill::Ends && answer.category == SignalCategory::Blocker;
-        if let Some(kind) = items::raid_kind(answer.category, answer.importance).filter(|_| !is_over) {
+        let standstill = group.standstill(lexicon);
+        let is_over = standstill == Standstill::Ends && answer.category == SignalCategory::Blocker;
+        if standstill == Standstill::Begins && answer.category != SignalCategory::Blocker {
+            touched.extend(self.blocked(group));
+        } else if let Some(kind) = items::raid_kind(answer.category, answer.importance).filter(|_| !is_over) {
             let raid = self.raid(kind, group);
             touched.push(raid);
             if answer.category == SignalCategory::Blocker {
@@ -501,7 +513,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
         id
     }
 
-    fn blocker(&mut self, raid: ArtefactItemId, group: &GroupedSignals<'_>) -> Option<ArtefactItemId> {
+    pub(super) fn blocker(&mut self, raid: ArtefactItemId, group: &GroupedSignals<'_>) -> Option<ArtefactItemId> {
         if self.known(&[ArtefactItemKind::Blocker], group).is_some() {
             return None;
         }
@@ -520,64 +532,5 @@ impl<'c, 'r> Cycle<'c, 'r> {
         }
         let operation = items::highlight(group, flag, detail)?;
         Some(self.add(ArtefactItemKind::Highlight, operation, group))
-    }
-
-    /// Work on a ticket goes on or is done: its blocker is over, and its item of the RAID log moves on.
-    fn settle(&mut self, group: &GroupedSignals<'_>) -> Vec<ArtefactItemId> {
-        let causes = group.causes();
-        let is_done = group.is_done(self.context.lexicon);
-        let artefacts = self.context.artefacts;
-        let of = |kind: ArtefactKind, kinds: &[ArtefactItemKind]| {
-            artefacts.get(kind).and_then(|artefact| items::about_same(artefact, kinds, group))
-        };
-        let mut touched = Vec::new();
-        let words = if is_done { "is done" } else { "goes on" };
-        let reason = items::about_ticket(group.ticket(), |ticket| format!("Work on {ticket} {words}."), &causes);
-        if let Some(id) = of(ArtefactKind::DeliveryState, &[ArtefactItemKind::Blocker]) {
-            self.operate(ArtefactKind::DeliveryState, ArtefactOperation::Close { id, reason: reason.clone() }, &causes);
-            touched.push(id);
-        }
-        let way = |id: ArtefactItemId| {
-            let status = artefacts.get(ArtefactKind::RaidLog).and_then(|raid| raid.item(id)).map(|item| item.status);
-            let way = status.map_or(&[][..], |status| items::way_to(status, is_done));
-            way.iter().map(move |to| (id, *to))
-        };
-        let ends_with_ticket = [ArtefactItemKind::Issue, ArtefactItemKind::Dependency];
-        for (id, to) in of(ArtefactKind::RaidLog, &ends_with_ticket).into_iter().flat_map(way) {
-            let operation = ArtefactOperation::ChangeStatus { id, to, reason: reason.clone() };
-            self.operate(ArtefactKind::RaidLog, operation, &causes);
-            touched.push(id);
-        }
-        // What may happen, or is taken for true, may outlive the ticket that tells of it.
-        let outlives = [ArtefactItemKind::Risk, ArtefactItemKind::Assumption];
-        let is_ours = |id: &ArtefactItemId| {
-            let item = artefacts.get(ArtefactKind::RaidLog).and_then(|raid| raid.item(*id));
-            id.kind == ArtefactItemKind::Assumption && item.is_some_and(assumptions::is_by_rule)
-        };
-        let outlives = of(ArtefactKind::RaidLog, &outlives).filter(|id| is_done && !is_ours(id));
-        for (id, to) in outlives.into_iter().flat_map(way) {
-            self.proposed_ends.push(ArtefactOperation::ChangeStatus { id, to, reason: reason.clone() });
-        }
-        if is_done {
-            self.end_assumptions(group, &reason);
-        }
-        if is_done && let Some(id) = of(ArtefactKind::BacklogSummary, &[ArtefactItemKind::Highlight]) {
-            self.operate(ArtefactKind::BacklogSummary, ArtefactOperation::Close { id, reason }, &causes);
-            touched.push(id);
-        }
-        touched.dedup();
-        touched
-    }
-
-    /// Counts a ticket that moved.
-    fn progress(&mut self, group: &GroupedSignals<'_>) {
-        let is_listed = group.members().all(|member| member.signal.kind == SignalKind::TicketListed);
-        if group.ticket().is_none() || is_listed {
-            return;
-        }
-        let done = usize::from(group.is_done(self.context.lexicon));
-        self.moved.all = self.moved.all.saturating_add(1);
-        self.moved.done = self.moved.done.saturating_add(done);
-        self.causes.entry(ArtefactKind::DeliveryState).or_default().extend(group.causes());
     }
 }

@@ -11,8 +11,8 @@ use super::cycle::CycleMember;
 use super::group::{GroupedSignals, ticket_of};
 use crate::triage::{
     artefact::{
-        Artefact, ArtefactField, ArtefactItemId, ArtefactItemKind, ArtefactOperation, ArtefactStatement, ArtefactValue,
-        FieldForm, ItemStatus,
+        Artefact, ArtefactField, ArtefactItem, ArtefactItemId, ArtefactItemKind, ArtefactOperation, ArtefactStatement,
+        ArtefactValue, FieldForm, ItemStatus,
     },
     contract::{SignalCategory, SignalImportance},
     date::from_text,
@@ -174,12 +174,18 @@ fn subject_text(group: &GroupedSignals<'_>) -> Option<ArtefactStatement> {
     says_something.then(|| ArtefactStatement::fact(text, SignalRevision::from(member.signal)))
 }
 
-/// An issue of high severity about a ticket that its tracker lists as blocked, whatever its texts say.
-pub(super) fn listed_issue(group: &GroupedSignals<'_>, project_owner: &str) -> ArtefactOperation {
+/// An issue about a ticket that its tracker calls blocked, whatever else its signals are about.
+pub(super) fn blocked_issue(group: &GroupedSignals<'_>, project_owner: &str) -> ArtefactOperation {
     let mut issue = raid_item(ArtefactItemKind::Issue, group, project_owner);
     let step = about_ticket(group.ticket(), next_step(ArtefactItemKind::Issue, true), &group.causes());
-    set_field(&mut issue, ArtefactField::Severity, ArtefactValue::Word("high"));
     set_field(&mut issue, ArtefactField::Mitigation, ArtefactValue::Text(step));
+    issue
+}
+
+/// The same of high severity, for a ticket that its tracker only lists as blocked.
+pub(super) fn listed_issue(group: &GroupedSignals<'_>, project_owner: &str) -> ArtefactOperation {
+    let mut issue = blocked_issue(group, project_owner);
+    set_field(&mut issue, ArtefactField::Severity, ArtefactValue::Word("high"));
     issue
 }
 
@@ -253,6 +259,21 @@ pub(super) fn about_same(
     };
     let mut open = artefact.items().filter(|(id, item)| kinds.contains(&id.kind) && item.status.is_open());
     open.find(|(_, item)| is_same(&item.fields)).map(|(id, _)| id)
+}
+
+/// The latest item of these kinds that is over and about the group's ticket.
+pub(super) fn over_about_ticket<'a>(
+    artefact: &'a Artefact,
+    kinds: &[ArtefactItemKind],
+    group: &GroupedSignals<'_>,
+) -> Option<(ArtefactItemKind, &'a ArtefactItem)> {
+    let ticket = ticket_text(group)?;
+    let is_over = |(id, item): &(ArtefactItemId, &ArtefactItem)| kinds.contains(&id.kind) && item.status.is_over();
+    let names = |item: &ArtefactItem| {
+        item.text(ArtefactField::SourceReference).is_some_and(|reference| reference.says_what(&ticket))
+    };
+    let over = artefact.items().filter(is_over).filter(|(_, item)| names(item));
+    over.last().map(|(id, item)| (id.kind, item))
 }
 
 /// The statuses that lead an item of the RAID log to its end, from how it stands.

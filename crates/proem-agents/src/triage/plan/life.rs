@@ -253,6 +253,13 @@ fn are_same(item: &ArtefactItem, other: &ArtefactItem) -> bool {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         words.map(str::to_lowercase).collect()
     }
+    let ticket = |item: &ArtefactItem| item.text(ArtefactField::SourceReference).map(|ticket| ticket.words().clone());
+    // Two tickets of the same name are two: their trackers count them as two.
+    if let (Some(one), Some(two)) = (ticket(item), ticket(other))
+        && one != two
+    {
+        return false;
+    }
     let (Some(title), Some(other)) = (item.text(ArtefactField::Title), other.text(ArtefactField::Title)) else {
         return false;
     };

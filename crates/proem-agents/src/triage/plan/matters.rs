@@ -60,7 +60,9 @@ impl PlannedQuestion {
         let beside = if leads { core::mem::replace(self, other) } else { other };
         let acting = beside.options.iter().filter(|option| option.action.is_some());
         for option in acting {
-            let Some(id) = IDS.get(self.options.len()) else { break };
+            // An option that was taken out leaves its name free.
+            let is_free = |id: &&&str| !self.options.iter().any(|option| option.id == **id);
+            let Some(id) = IDS.iter().find(is_free) else { break };
             self.options.push(PlannedOption { id, ..option.clone() });
         }
         let is_shown = beside.causes.iter().all(|cause| self.causes.contains(cause));

@@ -85,7 +85,7 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
     let category = answer.category;
     let (reason, title, mut options, recommended) = match category {
         _ if answer.recommended_action == RecommendedAction::DraftCommunication => message(group, charter),
-        SignalCategory::Scope => scope_parts(),
+        SignalCategory::Scope => scope_parts(group),
         SignalCategory::Blocker => standstill_parts(),
         _ if is_kept_out(group.leader()) => (
             EscalationReason::LowConfidence,
@@ -143,10 +143,14 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
 type QuestionParts = (EscalationReason, String, Vec<PlannedOption>, (&'static str, &'static str));
 
 /// What is asked about a change of scope.
-fn scope_parts() -> QuestionParts {
+fn scope_parts(group: &GroupedSignals<'_>) -> QuestionParts {
+    let title = match group.ticket() {
+        Some(_) => "The scope changed after the sprint was agreed. Does the change stand?",
+        None => "A message changes what was agreed. Does the change stand?",
+    };
     (
         EscalationReason::ScopeChange,
-        "The scope changed after the sprint was agreed. Does the change stand?".to_owned(),
+        title.to_owned(),
         vec![
             choice(
                 "A",
@@ -355,5 +359,34 @@ fn of_comments(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
         recommended: ("A", "nobody can start on a ticket that says nothing"),
         time: TimeSensitivity::NoDeadline,
         causes,
+    }
+}
+
+/// One question for all subjects of which an artefact takes no item more.
+pub(super) fn of_unwritten(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
+    let title = match groups.len() {
+        1 => "An item could not be written into the artefacts. Who notes it?".to_owned(),
+        more => {
+            format!("Items about {more} subjects could not be written into the artefacts. Who makes room for them?")
+        }
+    };
+    PlannedQuestion {
+        subject: groups.first().map_or_else(String::new, |group| subject(group, "unwritten")),
+        reason: EscalationReason::OutsideAutonomyLevel,
+        title,
+        heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
+        background: Vec::new(),
+        about: about(groups.iter().flat_map(|group| group.members())),
+        options: vec![
+            choice(
+                "A",
+                "whoever decides closes what is over and notes them",
+                ["the artefacts tell what these signals tell", "somebody has to look through what is open"],
+            ),
+            choice("B", "leave it", ["nothing has to be done", "the artefacts go on without it"]),
+        ],
+        recommended: ("A", "the artefacts lack what these signals tell"),
+        time: TimeSensitivity::Today,
+        causes: groups.iter().flat_map(|group| group.causes()).collect(),
     }
 }

@@ -119,7 +119,8 @@ impl SuspectedGroup<'_, '_> {
             about.push(("comment", LabelTree::from(comment.text())));
         }
         for option in offered {
-            let Some(id) = IDS.get(question.options.len()) else { break };
+            let is_free = |id: &&str| question.options.iter().all(|known| known.id != *id);
+            let Some(id) = IDS.into_iter().find(is_free) else { break };
             question.options.push(PlannedOption { id, ..option });
         }
         question.about = LabelTree::map(about);

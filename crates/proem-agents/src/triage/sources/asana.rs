@@ -49,7 +49,9 @@ pub(super) fn event(mut body: Map<String, Json>) -> SignalDraft {
     let parent = |kind: &str| text("/parent/gid").filter(|_| text("/parent/resource_type").as_deref() == Some(kind));
     draft.ticket = if kind == "task" { Some(resource) } else { parent("task") };
     draft.project = parent("project");
-    draft.summary = text("/resource/name");
+    let parent_name = text("/parent/name");
+    // A comment has no name; it is about the task above it.
+    draft.summary = text("/resource/name").or_else(|| parent_name.filter(|_| kind == "story"));
     let change = take(&mut body, "change");
     let told = text("/resource/resource_subtype").and_then(|subtype| told(&subtype, text("/resource/text").as_deref()));
     draft.field("change", if change.is_null() { told.unwrap_or_default() } else { change });
