@@ -66,7 +66,8 @@ fn sprint(value: &LabelTree) -> Option<FieldSprint<'_>> {
     let is = |word: &str| state.measure(|state| state.eq_ignore_ascii_case(word));
     let states = [("future", SprintState::Future), ("active", SprintState::Active), ("closed", SprintState::Closed)];
     let (_, state) = states.into_iter().find(|(word, _)| is(word))?;
-    let is_sprint = ["startDate", "endDate", "boardId", "originBoardId", "rapidViewId"]
+    // `written` is the text that Jira Server's sprints are read from.
+    let is_sprint = ["startDate", "endDate", "boardId", "originBoardId", "rapidViewId", "written"]
         .iter()
         .any(|name| sprint.get(name).is_some_and(|value| *value != LabelTree::Null));
     let date = |name: &str| text(name).and_then(|text| text.measure(|text| from_text(text).ok()));
