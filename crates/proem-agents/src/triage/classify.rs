@@ -321,7 +321,9 @@ impl SignalReading {
                 (of_floor.unwrap_or(SignalCategory::Stakeholder), ClassificationBasis::Close)
             }
             // A change of scope is asked about, so a guess from a few words is not enough.
-            [(SignalCategory::Scope, first), (second, next), ..] if self.is_thin_guess(first.saturating_sub(*next)) => {
+            [(SignalCategory::Scope, first), (second, next), ..]
+                if self.is_known && self.is_thin_guess(first.saturating_sub(*next)) =>
+            {
                 (*second, ClassificationBasis::Close)
             }
             [(category, first), (_, second), ..] if self.is_known => {

@@ -71,7 +71,7 @@ fn a_held_mail_goes_once_when_its_time_has_come() {
     let Some((mut fixture, begun)) = office() else { return };
     fixture.write("sponsor.eml", SPONSOR);
     let report = fixture.proem(&["triage", "run", "sponsor.eml", "--json"]).json();
-    assert_eq!(outcomes(&report), ["escalated stakeholder medium"]);
+    assert_eq!(outcomes(&report), ["escalated stakeholder high"]);
     let mail = proposed(&fixture, &causes(&report));
     assert_eq!(mail["state"], "held", "{mail}");
     let id = mail["id"].as_str().unwrap();

@@ -302,7 +302,7 @@ fn second(server: &ScriptedServer) -> String {
     id(2, &fixture)
 }
 
-const SIMILAR: &str = "Could you say when the vendor certification will be done?";
+const SIMILAR: &str = "Could you say where the vendor certification stands?";
 
 #[test]
 fn what_came_of_a_similar_question_is_told_where_there_is_reasoning() {
@@ -311,7 +311,7 @@ fn what_came_of_a_similar_question_is_told_where_there_is_reasoning() {
     fixture.write("one.json", comment(2, SIMILAR).to_string());
     let server = start(answers(&id(2, &fixture)));
     let Some(fixture) = with_models("tactical", &server, "") else { return };
-    fixture.write("one.json", comment(1, "When will the vendor certification be done?").to_string());
+    fixture.write("one.json", comment(1, "Could you tell me where the vendor certification stands?").to_string());
     let asked = run(&fixture, &["--no-model", "--json"]).json();
     let question = asked["questions"][0]["id"].as_str().unwrap().to_owned();
     let decide = ["escalations", "decide", &question, "A", "--because", "Olivia calls the sponsor herself"];

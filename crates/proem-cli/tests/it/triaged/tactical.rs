@@ -113,8 +113,8 @@ fn a_refused_action_is_offered_again_once_it_is_allowed() {
     assert_eq!(code, 0, "{said}");
     assert_eq!(sql(&fixture, "SELECT state FROM actions WHERE name = 'jira_comment'"), ["held"], "{said}");
     // The question is decided, and the action is there once.
-    let Some((said, code)) = answered(&fixture, &decide, "y") else { return };
-    assert!(code != 0 && said.contains("decided"), "{said}");
+    let again = fixture.proem(&decide);
+    assert!(again.code() == 1 && again.stderr().contains("was decided"), "{}", again.transcript());
 }
 
 /// Makes the records refuse every version of an artefact whose text is like that.
