@@ -108,8 +108,8 @@ impl Search {
     }
 
     pub(super) fn candidates(self, query: &ContextQuery<'_>) -> Result<TaskCandidates, Error> {
-        let task = ContextTask::new(query.task);
         let mut corpus = self.tree.corpus(self.past.as_ref().map(ContextPast::view));
+        let task = ContextTask::in_words_of(&corpus.corpus, query.task);
         // Always the one that ships: the weights are for it, and nothing is sent anywhere.
         let model = StaticModel::built_in().map_err(proem_engine::Error::from)?;
         corpus.corpus.meaning = Some(SubjectModel(&model));
@@ -132,7 +132,7 @@ impl Search {
         let abstention = &self.weights.abstention;
         if is_found && self.knows_all() && about_code < abstention.least {
             if chosen.is_empty() {
-                return Ok(self.nothing(about_code));
+                return Ok(self.nothing(about_code, &task));
             }
             code.clear();
             documents.clear();
@@ -157,7 +157,7 @@ impl Search {
         let mut ranked = self.definitions(&task, &code, read);
         let fitting = fitting(&ranked);
         // Tests of what the task changes name it.
-        let about = self.with_names(query.task, &fitting, read);
+        let about = self.with_names((query.task, &corpus), &fitting, read);
         ranked.extend(self.definitions(&about, &tests, read));
         let looked = Looked { search: &self, corpus: &corpus, task: &task, read, fitting: &fitting, ranked: &ranked };
         let mut found = TaskCandidates {
@@ -172,6 +172,7 @@ impl Search {
             ..TaskCandidates::default()
         };
         found.gaps.extend(self.tree.gaps.iter().cloned());
+        found.gaps.extend(language_gap(&task));
         if is_doubtful {
             let percent = f64::from(about_code) * 100.0;
             found.gaps.push(format!(
@@ -249,13 +250,13 @@ impl Search {
     }
 
     /// The answer to a task that is about no code, whose words some file has all the same.
-    fn nothing(&self, about_code: f32) -> TaskCandidates {
+    fn nothing(&self, about_code: f32, task: &ContextTask) -> TaskCandidates {
         let percent = f64::from(about_code) * 100.0;
         let why = format!(
             "by its words the task is not about the code here ({percent:.0} % likely that it is), so nothing is listed that \
              shares a word with it by chance; a file or a definition that the task names is always looked for"
         );
-        let gaps = self.gaps.iter().chain(&self.tree.gaps).cloned().chain([why]).collect();
+        let gaps = self.gaps.iter().chain(&self.tree.gaps).cloned().chain([why]).chain(language_gap(task)).collect();
         TaskCandidates { gaps, files: self.tree.files.len(), read: self.tree.read, ..TaskCandidates::default() }
     }
 
@@ -289,12 +290,18 @@ impl Search {
     }
 
     /// The task with the names of the best definitions.
-    fn with_names(&self, task: &str, fitting: &[(usize, usize)], read: ReadFiles<'_>) -> ContextTask {
+    fn with_names(
+        &self,
+        (task, corpus): (&str, &ContextCorpus<'_>),
+        fitting: &[(usize, usize)],
+        read: ReadFiles<'_>,
+    ) -> ContextTask {
         let name = |(file, symbol): &(usize, usize)| {
             self.record(*file, read)?.symbols().get(*symbol).map(|symbol| symbol.name.clone())
         };
         let names = fitting.iter().take(NAMES_FOR_TESTS).filter_map(name);
-        ContextTask::new(&[task.to_owned()].into_iter().chain(names).collect::<Vec<_>>().join(" "))
+        let text = [task.to_owned()].into_iter().chain(names).collect::<Vec<_>>().join(" ");
+        ContextTask::in_words_of(&corpus.corpus, &text)
     }
 
     /// The definitions of files, best first: file and place in it.
@@ -341,6 +348,15 @@ impl Search {
         };
         ids.filter_map(commit).collect()
     }
+}
+
+/// Whether a task in another language was understood too little to rely on what it finds.
+fn language_gap(task: &ContextTask) -> Option<String> {
+    let language = task.language.filter(|_| task.is_half_understood)?.name();
+    Some(format!(
+        "the task seems to be in {language}, and half of its words or more are in neither the code nor the list of programming \
+         terms, so the evidence is weak; name a file or a definition, or say it in English"
+    ))
 }
 
 /// How many commits touched each file.
