@@ -138,10 +138,11 @@ impl Search {
             documents.clear();
         }
         code.splice(0..0, chosen.iter().map(|file| by_person(*file)));
+        let weak = language_gap(&task).filter(|_| chosen.is_empty());
         let is_doubtful = is_found
             && chosen.is_empty()
             && self.knows_all()
-            && abstention.is_doubtful(about_code, self.tree.files.len());
+            && abstention.is_doubtful(if weak.is_some() { 0.0 } else { about_code }, self.tree.files.len());
         if code.is_empty() {
             // Tests of nothing are no answer.
             tests.clear();
@@ -172,8 +173,9 @@ impl Search {
             ..TaskCandidates::default()
         };
         found.gaps.extend(self.tree.gaps.iter().cloned());
-        found.gaps.extend(language_gap(&task));
-        if is_doubtful {
+        let is_told = weak.is_some();
+        found.gaps.extend(weak);
+        if is_doubtful && !is_told {
             let percent = f64::from(about_code) * 100.0;
             found.gaps.push(format!(
                 "by its words it is doubtful whether the task is about the code here ({percent:.0} % likely that it is); a task \
@@ -350,12 +352,13 @@ impl Search {
     }
 }
 
-/// Whether a task in another language was understood too little to rely on what it finds.
+/// Says that a task in another language was understood too little to rely on the files that it finds.
 fn language_gap(task: &ContextTask) -> Option<String> {
-    let language = task.language.filter(|_| task.is_half_understood)?.name();
+    let is_weak = task.is_hardly_understood && task.places.is_empty() && task.names.is_empty();
+    let language = task.language.filter(|_| is_weak)?.name();
     Some(format!(
-        "the task seems to be in {language}, and half of its words or more are in neither the code nor the list of programming \
-         terms, so the evidence is weak; name a file or a definition, or say it in English"
+        "the task seems to be in {language}, and hardly a word of it is in the code or among the programming terms that are \
+         known in that language, so the evidence is weak; name a file or a definition, or write it in English"
     ))
 }
 

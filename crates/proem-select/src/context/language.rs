@@ -17,7 +17,10 @@ const FUNCTION_WORDS: &str = "@";
 const SHORTEST_STEM: usize = 4;
 
 /// The longest word that is looked up, in bytes; a longer one is data.
-const LONGEST: usize = 96;
+const LONGEST: usize = 64;
+
+/// The longest stem of the table, in bytes, so that a long word costs no more than its length times that.
+const LONGEST_STEM: usize = 32;
 
 /// The longest form without spaces between words, in characters.
 const LONGEST_UNSPACED: usize = 10;
@@ -32,7 +35,7 @@ const MOST_ENTRIES: usize = 3;
 const FEWEST_HITS: usize = 2;
 
 /// So many function words tell a language although no word is in the table.
-const ENOUGH_FUNCTION_WORDS: usize = 4;
+const ENOUGH_FUNCTION_WORDS: usize = 3;
 
 /// A language that a task may be written in, other than English.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -238,7 +241,7 @@ impl TermColumn {
 
     /// The lines of the table for one word; of a compound for its parts in their order.
     pub(super) fn entries(&self, word: &str) -> Vec<EnglishForms> {
-        if word.len() > LONGEST {
+        if !(2..=LONGEST).contains(&word.len()) {
             return Vec::new();
         }
         let (mut found, mut rest) = match self.longest(word) {
@@ -280,7 +283,8 @@ impl TermColumn {
         if let Some(entries) = self.exact.get(word) {
             return Some((entries, word.len()));
         }
-        let mut ends = (SHORTEST_STEM..=word.len()).rev().filter_map(|end| Some((end, word.get(..end)?)));
+        let mut ends =
+            (SHORTEST_STEM..=word.len().min(LONGEST_STEM)).rev().filter_map(|end| Some((end, word.get(..end)?)));
         ends.find_map(|(end, start)| Some((self.stems.get(start)?.as_slice(), end)))
     }
 
@@ -320,6 +324,7 @@ mod tests {
                 let stem = form.strip_suffix('*');
                 assert!(stem.is_none_or(|stem| stem.chars().count() >= SHORTEST_STEM), "{form} of {line}");
                 let plain = stem.unwrap_or(form);
+                assert!(stem.is_none_or(|stem| stem.len() <= LONGEST_STEM), "{form} of {line}");
                 assert!(!plain.is_empty() && plain.matches('_').count() < MOST_WORDS, "{form} of {line}");
                 assert!(plain.chars().all(|c| c.is_alphanumeric() || "_ー々".contains(c)), "{form} of {line}");
             }

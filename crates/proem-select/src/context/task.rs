@@ -62,8 +62,8 @@ pub struct ContextTask {
     pub content: String,
     /// The language that [`Self::in_words_of`] found it to be written in, if that is none of English.
     pub language: Option<TaskLanguage>,
-    /// Whether at least half of its words in that language are neither known to be said of programming nor in the code.
-    pub is_half_understood: bool,
+    /// Whether at most a third of its words in that language are known to be said of programming or stand in the code.
+    pub is_hardly_understood: bool,
 }
 
 impl ContextTask {
@@ -114,7 +114,7 @@ impl ContextTask {
             neighbours,
             content: content(text),
             language: None,
-            is_half_understood: false,
+            is_hardly_understood: false,
         }
     }
 

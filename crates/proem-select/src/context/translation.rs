@@ -63,7 +63,7 @@ impl ContextTask {
         task.terms.truncate(MOST_TERMS);
         task.terms.sort_by_key(|query| query.term);
         task.language = Some(language);
-        task.is_half_understood = translation.unknown.saturating_mul(2) >= translation.told;
+        task.is_hardly_understood = translation.is_hardly_understood();
         task
     }
 }
@@ -181,7 +181,16 @@ fn several_words(pieces: &[TaskPiece<'_>], column: &TermColumn) -> Option<(Vec<E
     })
 }
 
+/// At most one of so many words is understood where a task is hardly understood.
+const HARDLY: usize = 3;
+
 impl Translation {
+    /// Whether hardly a word is in the table or in the code.
+    const fn is_hardly_understood(&self) -> bool {
+        let understood = self.told.saturating_sub(self.unknown);
+        understood.saturating_mul(HARDLY) <= self.told
+    }
+
     /// The English words that a repository has, with their weights, and those that it has not. Of a word for which it has
     /// none, the usual English one stays: that no file has it tells something.
     fn english_in(&self, corpus: &Corpus<'_>) -> (BTreeMap<Term, f32>, BTreeSet<Term>) {
@@ -338,14 +347,14 @@ mod tests {
     #[test]
     fn compounds_are_found_by_their_parts() {
         for (text, english) in [
-            ("die Warteschlangenlänge ist falsch", "queue length falsch"),
+            ("die Warteschlangenlänge ist falsch", "queue length"),
             ("die Befehlszeile wird nicht gelesen", "command line row read"),
             ("der Benutzername fehlt", "user name missing"),
             ("das Passwortfeld ist leer", "password field empty"),
         ] {
             check(text, TaskLanguage::German, english);
         }
-        check("de wachtrijlengte is onjuist", TaskLanguage::Dutch, "queue length onjuist");
+        check("de wachtrijlengte is onjuist", TaskLanguage::Dutch, "queue length");
     }
 
     #[test]
@@ -428,7 +437,7 @@ mod tests {
 
     #[test]
     fn a_task_that_is_hardly_understood_says_so() {
-        let about = |text: &str| ContextTask::in_words_of(&Corpus::default(), text).is_half_understood;
+        let about = |text: &str| ContextTask::in_words_of(&Corpus::default(), text).is_hardly_understood;
         assert!(about("Der Hund von Frau Meier bellt nicht und die Katze schnurrt"));
         assert!(!about("Wo wird der Pfad mit Platzhaltern zerlegt?"));
         assert!(!about("the dog barks at the cat"));
