@@ -173,15 +173,15 @@ impl Search {
             ..TaskCandidates::default()
         };
         found.gaps.extend(self.tree.gaps.iter().cloned());
-        let is_told = weak.is_some();
-        found.gaps.extend(weak);
-        if is_doubtful && !is_told {
+        let doubt = is_doubtful.then(|| {
             let percent = f64::from(about_code) * 100.0;
-            found.gaps.push(format!(
+            format!(
                 "by its words it is doubtful whether the task is about the code here ({percent:.0} % likely that it is); a task \
                  that names a file or a definition is never doubted"
-            ));
-        }
+            )
+        });
+        found.weak_evidence = weak.or(doubt);
+        found.gaps.extend(found.weak_evidence.clone());
         Ok(found)
     }
 
@@ -258,8 +258,10 @@ impl Search {
             "by its words the task is not about the code here ({percent:.0} % likely that it is), so nothing is listed that \
              shares a word with it by chance; a file or a definition that the task names is always looked for"
         );
-        let gaps = self.gaps.iter().chain(&self.tree.gaps).cloned().chain([why]).chain(language_gap(task)).collect();
-        TaskCandidates { gaps, files: self.tree.files.len(), read: self.tree.read, ..TaskCandidates::default() }
+        let weak = language_gap(task).unwrap_or(why);
+        let gaps = self.gaps.iter().chain(&self.tree.gaps).chain([&weak]).cloned().collect();
+        let (files, read) = (self.tree.files.len(), self.tree.read);
+        TaskCandidates { gaps, weak_evidence: Some(weak), files, read, ..TaskCandidates::default() }
     }
 
     /// Whether anything but habit speaks for a file: what changes often is no answer to a task about no code.
