@@ -138,7 +138,8 @@ impl Search {
             documents.clear();
         }
         code.splice(0..0, chosen.iter().map(|file| by_person(*file)));
-        let weak = language_gap(&task).filter(|_| chosen.is_empty());
+        let has_code = self.tree.files.iter().any(|file| file.used_for == FilePurpose::Code);
+        let weak = language_gap(&task).filter(|_| has_code && chosen.is_empty());
         let is_doubtful = is_found
             && chosen.is_empty()
             && self.knows_all()

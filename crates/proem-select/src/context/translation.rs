@@ -40,7 +40,11 @@ impl ContextTask {
         let pieces = pieces(head);
         let folded: Vec<String> = pieces.iter().filter(|piece| piece.is_word).map(|p| fold_word(p.text)).collect();
         let Some(language) = language_of(head, &folded) else { return Self::new(text) };
-        let known = corpus.words_among(&terms_of(&pieces), WordPlace::Code);
+        let terms = terms_of(&pieces);
+        let known = KnownWords {
+            code: corpus.words_among(&terms, WordPlace::Code),
+            anywhere: corpus.words_among(&terms, WordPlace::Anywhere),
+        };
         let translation = translate(&pieces, language, &known);
         let original = Self::new(text);
         let mut task = Self { places: original.places, names: original.names, ..Self::new(&translation.text) };
@@ -66,6 +70,15 @@ impl ContextTask {
         task.is_hardly_understood = translation.is_hardly_understood();
         task
     }
+}
+
+/// Words of a task that a repository has.
+#[derive(Debug, Default)]
+struct KnownWords {
+    /// In its code: these stay.
+    code: BTreeSet<Term>,
+    /// In any file.
+    anywhere: BTreeSet<Term>,
 }
 
 /// A word of a task, or what stands between two.
@@ -140,8 +153,8 @@ fn terms_of(pieces: &[TaskPiece<'_>]) -> Vec<Term> {
     terms
 }
 
-/// Puts pieces into English, but for words among `known`.
-fn translate(pieces: &[TaskPiece<'_>], language: TaskLanguage, known: &BTreeSet<Term>) -> Translation {
+/// Puts pieces into English, but for words that the code has.
+fn translate(pieces: &[TaskPiece<'_>], language: TaskLanguage, known: &KnownWords) -> Translation {
     let column = TermColumn::new(language);
     let mut translation = Translation { text: String::new(), english: Vec::new(), unknown: 0, told: 0 };
     let mut at = 0;
@@ -212,24 +225,24 @@ impl Translation {
 
     /// Adds a word: as it is if the code has it or nothing is known of it, else in English, and not at all if it says
     /// nothing.
-    fn add_word(&mut self, word: &str, column: &TermColumn, known: &BTreeSet<Term>) {
+    fn add_word(&mut self, word: &str, column: &TermColumn, known: &KnownWords) {
         let folded = fold_word(word);
         if column.is_function_word(&folded) {
             return;
         }
-        let is_known = is_known(word, known);
-        let entries = if is_known { Vec::new() } else { column.entries(&folded) };
+        let is_of_code = is_known(word, &known.code);
+        let entries = if is_of_code { Vec::new() } else { column.entries(&folded) };
         if entries.is_empty() {
             self.text.push_str(word);
             self.told = self.told.saturating_add(1);
-            self.unknown = self.unknown.saturating_add(usize::from(!is_known));
+            self.unknown = self.unknown.saturating_add(usize::from(!is_known(word, &known.anywhere)));
         } else {
             self.add_entries(&entries);
         }
     }
 
     /// Adds a run of a text without spaces, form by form.
-    fn add_run(&mut self, run: &str, column: &TermColumn, known: &BTreeSet<Term>) {
+    fn add_run(&mut self, run: &str, column: &TermColumn, known: &KnownWords) {
         let mut rest = run;
         let mut between = String::new();
         while let Some(c) = rest.chars().next() {
@@ -238,7 +251,7 @@ impl Translation {
             let (form, tail) = rest.split_at_checked(end).unwrap_or((rest, ""));
             match found {
                 Some((entries, _)) if entries.is_empty() => self.add_between(&mut between, known),
-                Some((entries, _)) if !is_known(form, known) => {
+                Some((entries, _)) if !is_known(form, &known.code) => {
                     self.add_between(&mut between, known);
                     self.add_entries(entries);
                 }
@@ -250,14 +263,14 @@ impl Translation {
     }
 
     /// Adds what stands between forms of a run; endings in hiragana and single signs say nothing.
-    fn add_between(&mut self, between: &mut String, known: &BTreeSet<Term>) {
+    fn add_between(&mut self, between: &mut String, known: &KnownWords) {
         let is_ending = between.chars().all(|c| matches!(c, '\u{3041}'..='\u{309f}')) || between.chars().count() < 2;
         self.text.push(' ');
         if !is_ending {
             self.text.push_str(between);
             self.text.push(' ');
             self.told = self.told.saturating_add(1);
-            self.unknown = self.unknown.saturating_add(usize::from(!is_known(between, known)));
+            self.unknown = self.unknown.saturating_add(usize::from(!is_known(between, &known.anywhere)));
         }
         between.clear();
     }
@@ -284,7 +297,7 @@ impl Translation {
     }
 }
 
-/// Whether all of a word's parts stand in the code.
+/// Whether all of a word's parts are known.
 fn is_known(word: &str, known: &BTreeSet<Term>) -> bool {
     let (mut any, mut all) = (false, true);
     each_word(word.as_bytes(), &mut |term, form| {
@@ -309,7 +322,12 @@ mod tests {
         let pieces = pieces(text);
         let folded: Vec<String> = pieces.iter().filter(|piece| piece.is_word).map(|p| fold_word(p.text)).collect();
         let language = language_of(text, &folded)?;
-        let text = translate(&pieces, language, &distinct_words(known).into_iter().collect()).text;
+        let text = translate(
+            &pieces,
+            language,
+            &KnownWords { code: distinct_words(known).into_iter().collect(), ..KnownWords::default() },
+        )
+        .text;
         Some((language, text.split_whitespace().collect::<Vec<_>>().join(" ")))
     }
 
