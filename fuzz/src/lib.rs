@@ -14,6 +14,8 @@ pub mod front_matter;
 pub mod history;
 pub mod imports;
 pub mod label_tree;
+pub mod lisp_json;
+pub mod lisp_pattern;
 pub mod lisp_program;
 pub mod lisp_source;
 pub mod normalise;
@@ -82,6 +84,8 @@ mod tests {
         history: text, 12;
         imports: bytes, 7;
         label_tree: text, 12;
+        lisp_json: text, 24;
+        lisp_pattern: bytes, 24;
         lisp_program: bytes, 24;
         lisp_source: text, 24;
         normalise: text, 12;

@@ -62,6 +62,7 @@ fn strict(file: &str, partials: &BTreeMap<String, String>) {
             layers: &layers,
             context_and_code: full.then_some(40),
             input_tokens: full.then_some(60),
+            replaces_budget: false,
             output_tokens: None,
             monolithic: None,
             profile: None,

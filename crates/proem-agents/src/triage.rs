@@ -10,6 +10,7 @@
 
 pub mod answer;
 pub mod artefact;
+mod asana_project;
 pub mod blocks;
 pub mod charter;
 mod classify;
@@ -22,17 +23,21 @@ pub mod pipeline;
 pub mod plan;
 mod rich_text;
 mod sanitise;
+mod sender;
 mod signal;
 mod sources;
+mod sprint_field;
 
 /// What triage may spend unless configuration says otherwise, as the table `budget.agent.triage` of one.
 pub const BUDGET: &str = include_str!("../data/triage-budget.toml");
 
 pub use self::{
+    asana_project::{AsanaProject, asana_projects},
     classify::{
-        CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, ReasoningNeed,
-        SignalClassification, SignalInBatch, SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon,
-        TriageProject, classify, classify_each, traits,
+        CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, CountedJudgement,
+        FloorReason, ImportanceFloor, LearnedImportance, Movement, ReasoningNeed, SignalClassification, SignalInBatch,
+        SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon, TriageProject, classify, classify_each,
+        traits,
     },
     date::{SignalTime, TimeFault, utc},
     log::{SignalArrival, SignalLog},
@@ -40,6 +45,7 @@ pub use self::{
         SanitisedField, SanitisedSignal, SenderQuarantine, SignalEffects, SignalThreat, kept_out_by_sender, original,
         sanitise,
     },
+    sender::{named_stakeholder, proven_stakeholder, sender_name, signal_subject},
     signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
     sources::{
         AnswerEnd, LINES_TOGETHER, MalformedSignal, NormalisedSignals, SearchExtent, SignalParts, SignalPlace,

@@ -18,17 +18,20 @@ use proem_runtime::files::{FileContent, read_beneath, read_regular};
 use proem_runtime::{Environment, installation_key};
 use proem_store::query::{RunScope, RunsWanted};
 use proem_store::record::Project as Owner;
-use proem_store::{Store, StoreAccess, StoreOptions};
+use proem_store::{Error as StoreError, Store, StoreAccess, StoreOptions};
 
 use crate::calling;
 use crate::config::Config;
 use crate::places::Places;
 use crate::project::{BOOK, CONFIG, read_book};
 use crate::records::{actor, blocking};
+use crate::triage::signals::short_signal_id;
 use crate::trust::{MAX_FILE_BYTES, RepositoryTrust, TrustStore, hash};
 
 /// The most runs that are named.
 const RUNS: u32 = 50;
+/// The most signals that are named.
+const SIGNALS: u64 = 1_000;
 /// The most bytes of a file that says where something of git's is.
 const POINTER: usize = 4096;
 
@@ -77,6 +80,30 @@ impl<'p> NamePlace<'p> {
     /// The last runs of the project, the newest first, and the words that stand for them.
     #[must_use]
     pub fn runs(&self) -> Vec<String> {
+        let wanted = RunsWanted {
+            project: Some(Owner(self.key.clone())),
+            listed: RunScope::Any,
+            limit: Some(RUNS),
+            ..RunsWanted::default()
+        };
+        let rows = self.recorded(async |store| store.runs(&wanted).await);
+        let ids = rows.iter().map(|row| row.id.short().to_owned());
+        plain(ids.chain((!rows.is_empty()).then(|| "last".to_owned())))
+    }
+
+    /// The short ids of signals.
+    #[must_use]
+    pub fn signals(&self) -> Vec<String> {
+        let owner = Owner(self.key.clone());
+        plain(
+            self.recorded(async |store| store.signals(&owner, 0, SIGNALS).await)
+                .iter()
+                .map(|row| short_signal_id(&row.id)),
+        )
+    }
+
+    /// What the records answer; nothing where there are none, or they can't be read.
+    fn recorded<T>(&self, ask: impl AsyncFnOnce(&Store) -> Result<Vec<T>, StoreError>) -> Vec<T> {
         let path = self.places.records();
         let key = self.places.key();
         // Looking makes neither.
@@ -84,21 +111,16 @@ impl<'p> NamePlace<'p> {
             return Vec::new();
         }
         let Ok(key) = installation_key(&key) else { return Vec::new() };
-        let owner = Owner(self.key.clone());
         let actor = actor(&Environment::inherited(), self.places.channel);
-        let access = StoreAccess::Read;
-        let options = StoreOptions { path, key, access, project: owner.clone(), actor, zone: TimeZone::UTC };
-        let wanted =
-            RunsWanted { project: Some(owner), listed: RunScope::Any, limit: Some(RUNS), ..RunsWanted::default() };
+        let (project, access) = (Owner(self.key.clone()), StoreAccess::Read);
+        let options = StoreOptions { path, key, access, project, actor, zone: TimeZone::UTC };
         let rows = blocking(async {
             let store = Store::open(options).await?.store;
-            let rows = store.runs(&wanted).await;
+            let rows = ask(&store).await;
             store.close().await;
             Ok::<_, crate::Error>(rows?)
         });
-        let rows = rows.unwrap_or_default();
-        let ids = rows.iter().map(|row| row.id.short().to_owned());
-        plain(ids.chain((!rows.is_empty()).then(|| "last".to_owned())))
+        rows.unwrap_or_default()
     }
 
     /// Roles and models.

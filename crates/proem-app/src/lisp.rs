@@ -187,7 +187,7 @@ impl LispSession {
     }
 
     fn resolve(&self, source: &ReadSource) -> Result<Arc<Program>, Vec<ProgramProblem>> {
-        let names = Names { memory: self.memory_names(), tools: None };
+        let names = Names::of_memory(&self.memory);
         match resolve_source(&source.clean.text, &names, &self.limits) {
             Ok(program) => Ok(Arc::new(program)),
             Err(problems) => Err(problems.iter().map(|problem| source.place(problem)).collect()),

@@ -114,6 +114,8 @@ pub enum Hint {
     ListQueue,
     /// See which escalations there are.
     ListEscalations,
+    /// See which signals there are.
+    ListSignals,
     /// Put a key into a variable of the environment.
     SetKey {
         /// The variable's name.

@@ -54,7 +54,7 @@ use proem_store::record::{Actor, ActorKind};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-pub use self::page::{ApprovalPage, Displayed, RowsOf};
+pub use self::page::{ApprovalPage, Displayed, NOTE, RowsOf};
 use crate::error::Error;
 use crate::places::Channel;
 use crate::records::plain_name;
@@ -88,7 +88,7 @@ impl OperatorAbsence {
     #[must_use]
     pub const fn in_words(self) -> &'static str {
         match self {
-            Self::NoTerminal => "there is no terminal: run it in one",
+            Self::NoTerminal => "there is no terminal: run it in an interactive shell",
             Self::Background => "it runs in the background: bring it to the foreground",
             Self::Unsupported => "asking at a terminal is not supported on this system: run it on Linux or macOS",
         }

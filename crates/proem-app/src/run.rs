@@ -9,7 +9,7 @@ pub mod batch;
 pub mod input;
 mod journal;
 pub mod made;
-mod named;
+pub mod named;
 pub mod options;
 pub mod output;
 mod rows;

@@ -42,6 +42,7 @@ pub(crate) fn tail(hint: &Hint) -> String {
         }
         Hint::ListQueue => "; `proem queue list` lists them".to_owned(),
         Hint::ListEscalations => "; `proem escalations list` lists them".to_owned(),
+        Hint::ListSignals => "; `proem triage signals --since 30d` lists them".to_owned(),
         Hint::ListFailures => "; `proem failures list` lists the agents".to_owned(),
         Hint::ListCatalogue => "; `proem catalogue list` shows the names".to_owned(),
         Hint::MeasureCounts => "; `proem cost fit` compares it with recorded calls".to_owned(),
@@ -158,6 +159,7 @@ mod tests {
             (Hint::ListRuns { all: true }, "x; `proem runs list --any` lists what else is recorded"),
             (Hint::ListQueue, "x; `proem queue list` lists them"),
             (Hint::ListEscalations, "x; `proem escalations list` lists them"),
+            (Hint::ListSignals, "x; `proem triage signals --since 30d` lists them"),
             (Hint::ListAttempts, "x; `proem runs show` lists the attempts of a run"),
             (Hint::TakeWorktree, "x, or use `--worktree` for what is not committed"),
             (Hint::DeclineRecords, "x; `--no-record` continues without them"),

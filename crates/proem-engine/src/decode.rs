@@ -10,10 +10,13 @@
 //! text in some spelling.
 
 mod around;
+mod backslash;
+mod choice;
 mod cursor;
 mod fit;
 mod kinds;
 mod reader;
+mod reasoning;
 mod repairs;
 mod scalar;
 mod search;
@@ -58,20 +61,21 @@ pub struct Repair {
 
 /// Reads the value that best meets `contract` from `text`.
 ///
-/// If there are several, it is the one that the contract accepts with the fewest repairs, among
-/// equals the last. If the contract accepts none, it is the one with the fewest places that break
-/// the schema, again the last among equals; a list where an object is wanted breaks all of it.
+/// If there are several, it is the only one that the contract accepts, or the last if the text says that it is the
+/// final one; an earlier one never stands in for a last one that is damaged, nor one from the model's reasoning. If the
+/// contract accepts none, it is the one with the fewest places that break the schema, among equals the last; a list
+/// where an object is wanted breaks all of it.
 ///
 /// # Errors
 ///
-/// [`DecodeFailure`] if there is none.
+/// [`DecodeFailure`] if there is none, or if the text can be read in more than one way.
 pub fn decode(text: &str, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
     let body = around::trimmed(text);
     let strict = strict::read(text.get(body.start..body.end).unwrap_or_default());
     match strict {
         Some(read) if !read.duplicates => {
-            let as_wanted = !(read.whole_floats && fit::wants_integers(contract.schema()));
-            if as_wanted && contract.accepts(&read.value) {
+            let is_respelled = read.respell || (read.whole_floats && fit::wants_integers(contract.schema()));
+            if !is_respelled && contract.accepts(&read.value) {
                 return Ok(DecodedValue { value: read.value, repairs: Vec::new() });
             }
             search::whole(text, body, contract)

@@ -324,6 +324,13 @@ impl Row {
         Err(format!("`{}` takes {}, not {count}", self.name, self.arity))
     }
 
+    /// A fault of this function, which says how the function is called unless it has a better remedy.
+    #[cold]
+    pub(crate) fn explain(&self, fault: Fault) -> Fault {
+        // What only our own rewriting calls has no documentation, and nobody knows its name.
+        if self.doc.is_empty() { fault } else { fault.or_usage(|| self.usage()) }
+    }
+
     /// How it is called, such as `(get m k default?)`.
     pub(crate) fn usage(&self) -> String {
         let space = if self.signature.is_empty() { "" } else { " " };

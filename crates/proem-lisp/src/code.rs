@@ -4,7 +4,7 @@
 //! needs to name only the source and the number of a step.
 
 use crate::value::{BuiltinId, Chunk, Text, Value};
-use alloc::{sync::Arc, vec::Vec};
+use alloc::{collections::BTreeSet, string::String, sync::Arc, vec::Vec};
 use core::fmt;
 use proem_text::Span;
 
@@ -65,6 +65,8 @@ pub(crate) enum Op {
     Set(u32),
     /// Stores the top under a constant keyword, and leaves it.
     Define(u32),
+    /// As `Define`, for the name of a builtin, under which only functions are kept.
+    DefineFunction(u32),
     /// As `Define`, unless there is a value, which is pushed instead.
     DefineOnce(u32),
     /// Makes the top a sequence that `Next` can go through.
@@ -119,26 +121,31 @@ impl NumberOp {
         })
     }
 
+    /// Whether more than two numbers are taken one after the other: a comparison of three is something else.
+    pub(crate) const fn is_sum(self) -> bool {
+        matches!(self, Self::Add | Self::Subtract | Self::Multiply)
+    }
+
     /// The result if it needs no look at anything else: of two integers whose result fits into 64 bits, or of floats.
     #[inline]
     pub(crate) fn apply(self, a: &Value, b: &Value) -> Option<Value> {
         match (a, b) {
             (Value::Int(a), Value::Int(b)) => self.apply_integers(*a, *b),
-            (Value::Float(a), Value::Float(b)) => Some(self.apply_floats(*a, *b)),
+            (Value::Float(a), Value::Float(b)) => Some(self.apply_floats(a.get(), b.get())),
             _ => None,
         }
     }
 
     fn apply_floats(self, a: f64, b: f64) -> Value {
         match self {
-            Self::Add => Value::Float(a + b),
-            Self::Subtract => Value::Float(a - b),
-            Self::Multiply => Value::Float(a * b),
-            Self::Less => Value::Bool(a < b),
-            Self::AtMost => Value::Bool(a <= b),
-            Self::Greater => Value::Bool(a > b),
-            Self::AtLeast => Value::Bool(a >= b),
-            Self::Equal => Value::Bool(a == b),
+            Self::Add => Value::float(a + b),
+            Self::Subtract => Value::float(a - b),
+            Self::Multiply => Value::float(a * b),
+            Self::Less => Value::bool(a < b),
+            Self::AtMost => Value::bool(a <= b),
+            Self::Greater => Value::bool(a > b),
+            Self::AtLeast => Value::bool(a >= b),
+            Self::Equal => Value::bool(a == b),
         }
     }
 
@@ -147,11 +154,11 @@ impl NumberOp {
             Self::Add => Value::Int(a.checked_add(b)?),
             Self::Subtract => Value::Int(a.checked_sub(b)?),
             Self::Multiply => Value::Int(a.checked_mul(b)?),
-            Self::Less => Value::Bool(a < b),
-            Self::AtMost => Value::Bool(a <= b),
-            Self::Greater => Value::Bool(a > b),
-            Self::AtLeast => Value::Bool(a >= b),
-            Self::Equal => Value::Bool(a == b),
+            Self::Less => Value::bool(a < b),
+            Self::AtMost => Value::bool(a <= b),
+            Self::Greater => Value::bool(a > b),
+            Self::AtLeast => Value::bool(a >= b),
+            Self::Equal => Value::bool(a == b),
         })
     }
 }
@@ -184,6 +191,8 @@ pub(crate) struct Function {
     pub(crate) name: Option<Text>,
     pub(crate) arities: Vec<Arity>,
     pub(crate) captures: Vec<Capture>,
+    /// Whether it is written `#(…)`.
+    pub(crate) is_short: bool,
     /// The names of what is captured, for writing the function as source.
     pub(crate) capture_names: Vec<Text>,
     /// Its parameters and body, or all of a short function, in the source.
@@ -211,6 +220,8 @@ pub struct Program {
     pub(crate) source: Text,
     pub(crate) functions: Vec<Function>,
     pub(crate) constants: Vec<Value>,
+    /// Names of builtins that mean definitions in this program.
+    pub(crate) hidden: BTreeSet<String>,
     /// The function that is the program itself.
     pub(crate) main: usize,
     /// Whether this is code of ours, in which no problem is placed.

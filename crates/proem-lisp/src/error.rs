@@ -97,11 +97,13 @@ struct FaultDetails {
     reason: Reason,
     message: String,
     help: Option<String>,
+    /// Whether the remedy only says how a function is called.
+    is_usage: bool,
 }
 
 impl Fault {
     pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
-        Self(Box::new(FaultDetails { reason, message: message.into(), help: None }))
+        Self(Box::new(FaultDetails { reason, message: message.into(), help: None, is_usage: false }))
     }
 
     /// A value of the right type that can't be used.
@@ -122,6 +124,17 @@ impl Fault {
     #[must_use]
     pub(crate) fn help(mut self, help: impl Into<String>) -> Self {
         self.0.help = Some(help.into());
+        self.0.is_usage = false;
+        self
+    }
+
+    /// The fault with how a function is called, unless it has a better remedy.
+    #[must_use]
+    pub(crate) fn or_usage(mut self, usage: impl FnOnce() -> String) -> Self {
+        if self.0.help.is_none() || self.0.is_usage {
+            self.0.help = Some(format!("it is called as {}", usage()));
+            self.0.is_usage = true;
+        }
         self
     }
 

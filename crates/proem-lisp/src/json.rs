@@ -11,7 +11,7 @@ use crate::{
     limits::{Limits, Meter, cost},
     value::{Children, Map, Text, Value, from_big, has_children},
 };
-use alloc::{borrow::Cow, format, string::String, vec, vec::Vec};
+use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec, vec::Vec};
 use num_bigint::BigInt;
 use proem_text::Span;
 
@@ -22,7 +22,7 @@ use proem_text::Span;
 /// The first problem with its place, of [`Reason::ParseError`] if the text isn't JSON, else the limit
 /// that it goes beyond.
 pub fn read_json(text: &str, meter: &mut Meter) -> Result<Value, Problem> {
-    let mut reader = Reader { text, at: 0, meter };
+    let mut reader = Reader::new(text, meter);
     match reader.read() {
         Ok(value) => Ok(value),
         Err(Stop::Malformed { span, message, help }) => Err(Problem::new(Reason::ParseError, span, message).help(help)),
@@ -32,7 +32,7 @@ pub fn read_json(text: &str, meter: &mut Meter) -> Result<Value, Problem> {
 
 /// As [`read_json`]; `None` for text that isn't JSON.
 pub(crate) fn parse_json(text: &str, meter: &mut Meter) -> Result<Option<Value>, Fault> {
-    match (Reader { text, at: 0, meter }).read() {
+    match Reader::new(text, meter).read() {
         Ok(value) => Ok(Some(value)),
         Err(Stop::Malformed { .. }) => Ok(None),
         Err(Stop::Limit(fault)) => Err(fault),
@@ -61,9 +61,18 @@ struct Reader<'a, 'm> {
     text: &'a str,
     at: usize,
     meter: &'m mut Meter,
+    /// Names of objects so far: most occur again and again, and are shared.
+    names: BTreeMap<&'a str, Text>,
 }
 
-impl Reader<'_, '_> {
+/// So many names are shared.
+const MOST_NAMES: usize = 1_000;
+
+impl<'a, 'm> Reader<'a, 'm> {
+    const fn new(text: &'a str, meter: &'m mut Meter) -> Self {
+        Self { text, at: 0, meter, names: BTreeMap::new() }
+    }
+
     fn read(&mut self) -> Result<Value, Stop> {
         self.meter.text(self.text.len())?;
         if self.text.starts_with('\u{feff}') {
@@ -151,7 +160,7 @@ impl Reader<'_, '_> {
                 self.malformed(String::from("a name in double quotes is missing here"), "write `\"name\": value`")
             );
         }
-        let key = self.string()?;
+        let key = self.name(start)?;
         if map.contains(&key, self.meter)? {
             let message = format!("the name {key:?} is in this object twice");
             let span = Span::new(start, self.at);
@@ -160,6 +169,19 @@ impl Reader<'_, '_> {
         self.skip_space();
         if !self.take(':') {
             return Err(self.malformed(String::from("`:` is missing here"), "write `\"name\": value`"));
+        }
+        Ok(key)
+    }
+
+    /// The string that begins here, as the one object that all names of this text are.
+    fn name(&mut self, start: usize) -> Result<Value, Stop> {
+        let key = self.string()?;
+        let (Value::Text(name), Some(written)) = (&key, self.text.get(start..self.at)) else { return Ok(key) };
+        if let Some(known) = self.names.get(written) {
+            return Ok(Value::Text(known.clone()));
+        }
+        if self.names.len() < MOST_NAMES {
+            self.names.insert(written, name.clone());
         }
         Ok(key)
     }
@@ -199,7 +221,7 @@ impl Reader<'_, '_> {
     }
 
     fn scalar(&mut self) -> Result<Value, Stop> {
-        for (word, value) in [("null", Value::Nil), ("true", Value::Bool(true)), ("false", Value::Bool(false))] {
+        for (word, value) in [("null", Value::Nil), ("true", Value::bool(true)), ("false", Value::bool(false))] {
             if self.rest().starts_with(word) {
                 self.at = self.at.saturating_add(word.len());
                 return Ok(value);
@@ -227,7 +249,7 @@ impl Reader<'_, '_> {
         self.at = end;
         if !is_integer {
             return match token.parse::<f64>() {
-                Ok(float) if float.is_finite() => Ok(Value::Float(float)),
+                Ok(float) if float.is_finite() => Ok(Value::float(float)),
                 _ => Err(wrong("this number is too large for a float", "write it as a string")),
             };
         }
@@ -456,13 +478,13 @@ fn write_atom(value: &Value, out: &mut String, meter: &mut Meter) -> Result<(), 
     match value {
         Value::Nil => out.push_str("null"),
         Value::Text(text) | Value::Keyword(text) | Value::Symbol(text) => return write_text(text.as_str(), out, meter),
-        Value::Float(float) if !float.is_finite() => {
+        Value::Float(float) if !float.get().is_finite() => {
             return Err(
                 Fault::eval("JSON has no infinite numbers and no NaN").help("write nil or a string in their place")
             );
         }
         // The shortest digits that read back, as `serde_json` writes them.
-        Value::Float(float) => out.push_str(&format!("{float:?}")),
+        Value::Float(float) => out.push_str(&format!("{:?}", float.get())),
         Value::Bool(_) | Value::Int(_) | Value::Big(_) => {
             return crate::print::print_into(out, value, crate::print::Style::Readable, meter);
         }

@@ -41,4 +41,4 @@ pub use print::{print_display, print_readable};
 pub use resolve::{Names, resolve_source};
 pub use sanitise::{CleanSource, sanitise_source};
 pub use source::{print_source, read_memory};
-pub use value::{Text, Value, compare, is_equal};
+pub use value::{BuiltinBits, FloatBits, Text, Truth, Value, compare, is_equal};

@@ -13,6 +13,7 @@ mod parallel;
 mod steps;
 
 use crate::{
+    builtins::{self, Row},
     code::{Closure, Program},
     context::{Context, Inputs},
     error::{Fault, Problem, Reason},
@@ -164,6 +165,10 @@ impl Machine {
                     return end;
                 }
                 Err(fault) => {
+                    let fault = match self.prelude_caller(&fiber) {
+                        Some(row) => row.explain(fault),
+                        None => fault,
+                    };
                     let span = self.place_of(&fiber);
                     let end = Outcome::Error(fault.at(span));
                     self.end = Some(end.clone());
@@ -243,6 +248,14 @@ impl Machine {
             fiber = current.parent.and_then(|(parent, _)| self.fibers.get(parent)).and_then(Option::as_ref);
         }
         Span::new(0, 0)
+    }
+
+    /// The function written in the language that a program called and that the fiber is in.
+    fn prelude_caller(&self, fiber: &Fiber) -> Option<&'static Row> {
+        let closures = fiber.frames.iter().rev().filter_map(Frame::closure);
+        let called = closures.take_while(|closure| closure.program.is_prelude).last()?;
+        let (id, _) = self.prelude.iter().find(|(_, closure)| Arc::ptr_eq(closure, called))?;
+        builtins::row(*id)
     }
 
     /// Counts what is alive if so much was allocated that it is worth it.

@@ -137,7 +137,7 @@ impl Printer {
         let before = self.out.len();
         match value {
             Value::Nil => self.out.push_str("nil"),
-            Value::Bool(value) => self.out.push_str(if *value { "true" } else { "false" }),
+            Value::Bool(value) => self.out.push_str(if value.get() { "true" } else { "false" }),
             Value::Int(int) => self.number(format_args!("{int}")),
             Value::Big(big) => {
                 // Making digits of bits costs the square of their number.
@@ -145,7 +145,7 @@ impl Printer {
                 meter.work(words.saturating_mul(words))?;
                 self.number(format_args!("{big}"));
             }
-            Value::Float(float) => self.float(*float, style),
+            Value::Float(float) => self.float(float.get(), style),
             Value::Text(text) => {
                 meter.allocate(text.len())?;
                 match style {
@@ -165,7 +165,7 @@ impl Printer {
                 self.out.push_str(pattern.source());
                 self.out.push('"');
             }
-            Value::Builtin(id) => self.out.push_str(builtins::row(*id).map_or("", |row| row.name)),
+            Value::Builtin(id) => self.out.push_str(builtins::row(id.get()).map_or("", |row| row.name)),
             Value::Closure(closure) => self.out.push_str(&function_name(closure)),
             Value::Reduced(_) => self.out.push_str("#reduced"),
             Value::List(_) | Value::Vector(_) | Value::Map(_) | Value::Set(_) | Value::Stream(_) => {}

@@ -118,7 +118,7 @@ impl Reader<'_> {
             '[' => self.open(Opener::Vector, 1),
             '{' => self.open(Opener::Map, 1),
             ')' | ']' | '}' => self.close(c),
-            '\'' => self.open(Opener::Quote, 1),
+            '\'' => self.read_quote(),
             '#' => self.read_dispatch(),
             '"' => self.read_string(),
             '\\' => self.read_character(),
@@ -126,6 +126,13 @@ impl Reader<'_> {
             _ => self.read_atom(),
         }
         true
+    }
+
+    fn read_quote(&mut self) {
+        if self.rest().chars().nth(1).is_some_and(char::is_whitespace) {
+            self.problem(self.span(1), "`'` quotes the form behind it, and here is none", QUOTE_HELP);
+        }
+        self.open(Opener::Quote, 1);
     }
 
     fn read_dispatch(&mut self) {
@@ -306,6 +313,9 @@ impl Reader<'_> {
         }
     }
 }
+
+/// What to write instead of text in single quotes.
+pub(crate) const QUOTE_HELP: &str = "write text in double quotes, such as `\"text\"`";
 
 /// The text of a literal that can be compared before the program runs.
 fn literal_text(kind: &FormKind) -> Option<String> {

@@ -25,6 +25,7 @@ use crate::{
 };
 use alloc::{collections::BTreeSet, string::String, vec, vec::Vec};
 pub(crate) use forms::FORMS;
+pub(crate) use names::{data_hides_function, is_builtin};
 use proem_text::Span;
 pub(crate) use suggest::{missing_feature, nearest};
 
@@ -36,6 +37,8 @@ const MOST_PROBLEMS: usize = 20;
 pub struct Names {
     /// Keys of the memory, which are names in the program.
     pub memory: BTreeSet<String>,
+    /// Those keys of the memory that hold a function: such a name hides the function of the language that it has.
+    pub functions: BTreeSet<String>,
     /// The tools that there are, if that is known: calls of others are found before anything runs.
     pub tools: Option<BTreeSet<String>>,
 }
@@ -44,8 +47,9 @@ impl Names {
     /// The names that a memory gives: its keywords and strings.
     #[must_use]
     pub fn of_memory(memory: &Value) -> Self {
-        let memory = memory.entries().filter_map(|(key, _)| key.as_str()).map(String::from).collect();
-        Self { memory, tools: None }
+        let named = || memory.entries().filter_map(|(key, value)| Some((key.as_str()?, value)));
+        let functions = named().filter(|(_, value)| value.is_function()).map(|(name, _)| String::from(name)).collect();
+        Self { memory: named().map(|(name, _)| String::from(name)).collect(), functions, tools: None }
     }
 }
 
@@ -128,6 +132,8 @@ struct Resolver {
     names: Names,
     /// Names that the program defines anywhere.
     defined: BTreeSet<Text>,
+    /// Names of functions of `letfn`, for the message to those before them.
+    letfn_names: BTreeSet<Text>,
     problems: Vec<Problem>,
     constants: Vec<Value>,
     functions: Vec<Function>,
@@ -144,6 +150,7 @@ impl Resolver {
             forms,
             names,
             defined: BTreeSet::new(),
+            letfn_names: BTreeSet::new(),
             problems: Vec::new(),
             constants: Vec::new(),
             functions: Vec::new(),
@@ -177,7 +184,9 @@ impl Resolver {
             return Err(self.problems);
         }
         let main = self.functions.len().saturating_sub(1);
-        Ok(Program { source, functions: self.functions, constants: self.constants, main, is_prelude: false })
+        let defined = self.defined.iter().map(Text::as_str).chain(self.names.functions.iter().map(String::as_str));
+        let hidden = defined.filter(|name| names::is_builtin(name)).map(String::from).collect();
+        Ok(Program { source, functions: self.functions, constants: self.constants, hidden, main, is_prelude: false })
     }
 
     /// Puts tasks on top of the list, the first to be done first.
@@ -272,7 +281,7 @@ impl Resolver {
             (row.compile)(self, forms::Call { id, span, arguments, position });
             return;
         }
-        if is_shadowed || self.defined.contains(&name) {
+        if is_shadowed || self.is_defined(&name) {
             self.call_value(*head, arguments, span);
             return;
         }
@@ -297,14 +306,21 @@ impl Resolver {
             self.schedule(vec![Task::Value(*map, Position::Inner), Task::Step(Op::Field(key), span)]);
             return;
         }
-        self.check_callable(head);
+        self.check_callable(head, arguments.len());
         let mut tasks = vec![Task::Value(head, Position::Inner)];
         tasks.extend(arguments.iter().map(|id| Task::Value(*id, Position::Inner)));
         tasks.push(Task::Step(Op::Call(to_u32(arguments.len())), span));
         self.schedule(tasks);
     }
 
-    fn check_callable(&mut self, head: FormId) {
+    fn check_callable(&mut self, head: FormId, count: usize) {
+        if let FormKind::Keyword(name) = self.forms.kind(head)
+            && !(1..=2).contains(&count)
+        {
+            let message = alloc::format!("a keyword called as a function doesn't take {count} arguments");
+            let help = alloc::format!("call it with a map, and a default if you want: `(:{name} map default)`");
+            self.problems.push(Problem::new(Reason::ArityError, self.forms.span(head), message).help(help));
+        }
         let what = match self.forms.kind(head) {
             FormKind::Nil => "nil",
             FormKind::Bool(_) => "a boolean",
@@ -320,6 +336,9 @@ impl Resolver {
 
     fn call_builtin(&mut self, id: BuiltinId, arguments: &[FormId], span: Span) {
         self.check_tool(id, arguments);
+        if builtins::row(id).is_some_and(|row| row.name == "not") {
+            self.check_joined(arguments, "not");
+        }
         if let Some(row) = builtins::row(id)
             && let Err(message) = row.check_arity(arguments.len())
         {

@@ -1,19 +1,21 @@
 //! Values as sources that give them, and a memory from its source.
 //!
 //! A function is written as its own text, with what it captured around it in a `let`. So a memory is
-//! a file that people can read, and functions in it survive the process.
+//! a file that people can read, and functions in it survive the process. A name that the memory's functions hide
+//! from those that were made before is in the `let` as well.
 
 use crate::{
+    builtins,
     code::Closure,
     context::Inputs,
     error::{Fault, Problem, Reason},
-    form::FormKind,
+    form::{FormId, FormKind, Forms},
     limits::{Limits, Meter, cost},
     machine::{Machine, Outcome},
     print::{Style, print_into},
     reader::read_source,
-    resolve::{Names, resolve_source},
-    value::{Children, Value, has_children},
+    resolve::{Names, is_builtin, resolve_source},
+    value::{Children, Text, Value, has_children},
 };
 use alloc::{collections::BTreeSet, format, string::String, sync::Arc, vec, vec::Vec};
 use proem_text::Span;
@@ -26,6 +28,8 @@ use proem_text::Span;
 /// all of it.
 pub fn print_source(value: &Value, meter: &mut Meter) -> Result<String, Fault> {
     let mut out = String::new();
+    let hidden: BTreeSet<String> =
+        Names::of_memory(value).functions.into_iter().filter(|name| is_builtin(name)).collect();
     let mut open = vec![Piece::Value(value.clone())];
     while let Some(piece) = open.pop() {
         match piece {
@@ -34,7 +38,10 @@ pub fn print_source(value: &Value, meter: &mut Meter) -> Result<String, Fault> {
                 out.push_str(text);
             }
             Piece::Written(text) => out.push_str(&text),
-            Piece::Value(value) => push_pieces(&value, &mut out, &mut open, meter)?,
+            Piece::Value(value) => match &value {
+                Value::Closure(closure) => push_closure(closure, &hidden, &mut open, meter)?,
+                value => push_pieces(value, &mut out, &mut open, meter)?,
+            },
         }
     }
     Ok(out)
@@ -50,7 +57,12 @@ enum Piece {
 
 fn push_pieces(value: &Value, out: &mut String, open: &mut Vec<Piece>, meter: &mut Meter) -> Result<(), Fault> {
     match value {
-        Value::Closure(closure) => push_closure(closure, open, meter),
+        // So that the name means this function whatever the memory hides.
+        Value::Builtin(id) => {
+            let name = builtins::row(id.get()).map_or("", |row| row.name);
+            open.push(Piece::Written(if is_builtin(name) { format!("clojure.core/{name}") } else { name.into() }));
+            Ok(())
+        }
         Value::Symbol(_) => {
             out.push('\'');
             print_into(out, value, Style::Readable, meter)
@@ -80,7 +92,12 @@ fn push_pieces(value: &Value, out: &mut String, open: &mut Vec<Piece>, meter: &m
     }
 }
 
-fn push_closure(closure: &Closure, open: &mut Vec<Piece>, meter: &mut Meter) -> Result<(), Fault> {
+fn push_closure(
+    closure: &Closure,
+    hidden: &BTreeSet<String>,
+    open: &mut Vec<Piece>,
+    meter: &mut Meter,
+) -> Result<(), Fault> {
     let Some(function) = closure.function() else { return Err(no_text()) };
     let Some(text) = closure.program.source().get(function.span.start..function.span.end) else {
         return Err(no_text());
@@ -88,11 +105,22 @@ fn push_closure(closure: &Closure, open: &mut Vec<Piece>, meter: &mut Meter) -> 
     meter.allocate(text.len().saturating_add(cost::OBJECT))?;
     let name = function.name.as_ref().map(|name| format!("{name} ")).unwrap_or_default();
     let text = if text.starts_with("#(") { String::from(text) } else { format!("(fn {name}{text})") };
-    if function.captures.is_empty() {
+    let mut meant: Vec<&String> = Vec::new();
+    for name in hidden.iter().filter(|name| !closure.program.hidden.contains(name.as_str())) {
+        meter.text(text.len())?;
+        if text.contains(name.as_str()) {
+            meant.push(name);
+        }
+    }
+    if function.captures.is_empty() && meant.is_empty() {
         open.push(Piece::Written(text));
         return Ok(());
     }
     let mut pieces = vec![Piece::Text("(let [")];
+    for name in meant {
+        meter.new_text(name.len().saturating_mul(2))?;
+        pieces.push(Piece::Written(format!("{name} clojure.core/{name} ")));
+    }
     for (name, value) in function.capture_names.iter().zip(closure.captures.as_slice()) {
         if name.as_str().contains('\0') {
             return Err(no_text());
@@ -122,19 +150,17 @@ pub fn read_memory(text: &str, limits: &Limits) -> Result<Value, Vec<Problem>> {
     }
     let problem = |message| vec![Problem::new(Reason::EvalError, Span::new(0, text.len()), message)];
     let [map] = reading.top.as_slice() else { return Err(problem("a memory is a map")) };
-    let memory: BTreeSet<String> = reading
-        .forms
-        .children(*map)
-        .iter()
-        .step_by(2)
-        .filter_map(|key| match reading.forms.kind(*key) {
-            FormKind::Keyword(name) | FormKind::Text(name) => Some(String::from(name.as_str())),
-            _ => None,
-        })
-        .collect();
+    let mut names = Names { tools: Some(BTreeSet::new()), ..Names::default() };
+    for [key, value] in reading.forms.children(*map).as_chunks::<2>().0 {
+        if let FormKind::Keyword(name) | FormKind::Text(name) = reading.forms.kind(*key) {
+            names.memory.insert(String::from(name.as_str()));
+            if is_function_form(&reading.forms, *value) {
+                names.functions.insert(String::from(name.as_str()));
+            }
+        }
+    }
     // In a vector, so that nothing in the map is taken for the result of a program.
     let source = format!("[{text}\n]");
-    let names = Names { memory, tools: Some(BTreeSet::new()) };
     let program = resolve_source(&source, &names, limits).map_err(outside_vector)?;
     match Machine::new(Arc::new(program), Inputs::default(), *limits).run(u64::MAX) {
         Outcome::Done(value) => match value.elements().next() {
@@ -143,6 +169,16 @@ pub fn read_memory(text: &str, limits: &Limits) -> Result<Value, Vec<Problem>> {
         },
         Outcome::Error(problem) => Err(outside_vector(vec![problem])),
         _ => Err(problem("a memory neither returns, fails nor calls tools")),
+    }
+}
+
+/// Whether a form is one of those that functions are written as.
+fn is_function_form(forms: &Forms, id: FormId) -> bool {
+    let is_head = |name: &Text| ["fn", "let"].contains(&name.as_str());
+    match forms.kind(id) {
+        FormKind::ShortFunction { .. } | FormKind::Symbol(_) => true,
+        FormKind::List(elements) => elements.first().and_then(|head| forms.symbol(*head)).is_some_and(is_head),
+        _ => false,
     }
 }
 
@@ -163,7 +199,8 @@ mod tests {
         let limits = Limits::default();
         let program = resolve_source(source, &Names::of_memory(&memory), &limits).unwrap();
         let mut machine = Machine::new(Arc::new(program), Inputs { memory, ..Inputs::default() }, limits);
-        machine.run(u64::MAX);
+        let end = machine.run(u64::MAX);
+        assert!(!matches!(end, Outcome::Error(_)), "{end:?}");
         machine
     }
 
@@ -198,6 +235,41 @@ mod tests {
         let memory = read_memory(&text, &Limits::default()).unwrap();
         let second = memory_of("(memory/put :out [(f 3) (p 2)])", memory);
         assert_eq!(second.memory().field("out"), Some(&Value::vector(vec![Value::keyword("f"), Value::Int(3)])));
+    }
+
+    /// What a source gives after the memory was written and read.
+    fn value_after(memory: &Value, source: &str) -> Value {
+        let text = print_source(memory, &mut Meter::unlimited()).unwrap();
+        let read = read_memory(&text, &Limits::default()).unwrap();
+        assert_eq!(print_source(&read, &mut Meter::unlimited()).unwrap(), text);
+        memory_of(&format!("(memory/put :out {source})"), read).memory().field("out").cloned().unwrap_or_default()
+    }
+
+    #[test]
+    fn functions_mean_the_same_after_a_later_program_hides_what_they_call() {
+        let empty = Value::from(crate::value::Map::default());
+        let first = memory_of("(defn next-id [x] (inc x)) (def all (partial map inc)) {:step inc}", empty);
+        let second = memory_of("(defn inc [x] (+ x 100)) (defn far [x] (inc x))", first.memory().clone());
+        let calls = "[(next-id 1) (all [1]) ((:step memory) 1) (inc 1) (far 1)]";
+        let calls = calls.replace("(:step memory)", "memory/step");
+        let expected = "[2 (2) 2 101 101]";
+        let live = memory_of(&format!("(memory/put :out {calls})"), second.memory().clone());
+        assert_eq!(format!("{:?}", live.memory().field("out").unwrap()), expected);
+        assert_eq!(format!("{:?}", value_after(second.memory(), &calls)), expected);
+    }
+
+    #[test]
+    fn looking_for_hidden_names_in_large_functions_is_paid_for() {
+        let empty = Value::from(crate::value::Map::default());
+        let long = "x".repeat(100_000);
+        let first = memory_of(&format!("(def fs (mapv (fn [i] (fn [] [i \"{long}\"])) (range 300)))"), empty);
+        let names = builtins::rows().map(|(_, row)| row.name).filter(|name| is_builtin(name) && !name.contains('\''));
+        let hiding: String = names.map(|name| format!("(defn {name} [] 1) ")).collect();
+        let second = memory_of(&format!("{hiding} nil"), first.memory().clone());
+        assert!(Names::of_memory(second.memory()).functions.len() > 250);
+        let limits = Limits { fuel: 2_000_000, ..Limits::default() };
+        let fault = print_source(second.memory(), &mut Meter::new(limits)).unwrap_err();
+        assert_eq!(fault.reason(), Reason::FuelExhausted);
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod number;
 mod size;
 mod text;
 mod trie;
+mod word;
 
 pub(crate) use children::{Children, has_children};
 pub use compare::{compare, is_equal};
@@ -32,6 +33,7 @@ pub(crate) use number::{Arithmetic, Number, compare_numbers, divide_by_zero, flo
 pub(crate) use size::Census;
 pub use text::Text;
 pub(crate) use trie::{Chunk, Trie};
+pub use word::{BuiltinBits, FloatBits, Truth};
 
 use crate::{code::Closure, error::Fault, pattern::Regexp};
 use alloc::sync::Arc;
@@ -42,10 +44,12 @@ pub(crate) type Vector = Trie<Value>;
 
 /// The place of a builtin in the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct BuiltinId(pub(crate) u16);
+pub(crate) struct BuiltinId(pub(crate) u16);
 
 /// A value of the language.
-// A tag as wide as what it stands before: a value is moved in two words, and never piece by piece.
+// A tag and payloads of one word each, of integers and pointers only: so a value is passed and given back in two
+// registers. With a payload of another kind it goes through memory, where writing two words and reading both at once
+// makes the processor wait.
 #[repr(u64)]
 #[derive(Clone, Default)]
 #[non_exhaustive]
@@ -55,11 +59,11 @@ pub enum Value {
     #[default]
     Nil,
     /// True or false.
-    Bool(bool),
+    Bool(Truth),
     /// An integer that fits into 64 bits.
     Int(i64),
     /// A float of 64 bits.
-    Float(f64),
+    Float(FloatBits),
     /// An integer that doesn't fit into 64 bits.
     Big(Arc<BigInt>),
     /// A string; a character is a string of one grapheme.
@@ -79,7 +83,7 @@ pub enum Value {
     /// A sequence that is described instead of stored.
     Stream(Arc<Stream>),
     /// A function of the table.
-    Builtin(BuiltinId),
+    Builtin(BuiltinBits),
     /// A function that a program defined.
     Closure(Arc<Closure>),
     /// A regular expression.
@@ -93,7 +97,7 @@ impl Value {
     #[inline]
     #[must_use]
     pub const fn is_truthy(&self) -> bool {
-        !matches!(self, Self::Nil | Self::Bool(false))
+        !matches!(self, Self::Nil | Self::Bool(Truth::False))
     }
 
     /// Whether it is nil.
@@ -127,6 +131,12 @@ impl Value {
                 | Self::Set(_)
                 | Self::Vector(_)
         )
+    }
+
+    /// Whether it is a function, of the language or of a program.
+    #[must_use]
+    pub const fn is_function(&self) -> bool {
+        matches!(self, Self::Builtin(_) | Self::Closure(_))
     }
 
     /// The number of elements of a collection that is stored or has an end; 0 for what isn't one.

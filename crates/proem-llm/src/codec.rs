@@ -13,7 +13,7 @@ mod restored;
 pub(crate) mod usage;
 
 pub use self::reader::AnswerReader;
-pub(crate) use self::refused::provider_failed;
+pub(crate) use self::refused::{error_in, provider_failed};
 pub(crate) use self::restored::restored;
 
 use proem_engine::cache::CachePlan;

@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use self::serve::{SharedScript, locked};
+use self::serve::{Answerer, SharedScript, locked};
 
 /// What a server says to whom.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -229,9 +229,23 @@ impl ScriptedServer {
     ///
     /// If the system has no port or no thread to give.
     pub fn start(script: ServerScript) -> io::Result<Self> {
+        Self::serving(SharedScript::new(script, None))
+    }
+
+    /// Starts one on a free port of `127.0.0.1` that has a function answer each request, for answers that have to name
+    /// what was asked about. Requests are checked as the provider itself would do.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::start`].
+    pub fn answering(answer: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> io::Result<Self> {
+        Self::serving(SharedScript::new(ServerScript::default(), Some(Answerer::new(answer))))
+    }
+
+    fn serving(script: SharedScript) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(SharedScript::new(script));
+        let shared = Arc::new(script);
         let serving = Arc::clone(&shared);
         let named = std::thread::Builder::new().name("scripted".to_owned());
         let listening = Some(named.spawn(move || serve::listen(&listener, &serving))?);

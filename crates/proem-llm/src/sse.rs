@@ -127,7 +127,11 @@ impl Events {
         let value = value.strip_prefix(' ').unwrap_or(value);
         match name {
             "event" => value.clone_into(&mut self.event.name),
-            "data" => {
+            // llama.cpp writes its errors under a field of their own.
+            "data" | "error" => {
+                if name == "error" {
+                    name.clone_into(&mut self.event.name);
+                }
                 if self.has_data {
                     self.event.data.push('\n');
                 }

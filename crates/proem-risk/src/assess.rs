@@ -229,7 +229,7 @@ fn tier_one(survey: &Survey<'_>, index: u32) -> (Option<FileAssessment>, CoChang
     let co_change = co_change_of(survey, index);
     let file = survey.file(index).map(|file| FileAssessment {
         index,
-        path: file.path.lossy(),
+        path: file.path.to_text(),
         class: PathClass { framework: framework(survey, index), ..file.class.clone() },
         lines: file.lines_after,
         status: file.status,

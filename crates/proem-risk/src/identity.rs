@@ -11,6 +11,7 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
+use proem_text::legacy_text;
 use serde::{Deserialize, Serialize};
 
 /// An author as git names one.
@@ -94,10 +95,7 @@ impl Mailmap {
         let name = proper.and_then(|proper| proper.name.as_deref()).unwrap_or(name);
         let mail = proper.and_then(|proper| proper.mail.as_deref()).unwrap_or(mail);
         let address = if mail.is_empty() { name } else { mail };
-        Person {
-            mail: String::from_utf8_lossy(address).to_lowercase(),
-            name: String::from_utf8_lossy(name).into_owned(),
-        }
+        Person { mail: legacy_text(address).to_lowercase(), name: legacy_text(name).into_owned() }
     }
 }
 

@@ -81,7 +81,7 @@ impl IncidentEntry {
             id,
             title: history.subject(index).into(),
             body: String::new(),
-            paths: touches.map(|touch| history.path(touch.path).lossy()).collect(),
+            paths: touches.map(|touch| history.path(touch.path).to_text()).collect(),
             at: Some(commit.at),
         })
     }

@@ -33,10 +33,10 @@ impl RepoPath {
         &self.0
     }
 
-    /// It as text, with U+FFFD for what is no UTF-8.
+    /// It as text, quoted as [`proem_text::path_text`] does if it is no UTF-8.
     #[must_use]
-    pub fn lossy(&self) -> String {
-        String::from_utf8_lossy(&self.0).into_owned()
+    pub fn to_text(&self) -> String {
+        proem_text::path_text(&self.0)
     }
 
     /// The folder that it is in; empty at the root.
@@ -61,6 +61,6 @@ impl RepoPath {
 
 impl fmt::Debug for RepoPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}", self.lossy())
+        write!(f, "{:?}", self.to_text())
     }
 }

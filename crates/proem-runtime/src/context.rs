@@ -311,7 +311,7 @@ impl ContextReader {
 
 fn file(raw_path: Vec<u8>, content: ListedContent, used_for: FilePurpose) -> TreeFile {
     let changed = matches!(content, ListedContent::Bytes(_));
-    let path = String::from_utf8_lossy(&raw_path).into_owned();
+    let path = proem_text::path_text(&raw_path);
     TreeFile { path, used_for, raw_path, record: None, changed, content }
 }
 
@@ -367,7 +367,7 @@ pub fn read_folder(
                 content = ListedContent::Bytes(bytes);
             }
         }
-        let path = String::from_utf8_lossy(&raw_path).into_owned();
+        let path = proem_text::path_text(&raw_path);
         tree.read = tree.read.saturating_add(usize::from(record.is_some()));
         tree.files.push(TreeFile { path, raw_path, used_for, record, changed: false, content });
     }

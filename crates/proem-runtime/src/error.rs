@@ -54,6 +54,15 @@ pub enum Error {
         /// The beginning of what it wrote to standard error.
         said: Untrusted<String>,
     },
+    /// An object that a partial clone left at its remote.
+    #[error(
+        "`git {command}` needs trees that this partial clone left out; `{}` fetches all trees",
+        by_hand(Errand::Fetch, "fetch --refetch --filter=blob:none")
+    )]
+    NotFetched {
+        /// The git command, such as `ls-tree`.
+        command: &'static str,
+    },
     /// git answered in a form that it isn't documented to use.
     #[error("the output of `git {command}` can't be parsed; check which git is on PATH")]
     GitAnswer {

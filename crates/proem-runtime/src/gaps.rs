@@ -59,6 +59,7 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
         | Error::TimedOut { .. }
         | Error::TooMuchOutput { .. }
         | Error::GitAnswer { .. }
+        | Error::NotFetched { .. }
         | Error::Random(_)
         | Error::NoCommits
         | Error::InConflict { .. }

@@ -366,10 +366,31 @@ impl<'a> Session<'a> {
         if let Some(path) = dubious(&said) {
             return Error::DubiousOwnership { path };
         }
-        let said = said.chars().take(SAID).collect();
+        // Nothing is damaged where a clone left objects behind on purpose. git says it in several sentences. The
+        // configuration is what tells, so its own failure is not asked about.
+        if command != "config" && is_missing(&said) && filters::is_partial(self).unwrap_or(false) {
+            return Error::NotFetched { command };
+        }
+        // Advice about settings of ours hides what went wrong.
+        let said: Vec<&str> = said.lines().filter(|line| !line.starts_with("hint:")).collect();
+        let said = said.join("\n").chars().take(SAID).collect();
         let label = Label::from_source(Source::named("git/error"));
         Error::GitFailed { command, code, said: Untrusted::new(said, label) }
     }
+}
+
+/// Whether git says that an object is not here.
+fn is_missing(said: &str) -> bool {
+    [
+        "unable to read tree",
+        "could not fetch",
+        "lazy fetching disabled",
+        "bad tree object",
+        "not a tree object",
+        "missing",
+    ]
+    .iter()
+    .any(|phrase| said.contains(phrase))
 }
 
 /// The repository that git refuses for its owner, if that is what `said` says.
@@ -417,5 +438,17 @@ mod tests {
         let said = "fatal: detected dubious ownership in repository at '/tmp/a b'\nTo add an exception…";
         assert_eq!(dubious(said), Some(PathBuf::from("/tmp/a b")));
         assert_eq!(dubious("fatal: not a git repository"), None);
+    }
+
+    #[test]
+    fn an_object_that_is_not_here_is_told_from_damage() {
+        for (said, expected) in [
+            ("fatal: unable to read tree (ab32b9469c8332a4c3690cab70f129c724f4a138)", true),
+            ("fatal: lazy fetching disabled; some objects may not be available", true),
+            ("fatal: could not fetch ab32b946 from promisor remote", true),
+            ("fatal: loose object ab32b946 is corrupt", false),
+        ] {
+            assert_eq!(is_missing(said), expected, "{said}");
+        }
     }
 }

@@ -28,6 +28,8 @@ use crate::{files, process::read_capped};
 use charset::CharsetDecoding;
 use collect::Collector;
 
+pub(crate) use charset::decode;
+pub use charset::source_text;
 pub use kind::{DocumentKind, recognise};
 pub use mail::mail_envelope;
 

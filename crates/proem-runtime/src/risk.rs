@@ -181,7 +181,7 @@ impl ChangeView<'_> {
         let is_product = |index: u32| matches!(role(index), Some(FileRole::Code | FileRole::Configuration));
         let limits = NeighbourLimits { hops: 2, named: NEIGHBOURS };
         let found = tree.graph.neighbours(tree.find(path)?, limits, is_product);
-        let name = |index: &u32| tree.files.get(usize::try_from(*index).ok()?).map(|file| file.path.lossy());
+        let name = |index: &u32| tree.files.get(usize::try_from(*index).ok()?).map(|file| file.path.to_text());
         Some(NeighbourFiles {
             direct: found.direct,
             transitive: found.transitive,

@@ -376,6 +376,23 @@ CREATE TABLE runs (
     numbers TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE signal_judgements (
+    seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    project TEXT NOT NULL,
+    id TEXT NOT NULL,
+    revision TEXT NOT NULL,
+    actor TEXT NOT NULL,
+    at INTEGER NOT NULL,
+    importance TEXT NOT NULL CHECK (importance IN ('critical', 'high', 'medium', 'low')),
+    -- The importance that the person overruled.
+    before TEXT NOT NULL CHECK (before IN ('critical', 'high', 'medium', 'low')),
+    category TEXT NOT NULL,
+    -- The address of a stakeholder as the project's file has it; empty for everybody else.
+    sender TEXT NOT NULL,
+    -- The person's own words; null without any, and once they are gone.
+    note TEXT
+) STRICT;
+
 CREATE TABLE signals (
     seq INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     project TEXT NOT NULL,
@@ -554,6 +571,8 @@ CREATE INDEX runs_by_project ON runs (project, seq, started, outcome, agent, pro
 CREATE INDEX runs_by_start ON runs (started);
 
 CREATE INDEX runs_open ON runs (epoch) WHERE state = 'running';
+
+CREATE INDEX judgements_by_signal ON signal_judgements (project, id, revision);
 
 CREATE INDEX signals_by_standing ON signals (project, standing);
 

@@ -34,6 +34,6 @@ pub use store::Store;
 pub use witness::{EffectIntent, EffectOutcome, EffectWitness, IntentRepetition, WitnessedIntent};
 pub use write::{
     ActionPurge, ActionPurgeCounts, AdoptionCounts, ArtefactAnswer, BookingOutcome, Clearing, ClearingWay, Correction,
-    CycleAnswer, DecisionAnswer, EscalationAnswer, IntakeAnswer, Pause, ProposalAnswer, Purge, PurgeCounts,
-    QuarantineAnswer, TransitionAnswer, TriagePurge, TriagePurgeCounts,
+    CycleAnswer, DecisionAnswer, EscalationAnswer, IntakeAnswer, JudgementAnswer, Pause, ProposalAnswer, Purge,
+    PurgeCounts, QuarantineAnswer, TransitionAnswer, TriagePurge, TriagePurgeCounts,
 };

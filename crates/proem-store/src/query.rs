@@ -8,6 +8,7 @@ mod effects;
 mod escalations;
 mod evidence;
 mod judged;
+mod judgements;
 mod learned;
 mod past;
 mod quarantined;
@@ -29,6 +30,7 @@ pub use self::effects::{CreditRow, EffectsStatus, PerformerRow, PerformingMoment
 pub use self::escalations::{DecisionRow, EscalationRow};
 pub use self::evidence::{EvidenceWanted, StoredEvidence};
 pub use self::judged::JudgedRow;
+pub use self::judgements::JudgementRow;
 pub use self::learned::{FailureRow, FailureSource};
 pub use self::quarantined::{QuarantinedItem, SenderRow};
 pub use self::queue::{LineDepth, QueueLine};

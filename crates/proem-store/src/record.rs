@@ -30,5 +30,5 @@ pub use self::review::{
 pub use self::run::{Evaluation, NewRun, NewStep, Numbers, Replayable, RunOutcome, Snapshot};
 pub use self::triage::{
     ArtefactEdit, CycleFinish, HandledSignal, NewArtefactVersion, NewSignal, NewTriageProject, SignalIntake,
-    SignalStanding, WHOLE_BACKLOG,
+    SignalJudgement, SignalStanding, WHOLE_BACKLOG,
 };

@@ -7,6 +7,7 @@
 
 extern crate alloc;
 
+mod bytes;
 pub mod character;
 pub mod diagnostic;
 pub mod hex;
@@ -18,6 +19,7 @@ mod ordered_map;
 pub mod span;
 pub mod words;
 
+pub use bytes::{legacy_text, path_text};
 pub use diagnostic::{Diagnostic, DiagnosticSeverity, line_column};
 pub use label::{Audience, Label, Secrecy, Source, Sources};
 pub use line_table::LineTable;

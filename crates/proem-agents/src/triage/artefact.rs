@@ -9,6 +9,7 @@
 //! reads a clock, a store or a file.
 
 mod apply;
+mod clean;
 mod count;
 mod ending;
 mod export;
@@ -22,8 +23,10 @@ mod offer;
 mod operation;
 mod proposal;
 mod render;
+mod restoring;
 mod rule;
 mod schema;
+mod sources;
 mod standing;
 mod state_words;
 mod statement;
@@ -34,6 +37,7 @@ mod written_log;
 pub(in crate::triage) use self::ticket::{TicketPriority, TicketProgress, TicketState};
 pub use self::{
     apply::{AppliedChange, EscalationNeed, MAX_OPERATIONS, apply},
+    clean::{clean_markdown, one_line},
     count::{BacklogExtent, FigurePlaces, FigureSources, figures},
     ending::{OperationBearing, needs_person, operation_bearing},
     export::difference,
@@ -48,9 +52,11 @@ pub use self::{
         SignalReferences,
     },
     proposal::proposed_operations,
-    render::markdown,
+    render::{ReportTerms, markdown},
+    restoring::restored_version,
     rule::{ArtefactRule, RuleViolation},
     schema::contract,
+    sources::{ReportSource, ReportSources},
     state_words::SectionStates,
     statement::{ArtefactStatement, Certainty, StatementOrigin},
     written::{ARTEFACT_FORM, ArtefactFormError},

@@ -7,7 +7,10 @@ mod trackers;
 
 use std::{collections::BTreeSet, fmt};
 
-use proem_engine::policy::{AutonomyLevel, KnownRecipient, ProjectAllowances};
+use proem_engine::{
+    policy::{AutonomyLevel, KnownRecipient, ProjectAllowances},
+    run::Time,
+};
 use proem_guard::TreePlace;
 use proem_text::{
     Audience,
@@ -67,6 +70,9 @@ pub struct ProjectCharter {
     pub figures: FigureFields,
     /// What its sections and statuses are called, beside the names that ship.
     pub states: SectionStates,
+    /// How many milliseconds the clocks of its people are ahead of UTC. The file names a zone, and whoever reads the file
+    /// knows what that means at the moment; 0 until then.
+    pub ahead_of_utc: i64,
 }
 
 /// Names of fields that each installation of Jira chooses for itself, such as `customfield_10016`.
@@ -226,6 +232,12 @@ impl ProjectCharter {
         if reader.problems.is_empty() { Ok(charter) } else { Err(CharterError { problems: reader.problems }) }
     }
 
+    /// A moment as the clocks of its people show it, written as if they lived in UTC: its day is their day.
+    #[must_use]
+    pub const fn wall_clock(&self, moment: Time) -> Time {
+        Time(moment.0.saturating_add(self.ahead_of_utc))
+    }
+
     /// Where tickets say what figures are counted from.
     #[must_use]
     pub fn places(&self) -> FigurePlaces {
@@ -238,6 +250,7 @@ impl ProjectCharter {
         TriageProject {
             own_domains: self.domains.clone(),
             stakeholders: self.stakeholders.iter().map(|known| known.address.clone()).collect(),
+            roles: self.stakeholders.iter().map(|known| (known.address.to_lowercase(), known.role.clone())).collect(),
         }
     }
 
@@ -392,6 +405,7 @@ impl CharterReader<'_> {
             audiences,
             figures: file.figures.map(Spanned::into_inner).unwrap_or_default(),
             states: file.states.map(Spanned::into_inner).unwrap_or_default(),
+            ahead_of_utc: 0,
         }
     }
 

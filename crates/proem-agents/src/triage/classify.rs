@@ -12,11 +12,17 @@
 //! This is the degraded mode: what a model answers has the same form, and stands as far as `told` lets it.
 
 mod changes;
+mod clauses;
 mod confidence;
 mod correlation;
 mod facts;
+mod floors;
+mod holding;
 mod importance;
+mod judgement;
 mod lexicon;
+mod quotes;
+mod sprint;
 mod told;
 mod words;
 
@@ -26,18 +32,24 @@ use proem_guard::{LabelTree, Verdict};
 
 use self::{
     facts::{DangerFact, KindGroup, LinkFact, SenderFact, StatusFact, SystemFacts},
+    floors::FloorReading,
+    holding::mail_kind,
     lexicon::{Meaning, SystemWord},
+    quotes::own_words,
 };
 use super::{
     artefact::ArtefactKind,
     contract::{ClassifySignal, RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity},
-    sanitise::{SanitisedSignal, SignalEffects},
+    sanitise::{SanitisedField, SanitisedSignal, SignalEffects},
     signal::ProjectSignal,
 };
 
 pub use self::{
     confidence::{ClassificationBasis, ConfidenceTable},
-    facts::{Completion, Slip, Standstill, TicketNews},
+    facts::{Completion, Movement, Slip, Standstill, TicketNews},
+    floors::FloorReason,
+    holding::ImportanceFloor,
+    judgement::{CountedJudgement, LearnedImportance},
     lexicon::TriageLexicon,
     told::ReasoningNeed,
     words::{CategoryWeights, SignalTrait, SignalTraits},
@@ -57,6 +69,10 @@ const CLEAR_LEAD: i64 = words::UNIT;
 const NEAR: i64 = words::UNIT / 4;
 /// Fewer words than these say little.
 const FEW_WORDS: usize = 6;
+/// How much the words of floors speak for a category beside the weights of all words: chosen by the signals for tuning.
+const FLOOR_LEAD: i64 = 2 * words::UNIT;
+/// How many of a hundred words have to be known for their weights to count.
+const LEARNED_SHARE: usize = 60;
 /// From how many categories on a large model is asked for.
 const MANY_CATEGORIES: usize = 3;
 
@@ -67,6 +83,8 @@ pub struct TriageProject {
     pub own_domains: Vec<String>,
     /// The addresses of the stakeholders.
     pub stakeholders: Vec<String>,
+    /// What a stakeholder is to the project, by the address in lower case.
+    pub roles: BTreeMap<String, String>,
 }
 
 /// What signals are classified with.
@@ -94,6 +112,8 @@ pub struct SignalClassification {
     pub answer: ClassifySignal,
     /// What decided the category.
     pub basis: ClassificationBasis,
+    /// The least that it matters by its words, which no model lowers, and why.
+    pub floor: ImportanceFloor,
     /// What may be done because of it. A system's own word needs no text and is not bound by what the texts hold.
     pub effects: SignalEffects,
     /// Whether rules alone said so, without a model; it is shown with the answer.
@@ -135,7 +155,7 @@ fn one(item: &SignalInBatch<'_>, related: Vec<String>, context: ClassificationCo
         signal_id: item.signal.id.clone(),
         importance,
         category,
-        action_rationale: rationale(category, basis, action, related.len()),
+        action_rationale: rationale(category, basis, action, related.len()) + &reading.floor_rationale(),
         secondary_categories: secondary,
         recommended_action: action,
         artefacts_affected: affected,
@@ -146,7 +166,8 @@ fn one(item: &SignalInBatch<'_>, related: Vec<String>, context: ClassificationCo
         confidence: context.lexicon.confidence().of(basis),
     };
     let effects = if basis == ClassificationBasis::System { SignalEffects::ByPolicy } else { item.sanitised.effects() };
-    SignalClassification { answer, basis, effects, is_degraded: true }
+    let floor = ImportanceFloor { least: reading.floor.importance(), reasons: reading.floor.reasons };
+    SignalClassification { answer, basis, floor, effects, is_degraded: true }
 }
 
 /// What may be learned from a signal, for the trainer of the weights.
@@ -173,24 +194,37 @@ struct SignalReading {
     terms: usize,
     /// Whether any of its words is known, and there are enough of them.
     is_known: bool,
+    /// Whether enough of its words are known for their weights to say what it is about; else the terms alone do.
+    is_learned: bool,
     traits: SignalTraits,
     /// What all of it says together of the categories, the most first.
     ranked: Vec<(SignalCategory, i64)>,
     /// And of how much it matters.
     matters: Vec<(SignalImportance, i64)>,
+    floor: FloorReading,
+    /// What the words of floors say that it is about.
+    topics: BTreeSet<SignalCategory>,
 }
 
 impl SignalReading {
     fn new(item: &SignalInBatch<'_>, facts: &SystemFacts, lexicon: &TriageLexicon) -> Self {
         let (mut found, mut has_text, mut asks) = (BTreeSet::new(), false, false);
-        let mut traits = SignalTraits::default();
-        for field in item.sanitised.fields.iter().filter(|field| is_news(facts, field.name)) {
+        let (mut traits, mut floor) = (SignalTraits::default(), FloorReading::default());
+        let mail = mail_kind(item, facts, lexicon);
+        let is_new =
+            |field: &&SanitisedField| is_news(facts, field.name) && !holding::is_old(field, item, mail, lexicon);
+        for field in item.sanitised.fields.iter().filter(is_new) {
             field.measure_rest(|text| {
+                let text = &*own_words(text, mail, lexicon.floors());
+                lexicon.floors().read(text, &mut floor);
                 has_text |= text.chars().any(char::is_alphabetic);
                 asks |= text.contains(['?', '¿']);
                 found.extend(lexicon.read(text));
                 traits.read(&lexicon::words(text));
             });
+        }
+        if facts.is_principal {
+            floor.ask_by_principal();
         }
         let of_system = of_system(facts);
         let mut reading = Self {
@@ -203,9 +237,12 @@ impl SignalReading {
             is_mail: facts.group == KindGroup::Mail,
             terms: 0,
             is_known: false,
+            is_learned: true,
             traits,
             ranked: Vec::new(),
             matters: Vec::new(),
+            floor,
+            topics: BTreeSet::new(),
         };
         let is_term = |meaning: &Meaning| matches!(meaning, Meaning::Strong(_) | Meaning::Weak(_));
         reading.terms = found.iter().filter(|(meaning, _)| is_term(meaning)).count();
@@ -232,6 +269,7 @@ impl SignalReading {
             reading.add(SignalCategory::Stakeholder, WEAK);
         }
         reading.traits.told(facts, &reading.scores, &reading.importances, asks);
+        reading.add_floor();
         reading.rank(lexicon.learned());
         reading
     }
@@ -241,8 +279,16 @@ impl SignalReading {
         let sums = learned.sums(&self.traits);
         // A mail of a few words, none of them a term, says too little to be about anything.
         let is_thin = self.is_mail && self.terms == 0 && self.traits.words() < FEW_WORDS;
-        self.is_known = learned.knows(&self.traits) && !is_thin;
+        self.is_known = (learned.knows(&self.traits) || self.terms > 0) && !is_thin;
         (self.ranked, self.matters) = (sums.categories, sums.importances);
+        self.is_learned = self.topics.is_empty() || learned.known_share(&self.traits) >= LEARNED_SHARE;
+        if !self.is_learned {
+            let points = |category: &SignalCategory| i64::from(self.score(*category)).saturating_mul(words::UNIT);
+            self.ranked = SignalCategory::ALL.iter().map(|category| (*category, points(category))).collect();
+        }
+        for (_, sum) in self.ranked.iter_mut().filter(|(category, _)| self.topics.contains(category)) {
+            *sum = sum.saturating_add(FLOOR_LEAD);
+        }
         self.ranked.sort_by_key(|(category, sum)| (std::cmp::Reverse(*sum), *category));
     }
 
@@ -261,6 +307,23 @@ impl SignalReading {
             return (category, ClassificationBasis::System);
         }
         match self.ranked.as_slice() {
+            // Trouble is named only to say that there is none.
+            [(category, _), ..]
+                if self.is_known
+                    && self.floor.is_calm()
+                    && FloorReason::ALL.iter().any(|reason| reason.category() == *category) =>
+            {
+                (SignalCategory::Progress, ClassificationBasis::Close)
+            }
+            // What has to be looked at is about more than routine.
+            [(SignalCategory::Administrative | SignalCategory::Progress, _), ..] if self.is_held_high() => {
+                let of_floor = self.ranked.iter().map(|(category, _)| *category).find(|of| self.topics.contains(of));
+                (of_floor.unwrap_or(SignalCategory::Stakeholder), ClassificationBasis::Close)
+            }
+            // A change of scope is asked about, so a guess from a few words is not enough.
+            [(SignalCategory::Scope, first), (second, next), ..] if self.is_thin_guess(first.saturating_sub(*next)) => {
+                (*second, ClassificationBasis::Close)
+            }
             [(category, first), (_, second), ..] if self.is_known => {
                 let is_clear = first.saturating_sub(*second) >= CLEAR_LEAD;
                 (*category, if is_clear { ClassificationBasis::Clear } else { ClassificationBasis::Close })
@@ -285,7 +348,10 @@ impl SignalReading {
     /// nothing.
     fn most(&self, among: &[SignalImportance]) -> SignalImportance {
         let of = self.matters.iter().filter(|(importance, _)| among.contains(importance));
-        let most = if self.is_known {
+        let most = if self.is_known && !self.is_learned {
+            let least = self.floor.importance();
+            of.filter(|(importance, _)| importance.is_at_least(least)).max_by_key(|(importance, _)| *importance)
+        } else if self.is_known {
             of.max_by_key(|(importance, sum)| (*sum, std::cmp::Reverse(*importance)))
         } else {
             of.max_by_key(|(importance, _)| *importance)
@@ -319,6 +385,8 @@ impl SignalReading {
             }
             Blocker | Risk | Dependency | Quality => RecommendedAction::UpdateArtefact,
             Progress if changes_figures => RecommendedAction::UpdateArtefact,
+            // What its words hold high is not passed over.
+            Progress | Administrative if importance.is_at_least(SignalImportance::High) => RecommendedAction::Escalate,
             Progress | Administrative => RecommendedAction::NoAction,
         }
     }

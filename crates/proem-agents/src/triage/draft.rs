@@ -104,6 +104,15 @@ impl SignalDraft {
         }
     }
 
+    /// Adds a field that the source names: null says that it was set to nothing. Without a value nothing was said.
+    pub(super) fn named_field(&mut self, name: &'static str, value: Option<Json>) {
+        match value {
+            Some(Json::Null) => self.fields.push((name, Json::Null)),
+            Some(value) => self.field(name, value),
+            None => {}
+        }
+    }
+
     /// The signal. `via` is what its circle, and a file's own label, add to those of the source.
     pub(super) fn finish(mut self, now: Time, via: &Label) -> ProjectSignal {
         let (time, milliseconds) = self.time(now, via);

@@ -13,6 +13,7 @@ mod asking;
 mod batch;
 mod findings;
 mod over;
+mod sender;
 mod situation;
 mod stage;
 mod terms;
@@ -32,7 +33,7 @@ use self::{
     batch::{StageBatch, batches},
     findings::Findings,
     over::CallOver,
-    stage::{AfterFailure, after},
+    stage::{AfterFailure, AnswerRoom, after},
 };
 use crate::prompted::PreparedRequest;
 
@@ -228,7 +229,9 @@ impl<'t> Pipeline<'t> {
             _ => None,
         };
         let artefacts = planned.as_ref().unwrap_or(&self.terms.subject.artefacts);
-        let subject = StageSubject { subject: self.terms.subject, artefacts, signals: &signals };
+        let bytes = signals.iter().map(|signal| signal.content.len());
+        let answer_tokens = self.terms.limits.of(stage).answer_tokens(stage, batch.model, batch.room, bytes);
+        let subject = StageSubject { subject: self.terms.subject, artefacts, signals: &signals, answer_tokens };
         self.terms.asker.request(stage, batch.model, subject)
     }
 
@@ -364,6 +367,11 @@ impl<'t> Pipeline<'t> {
         let is_large = matches!(because, FallbackReason::CutOff | FallbackReason::Failed(FailureKind::TooLong));
         if let Some(halves) = batch.halves().filter(|_| is_large) {
             self.state.queue.splice(0..0, halves);
+            return None;
+        }
+        // What was thought to be enough for an answer was not.
+        if because == FallbackReason::CutOff && batch.room == AnswerRoom::BySize {
+            self.state.queue.insert(0, StageBatch { room: AnswerRoom::Whole, ..batch });
             return None;
         }
         match what {

@@ -13,7 +13,10 @@
 //! in the same order give the same plan.
 
 mod advice;
+mod assumptions;
+mod background;
 mod backlog;
+mod comments;
 mod conflicts;
 mod cycle;
 mod finish;
@@ -21,6 +24,7 @@ mod group;
 mod health;
 mod items;
 mod life;
+mod matters;
 mod milestones;
 mod outcome;
 mod principals;
@@ -28,6 +32,8 @@ mod proposed;
 mod questions;
 mod sprints;
 mod suspected;
+mod tickets;
+mod told;
 mod withheld;
 
 use std::collections::BTreeSet;
@@ -36,7 +42,7 @@ use proem_engine::{
     effect::key::SignalRevision,
     policy::{AutonomyLevel, SourceAgreement},
 };
-use proem_guard::{LabelTree, Untrusted};
+use proem_guard::{LabelTree, TreeName, Untrusted};
 use serde_json::Value as Json;
 
 use super::answer::DraftFault;
@@ -120,6 +126,8 @@ pub struct PlannedQuestion {
     pub title: String,
     /// What the first of its signals is called, contained.
     pub heading: LabelTree,
+    /// What code knows of the matter, in sentences of ours.
+    pub background: Vec<String>,
     /// What it came from, contained.
     pub about: LabelTree,
     /// What to choose from.
@@ -132,6 +140,15 @@ pub struct PlannedQuestion {
     pub causes: Vec<SignalRevision>,
 }
 
+impl PlannedQuestion {
+    /// Whether it asks about an item of the artefacts and the time, whichever signals that item came from.
+    #[must_use]
+    pub fn is_about_item(&self) -> bool {
+        let about = self.subject.split('\n').next().unwrap_or_default();
+        life::ABOUT_ITEMS.contains(&about)
+    }
+}
+
 /// Something to choose.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedOption {
@@ -139,8 +156,68 @@ pub struct PlannedOption {
     pub id: &'static str,
     /// What it means.
     pub label: LabelTree,
+    /// What speaks for it and what against it, in words of ours; `None` where a model gave its own reasons.
+    pub reasons: Option<OptionReasons>,
     /// The one action that follows, as an agent would give it; `None` if nothing does.
     pub action: Option<Untrusted<Json>>,
+}
+
+/// What speaks for and against an option of the rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OptionReasons {
+    /// The reason for it.
+    pub pro: &'static str,
+    /// The reason against it.
+    pub con: &'static str,
+}
+
+impl PlannedQuestion {
+    /// Everything that a person decides by: the background, what the question came from, and the reasons of each option.
+    #[must_use]
+    pub fn case(&self) -> LabelTree {
+        let reasons = self.options.iter().filter_map(|option| Some((option.id, option.reasons?)));
+        question_case(&self.background, &self.about, reasons)
+    }
+}
+
+/// A question's case: its background, what it is about, and what speaks for and against its options, by their ids.
+pub fn question_case(
+    background: &[String],
+    about: &LabelTree,
+    reasons: impl Iterator<Item = (&'static str, OptionReasons)>,
+) -> LabelTree {
+    let reasons = reasons.map(|(id, OptionReasons { pro, con })| {
+        LabelTree::from([
+            ("option", id.into()),
+            ("for", LabelTree::list([LabelTree::from(pro)])),
+            ("against", LabelTree::list([LabelTree::from(con)])),
+        ])
+    });
+    let reasons: Vec<LabelTree> = reasons.collect();
+    let mut parts = Vec::new();
+    if !background.is_empty() {
+        parts.push(("background", LabelTree::list(background.iter().map(String::as_str))));
+    }
+    parts.extend(parts_of(about));
+    if !reasons.is_empty() {
+        parts.push(("options", LabelTree::list(reasons)));
+    }
+    LabelTree::map(parts)
+}
+
+/// The parts of what a question is about, by names of ours; what is no map of ours is the signals.
+fn parts_of(about: &LabelTree) -> Vec<(&str, LabelTree)> {
+    match about {
+        LabelTree::Null => Vec::new(),
+        LabelTree::Map(map) if map.label().is_trusted() => {
+            let part = |(name, part): (_, &LabelTree)| match name {
+                TreeName::Ours(name) => Some((name, part.clone())),
+                TreeName::Outside(_) => None,
+            };
+            map.iter().filter_map(part).collect()
+        }
+        signals => vec![("signals", signals.clone())],
+    }
 }
 
 #[cfg(test)]

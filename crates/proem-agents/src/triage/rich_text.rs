@@ -82,7 +82,9 @@ fn block(node: &Json, depth: usize, lines: &mut Vec<String>) {
                 lines.extend(indented(&format!("{number}. "), below(item)));
             }
         }
-        "taskItem" | "decisionItem" => {
+        // A decision is made or open; neither is a task.
+        "decisionItem" => lines.extend(indented("- Decision: ", below(node))),
+        "taskItem" | "blockTaskItem" => {
             let is_done = attribute_text(node, "state") == Some("DONE");
             lines.extend(indented(if is_done { "- [x] " } else { "- [ ] " }, below(node)));
         }
@@ -97,15 +99,48 @@ fn block(node: &Json, depth: usize, lines: &mut Vec<String>) {
             let cells = children(node).iter().map(|cell| below(cell).join(" "));
             lines.push(format!("| {} |", cells.collect::<Vec<_>>().join(" | ")));
         }
-        "media" | "mediaInline" => {
-            lines.push(format!("[media: {}]", attribute_text(node, "alt").unwrap_or("without description")));
-        }
-        "blockCard" | "embedCard" => lines.push(attribute_text(node, "url").unwrap_or_default().to_owned()),
+        "media" => lines.push(media(node)),
+        "blockCard" | "embedCard" => lines.push(card(node)),
         _ => {
             let said = ["title", "text", "alt", "url"].into_iter().filter_map(|name| attribute_text(node, name));
             lines.extend(said.map(str::to_owned));
+            macro_texts(attribute(node, "parameters"), depth, lines);
             lines.extend(below(node));
         }
+    }
+}
+
+fn media(node: &Json) -> String {
+    let name = ["alt", "fileName", "__fileName", "url"].into_iter().find_map(|name| attribute_text(node, name));
+    format!("[media: {}]", name.unwrap_or("without description"))
+}
+
+/// The address of a card, or what describes its target where it has no address.
+fn card(node: &Json) -> String {
+    let data = |name: &str| attribute(node, "data").and_then(|data| data.get(name)).and_then(Json::as_str);
+    let target = attribute_text(node, "url").or_else(|| data("url"));
+    match (data("name"), target) {
+        (Some(name), Some(target)) => format!("{name} ({target})"),
+        (name, target) => name.or(target).unwrap_or_default().to_owned(),
+    }
+}
+
+/// The values that somebody gave a macro.
+fn macro_texts(parameters: Option<&Json>, depth: usize, lines: &mut Vec<String>) {
+    if depth > MAX_DEPTH {
+        return;
+    }
+    match parameters {
+        Some(Json::Object(fields)) => {
+            // `macroMetadata` is what the program says of the macro.
+            let values = fields.iter().filter(|(name, _)| *name != "macroMetadata").map(|(_, value)| value);
+            values.for_each(|value| macro_texts(Some(value), depth.saturating_add(1), lines));
+        }
+        Some(Json::Array(items)) => {
+            items.iter().for_each(|item| macro_texts(Some(item), depth.saturating_add(1), lines));
+        }
+        Some(Json::String(text)) if !text.is_empty() => lines.push(text.clone()),
+        _ => {}
     }
 }
 
@@ -122,7 +157,16 @@ fn indented(sign: &str, lines: Vec<String>) -> Vec<String> {
 fn is_inline(node: &Json) -> bool {
     let is_known = matches!(
         kind(node),
-        "text" | "hardBreak" | "mention" | "emoji" | "inlineCard" | "status" | "date" | "placeholder"
+        "text"
+            | "hardBreak"
+            | "mention"
+            | "emoji"
+            | "inlineCard"
+            | "status"
+            | "date"
+            | "placeholder"
+            | "mediaInline"
+            | "inlineExtension"
     );
     is_known || node.get("text").is_some()
 }
@@ -130,22 +174,40 @@ fn is_inline(node: &Json) -> bool {
 fn inline(node: &Json, depth: usize, out: &mut String) {
     match kind(node) {
         "hardBreak" => out.push('\n'),
-        "inlineCard" => out.push_str(attribute_text(node, "url").unwrap_or_default()),
-        "date" => {
-            let milliseconds = attribute_text(node, "timestamp").and_then(|text| text.parse().ok());
-            let date = milliseconds.map(|milliseconds: i64| utc(Time(milliseconds)));
-            out.push_str(date.as_deref().and_then(|date| date.split('T').next()).unwrap_or_default());
+        "inlineCard" => out.push_str(&card(node)),
+        "mediaInline" => out.push_str(&media(node)),
+        "inlineExtension" => {
+            let mut lines: Vec<String> = attribute_text(node, "text").map(str::to_owned).into_iter().collect();
+            macro_texts(attribute(node, "parameters"), depth, &mut lines);
+            out.push_str(&lines.join(" "));
         }
-        "mention" | "status" | "placeholder" => out.push_str(attribute_text(node, "text").unwrap_or_default()),
+        "date" => {
+            let said = attribute(node, "timestamp");
+            let milliseconds = said.and_then(|said| said.as_i64().or_else(|| said.as_str()?.parse().ok()));
+            let date = milliseconds.map(|milliseconds: i64| utc(Time(milliseconds)));
+            let date = date.as_deref().and_then(|date| date.split('T').next());
+            out.push_str(date.or_else(|| said?.as_str()).unwrap_or_default());
+        }
+        // A mention may have lost its name.
+        "mention" => match attribute_text(node, "text").filter(|text| !text.is_empty()) {
+            Some(name) => out.push_str(name),
+            None => out.push_str(&format!("@{}", attribute_text(node, "id").unwrap_or("unknown"))),
+        },
+        "status" | "placeholder" => out.push_str(attribute_text(node, "text").unwrap_or_default()),
         "emoji" => {
             let name = attribute_text(node, "text").or_else(|| attribute_text(node, "shortName"));
             out.push_str(name.unwrap_or_default());
         }
         _ => {
             let text = node.get("text").and_then(Json::as_str).unwrap_or_default();
-            out.push_str(text);
             let marks = node.get("marks").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
             let link = marks.iter().find(|mark| kind(mark) == "link").and_then(|mark| attribute_text(mark, "href"));
+            // What is struck out is no longer said.
+            if marks.iter().any(|mark| kind(mark) == "strike") {
+                out.push_str(&format!("~~{text}~~"));
+            } else {
+                out.push_str(text);
+            }
             if let Some(link) = link.filter(|link| *link != text) {
                 out.push_str(&format!(" ({link})"));
             }
@@ -216,6 +278,46 @@ mod tests {
             { "type": "inlineCard", "attrs": { "url": "https://example.org/2" } },
         ] }]);
         check(&line, "@Ann see here (https://example.org)\n:ok:LATE2019-02-16https://example.org/2");
+    }
+
+    #[test]
+    fn every_kind_of_node_is_read_as_what_it_is() {
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        let item =
+            |kind: &str, state: &str| json!({ "type": kind, "attrs": { "state": state }, "content": [text("x")] });
+        for (node, expected) in [
+            (item("decisionItem", "DECIDED"), "- Decision: x"),
+            (item("taskItem", "TODO"), "- [ ] x"),
+            (item("blockTaskItem", "DONE"), "- [x] x"),
+            (
+                json!({ "type": "mediaSingle", "content": [
+                { "type": "media", "attrs": { "id": "1" } }, { "type": "caption", "content": [text("a chart")] }] }),
+                "[media: without description]\na chart",
+            ),
+            (
+                json!({ "type": "blockCard", "attrs": { "data": { "name": "Plan", "url": "https://t.example/p" } } }),
+                "Plan (https://t.example/p)",
+            ),
+            (
+                json!({ "type": "extension", "attrs": { "extensionKey": "toc", "parameters": {
+                "macroParams": { "title": { "value": "Contents" } }, "macroMetadata": { "schemaVersion": { "value": "1" } } } } }),
+                "Contents",
+            ),
+            (
+                json!({ "type": "nestedExpand", "attrs": { "title": "More" }, "content": [text("inside")] }),
+                "More\ninside",
+            ),
+        ] {
+            check(&json!([node]), expected);
+        }
+        let line = json!([{ "type": "paragraph", "content": [
+            text("see "), { "type": "mediaInline", "attrs": { "alt": "a log" } }, text(" by "),
+            { "type": "mention", "attrs": { "id": "5b10" } }, text(" on "),
+            { "type": "date", "attrs": { "timestamp": 1_550_286_678_321_i64 } }, text(", "),
+            { "type": "text", "text": "cancelled", "marks": [{ "type": "strike" }] },
+            { "type": "inlineExtension", "attrs": { "text": " macro" } },
+        ] }]);
+        check(&line, "see [media: a log] by @5b10 on 2019-02-16, ~~cancelled~~ macro");
     }
 
     #[test]

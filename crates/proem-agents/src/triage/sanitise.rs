@@ -18,6 +18,7 @@ use proem_guard::{Bar, Cut, Finding, LabelTree, Scan, Untrusted, Verdict, creden
 use proem_text::{OffsetMap, Span};
 use serde_json::Number;
 
+pub(in crate::triage) use self::fields::SPRINT;
 use self::fields::SignalText;
 use super::signal::{ProjectSignal, SignalKind, SignalSource};
 use crate::screen::Screening;
@@ -263,7 +264,9 @@ pub fn sanitise(signal: &ProjectSignal, screening: Screening<'_>) -> SanitisedSi
     look_at_all(&mut fields, screening, &mut threats);
     let names: Vec<SanitisedField> =
         fields::names(signal).iter().map(|name| one_name(name, signal.source, screening, &mut threats)).collect();
-    let worst = fields.iter().chain(names.iter().filter(|name| name.is_out())).map(|field| field.verdict).max();
+    // A sprint's name is repeated by every ticket in it: it goes into nothing if it is out, and keeps no ticket out.
+    let out = names.iter().filter(|name| name.is_out() && name.name != fields::SPRINT);
+    let worst = fields.iter().chain(out).map(|field| field.verdict).max();
     let sender = signal
         .sender
         .as_ref()

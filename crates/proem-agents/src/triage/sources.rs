@@ -276,6 +276,7 @@ impl NormalisedSignals {
         let draft = match shape {
             SignalShape::JiraWebhook => jira::webhook(fields),
             SignalShape::JiraIssue => jira::issue(fields),
+            SignalShape::JiraSprint => jira::sprint(fields),
             SignalShape::GraphMessage => graph::message(fields, context),
             SignalShape::GraphNotification => graph::notification(fields, context),
             SignalShape::AsanaEvent => asana::event(fields),

@@ -15,14 +15,18 @@ mod classify;
 mod contract;
 mod corpus;
 mod endings;
+mod floors;
 mod graph;
 mod jira;
 mod laws;
 mod life;
 mod pipeline;
 mod plan;
+mod questions;
 mod sanitise;
+mod sprints;
 mod suspected;
+mod threats;
 mod written;
 
 use std::{

@@ -1,5 +1,6 @@
 //! Reads, ranks and looks into the best files.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
@@ -8,6 +9,7 @@ use proem_runtime::context::{
     ContextCorpus, ContextLimits, ContextPast, ContextReader, ContextTree, context_history, read_folder,
 };
 use proem_runtime::git::{GitProgram, discover};
+use proem_runtime::readers::source_text;
 use proem_runtime::structure::TreeState;
 use proem_runtime::{AllProcessors, Environment};
 use proem_select::context::{
@@ -428,7 +430,7 @@ impl Looked<'_, '_> {
         let file = search.tree.files.get(ranked.file);
         let record = search.record(ranked.file, *read);
         let words = EvidenceWords { corpus, history: search.past.as_ref().map(ContextPast::history), record };
-        let text = read.contents.get(&ranked.file).and_then(|bytes| String::from_utf8(bytes.clone()).ok());
+        let text = read.contents.get(&ranked.file).and_then(|bytes| source_text(bytes)).map(Cow::into_owned);
         ContextFile {
             path: outside(file.map_or_else(String::new, |file| file.path.clone())),
             used_for: file.map_or(FilePurpose::Foreign, |file| file.used_for),

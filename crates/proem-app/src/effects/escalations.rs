@@ -3,7 +3,7 @@
 use proem_agents::triage::artefact::{AppliedChange, ArtefactItemId};
 use proem_engine::effect::key::{EffectKey, SignalRevision};
 use proem_engine::policy::{Decision, ProposedAction, Ruling};
-use proem_guard::LabelTree;
+use proem_guard::{LabelTree, TreeName};
 use proem_store::query::{ActionRow, EscalationRow};
 use proem_store::record::{ApprovalBreadth, DecisionEffect, EscalationId, EscalationState, NewDecision};
 use proem_store::{DecisionAnswer, ProposalAnswer};
@@ -49,7 +49,7 @@ impl ActionDesk<'_> {
     /// If the records can't be read.
     pub async fn escalations(&self, state: Option<EscalationState>) -> Result<Vec<EscalationRow>, Error> {
         let mut rows = self.store.escalations(&self.owner, state).await?;
-        rows.sort_by_key(|row| URGENCIES.iter().position(|word| *word == row.sensitivity).unwrap_or(URGENCIES.len()));
+        rows.sort_by_key(urgency);
         Ok(rows)
     }
 
@@ -108,6 +108,11 @@ impl ActionDesk<'_> {
         } else {
             self.following(operator, escalation, action, choice).await?
         };
+        if let Following::Proposed { action, decision, .. } = &following
+            && let Some(why) = self.still_refused(&escalation.id, action, decision)
+        {
+            return Err(Error::negative(format!("nothing was decided: the policy still refuses it ({why})")));
+        }
         for _ in 0..TRIES {
             let mut made = Vec::new();
             if let Some(offer) = &offer {
@@ -295,6 +300,11 @@ const TRIES: usize = 5;
 /// How soon something has to be decided, the soonest first.
 const URGENCIES: [&str; 4] = ["immediate", "today", "this_week", "no_deadline"];
 
+/// How pressing an escalation is: the lower, the sooner it has to be decided.
+pub(crate) fn urgency(row: &EscalationRow) -> usize {
+    URGENCIES.iter().position(|word| *word == row.sensitivity).unwrap_or(URGENCIES.len())
+}
+
 /// The name of the reasons in a written case.
 pub(crate) const BECAUSE: &str = "because";
 /// The name of the action in a written case.
@@ -303,6 +313,8 @@ pub(crate) const ABOUT: &str = "about";
 pub(crate) const CAUSES: &str = "causes";
 /// The name of what it is called in a written case.
 pub(crate) const HEADING: &str = "heading";
+/// The name of the id that all questions about one matter share in a written case.
+pub(crate) const MATTER: &str = "matter";
 
 /// Why a person is asked.
 #[derive(Debug, Clone, PartialEq)]
@@ -315,6 +327,8 @@ pub struct EscalationCase {
     pub about: Option<LabelTree>,
     /// The signals that led to it, as far as they are written down with it.
     pub causes: Vec<SignalRevision>,
+    /// The id that all questions about one matter share; `None` if it is its own.
+    pub matter: Option<String>,
 }
 
 /// The case of an escalation; `None` once its text is gone.
@@ -326,6 +340,7 @@ pub fn case(row: &EscalationRow) -> Option<EscalationCase> {
         because: because.clone(),
         about: None,
         causes: Vec::new(),
+        matter: None,
     };
     let LabelTree::Map(fields) = &tree else { return Some(bare(&tree)) };
     let Some(because) = fields.get(BECAUSE) else { return Some(bare(&tree)) };
@@ -334,19 +349,57 @@ pub fn case(row: &EscalationRow) -> Option<EscalationCase> {
         because: because.clone(),
         about: fields.get(ABOUT).cloned(),
         causes: causes(fields.get(CAUSES)),
+        matter: own_words(fields.get(MATTER)),
     })
+}
+
+/// What a case shows, without what speaks for and against the options of the rules, and that by option.
+#[must_use]
+pub fn apart(about: &LabelTree) -> (Option<LabelTree>, Vec<(String, OptionSides)>) {
+    let LabelTree::Map(map) = about else { return (Some(about.clone()), Vec::new()) };
+    let Some(LabelTree::List(options)) = map.get(OPTIONS).filter(|_| map.label().is_trusted()) else {
+        return (Some(about.clone()), Vec::new());
+    };
+    let sides = |tree: &LabelTree| {
+        let LabelTree::Map(option) = tree else { return None };
+        let Some(LabelTree::Text(id)) = option.get("option") else { return None };
+        let of = |side: &'static str| match option.get(side) {
+            Some(LabelTree::List(reasons)) => reasons.iter().map(|reason| (side, reason.clone())).collect(),
+            _ => Vec::new(),
+        };
+        Some((id.clone(), ["for", "against"].into_iter().flat_map(of).collect()))
+    };
+    let rest: Vec<(&str, LabelTree)> = map
+        .iter()
+        .filter_map(|(name, part)| match name {
+            TreeName::Ours(name) if name != OPTIONS => Some((name, part.clone())),
+            _ => None,
+        })
+        .collect();
+    let rest = (!rest.is_empty()).then(|| LabelTree::map(rest));
+    (rest, options.iter().filter_map(sides).collect())
+}
+
+/// What speaks for and against an option, each with the word for its side.
+pub type OptionSides = Vec<(&'static str, LabelTree)>;
+
+/// The name of the options with their reasons in a written case.
+const OPTIONS: &str = "options";
+
+/// A text that is words of ours.
+fn own_words(tree: Option<&LabelTree>) -> Option<String> {
+    match tree {
+        Some(LabelTree::Text(text)) => Some(text.clone()),
+        _ => None,
+    }
 }
 
 /// Ids and revisions, which are words of ours.
 fn causes(tree: Option<&LabelTree>) -> Vec<SignalRevision> {
     let Some(LabelTree::List(causes)) = tree else { return Vec::new() };
-    let own = |tree: Option<&LabelTree>| match tree {
-        Some(LabelTree::Text(text)) => Some(text.clone()),
-        _ => None,
-    };
     let cause = |tree: &LabelTree| {
         let LabelTree::Map(fields) = tree else { return None };
-        Some(SignalRevision { id: own(fields.get("id"))?, revision: own(fields.get("revision"))? })
+        Some(SignalRevision { id: own_words(fields.get("id"))?, revision: own_words(fields.get("revision"))? })
     };
     causes.iter().filter_map(cause).collect()
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use proem_agents::triage::plan::{OptionReasons, question_case};
 use proem_engine::effect::key::EffectKey;
 use proem_engine::effect::{ActionEvent, ActionState, ActionVersion, Authority, TransitionRequest};
 use proem_engine::policy::{Decision, ProposedAction, RefusalNotice, Ruling, SourceAgreement};
@@ -118,18 +119,29 @@ impl ActionDesk<'_> {
     pub async fn propose_agreed(&self, json: &Untrusted<Json>, sources: SourceAgreement) -> Result<Proposal, Error> {
         let action = ProposedAction::read(json, &self.policy)?;
         let terms = RulingTerms { sources: Some(sources), ..RulingTerms::proposal(self.level()) };
-        let mut proposal = self.take_in_by(action, terms).await?;
+        let decision = self.ruling_of(&action, terms).await?;
+        if self.can_be_allowed(&action, &decision).await {
+            let escalation = Some(self.escalate(None, &action, &decision, RefusedOffer::Offered).await?);
+            let (fate, obstacles) = (ProposalFate::Unwritten, self.obstacles());
+            return Ok(Proposal { key: None, action, decision, fate, obstacles, escalation });
+        }
+        let mut proposal = self.take_in(action, decision).await?;
         // What the policy never allows is no news about an agent, but a signal stands behind this: nobody else asks.
         let is_refused = matches!(proposal.decision.ruling, Ruling::Refusal(_));
         if is_refused && proposal.escalation.is_none() && keeps_texts(self.project) {
             let key = proposal.key.filter(|_| !matches!(proposal.fate, ProposalFate::Unwritten));
-            proposal.escalation = Some(self.escalate(key, &proposal.action, &proposal.decision).await?);
+            let offer = RefusedOffer::Withheld;
+            proposal.escalation = Some(self.escalate(key, &proposal.action, &proposal.decision, offer).await?);
         }
         Ok(proposal)
     }
 
     async fn take_in_by(&self, action: ProposedAction, terms: RulingTerms) -> Result<Proposal, Error> {
         let decision = self.ruling_of(&action, terms).await?;
+        self.take_in(action, decision).await
+    }
+
+    async fn take_in(&self, action: ProposedAction, decision: Decision) -> Result<Proposal, Error> {
         match self.new_action(&action, &decision)? {
             NewProposal::Written(new) => {
                 let key = new.key;
@@ -270,7 +282,7 @@ impl ActionDesk<'_> {
     ) -> Result<Option<EscalationId>, Error> {
         match decision.ruling {
             Ruling::Escalation | Ruling::Refusal(RefusalNotice::Escalated) => {
-                self.escalate(key, action, decision).await.map(Some)
+                self.escalate(key, action, decision, RefusedOffer::Withheld).await.map(Some)
             }
             _ => Ok(None),
         }
@@ -282,10 +294,14 @@ impl ActionDesk<'_> {
         key: Option<EffectKey>,
         action: &ProposedAction,
         decision: &Decision,
+        offer: RefusedOffer,
     ) -> Result<EscalationId, Error> {
         // One of the same content is the same question.
-        let id = key.map_or_else(|| hex::encode(action.content().0), |key| key.to_string());
-        let id = EscalationId(id);
+        let id = match (key, offer) {
+            (Some(key), _) => EscalationId(key.to_string()),
+            (None, RefusedOffer::Offered) => self.offer_id(action),
+            (None, RefusedOffer::Withheld) => EscalationId(hex::encode(action.content().0)),
+        };
         let mut reasons: Vec<String> = decision.reasons.iter().map(ToString::to_string).collect();
         if matches!(decision.ruling, Ruling::Refusal(_)) {
             reasons.extend(refusal_remedies(decision));
@@ -298,18 +314,26 @@ impl ActionDesk<'_> {
                 option("A", "have it happen: approve the action as it is shown", Some(action.write()?))?,
                 option("B", "leave it: cancel the action", None)?,
             ],
-            _ => vec![option("A", "leave it", None)?, option("B", "do it yourself, outside Proem", None)?],
+            _ => {
+                let mut options =
+                    vec![option("A", "leave it", None)?, option("B", "do it yourself, outside Proem", None)?];
+                if offer == RefusedOffer::Offered {
+                    let label = "have it happen, once you have allowed it: the policy decides about it anew";
+                    options.push(option("C", label, Some(action.write()?))?);
+                }
+                options
+            }
         };
+        let shows = key.is_none() && !decision.finds_credential();
+        let told = ToldAction { action, key, shows, options: options.len() };
+        let because = reasons.join("; ");
         let escalation = NewEscalation {
             id: id.clone(),
             project: self.owner.clone(),
             actor: self.system(),
             at: when::now(),
             action: key,
-            reason: case(
-                &reasons.join("; "),
-                if key.is_none() && !decision.finds_credential() { Some(action) } else { None },
-            )?,
+            reason: told.case(&because, &decision.ruling)?,
             sensitivity: "no_deadline".to_owned(),
             deadline: None,
             options,
@@ -318,18 +342,98 @@ impl ActionDesk<'_> {
         Ok(id)
     }
 
+    /// Whether a person can lift the refusal of an action that is written down nowhere yet. Once it is written down as
+    /// refused it stays so, since what has ended stays ended.
+    async fn can_be_allowed(&self, action: &ProposedAction, decision: &Decision) -> bool {
+        let is_refused = matches!(decision.ruling, Ruling::Refusal(_)) && !decision.finds_credential();
+        if !is_refused || !keeps_texts(self.project) || refusal_remedies(decision).is_empty() {
+            return false;
+        }
+        match action.key(&self.owner.0, &self.policy) {
+            Ok((key, _)) => self.store.action(&self.owner, &key).await.is_err(),
+            // What no list has is written down nowhere.
+            Err(_) => true,
+        }
+    }
+
+    /// The id of the question that offers a refused action.
+    fn offer_id(&self, action: &ProposedAction) -> EscalationId {
+        let key = action.key(&self.owner.0, &self.policy).ok().map(|(key, _)| key.to_string());
+        EscalationId(key.unwrap_or_else(|| hex::encode(action.content().0)))
+    }
+
+    /// Why the offer of a refused action can't be taken up yet; `None` for any other option, or once it is allowed.
+    pub(super) fn still_refused(
+        &self,
+        escalation: &EscalationId,
+        action: &ProposedAction,
+        decision: &Decision,
+    ) -> Option<String> {
+        // One that no list had was asked about by its content, and may have a key by now.
+        let ids = [self.offer_id(action), EscalationId(hex::encode(action.content().0))];
+        let is_offer = matches!(decision.ruling, Ruling::Refusal(_)) && ids.contains(escalation);
+        let reasons = decision.reasons.iter().map(ToString::to_string);
+        is_offer.then(|| reasons.chain(refusal_remedies(decision)).collect::<Vec<_>>().join("; "))
+    }
+
     /// Whoever gave the action, as it stands in the records.
     fn agent(&self) -> Actor {
         Actor { kind: ActorKind::Agent, ..self.system() }
     }
 }
 
-/// Why a person is asked, and about what where no action is written down that could be looked at.
-fn case(because: &str, about: Option<&ProposedAction>) -> Result<String, Error> {
-    let Some(about) = about else { return written(because) };
-    let tree = LabelTree::map([(BECAUSE, LabelTree::from(because)), (ABOUT, about.tree().clone())]);
-    // What is too long for the written form is left out; the reasons never are.
-    tree.write().or_else(|_| written(because))
+/// An action that a person is asked about.
+struct ToldAction<'a> {
+    action: &'a ProposedAction,
+    /// Its key, if it is written down.
+    key: Option<EffectKey>,
+    /// Whether the question has to show it, since it is written down nowhere else.
+    shows: bool,
+    /// How many options there are.
+    options: usize,
+}
+
+impl ToldAction<'_> {
+    /// Why a person is asked, with the background and the reasons of each option.
+    fn case(&self, because: &str, ruling: &Ruling) -> Result<String, Error> {
+        let causes = self.action.causes().len();
+        let signals = if causes == 1 { "1 signal".to_owned() } else { format!("{causes} signals") };
+        let mut background = vec![format!("An agent proposed it because of {signals}.")];
+        background.extend(self.key.map(|key| {
+            let key = key.to_string();
+            format!("`proem queue show {}` shows it.", key.get(..8).unwrap_or(&key))
+        }));
+        let reasons: &[(&str, OptionReasons)] = match ruling {
+            Ruling::Escalation => &ESCALATED_REASONS,
+            _ => REFUSED_REASONS.get(..self.options).unwrap_or_default(),
+        };
+        let about = if self.shows { self.action.tree() } else { &LabelTree::Null };
+        let about = question_case(&background, about, reasons.iter().copied());
+        let tree = LabelTree::map([(BECAUSE, LabelTree::from(because)), (ABOUT, about)]);
+        // What is too long for the written form is left out; the reasons never are.
+        tree.write().or_else(|_| written(because))
+    }
+}
+
+/// What speaks for and against the options of an action that a person decides about.
+const ESCALATED_REASONS: [(&str, OptionReasons); 2] = [
+    ("A", OptionReasons { pro: "what the signals ask for is done", con: "it can't be taken back" }),
+    ("B", OptionReasons { pro: "nothing leaves", con: "whoever waits for it waits on" }),
+];
+/// The same for one that the policy refused.
+const REFUSED_REASONS: [(&str, OptionReasons); 3] = [
+    ("A", OptionReasons { pro: "nothing leaves", con: "whoever waits for it waits on" }),
+    ("B", OptionReasons { pro: "it is done by somebody who may", con: "the records do not show it as done" }),
+    ("C", OptionReasons { pro: "what the signals ask for is done", con: "the policy has to allow such actions first" }),
+];
+
+/// Whether a question about a refused action offers it to whoever allows it later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RefusedOffer {
+    /// It is refused for good: the records have it as refused.
+    Withheld,
+    /// The question alone has it, so that nothing keeps it from happening later.
+    Offered,
 }
 
 /// A text of ours in the written form of texts with labels.

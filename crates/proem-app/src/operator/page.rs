@@ -17,6 +17,9 @@ use super::{Operator, terminal};
 use crate::effects::queue::fields;
 use crate::error::Error;
 
+/// What the note of an action is called where a person decides about it.
+pub const NOTE: &str = "said with it, and not sent";
+
 /// The cells of the longest prompt below a full screen, with room for the cursor.
 const PROMPT_CELLS: usize = 60;
 /// The cells of the longest question after the last screen.
@@ -65,7 +68,7 @@ impl ApprovalPage {
         Ok(())
     }
 
-    /// Adds everything that an action says: its fields, and the target as the action names it.
+    /// Adds everything that an action says: its fields, the target as the action names it, and the note with it.
     ///
     /// # Errors
     ///
@@ -76,6 +79,9 @@ impl ApprovalPage {
             && let Some(target) = root.get("target")
         {
             self.whole(&LabelTree::map([("target", target.clone())]))?;
+        }
+        if let Some(note) = action.note() {
+            self.whole(&LabelTree::map([(NOTE, note.clone())]))?;
         }
         self.parts.insert(action.content().0);
         Ok(())

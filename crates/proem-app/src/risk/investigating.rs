@@ -146,7 +146,7 @@ pub(super) fn subject(look: &ChangeView<'_>, first: &Assessment) -> Subject {
     Subject {
         assessment: first.clone(),
         subject: look.change().subject.clone(),
-        paths: look.change().paths().map(proem_risk::path::RepoPath::lossy).collect(),
+        paths: look.change().paths().map(proem_risk::path::RepoPath::to_text).collect(),
     }
 }
 

@@ -55,7 +55,7 @@ impl<'s> Source<'s> {
 pub enum InputForm {
     /// An object of JSON with the inputs by name.
     Object,
-    /// The one input of that name, as it stands, whatever it looks like.
+    /// The one input of that name, as it stands; an object with nothing but that name and a text is an object of inputs.
     Text(String),
 }
 
@@ -88,8 +88,9 @@ pub fn one(source: Option<Source<'_>>, form: InputForm, texts: &[(String, String
                 let name = proem_guard::show::terminal_str(&name);
                 return Err(Error::invalid(format!("the input `{name}` is given twice; leave one out")));
             }
-            let text = OrderedJson::from(text(source)?.as_str());
-            OrderedMap::from_iter([(name.as_str(), text)]).into()
+            let text = text(source)?;
+            let text = only_member(&text, &name).unwrap_or(text);
+            OrderedMap::from_iter([(name.as_str(), OrderedJson::from(text.as_str()))]).into()
         }
         (Some(source), InputForm::Object) => {
             let shown = source.shown();
@@ -99,6 +100,15 @@ pub fn one(source: Option<Source<'_>>, form: InputForm, texts: &[(String, String
     };
     set(&mut inputs, texts)?;
     Ok(inputs)
+}
+
+/// The text of an object that has nothing but this input: an object of inputs by name, as other prompts are given one.
+fn only_member(text: &str, name: &str) -> Option<String> {
+    let mut fields = serde_json::from_str::<serde_json::Map<String, Json>>(text).ok()?;
+    match (fields.len(), fields.remove(name)) {
+        (1, Some(Json::String(value))) => Some(value),
+        _ => None,
+    }
 }
 
 /// A text as it stands, whatever it looks like.

@@ -41,6 +41,22 @@ pub(super) fn chosen(meant: &str, project: &OpenProject) -> Result<ChosenPrompt,
     Ok(ChosenPrompt { prompt: book.prompt(name, version)?, book })
 }
 
+/// The book that a prompt is looked up in, and its name there: `counted` with the name as it is, or, for a file, a book
+/// of what that file uses.
+///
+/// # Errors
+///
+/// If the file can't be read.
+pub fn book_of(meant: &str, counted: Book) -> Result<(Book, String), Error> {
+    if !is_file(meant) {
+        return Ok((counted, meant.to_owned()));
+    }
+    let ChosenPrompt { prompt, book } = of_file(Path::new(meant), &counted)?;
+    // What stands behind the plus is a hash of what nobody locked.
+    let version = prompt.id.version.split('+').next().unwrap_or_default();
+    Ok((book, format!("{}/{}@{version}", prompt.id.agent, prompt.id.name)))
+}
+
 /// Whether a file is meant: what ends as prompt files do, begins as a path does, or lies deeper than any name of a book.
 fn is_file(meant: &str) -> bool {
     meant.ends_with(".prompt") || meant.starts_with(['.', '/']) || meant.matches('/').count() > 1

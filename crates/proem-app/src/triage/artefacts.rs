@@ -1,9 +1,18 @@
 //! Artefacts as people read them: as they stand, what changed, and what differs between two versions.
 
-use proem_agents::triage::artefact::{Artefact, ArtefactKind, ArtefactLogEntry};
+use std::collections::BTreeSet;
+
+use proem_agents::triage::ProjectSignal;
+use proem_agents::triage::artefact::{
+    Artefact, ArtefactKind, ArtefactLogEntry, ProjectFigures, ProjectHealth, ReportSource, ReportSources, ReportTerms,
+    markdown,
+};
+use proem_engine::effect::key::SignalRevision;
+use proem_store::query::SignalRow;
 
 use super::desk::TriageDesk;
 use crate::error::Error;
+use crate::when;
 
 /// The most versions whose changes are shown at once.
 pub const MAX_VERSIONS: u64 = 1_000;
@@ -19,7 +28,71 @@ pub struct VersionEntry {
     pub entry: Option<ArtefactLogEntry>,
 }
 
+/// Artefacts as they stand, with all that a report says beside them.
+#[derive(Debug)]
+pub struct ArtefactReport {
+    /// The artefacts that are shown.
+    pub artefacts: Vec<Artefact>,
+    /// The figures of the project.
+    pub figures: ProjectFigures,
+    /// The colour that all artefacts of the project give, also those that are not shown.
+    pub health: ProjectHealth,
+    title: String,
+    sources: ReportSources,
+    ahead_of_utc: i64,
+}
+
+impl ArtefactReport {
+    /// The artefacts as Markdown that a person reads.
+    #[must_use]
+    pub fn to_markdown(&self) -> String {
+        let terms = ReportTerms {
+            title: &self.title,
+            figures: Some(&self.figures),
+            health: Some(&self.health),
+            sources: &self.sources,
+            ahead_of_utc: self.ahead_of_utc,
+        };
+        markdown(&self.artefacts.iter().collect::<Vec<_>>(), terms)
+    }
+}
+
 impl TriageDesk<'_> {
+    /// Artefacts of these kinds as they stand.
+    ///
+    /// # Errors
+    ///
+    /// If the text of one is gone, or the records can't be read.
+    pub async fn artefact_report(&self, kinds: &[ArtefactKind]) -> Result<ArtefactReport, Error> {
+        let mut artefacts = Vec::new();
+        for kind in kinds {
+            artefacts.push(self.version(*kind, None).await?);
+        }
+        let all = self.artefacts().await?;
+        Ok(ArtefactReport {
+            figures: self.figures(&all).await?,
+            health: ProjectHealth::of(all.iter(), self.charter.wall_clock(when::now())),
+            title: self.charter.name.clone(),
+            sources: self.report_sources(&artefacts).await?,
+            ahead_of_utc: self.charter.ahead_of_utc,
+            artefacts,
+        })
+    }
+
+    /// The signals that statements came from, as people know them; those whose text is gone are missing.
+    async fn report_sources(&self, artefacts: &[Artefact]) -> Result<ReportSources, Error> {
+        let statements = artefacts.iter().flat_map(Artefact::items).flat_map(|(_, item)| item.statements());
+        let origins = statements.flat_map(|(_, statement)| statement.origins());
+        let named: BTreeSet<SignalRevision> = origins.filter_map(|origin| origin.signal().cloned()).collect();
+        let rows = self.desk.store.signals_named(&self.desk.owner, &named.into_iter().collect::<Vec<_>>()).await?;
+        let screening = self.desk.guarding.screening()?;
+        let source = |row: SignalRow| {
+            let signal = ProjectSignal::read(&row.text?).ok()?;
+            Some((row.id, ReportSource::of(&signal, row.at, &self.charter, screening)))
+        };
+        Ok(rows.into_iter().filter_map(source).collect())
+    }
+
     /// A version of an artefact, the newest without a number.
     ///
     /// # Errors
@@ -55,9 +128,8 @@ impl TriageDesk<'_> {
             let rows =
                 self.desk.store.artefact_versions(&self.desk.owner, kind.as_str(), most.min(MAX_VERSIONS)).await?;
             for row in rows {
-                let entry = row.entry.as_deref().map(ArtefactLogEntry::read).transpose().map_err(|error| {
-                    Error::outside(format!("a change of the {} can't be read: {error}", kind.as_str()))
-                })?;
+                // An entry that can't be read is listed as gone, so that the others are.
+                let entry = row.entry.as_deref().and_then(|entry| ArtefactLogEntry::read(entry).ok());
                 all.push((row.at, VersionEntry { kind: *kind, version: row.version, entry }));
             }
         }

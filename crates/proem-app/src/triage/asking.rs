@@ -141,7 +141,7 @@ impl TriageDesk<'_> {
             policy: policy::texts(self.desk.project)?,
             actions: self.earlier_actions().await?,
             situations: Vec::new(),
-            now: when::now().max(self.desk.status.last_seen),
+            now: self.moment(),
         })
     }
 

@@ -158,11 +158,12 @@ impl TriageDesk<'_> {
 
     /// One attempt at a cycle.
     async fn attempt(&self, read: &[ReadSignal], asked: Option<&AskedCycle>) -> Result<CycleAttempt, Error> {
-        let artefacts = self.artefacts().await?;
+        let artefacts = self.standing_artefacts().await?;
         match self.cycle(read, &artefacts, asked).await {
             Ok(Some(report)) => Ok(CycleAttempt::Written(Box::new(report))),
             Ok(None) => {
-                let stands = self.artefacts().await? == artefacts && self.still_open(&revisions(read)).await?.is_some();
+                let stands =
+                    self.standing_artefacts().await? == artefacts && self.still_open(&revisions(read)).await?.is_some();
                 Ok(if stands {
                     CycleAttempt::Unwritable("its changes do not follow the artefacts as they stand".to_owned())
                 } else {

@@ -1,13 +1,17 @@
 //! The project's own file: who belongs to it, and how much happens without asking.
 
+use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use proem_agents::triage::charter::ProjectCharter;
 use proem_engine::policy::{AutonomyLevel, Policy, ProjectAllowances};
+use proem_engine::run::Time;
 
 use crate::error::Error;
 use crate::message::Hint;
 use crate::project::OpenProject;
+use crate::records;
 use crate::trust::hash;
+use crate::when;
 
 /// Where the file lies, relative to the project's root.
 pub const CHARTER: &str = ".proem/triage/project.toml";
@@ -61,13 +65,32 @@ pub fn text(project: &OpenProject) -> Result<String, Error> {
 pub fn parse(bytes: &[u8]) -> Result<ProjectCharter, Error> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| Error::invalid(format!("{CHARTER} is not UTF-8 from byte {} on", error.valid_up_to())))?;
-    let charter = ProjectCharter::parse(text, CHARTER).map_err(|error| Error::invalid(error.to_string()))?;
+    let mut charter = ProjectCharter::parse(text, CHARTER).map_err(|error| Error::invalid(error.to_string()))?;
     if !is_zone(&charter.time_zone) {
         let zone = proem_guard::show::terminal_str(&charter.time_zone).into_string();
         let problem = format!("{CHARTER}: no time zone `{zone}`; write `time_zone` like \"Europe/Lisbon\"");
         return Err(Error::invalid(problem));
     }
+    charter.ahead_of_utc = ahead_of_utc(&charter.time_zone, when::now());
     Ok(charter)
+}
+
+/// The zone in which times of a project are shown: that of a project's file that this user vouched for, else the zone
+/// of the user's configuration.
+///
+/// # Errors
+///
+/// If the configured zone is unknown.
+pub fn zone(project: &OpenProject) -> Result<TimeZone, Error> {
+    let own = read(project).ok().and_then(|charter| TimeZone::get(&charter.time_zone).ok());
+    own.map_or_else(|| records::zone(&project.config.budget), Ok)
+}
+
+/// How many milliseconds a zone's clocks are ahead of UTC at a moment; 0 for a zone that this system does not know.
+fn ahead_of_utc(zone: &str, now: Time) -> i64 {
+    let zone = TimeZone::get(zone).unwrap_or(TimeZone::UTC);
+    let moment = Timestamp::from_millisecond(now.0).unwrap_or(Timestamp::UNIX_EPOCH);
+    i64::from(zone.to_offset(moment).seconds()).saturating_mul(1_000)
 }
 
 /// Whether there is a time zone of that name. The names that the program knows itself are asked first: the system has a

@@ -6,7 +6,7 @@ use proem_agents::triage::answer::ModelProposals;
 use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
 use proem_agents::triage::pipeline::{PipelineStage, StageTally, StageTrace, ToolTally};
 use proem_agents::triage::plan::{
-    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, PlannedQuestion, RecommendationFate,
+    ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedOption, PlannedQuestion, RecommendationFate,
     SignalOutcome, plan,
 };
 use proem_agents::triage::{contract::RecommendedAction, contract::SignalImportance, original};
@@ -28,7 +28,11 @@ use sha2::{Digest as _, Sha256};
 use super::asking::AskedCycle;
 use super::desk::{BySender, TriageDesk};
 use super::judged::ReadSignal;
-use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING};
+use super::links::SignalLinks;
+use super::matters::{EarlierCase, are_named};
+use super::signals::LeftSignal;
+use super::unreadable::StandingArtefacts;
+use crate::effects::escalations::{self, ABOUT, BECAUSE, CAUSES, HEADING, MATTER};
 use crate::effects::propose::{Proposal, ProposalFate};
 use crate::error::Error;
 use crate::when;
@@ -37,8 +41,10 @@ use crate::when;
 const ONE_SOURCE: SourceAgreement = SourceAgreement { agreeing: 1, conflict: SourceConflict::Absent };
 /// The action that tells the owner something.
 const NOTIFICATION: &str = "notification_internal";
-/// The most signals that are written down with a question.
-pub(super) const MOST_CAUSES: usize = 20;
+/// The most changes of a cycle that are left out and listed one by one.
+const MOST_REFUSED: usize = 3;
+/// The most signals that are written down with a question: as many as a cycle has.
+pub(super) const MOST_CAUSES: usize = 500;
 
 /// How much of a sender's was kept out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,6 +86,10 @@ pub struct CycleReport {
     pub suspected: u64,
     /// Where on the ladder of its budget triage stood; `None` where no model may be asked.
     pub budget: Option<LadderPlace>,
+    /// The questions and actions that each signal led to, also those that were there before.
+    pub links: SignalLinks,
+    /// The signals that were read and left alone.
+    pub left: Vec<LeftSignal>,
 }
 
 /// A question that was asked.
@@ -135,6 +145,8 @@ impl CycleReport {
             *known = known.and(tally);
         }
         self.suspected = self.suspected.saturating_add(other.suspected);
+        self.links.join(other.links);
+        self.left.extend(other.left);
     }
 }
 
@@ -144,12 +156,15 @@ impl TriageDesk<'_> {
     pub(super) async fn cycle(
         &self,
         read: &[ReadSignal],
-        artefacts: &ArtefactSet,
+        standing: &StandingArtefacts,
         asked: Option<&AskedCycle>,
     ) -> Result<Option<CycleReport>, Error> {
+        let artefacts = &standing.set;
         let began = when::now();
         let lexicon = self.lexicon()?;
-        let judged = self.judged(read, asked)?;
+        let persons = self.person_judgements().await?;
+        let mut links = SignalLinks::default();
+        let judged = self.judged(read, asked, &mut links, &persons)?;
         let suspected = judged.iter().filter(|(_, judged)| judged.sanitised.is_suspected()).count();
         let members: Vec<CycleMember<'_>> = judged
             .iter()
@@ -170,12 +185,13 @@ impl TriageDesk<'_> {
             artefacts,
             actor: &actor,
             proposals,
-            now: asked.and_then(|asked| asked.now).unwrap_or_else(|| when::now().max(self.desk.status.last_seen)),
+            now: asked.and_then(|asked| asked.now).unwrap_or_else(|| self.moment()),
         };
-        let plan = plan(&members, &context);
+        let mut plan = plan(&members, &context);
         let suspected = u64::try_from(suspected).unwrap_or(u64::MAX);
-        let mut report = CycleReport { suspected, ..CycleReport::default() };
+        let mut report = CycleReport { suspected, links, ..CycleReport::default() };
         asked.into_iter().for_each(|asked| asked.tell(&mut report));
+        self.withhold_unreadable(&mut plan, standing, &mut report).await?;
         self.keep_out(read, &mut report).await?;
         self.ask(&plan, &mut report).await?;
         self.propose(&plan, &mut report).await?;
@@ -183,12 +199,17 @@ impl TriageDesk<'_> {
         if plan.unused > 0 {
             report.problems.push(format!("proposals of a model that have no place in the cycle: {}", plan.unused));
         }
-        report.problems.extend(plan.refused.iter().map(|violation| format!("a change was left out: {violation}")));
+        let refused = plan.refused.iter().map(|violation| format!("a change was left out: {violation}"));
+        report.problems.extend(refused.take(MOST_REFUSED));
+        if let Some(more) = plan.refused.len().checked_sub(MOST_REFUSED).filter(|more| *more > 0) {
+            report.problems.push(format!("changes that were left out besides: {more}"));
+        }
         let finish = self.finish(&plan, &report, began)?;
         match self.desk.store.finish_cycle(finish).await? {
             CycleAnswer::Overtaken => Ok(None),
             CycleAnswer::Written { cycle } => {
                 report.cycles.push(cycle);
+                report.left = self.left_alone(read, &plan.outcomes)?;
                 report.outcomes = plan.outcomes;
                 report.changes = plan.changes;
                 Ok(Some(report))
@@ -251,25 +272,43 @@ impl TriageDesk<'_> {
         Ok(())
     }
 
-    /// Asks persons. The same question is asked once while it is open; once it was decided, new signals ask anew.
+    /// Asks persons. The same question is asked once while it is open and names all its signals; once it was decided, new
+    /// signals ask anew.
     async fn ask(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
-        let mut asked = BTreeSet::new();
+        let (mut asked, open) = (BTreeMap::new(), self.open_matters().await?);
         for question in &plan.questions {
+            let standing = open.get(&self.question_id(&question.subject)).map_or(&[][..], Vec::as_slice);
+            let is_told = are_named(question, standing, plan);
+            if !standing.is_empty() && is_told {
+                report.asked_before = report.asked_before.saturating_add(1);
+                continue;
+            }
+            let earlier = self.take_back(question, standing).await?;
             let last = question.causes.last();
             let later = last
                 .map_or_else(String::new, |cause| format!("{}\n{}\n{}", question.subject, cause.id, cause.revision));
             for subject in [&question.subject, &later] {
                 let id = self.question_id(subject);
-                if !asked.insert(id.clone()) {
-                    break;
+                // Two texts of one ticket that are asked about by themselves are two questions.
+                let causes: BTreeSet<&SignalRevision> = question.causes.iter().collect();
+                match asked.get(&id) {
+                    Some(known) if causes.is_subset(known) => break,
+                    Some(_) => continue,
+                    None => asked.insert(id.clone(), causes),
+                };
+                // That an item's day has passed says nothing of the signals that it came from.
+                if !question.is_about_item() {
+                    report.links.add_question(&question.causes, &id);
                 }
-                let escalation = self.escalation(question, id.clone(), &mut report.problems)?;
+                let escalation = self.escalation((question, earlier.as_ref()), id.clone(), &mut report.problems)?;
                 match self.desk.store.escalate(escalation).await? {
                     EscalationAnswer::Done => {
                         let (title, heading) = (question.title.clone(), question.heading.clone());
                         report.questions.push(AskedQuestion { id, title, heading });
                         break;
                     }
+                    // What was displayed stays, and the signals that it does not name have a question beside it.
+                    EscalationAnswer::Stands(EscalationState::Open) if !is_told && subject != &later => {}
                     EscalationAnswer::Stands(EscalationState::Open) => {
                         report.asked_before = report.asked_before.saturating_add(1);
                         break;
@@ -294,21 +333,28 @@ impl TriageDesk<'_> {
         EscalationId(hex::encode(Sha256::digest(format!("triage\n{}\n{subject}", self.charter.id))))
     }
 
-    /// A question as it is written down; what of it can't be is said as a problem.
+    /// A question as it is written down, with what an earlier one about the same had; what of it can't be is said as a
+    /// problem.
     fn escalation(
         &self,
-        question: &PlannedQuestion,
+        (question, earlier): (&PlannedQuestion, Option<&EarlierCase>),
         id: EscalationId,
         problems: &mut Vec<String>,
     ) -> Result<NewEscalation, Error> {
         let unwritten = |error| Error::bug("a question of triage can't be written down", error);
         let (option, why) = question.recommended;
         let because = format!("{} ({}; {option} is recommended: {why})", question.title, question.reason.as_str());
+        let causes = earlier.map_or_else(|| question.causes.clone(), |case| case.with_causes(&question.causes));
+        let about = match earlier {
+            Some(case) => PlannedQuestion { about: case.with_about(&question.about), ..question.clone() }.case(),
+            None => question.case(),
+        };
         let whole = LabelTree::map([
             (BECAUSE, LabelTree::from(because.as_str())),
             (HEADING, question.heading.clone()),
-            (CAUSES, LabelTree::list(question.causes.iter().take(MOST_CAUSES).map(cause_tree))),
-            (ABOUT, question.about.clone()),
+            (CAUSES, LabelTree::list(causes.iter().take(MOST_CAUSES).map(cause_tree))),
+            (ABOUT, about),
+            (MATTER, self.question_id(&question.subject).0.as_str().into()),
         ]);
         // A case that is too long for the written form is left out, and the question never is. Nobody chooses an action
         // by a page that lacks its case.
@@ -319,18 +365,26 @@ impl TriageDesk<'_> {
         if !is_whole {
             left_out("what it is about is too long to be shown, so no option acts by itself");
         }
+        // An option whose action is not offered is one that acts not by itself: a question needs two options at least.
+        let refused = |option: &PlannedOption| {
+            let action = option.action.as_ref().filter(|_| is_whole)?;
+            ProposedAction::read(action, &self.desk.policy).err()
+        };
+        let offered = question.options.iter().filter(|option| refused(option).is_none()).count();
         let mut options = Vec::new();
         for option in &question.options {
-            let action = match &option.action {
-                Some(json) if is_whole => match ProposedAction::read(json, &self.desk.policy) {
-                    Ok(action) => Some(action.write()?),
-                    // The policy of this moment has it on no list.
-                    Err(error) => {
-                        left_out(&format!("option {} is not offered: {error}", option.id));
-                        continue;
-                    }
-                },
-                Some(_) | None => None,
+            let action = match (&option.action, refused(option)) {
+                (Some(json), None) if is_whole => Some(ProposedAction::read(json, &self.desk.policy)?.write()?),
+                (_, None) => None,
+                // The policy of this moment has it on no list.
+                (_, Some(error)) if offered >= NewEscalation::FEWEST => {
+                    left_out(&format!("option {} is not offered: {error}", option.id));
+                    continue;
+                }
+                (_, Some(error)) => {
+                    left_out(&format!("option {} does not act by itself: {error}", option.id));
+                    None
+                }
             };
             let label = option.label.write().map_err(unwritten)?;
             options.push(EscalationOption { id: option.id.to_owned(), label, action });
@@ -352,7 +406,10 @@ impl TriageDesk<'_> {
     async fn propose(&self, plan: &CyclePlan, report: &mut CycleReport) -> Result<(), Error> {
         for comment in &plan.comments {
             match self.desk.propose_agreed(&comment.action, comment.sources).await {
-                Ok(proposal) => take_proposal("jira_comment", &proposal, report),
+                Ok(proposal) => {
+                    report.links.add_proposal(std::slice::from_ref(&comment.cause), &proposal);
+                    take_proposal("jira_comment", &proposal, report);
+                }
                 Err(error) => {
                     report.problems.push(format!("a comment was not proposed: {error}"));
                     report.questions.extend(self.ask_about_unproposed(std::slice::from_ref(&comment.cause)).await?);
@@ -361,7 +418,10 @@ impl TriageDesk<'_> {
         }
         for draft in &plan.drafts {
             match self.desk.propose_agreed(&draft.action, draft.sources).await {
-                Ok(proposal) => take_proposal("email", &proposal, report),
+                Ok(proposal) => {
+                    report.links.add_proposal(&draft.causes, &proposal);
+                    take_proposal("email", &proposal, report);
+                }
                 Err(error) => {
                     report.problems.push(format!("a mail was not proposed: {error}"));
                     report.questions.extend(self.ask_about_unproposed(&draft.causes).await?);
@@ -423,8 +483,12 @@ impl TriageDesk<'_> {
             });
         }
         let handled = plan.outcomes.iter();
-        let handled =
-            handled.map(|outcome| HandledSignal { id: outcome.id.clone(), outcome: outcome.to_json() }).collect();
+        let handled = handled
+            .map(|outcome| HandledSignal {
+                id: outcome.id.clone(),
+                outcome: report.links.outcome_with_links(&outcome.id, outcome.to_json()),
+            })
+            .collect();
         Ok(CycleFinish {
             project: self.desk.owner.clone(),
             actor: self.system(),

@@ -18,6 +18,7 @@ use proem_store::record::{ArtefactEdit, HashedContent, NewArtefactVersion};
 
 use super::charter;
 use super::decision_entry::{Decided, DecidedOption, related_raid_items};
+use super::unreadable::StandingArtefacts;
 use crate::effects::ActionDesk;
 use crate::effects::escalations;
 use crate::error::Error;
@@ -43,7 +44,10 @@ impl ActionDesk<'_> {
         let actor = ArtefactActor::Person(person.clone());
         // A question whose text was purged names no signals, and its entry says in our words that it was decided.
         let causes = escalations::case(escalation).map(|case| case.causes).unwrap_or_default();
-        let mut artefacts = self.stored_artefacts(&charter.id).await?;
+        let StandingArtefacts { set: mut artefacts, unreadable } = self.standing_artefacts(&charter.id).await?;
+        if let Some(log) = unreadable.iter().find(|unreadable| unreadable.kind == ArtefactKind::DecisionLog) {
+            return Err(Error::negative(format!("nothing was decided: the decision log {}", log.in_words())));
+        }
         chosen.made.iter().for_each(|change| artefacts.set(change.artefact.clone()));
         let related = related_raid_items(&artefacts, chosen.made, &self.tickets_of(&causes).await?);
         let decision = Decided { escalation, chosen: &chosen, person: &person, causes: &causes, related };
@@ -70,24 +74,14 @@ impl ActionDesk<'_> {
 }
 
 impl ActionDesk<'_> {
-    /// The artefacts of a project as they stand. `project` is its UUID.
+    /// The artefacts of a project as they stand, or as they stood when they could be read last: the records take no version
+    /// that follows an older one. `project` is its UUID.
     ///
     /// # Errors
     ///
-    /// If the records can't be read, or hold no text of a version that should be there.
+    /// If the records can't be read.
     pub(crate) async fn stored_artefacts(&self, project: &str) -> Result<ArtefactSet, Error> {
-        let mut set = ArtefactSet::new(project);
-        for kind in ArtefactKind::ALL {
-            let Some(row) = self.store.artefact(&self.owner, kind.as_str(), None).await? else { continue };
-            let content = row.content.ok_or_else(|| {
-                Error::outside(format!("the text of the newest {} is not in the records; restore it", kind.as_str()))
-            })?;
-            let artefact = Artefact::read(&content).map_err(|error| {
-                Error::outside(format!("the {} of the records can't be read: {error}", kind.as_str()))
-            })?;
-            set.set(artefact);
-        }
-        Ok(set)
+        Ok(self.standing_artefacts(project).await?.set)
     }
 
     /// The next versions of artefacts, as a person chose them by an offer.
@@ -103,7 +97,11 @@ impl ActionDesk<'_> {
         action: &ProposedAction,
     ) -> Result<Vec<AppliedChange>, Error> {
         let charter = charter::read(self.project)?;
-        let mut artefacts = self.stored_artefacts(&charter.id).await?;
+        let StandingArtefacts { set: mut artefacts, unreadable } = self.standing_artefacts(&charter.id).await?;
+        if let Some(unreadable) = unreadable.first() {
+            let name = unreadable.kind.as_str();
+            return Err(Error::negative(format!("nothing was decided: the {name} {}", unreadable.in_words())));
+        }
         let gone =
             || Error::negative("nothing was decided: the text of the question was purged; change the item yourself");
         let causes = escalations::case(escalation).ok_or_else(gone)?.causes;

@@ -23,6 +23,7 @@ use serde_json::json;
 
 use super::charter;
 use super::time_limit::{NORMALISE, SANITISE, late_reason};
+use super::unreadable::StandingArtefacts;
 use crate::config::KeepRecords;
 use crate::effects::ActionDesk;
 use crate::error::Error;
@@ -49,6 +50,8 @@ pub struct TriageDesk<'p> {
     pub(super) people: TriageProject,
     /// How long a signal may take to be looked through.
     pub(super) reading_limit: Duration,
+    /// The time that cycles are of, where that is not the clock's.
+    moment: Option<Time>,
 }
 
 /// What came in.
@@ -105,7 +108,7 @@ impl<'p> TriageDesk<'p> {
             desk.store.register_triage_project(known).await?;
         }
         let people = charter.people();
-        let value = Self { desk, charter, lexicon: OnceLock::new(), people, reading_limit: SANITISE };
+        let value = Self { desk, charter, lexicon: OnceLock::new(), people, reading_limit: SANITISE, moment: None };
         Ok(WithNotes { value, notes })
     }
 
@@ -129,6 +132,18 @@ impl<'p> TriageDesk<'p> {
     #[must_use]
     pub fn with_reading_limit(self, reading_limit: Duration) -> Self {
         Self { reading_limit, ..self }
+    }
+
+    /// The same with cycles of a time that is given, for evaluations: what follows from dates is the same on every day.
+    /// What is written down, held and booked keeps the clock's time.
+    #[must_use]
+    pub fn at_moment(self, moment: Time) -> Self {
+        Self { moment: Some(moment), ..self }
+    }
+
+    /// The time of a cycle that begins.
+    pub(super) fn moment(&self) -> Time {
+        self.moment.unwrap_or_else(|| when::now().max(self.desk.status.last_seen))
     }
 
     /// Whether signals are worked on, or only taken in.
@@ -262,9 +277,14 @@ impl<'p> TriageDesk<'p> {
     ///
     /// # Errors
     ///
-    /// If the records can't be read, or hold no text of a version that should be there.
+    /// If the records can't be read.
     pub async fn artefacts(&self) -> Result<ArtefactSet, Error> {
         self.desk.stored_artefacts(&self.charter.id).await
+    }
+
+    /// The same with those that can't be read.
+    pub(super) async fn standing_artefacts(&self) -> Result<StandingArtefacts, Error> {
+        self.desk.standing_artefacts(&self.charter.id).await
     }
 
     /// Deletes the texts of what came, was made and ran before a time, except what something open stands on.

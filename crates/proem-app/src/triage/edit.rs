@@ -47,13 +47,14 @@ pub enum EditedItem {
 pub struct PlannedEdit {
     before: Artefact,
     change: AppliedChange,
+    ahead_of_utc: i64,
 }
 
 impl PlannedEdit {
     /// What would differ, a line each, fit for a screen.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        difference(&self.before, &self.change.artefact)
+        difference(&self.before, &self.change.artefact, self.ahead_of_utc)
     }
 
     /// The items that change, in order.
@@ -96,7 +97,7 @@ impl TriageDesk<'_> {
             let said = violations.into_iter().map(|violation| RuleViolation { operation: None, ..violation });
             Error::invalid(said.map(|violation| violation.to_string()).collect::<Vec<_>>().join("\n"))
         })?;
-        Ok(PlannedEdit { before, change })
+        Ok(PlannedEdit { before, change, ahead_of_utc: self.charter.ahead_of_utc })
     }
 
     /// Writes a change to which its person agreed.
@@ -105,8 +106,17 @@ impl TriageDesk<'_> {
     ///
     /// If the artefact was changed meanwhile, or the records can't be written.
     pub async fn write_edit(&self, operator: &Operator, planned: &PlannedEdit) -> Result<(), Error> {
+        self.write_change(operator, &planned.change).await
+    }
+
+    /// Writes a version to which a person agreed.
+    ///
+    /// # Errors
+    ///
+    /// If the artefact was changed meanwhile, or the records can't be written.
+    pub async fn write_change(&self, operator: &Operator, change: &AppliedChange) -> Result<(), Error> {
         let unwritten = |error| Error::bug("a change of an artefact can't be written down", error);
-        let AppliedChange { artefact, entry, .. } = &planned.change;
+        let AppliedChange { artefact, entry, .. } = change;
         let version = NewArtefactVersion {
             kind: artefact.kind().as_str().to_owned(),
             version: artefact.version(),

@@ -1,4 +1,5 @@
-//! Open signals as a cycle takes them up: read from the records, and judged by stages or by rules.
+//! Open signals as a cycle takes them up: read from the records, and judged by stages or by rules, and above both by
+//! persons.
 //!
 //! Invariant: each signal of a cycle has what is known of exactly its revision beside it, or there is no cycle.
 
@@ -12,6 +13,8 @@ use proem_engine::effect::key::SignalRevision;
 
 use super::asking::AskedCycle;
 use super::desk::TriageDesk;
+use super::judge::PersonJudgements;
+use super::links::SignalLinks;
 use crate::error::Error;
 
 /// A signal with what of it may go on.
@@ -21,8 +24,25 @@ pub(super) struct ReadSignal {
 }
 
 impl TriageDesk<'_> {
-    /// Each signal with what is known of it: what the stages say of exactly this revision, else what rules say.
+    /// Each signal with what is known of it: what the stages say of exactly this revision, else what rules say, and
+    /// before both what persons say.
     pub(super) fn judged<'r>(
+        &self,
+        read: &'r [ReadSignal],
+        asked: Option<&AskedCycle>,
+        links: &mut SignalLinks,
+        persons: &PersonJudgements,
+    ) -> Result<Vec<(&'r ReadSignal, JudgedSignal)>, Error> {
+        let mut judged = self.judged_without_persons(read, asked)?;
+        for (read, judged) in &mut judged {
+            if let Some(above) = persons.classification(&read.signal, &judged.classification, &self.charter, links) {
+                judged.classification = above;
+            }
+        }
+        Ok(judged)
+    }
+
+    fn judged_without_persons<'r>(
         &self,
         read: &'r [ReadSignal],
         asked: Option<&AskedCycle>,

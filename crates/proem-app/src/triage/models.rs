@@ -443,7 +443,7 @@ impl StageAsker for TriageRun {
             model: &asked.model,
             key: &self.access.key,
             arrival: asked.arrival,
-            output_tokens: self.limits.of(stage).output_tokens(model),
+            output_tokens: subject.answer_tokens,
             profile: contracted.profile(),
         };
         // What a panic leaves behind is whole: a memory is put back or is empty.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use proem_engine::run::Time;
 use proem_guard::show;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::cycle::CycleReport;
 use super::desk::{IntakeCounts, TriageDesk};
+use super::signals::{SignalEntry, SignalJudge};
 use super::status::TriageStatus;
 use crate::effects::EffectsObstacle;
 use crate::effects::escalations;
@@ -36,6 +38,8 @@ pub struct TriageOutput {
     actions: Vec<ActionOut>,
     /// What was kept out, by sender, most first.
     kept_out: Vec<KeptOutOut>,
+    /// Signals that were read and left alone, in the order in which they came.
+    left: Vec<LeftOut>,
     /// What could not be done, in words.
     problems: Vec<String>,
     /// The numbers of the cycles that were written.
@@ -119,6 +123,19 @@ struct ActionOut {
     fate: &'static str,
 }
 
+/// A signal that was read and left alone.
+#[derive(Debug, Serialize, JsonSchema)]
+struct LeftOut {
+    /// Its short id, for `proem triage judge`.
+    short: String,
+    /// Who sent it, by name.
+    sender: Json,
+    /// What it is called.
+    subject: Json,
+    /// Why nothing follows from it.
+    why: &'static str,
+}
+
 /// How much of a sender's was kept out.
 #[derive(Debug, Serialize, JsonSchema)]
 struct KeptOutOut {
@@ -178,6 +195,16 @@ impl TriageOutput {
                 .kept_out
                 .iter()
                 .map(|count| KeptOutOut { sender: count.sender.clone(), fields: count.fields })
+                .collect(),
+            left: report
+                .left
+                .iter()
+                .map(|left| LeftOut {
+                    short: left.handle.clone(),
+                    sender: show::tree_json(&left.sender),
+                    subject: show::tree_json(&left.subject),
+                    why: left.why,
+                })
                 .collect(),
             problems: report.problems.clone(),
             cycles: report.cycles.clone(),
@@ -299,6 +326,89 @@ impl TriageStatusOutput {
                 .map(|artefact| (artefact.kind().as_str(), VersionOut { version: artefact.version() }))
                 .collect(),
         }
+    }
+}
+
+/// The answer of `proem triage signals --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(rename = "TriageSignals")]
+pub struct TriageSignalsOutput {
+    /// Since when signals came.
+    since: String,
+    /// The signals, the newest first.
+    signals: Vec<EntryOut>,
+}
+
+/// A signal with what became of it.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct EntryOut {
+    /// Its short id, for `proem triage judge`.
+    short: String,
+    /// Its whole id.
+    id: String,
+    /// Which content it has: a hash.
+    revision: String,
+    /// When it happened, by its own word, or else when it came.
+    time: String,
+    /// When it came.
+    came: String,
+    /// The system that it came from.
+    source: String,
+    /// What happened, such as `email_received`.
+    kind: String,
+    /// Who sent it, by name.
+    sender: Json,
+    /// What it is called.
+    subject: Json,
+    /// `critical`, `high`, `medium` or `low`; null before a cycle judged it.
+    importance: Option<String>,
+    /// What it is about first of all; null likewise.
+    category: Option<String>,
+    /// Who judged it: `rules`, `model`, `person`, or `learned` from a person's judgements; null likewise.
+    judge: Option<&'static str>,
+    /// Why it was judged so, in about five words; empty likewise.
+    why: &'static str,
+    /// `acted`, `held`, `asked`, `refused`, `left`, `set-aside` or `open`.
+    outcome: &'static str,
+    /// The same in words, with the command that shows more.
+    detail: String,
+    /// Items of artefacts that it is about.
+    items: Vec<String>,
+    /// Ids of questions about it.
+    questions: Vec<String>,
+    /// Keys of actions that answer it.
+    actions: Vec<String>,
+    /// What the person who judged it noted; null without any.
+    note: Option<String>,
+}
+
+impl TriageSignalsOutput {
+    /// The signals that came since a time.
+    #[must_use]
+    pub fn new(since: Time, entries: &[SignalEntry]) -> Self {
+        let signals = entries.iter().map(|entry| EntryOut {
+            short: entry.handle.clone(),
+            id: entry.id.id.clone(),
+            revision: entry.id.revision.clone(),
+            time: when::rfc3339(entry.time),
+            came: when::rfc3339(entry.came),
+            source: entry.source.clone(),
+            kind: entry.kind.clone(),
+            sender: show::tree_json(&entry.sender),
+            subject: show::tree_json(&entry.subject),
+            importance: entry.importance.clone(),
+            category: entry.category.clone(),
+            judge: entry.judge.map(SignalJudge::as_str),
+            why: entry.why,
+            outcome: entry.fate.as_str(),
+            detail: entry.outcome.clone(),
+            items: entry.items.clone(),
+            questions: entry.questions.clone(),
+            actions: entry.actions.clone(),
+            note: entry.note.clone(),
+        });
+        Self { since: when::rfc3339(since), signals: signals.collect() }
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proem_agents::screen::Screening;
 use proem_agents::triage::contract::TimeSensitivity;
-use proem_agents::triage::plan::SignalOutcomeKind;
+use proem_agents::triage::plan::{OptionReasons, SignalOutcomeKind, question_case};
 use proem_agents::triage::{ProjectSignal, SignalFormError, sanitise};
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::{LabelTree, Untrusted, Verdict};
@@ -44,12 +44,18 @@ const UNUSED_QUESTION: &str = "What models answered about these signals can't be
 /// What is asked about signals whose mail or comment can't be proposed.
 const UNPROPOSED_QUESTION: &str = "The policy lets no agent propose what would answer these signals. Who answers them? `proem policy print` shows what it allows.";
 
+/// What speaks for and against the options of a question about signals that were set aside.
+const SET_ASIDE_REASONS: [(&str, OptionReasons); 2] = [
+    ("A", OptionReasons { pro: "what matters in it is not overlooked", con: "it takes time" }),
+    ("B", OptionReasons { pro: "nothing has to be done", con: "what matters in it is overlooked" }),
+];
+
 /// The name of the outcome's part that says that a signal took too long.
 pub(super) const LATE: &str = "late";
 /// The name of the outcome's part that says that a signal's record can't be read.
-const UNREADABLE: &str = "unreadable";
+pub(super) const UNREADABLE: &str = "unreadable";
 /// The name of the outcome's part that says that nothing that follows from a signal can be written.
-const UNWRITABLE: &str = "unwritable";
+pub(super) const UNWRITABLE: &str = "unwritable";
 
 /// Open signals as they were read.
 pub(super) enum OpenSignals {
@@ -240,7 +246,7 @@ impl TriageDesk<'_> {
     }
 
     /// Asks about signals that were set aside, unless that was asked before.
-    async fn ask_about_set_aside(&self, aside: SetAside<'_>) -> Result<Option<AskedQuestion>, Error> {
+    pub(super) async fn ask_about_set_aside(&self, aside: SetAside<'_>) -> Result<Option<AskedQuestion>, Error> {
         let title = aside.title.to_owned();
         let question = self.set_aside_question(aside)?;
         let asked = AskedQuestion { id: question.id.clone(), title, heading: LabelTree::Null };
@@ -251,7 +257,20 @@ impl TriageDesk<'_> {
         let SetAside { word, title, about, causes } = aside;
         let names: Vec<String> = causes.iter().map(|cause| format!("{}\n{}", cause.id, cause.revision)).collect();
         let subject = format!("{word}\n{}\n{}", self.charter.id, names.join("\n"));
+        let signals = if causes.len() == 1 { "1 signal".to_owned() } else { format!("{} signals", causes.len()) };
+        let background = match causes.len() {
+            0 => [
+                format!("It is about the project {}.", self.charter.name),
+                "Nothing is deleted, and the other artefacts go on.".to_owned(),
+            ],
+            _ => [
+                format!("It is about {signals} of {}.", self.charter.name),
+                "Nothing of it is lost: the records have what came, and no cycle works on it again by itself."
+                    .to_owned(),
+            ],
+        };
         let causes = LabelTree::list(causes.iter().take(MOST_CAUSES).map(cause_tree));
+        let about = question_case(&background, &about, SET_ASIDE_REASONS.into_iter());
         let reason = LabelTree::map([(BECAUSE, title.into()), (CAUSES, causes), (ABOUT, about)]);
         let option = |id: &str, label: &str| {
             Ok::<_, Error>(EscalationOption { id: id.to_owned(), label: in_writing(&label.into())?, action: None })
@@ -274,12 +293,12 @@ impl TriageDesk<'_> {
 }
 
 /// Signals that were set aside together, and what is asked about them.
-struct SetAside<'s> {
-    /// The name of the outcome's part that says so.
-    word: &'static str,
-    title: &'static str,
-    about: LabelTree,
-    causes: &'s [SignalRevision],
+pub(super) struct SetAside<'s> {
+    /// The name of the outcome's part that says so, or of what is set aside where that is no signal.
+    pub(super) word: &'s str,
+    pub(super) title: &'static str,
+    pub(super) about: LabelTree,
+    pub(super) causes: &'s [SignalRevision],
 }
 
 /// The ids of signals as a question shows them.

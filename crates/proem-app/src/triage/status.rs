@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::when;
 
 /// How many signals are read at once.
-const TOGETHER: u64 = 1_000;
+pub(super) const TOGETHER: u64 = 1_000;
 /// How many cycles are shown.
 const CYCLES: u64 = 5;
 

@@ -2,6 +2,7 @@
 
 mod edit;
 mod log;
+mod restore;
 mod show;
 
 use std::path::PathBuf;
@@ -50,6 +51,9 @@ pub(crate) enum ArtefactsCommand {
     /// Change an item in your own words, or add one; asks at a terminal
     #[command(after_help = edit::EDIT_EXAMPLES)]
     Edit(edit::Edit),
+    /// Make an older version the newest one again, if that can't be read; asks at a terminal
+    #[command(after_help = restore::RESTORE_EXAMPLES)]
+    Restore(restore::Restore),
     /// Write the artefacts for a report
     #[command(
         after_help = "Example:\n  proem artefacts edit R001 --set owner=\"Sam Okoro\" --reason \"agreed in the review\"
@@ -98,15 +102,17 @@ pub(super) fn run(command: &ArtefactsCommand) -> Result<ExitCode, CommandFailure
                 let kind = artefact.kind();
                 let pair = async { Ok((desk.version(kind, Some(*from)).await?, desk.version(kind, Some(*to)).await?)) };
                 let pair: Result<_, CommandFailure> = pair.await;
+                let ahead_of_utc = desk.charter.ahead_of_utc;
                 desk.close().await;
                 let (before, after) = pair?;
-                let lines = difference(&before, &after);
+                let lines = difference(&before, &after, ahead_of_utc);
                 let text = if lines.is_empty() { "nothing differs".to_owned() } else { lines.join("\n") };
                 ui::listing(&format!("{text}\n"))
             })?;
             Ok(ExitCode::SUCCESS)
         }
         ArtefactsCommand::Edit(args) => edit::run(args),
+        ArtefactsCommand::Restore(args) => restore::run(args),
         ArtefactsCommand::Export(args) => show::export(args),
     }
 }

@@ -21,6 +21,7 @@ use self::args::{BookCommand, BookPlace};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, styled};
 use proem_app::project::{BOOK, BookReading, OpenProject, read_book};
+use proem_app::run::named::book_of;
 
 pub(super) fn run(command: &BookCommand) -> Result<ExitCode, CommandFailure> {
     match command {
@@ -116,7 +117,8 @@ fn version_json(book: &Book, version: &PromptVersion) -> serde_json::Value {
 }
 
 fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, CommandFailure> {
-    let book = open(place)?;
+    let (book, name) = book_of(name, open(place)?)?;
+    let name = name.as_str();
     let (prompt, version) = match name.split_once('@') {
         Some((prompt, version)) => (prompt, version.to_owned()),
         None => (name, book.current(name)?),

@@ -69,6 +69,7 @@ fn with_candidates(arg: Arg) -> Arg {
         ("run" | "runs" | "first" | "second", Some("RUN" | "RUNS" | "FIRST" | "SECOND")) => {
             ArgValueCompleter::new(|begun: &OsStr| names(begun, |place, _| place.runs()))
         }
+        ("signal", Some("SIGNAL")) => ArgValueCompleter::new(|begun: &OsStr| names(begun, |place, _| place.signals())),
         ("function", _) => ArgValueCompleter::new(language),
         ("file", Some("NAME=FILE")) => ArgValueCompleter::new(named_file),
         _ => match arg.get_value_hint() {

@@ -8,7 +8,8 @@ use jiff::tz::TimeZone;
 use proem_app::effects::ActionDesk;
 use proem_app::effects::escalations::{self, DecisionResult, OptionChoice, short};
 use proem_app::operator::{ApprovalPage, Consent};
-use proem_app::{records, when};
+use proem_app::triage::charter;
+use proem_app::when;
 use proem_engine::policy::ProposedAction;
 use proem_guard::LabelTree;
 use proem_guard::show::{self, TreeCap};
@@ -84,7 +85,7 @@ pub(super) fn run(args: &EscalationsCommand) -> Result<ExitCode, CommandFailure>
             } else if rows.is_empty() {
                 ui::note("nobody has to decide anything in this project");
             } else {
-                let zone = records::zone(&desk.project.config.budget)?;
+                let zone = charter::zone(desk.project)?;
                 ui::listing(&rows.iter().map(|row| line(row, &zone)).collect::<String>())?;
             }
             Ok(ExitCode::SUCCESS)
@@ -94,7 +95,7 @@ pub(super) fn run(args: &EscalationsCommand) -> Result<ExitCode, CommandFailure>
             if *json {
                 ui::document(&json::pretty(&as_value(&row)))?;
             } else {
-                let zone = records::zone(&desk.project.config.budget)?;
+                let zone = charter::zone(desk.project)?;
                 ui::listing(&shown(desk, &row, &zone))?;
             }
             Ok(ExitCode::SUCCESS)
@@ -187,13 +188,18 @@ fn heading(row: &EscalationRow, zone: &TimeZone) -> String {
 
 fn shown(desk: &ActionDesk<'_>, row: &EscalationRow, zone: &TimeZone) -> String {
     let mut out = heading(row, zone);
-    if let Some(about) = escalations::case(row).and_then(|case| case.about) {
+    let about = escalations::case(row).and_then(|case| case.about);
+    let (about, reasons) = about.map_or((None, Vec::new()), |about| escalations::apart(&about));
+    if let Some(about) = about {
         out.push_str(&format!("{}\n", show::tree(&about, TreeCap::default())));
     }
     out.push_str(&format!("{}  {}\n\n", styled(DIM, "because"), because(row)));
     for option in &row.options {
         let label = on_screen(&option.label);
         out.push_str(&format!("{}  {label}\n", styled(BOLD, &cut(&option.id, 8))));
+        for (side, reason) in reasons.iter().filter(|(id, _)| *id == option.id).flat_map(|(_, sides)| sides) {
+            out.push_str(&format!("   {} {}\n", styled(DIM, &format!("{side}:")), ui::on_line(reason, MAX_LABEL)));
+        }
         let action = option.action.as_deref().map(|form| ProposedAction::stored(form, &desk.policy));
         match action {
             None => {}
@@ -219,7 +225,7 @@ async fn decision_page(
     row: &EscalationRow,
     chosen: &str,
 ) -> Result<ApprovalPage, CommandFailure> {
-    let zone = records::zone(&desk.project.config.budget)?;
+    let zone = charter::zone(desk.project)?;
     let mut page = ApprovalPage::new();
     page.words(&heading(row, &zone));
     if let Some(case) = escalations::case(row) {
@@ -262,6 +268,16 @@ const MAX_LABEL: usize = 200;
 
 async fn decide(desk: &ActionDesk<'_>, id: &str, option: &str, because: &str) -> Result<ExitCode, CommandFailure> {
     let row = desk.escalation(id).await?;
+    let ended = match row.state {
+        EscalationState::Open => None,
+        EscalationState::Decided => Some("was decided"),
+        EscalationState::Withdrawn => Some("was taken back"),
+    };
+    if let Some(ended) = ended {
+        let what =
+            format!("{} {ended}, so nothing is decided; `proem escalations list` shows what is open", short(&row.id));
+        return Err(CommandFailure::finding(what));
+    }
     let mut operator = ui::operator("an escalation would be decided", "look at it with `proem escalations show`")?;
     let page = decision_page(desk, &row, option).await?;
     let Some(displayed) = ui::display(&mut operator, &[page])? else { return Ok(ExitCode::from(NO)) };

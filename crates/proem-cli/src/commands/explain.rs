@@ -166,7 +166,13 @@ fn totals(account: &Account<'_>, out: &mut String) {
     }
     let fit = &account.assembled.report.fit;
     if fit.worth < fit.bound {
-        line(out, &format!("fit: {} of at most {} (priority × share of each section kept)", fit.worth, fit.bound));
+        line(
+            out,
+            &format!(
+                "value kept: {}; no choice keeps more than {} (priority × share of each section)",
+                fit.worth, fit.bound
+            ),
+        );
     }
     line(out, &format!("cache: {}", account.cache.sentence()));
     gained(account, out);

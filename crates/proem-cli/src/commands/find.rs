@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use proem_guard::show;
+use proem_guard::{Untrusted, show};
 use proem_text::json;
 use serde_json::json;
 
@@ -82,7 +82,7 @@ pub(super) fn run(args: &Find) -> Result<ExitCode, CommandFailure> {
     } else if args.explain {
         ui::listing(&explained(&found))?;
     } else {
-        let lines: String = found.all().map(|file| format!("{}:{}\n", ui::quoted(&file.path), file.line())).collect();
+        let lines: String = found.all().map(|file| format!("{}:{}\n", path_column(&file.path), file.line())).collect();
         ui::listing(&lines)?;
     }
     if found.all().next().is_none() {
@@ -90,6 +90,13 @@ pub(super) fn run(args: &Find) -> Result<ExitCode, CommandFailure> {
         return Ok(ExitCode::from(1));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A path as it is; one that is quoted for not being UTF-8 is not quoted again.
+fn path_column(path: &Untrusted<String>) -> String {
+    let shown = show::terminal(path).into_string();
+    let is_quoted = shown.len() > 1 && shown.starts_with('"') && shown.ends_with('"');
+    if is_quoted && show::json(path) == shown.as_str() { shown } else { ui::quoted(path) }
 }
 
 fn piped() -> Result<String, CommandFailure> {

@@ -2,6 +2,7 @@
 
 mod check;
 mod doc;
+pub(super) mod output;
 mod repl;
 mod run;
 
@@ -40,6 +41,7 @@ const CHECK_EXAMPLES: &str = "\
 Examples:
   proem lisp check report.clj
   proem lisp check *.clj --memory report.memory      # names in this memory are known
+  proem lisp check report.clj --json                 # for scripts and editors
 
 Exit code 1: there are problems.";
 

@@ -8,12 +8,12 @@ use proem_text::json;
 use schemars::schema_for;
 use serde_json::Value as Json;
 
-use super::{assemble, doctor, run};
+use super::{assemble, doctor, lisp, run};
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::config::Config;
 use proem_app::context::output::FindOutput;
-use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageStatusOutput};
+use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageSignalsOutput, TriageStatusOutput};
 
 /// A reference document that only the binary can write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -26,6 +26,10 @@ pub(crate) enum ReferenceDocument {
     DoctorSchema,
     /// The JSON Schema of `find --json`
     FindSchema,
+    /// The JSON Schema of `lisp check --json`
+    LispCheckSchema,
+    /// The JSON Schema of `lisp run --json`
+    LispRunSchema,
     /// The JSON Schema of `risk --json`
     RiskSchema,
     /// The JSON Schema of `run --json`
@@ -34,6 +38,8 @@ pub(crate) enum ReferenceDocument {
     ScanSchema,
     /// The JSON Schema of `triage run --json`
     TriageRunSchema,
+    /// The JSON Schema of `triage signals --json`
+    TriageSignalsSchema,
     /// The JSON Schema of `triage status --json`
     TriageStatusSchema,
     /// The JSON Schema of `artefacts show --json`
@@ -48,6 +54,12 @@ pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, CommandFail
         }
         ReferenceDocument::DoctorSchema => format!("{}\n", json::pretty(&schema_for!(doctor::DoctorOutput).to_value())),
         ReferenceDocument::FindSchema => format!("{}\n", json::pretty(&schema_for!(FindOutput).to_value())),
+        ReferenceDocument::LispCheckSchema => {
+            format!("{}\n", json::pretty(&schema_for!(lisp::output::LispCheckOutput).to_value()))
+        }
+        ReferenceDocument::LispRunSchema => {
+            format!("{}\n", json::pretty(&schema_for!(lisp::output::LispRunOutput).to_value()))
+        }
         ReferenceDocument::RiskSchema => {
             format!("{}\n", json::pretty(&schema_for!(proem_agents::risk::report::RiskReport).to_value()))
         }
@@ -56,6 +68,9 @@ pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, CommandFail
             format!("{}\n", json::pretty(&schema_for!(proem_app::scan::output::ScanOutput).to_value()))
         }
         ReferenceDocument::TriageRunSchema => format!("{}\n", json::pretty(&schema_for!(TriageOutput).to_value())),
+        ReferenceDocument::TriageSignalsSchema => {
+            format!("{}\n", json::pretty(&schema_for!(TriageSignalsOutput).to_value()))
+        }
         ReferenceDocument::TriageStatusSchema => {
             format!("{}\n", json::pretty(&schema_for!(TriageStatusOutput).to_value()))
         }

@@ -1,10 +1,14 @@
 //! `proem triage`: signals about a project become artefacts, actions and questions.
 
+mod digest;
 mod init;
+mod judge;
 mod models;
 mod normalise;
 mod purge;
 mod run;
+mod signals;
+mod sources;
 mod status;
 mod watch;
 
@@ -21,7 +25,11 @@ Examples:
   proem triage init --name \"Mobile checkout\" --key MCU --level artefact --owner \"Olivia Reyes\"
   proem triage run backlog.json webhooks.jsonl
   proem triage watch ~/project-inbox
+  proem triage signals --since yesterday
+  proem triage judge 3fa9c1d2 --importance high --because \"the sponsor asked twice\"
+  proem triage digest --since yesterday --format md
   proem triage status
+  proem triage sources https://app.asana.com/0/1208/list
   proem triage normalise webhook.json";
 
 #[derive(Debug, Subcommand)]
@@ -35,6 +43,15 @@ pub(crate) enum TriageCommand {
     /// Take signals from files as they come to a folder, again and again
     #[command(after_help = watch::WATCH_EXAMPLES)]
     Watch(watch::Watch),
+    /// List every signal with who judged it, why, and what became of it
+    #[command(after_help = signals::SIGNALS_EXAMPLES)]
+    Signals(signals::Signals),
+    /// Overrule how much a signal matters, and work on it again; asks for confirmation
+    #[command(after_help = judge::JUDGE_EXAMPLES)]
+    Judge(judge::Judge),
+    /// Tell on one screen what changed, waits, is late, was sent and was left alone
+    #[command(after_help = digest::DIGEST_EXAMPLES)]
+    Digest(digest::Digest),
     /// Show what stands and what waits
     #[command(after_help = "Example:\n  proem triage status --json")]
     Status {
@@ -45,6 +62,9 @@ pub(crate) enum TriageCommand {
         #[arg(long)]
         json: bool,
     },
+    /// List the trackers of a project and what each last delivered, and find the number of an Asana project
+    #[command(after_help = sources::SOURCES_EXAMPLES)]
+    Sources(sources::Sources),
     /// Read what Jira and other systems wrote, and print it as signals of one form
     #[command(after_help = normalise::NORMALISE_EXAMPLES)]
     Normalise(normalise::Normalise),
@@ -70,7 +90,11 @@ pub(super) fn run(command: &TriageCommand) -> Result<ExitCode, CommandFailure> {
         TriageCommand::Init(args) => init::run(args),
         TriageCommand::Run(args) => run::run(args),
         TriageCommand::Watch(args) => watch::run(args),
+        TriageCommand::Signals(args) => signals::run(args),
+        TriageCommand::Judge(args) => judge::run(args),
+        TriageCommand::Digest(args) => digest::run(args),
         TriageCommand::Status { root, json } => status::run(root, *json),
+        TriageCommand::Sources(args) => sources::run(args),
         TriageCommand::Normalise(args) => normalise::run(args),
         TriageCommand::Purge { before, root } => purge::run(before, root),
     }

@@ -330,3 +330,23 @@ fn a_broken_case_file_stops_its_own_prompts_tests_only() {
     assert!(shown.contains("reviews/sorting@1.0.0\n  ok      a crash is bad"), "{shown}");
     snapshot!(format!("reviews/broken{from}"));
 }
+
+#[test]
+fn a_prompt_file_is_shown_and_tested_as_it_is_run() {
+    let fixture = Fixture::folder();
+    let prompt = "---\nmodel: small\ninput:\n  schema: { title: string }\nproem:\n  version: 1.0.0\n  cases: my.cases.yaml\n  \
+                  sections:\n    - { name: t, trust: untrusted, cache: never }\n---\n{{role \"user\"}}{{section \"t\"}}\n\
+                  Title: {{title}}.\n";
+    fixture.write("my.prompt", prompt);
+    fixture.write(
+        "my.cases.yaml",
+        "cases:\n  - name: a title\n    inputs: { title: Late }\n    expect: { tokens: 300 }\n",
+    );
+    let shown = fixture.proem(&["book", "show", "./my.prompt"]);
+    assert!(shown.code() == 0 && shown.stdout().contains("Title: {{title}}."), "{}", shown.transcript());
+    let tested = fixture.proem(&["book", "test", "my.prompt"]);
+    assert!(tested.code() == 0 && tested.stdout().contains("a title"), "{}", tested.transcript());
+    let plain = "---\nmodel: small\n---\nHello\n";
+    fixture.write("plain.prompt", plain);
+    assert_eq!(fixture.proem(&["book", "show", "plain.prompt"]).code(), 0);
+}

@@ -46,7 +46,7 @@ frame.addEventListener("load", () => {
 "#;
 
 /// What a browser shows of a page in a window of that width, in CSS pixels; nothing where there is no browser.
-fn seen(page: &str, width: u16) -> Option<Json> {
+pub(crate) fn seen(page: &str, width: u16) -> Option<Json> {
     let Some(name) = NAMES.into_iter().find(|name| Command::new(name).arg("--version").output().is_ok()) else {
         skip("browser", format!("none of {NAMES:?} is here"));
         return None;

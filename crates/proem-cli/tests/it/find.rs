@@ -177,7 +177,7 @@ fn kept_files(fixture: &Fixture) -> Vec<std::path::PathBuf> {
             let path = entry.path();
             if path.is_dir() && !path.is_symlink() {
                 open.push(path);
-            } else if path.file_name().is_some_and(|name| name == "context-4.bin") {
+            } else if path.file_name().is_some_and(|name| name == "context-5.bin") {
                 found.push(path);
             }
         }
@@ -299,4 +299,28 @@ fn sources_that_are_hard_to_read_are_read_or_named() {
     fixture.commit("what is hard");
     let listed = lines(&fixture, &["the discount of apply_discount"]);
     assert_eq!(listed.first().map(String::as_str), Some("src/basket.rs:2"), "{listed:?}");
+}
+
+#[test]
+fn paths_and_sources_that_are_not_utf_8_are_found() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let fixture = Fixture::folder().unborn();
+    let source = |name: &str| format!("\"\"\"The ledger. Größe.\"\"\"\ndef {name}(items):\n    return sum(items)\n");
+    let latin: Vec<u8> = source("delta_cart_total").chars().map(|c| u8::try_from(c).unwrap()).collect();
+    fixture.write("src/latin1.py", latin);
+    let utf16 = source("alpha_cart_total").encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+    fixture.write("src/utf16.py", [b"\xff\xfe".as_slice(), &utf16].concat());
+    fixture.write("src/price.py", "def round_total(x):\n    return round(x, 2)\n");
+    let odd = fixture.repo.join("src").join(std::ffi::OsStr::from_bytes(b"f\xf5rmat.py"));
+    fs::write(odd, "def format_cart_total(): pass\n").unwrap();
+    fixture.commit("encodings");
+    for (task, expected) in [
+        ("fix delta_cart_total rounding", "src/latin1.py:2"),
+        ("fix alpha_cart_total rounding", "src/utf16.py:2"),
+        ("fix format_cart_total", "\"src/f\\365rmat.py\":1"),
+    ] {
+        assert_eq!(lines(&fixture, &[task, "--wait"]).first().map(String::as_str), Some(expected), "{task}");
+    }
+    let shown = fixture.proem(&["assemble", "fix delta_cart_total rounding"]);
+    assert!(shown.stdout().contains("def delta_cart_total"), "{}", shown.stdout());
 }

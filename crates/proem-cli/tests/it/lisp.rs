@@ -5,6 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
 use proem_lisp::documentation::PromptReference;
+use serde_json::Value as Json;
 
 use crate::fixture::{Fixture, Run};
 use crate::guide;
@@ -74,6 +75,49 @@ fn sources_that_are_no_text_are_named_with_their_remedy() {
     snapshot!(transcripts(&runs));
     let deep = fixture.proem(&["lisp", "check", "deep.clj"]);
     assert!(deep.code() == 1 && deep.stdout().contains("`lisp.nesting`"), "{}", deep.transcript());
+}
+
+/// Checks outputs against a published schema.
+#[track_caller]
+fn check_schema(name: &str, outputs: &[&Run]) {
+    let path = format!("{}/../../docs/reference/{name}.schema.json", env!("CARGO_MANIFEST_DIR"));
+    let schema: Json = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    for output in outputs {
+        let object: Json = serde_json::from_str(output.stdout()).unwrap();
+        let problems: Vec<String> = validator.iter_errors(&object).map(|error| error.to_string()).collect();
+        assert!(problems.is_empty(), "{}: {problems:#?}", output.transcript());
+    }
+    assert!(!validator.is_valid(&serde_json::json!({ "value": 1 })));
+}
+
+#[test]
+fn objects_for_scripts_match_their_published_schemas() {
+    let fixture = Fixture::folder();
+    fixture.write("good.clj", "(inc 1)\n");
+    fixture.write("curly.clj", "(str “a”)\n");
+    fixture.write("wrong.clj", "(let [x 1\n  (+ y 1))\n");
+    fixture.write("latin1.clj", b"(str \"caf\xe9\")\n");
+    fixture.write("empty.clj", "");
+    let check = |files: &[&str]| fixture.proem(&[&["lisp", "check", "--json"], files].concat());
+    let run = |source: &str| fixture.proem(&["lisp", "run", "--json", "-e", source]);
+    let checks = [
+        check(&["good.clj", "curly.clj"]),
+        check(&["wrong.clj", "latin1.clj", "empty.clj"]),
+        check(&["gone.clj", "good.clj"]),
+    ];
+    snapshot!(transcripts(&checks));
+    check_schema("lisp-check", &checks.iter().collect::<Vec<_>>());
+    let runs = [
+        run("(println 1) {:a [1 2.5 nil \"x\"]}"),
+        run("9007199254740993000000000"),
+        run("(fail {:reason :empty})"),
+        run("(+ 1 :a)"),
+        run("(fitler odd? [])"),
+        run("(let [x 1\n  (+ x 1))"),
+    ];
+    check_schema("lisp-run", &runs.iter().collect::<Vec<_>>());
+    assert!(runs.iter().map(Run::code).eq([0, 0, 1, 1, 2, 2]), "{}", transcripts(&runs));
 }
 
 #[test]

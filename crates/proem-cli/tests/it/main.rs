@@ -61,6 +61,7 @@ mod selection;
 mod send;
 #[path = "../../../xtask/skipped.rs"]
 mod skipped;
+mod small_inputs;
 mod special;
 mod stored;
 mod terminal;

@@ -88,6 +88,12 @@ fn find_schema() {
 }
 
 #[test]
+fn lisp_schemas() {
+    check("lisp-check.schema.json", &proem(&["reference", "lisp-check-schema"]));
+    check("lisp-run.schema.json", &proem(&["reference", "lisp-run-schema"]));
+}
+
+#[test]
 fn run_schema() {
     check("run.schema.json", &proem(&["reference", "run-schema"]));
 }
@@ -105,6 +111,7 @@ fn scan_schema() {
 #[test]
 fn triage_schemas() {
     check("triage-run.schema.json", &proem(&["reference", "triage-run-schema"]));
+    check("triage-signals.schema.json", &proem(&["reference", "triage-signals-schema"]));
     check("triage-status.schema.json", &proem(&["reference", "triage-status-schema"]));
     check("artefacts.schema.json", &proem(&["reference", "artefacts-schema"]));
 }

@@ -22,6 +22,8 @@ pub(super) struct LenientReader<'t> {
     /// How far was looked, which is further than [`Self::at`] if something was given back.
     pub(super) looked: usize,
     pub(super) cut: Option<usize>,
+    /// Whether a text may have swallowed what stands behind it.
+    pub(super) torn: bool,
 }
 
 impl<'t> LenientReader<'t> {
@@ -38,12 +40,8 @@ impl<'t> LenientReader<'t> {
             repairs: Repairs::default(),
             looked: span.start,
             cut: None,
+            torn: false,
         }
-    }
-
-    /// Whether the text ended inside of what was read.
-    pub(super) const fn is_cut(&self) -> bool {
-        self.cut.is_some()
     }
 
     pub(super) fn rest(&self) -> &'t str {

@@ -212,7 +212,7 @@ impl<'a> Aligner<'a> {
         self.looks = self.looks.saturating_sub(text.len() / BYTES_PER_LOOK);
         let mut reader = LenientReader::new(text, span);
         // A text that was closed is whole; one that holds half a value holds something else.
-        let tree = reader.tree().ok().filter(|_| !reader.is_cut() && reader.is_at_end())?;
+        let tree = reader.tree().ok().filter(|tree| !tree.cut && !tree.torn && reader.is_at_end())?;
         // The looks are those of the whole answer: texts in texts would otherwise multiply them.
         let mut inner = Aligner {
             text,

@@ -19,6 +19,8 @@ pub enum RepairKind {
     CandidatesUnread,
     /// A comment was left out.
     Comment,
+    /// Dots that stand for more, at the end of a list or among members, were left out.
+    Ellipsis,
     /// A comma with nothing behind it was left out.
     ExtraComma,
     /// A comma was missing.
@@ -78,6 +80,7 @@ impl RepairKind {
         Self::Candidates,
         Self::CandidatesUnread,
         Self::Comment,
+        Self::Ellipsis,
         Self::ExtraComma,
         Self::MissingComma,
         Self::MissingBracket,
@@ -114,6 +117,7 @@ impl RepairKind {
             Self::Candidates => "candidates",
             Self::CandidatesUnread => "candidates-unread",
             Self::Comment => "comment",
+            Self::Ellipsis => "ellipsis",
             Self::ExtraComma => "extra-comma",
             Self::MissingComma => "missing-comma",
             Self::MissingBracket => "missing-bracket",
@@ -151,6 +155,7 @@ impl RepairKind {
             Self::Candidates => "one of several values was taken",
             Self::CandidatesUnread => "earlier values were ignored",
             Self::Comment => "a comment was removed",
+            Self::Ellipsis => "dots that stand for more were removed",
             Self::ExtraComma => "an extra comma was removed",
             Self::MissingComma => "a missing comma was added",
             Self::MissingBracket => "a missing bracket was added",
@@ -192,11 +197,13 @@ pub enum DecodeFailure {
     NoValue,
     /// It is nested deeper than is read.
     TooDeep,
+    /// There are several values, or one whose parts can be put together in several ways.
+    Ambiguous,
 }
 
 impl DecodeFailure {
     /// Every reason.
-    pub const ALL: &[Self] = &[Self::Empty, Self::NoValue, Self::TooDeep];
+    pub const ALL: &[Self] = &[Self::Empty, Self::NoValue, Self::TooDeep, Self::Ambiguous];
 
     /// The word that it is stored as.
     #[must_use]
@@ -205,6 +212,7 @@ impl DecodeFailure {
             Self::Empty => "empty",
             Self::NoValue => "no-value",
             Self::TooDeep => "too-deep",
+            Self::Ambiguous => "ambiguous",
         }
     }
 
@@ -215,6 +223,7 @@ impl DecodeFailure {
             Self::Empty => "the answer is empty; send one JSON value",
             Self::NoValue => "there is no JSON value in the answer; send one and nothing else",
             Self::TooDeep => "lists and objects nest deeper than 128 levels; send a flatter value",
+            Self::Ambiguous => "the answer can be read in more than one way; send one JSON value and nothing else",
         }
     }
 }

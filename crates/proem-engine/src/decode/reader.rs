@@ -33,7 +33,13 @@ impl LenientReader<'_> {
         if let Some(start) = self.cut {
             self.repairs.push(RepairKind::OpenEnd, Span::new(start, self.at));
         }
-        Ok(JsonTree { nodes: mem::take(&mut self.nodes), root, repairs: mem::take(&mut self.repairs) })
+        Ok(JsonTree {
+            nodes: mem::take(&mut self.nodes),
+            root,
+            repairs: mem::take(&mut self.repairs),
+            cut: self.cut.is_some(),
+            torn: self.torn,
+        })
     }
 
     /// Whether nothing but white space and comments is left.
@@ -91,6 +97,8 @@ impl LenientReader<'_> {
                     }
                 }
                 Some(',') => self.extra_comma(),
+                // At the end of a list that has elements they displace none.
+                Some('.' | '…') if !elements.is_empty() && self.ellipsis(']') => comma = None,
                 Some(_) => {
                     self.expect_comma(comma, elements.is_empty());
                     elements.extend(self.value()?);
@@ -121,6 +129,7 @@ impl LenientReader<'_> {
                     }
                 }
                 Some(',') => self.extra_comma(),
+                Some('.' | '…') if !members.is_empty() && self.ellipsis('}') => comma = self.comma(),
                 Some(_) => {
                     let from = self.at;
                     self.expect_comma(comma, members.is_empty());
@@ -232,11 +241,10 @@ impl LenientReader<'_> {
         Ok(())
     }
 
-    /// A value without brackets of its own before junk may go on in that junk.
+    /// A value before junk may go on in that junk; one with brackets, if they were closed too early.
     fn doubt(&mut self, member: Option<&ObjectMember>) {
-        if let Some(node) = member.and_then(|member| self.nodes.get_mut(member.value))
-            && !matches!(node.kind, JsonNodeKind::List(_) | JsonNodeKind::Object(_))
-        {
+        if let Some(node) = member.and_then(|member| self.nodes.get_mut(member.value)) {
+            self.torn |= matches!(node.kind, JsonNodeKind::List(_) | JsonNodeKind::Object(_));
             node.kind = JsonNodeKind::Unread;
         }
     }
@@ -261,6 +269,23 @@ impl LenientReader<'_> {
             at = at.saturating_add(1);
             keep
         });
+    }
+
+    /// Leaves out dots that stand here for more; in a list (`closer` is `]`) only if it ends behind them.
+    fn ellipsis(&mut self, closer: char) -> bool {
+        let rest = self.rest();
+        let Some(after) = rest.strip_prefix("...").or_else(|| rest.strip_prefix('…')) else { return false };
+        let after = after.trim_start_matches(|c| c == '.' || is_space(c));
+        let ends = match closer {
+            ']' => after.starts_with(']'),
+            _ => after.starts_with([',', closer]),
+        };
+        if ends {
+            let start = self.at;
+            self.at = start.saturating_add(rest.len().saturating_sub(after.len()));
+            self.repairs.push(RepairKind::Ellipsis, Span::new(start, self.at));
+        }
+        ends
     }
 
     /// The comma that stands here, if one does.

@@ -66,9 +66,9 @@ impl Repairs {
         *rest = Span::new(rest.start.min(span.start), rest.end.max(span.end));
     }
 
-    /// How many there are, listed or not.
-    pub(super) const fn count(&self) -> usize {
-        self.count
+    /// Whether one of the listed ones is of a kind.
+    pub(super) fn has(&self, kind: RepairKind) -> bool {
+        self.listed.iter().any(|repair| repair.kind == kind)
     }
 
     /// The list in the order of the text, at its end what stands for the others.

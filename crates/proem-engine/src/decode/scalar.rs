@@ -74,6 +74,10 @@ impl LenientReader<'_> {
             "True" => JsonNodeKind::Bool(true),
             "False" => JsonNodeKind::Bool(false),
             _ => {
+                // Rounded, its digits would be those of another number; as a text it keeps them.
+                if is_beyond_64_bits(token) || token.starts_with("...") {
+                    return JsonNodeKind::Bare;
+                }
                 if let Ok(number) = token.parse::<Number>() {
                     return JsonNodeKind::Number(number);
                 }
@@ -85,6 +89,14 @@ impl LenientReader<'_> {
         self.repairs.push(RepairKind::PythonLiteral, span);
         python
     }
+}
+
+/// Whether `token` spells an integer that neither 64 bits nor a float hold exactly.
+pub(super) fn is_beyond_64_bits(token: &str) -> bool {
+    let token = token.trim_end_matches('.');
+    let digits = token.trim_start_matches(['+', '-']);
+    let is_integer = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_integer && digits.len() > 18 && token.parse::<i64>().is_err() && token.parse::<u64>().is_err()
 }
 
 /// The number that `token` is without a leading plus and with the zeros that JSON wants.

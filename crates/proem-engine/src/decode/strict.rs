@@ -17,6 +17,9 @@ pub(super) struct StrictValue {
     pub(super) duplicates: bool,
     /// Whether a number has a fraction or exponent in its spelling and none in its value.
     pub(super) whole_floats: bool,
+    /// Whether a number or text may be spelled in a way that its value hides: an integer beyond 64 bits, or a backslash
+    /// that became half of a control character.
+    pub(super) respell: bool,
 }
 
 /// The value that `text` is; `None` if it isn't exactly one, or nests too deep for `serde_json`.
@@ -25,13 +28,26 @@ pub(super) fn read(text: &str) -> Option<StrictValue> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = ValueSeed(&mut seen).deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
-    Some(StrictValue { value, duplicates: seen.duplicates, whole_floats: seen.whole_floats })
+    Some(StrictValue { value, duplicates: seen.duplicates, whole_floats: seen.whole_floats, respell: seen.respell })
 }
 
 #[derive(Debug, Default)]
 struct JsonOddities {
     duplicates: bool,
     whole_floats: bool,
+    respell: bool,
+}
+
+/// Above this no integer of 64 bits has a value: 2^63.
+const BEYOND_64_BITS: f64 = 9_223_372_036_854_775_808.0;
+
+/// Whether a form feed or backspace stands before a letter, beside a backslash.
+fn has_odd_control(text: &str) -> bool {
+    let is_odd = |(at, control): (usize, &str)| {
+        text.get(at.saturating_add(control.len())..)
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+    };
+    text.contains('\\') && text.match_indices(['\u{8}', '\u{c}']).any(is_odd)
 }
 
 struct ValueSeed<'a>(&'a mut JsonOddities);
@@ -65,14 +81,17 @@ impl<'de> Visitor<'de> for ValueSeed<'_> {
 
     fn visit_f64<E>(self, value: f64) -> Result<Json, E> {
         self.0.whole_floats |= value % 1.0 == 0.0;
+        self.0.respell |= value.abs() >= BEYOND_64_BITS;
         Ok(Json::from(value))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Json, E> {
+        self.0.respell |= has_odd_control(value);
         Ok(Json::String(value.to_owned()))
     }
 
     fn visit_string<E>(self, value: String) -> Result<Json, E> {
+        self.0.respell |= has_odd_control(&value);
         Ok(Json::String(value))
     }
 

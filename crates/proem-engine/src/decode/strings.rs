@@ -7,6 +7,7 @@
 use proem_text::Span;
 
 use super::RepairKind;
+use super::backslash::{Backslashes, Reading};
 use super::cursor::LenientReader;
 
 /// Quotes that open a text, and what closes it.
@@ -60,8 +61,9 @@ impl LenientReader<'_> {
         if opener != '"' {
             self.repairs.push(RepairKind::Quotes, Span::new(start, self.at));
         }
-        let mut quoted = QuotedText::default();
-        let (mut inner, mut lines) = (false, false);
+        let (mut quoted, mut backslashes) = (QuotedText::default(), Backslashes::default());
+        let mut quotes = InnerQuotes::default();
+        let mut lines = false;
         // The line inside the text that ends the fence around it, should the text have no end.
         let mut fence = None;
         loop {
@@ -72,7 +74,7 @@ impl LenientReader<'_> {
             };
             let here = Span::new(self.at, self.at.saturating_add(c.len_utf8()));
             if c == '\\' {
-                self.escape(&mut quoted.text);
+                self.escape(&mut quoted.text, &mut backslashes);
                 continue;
             }
             self.at = here.end;
@@ -80,10 +82,10 @@ impl LenientReader<'_> {
                 match self.after_quote(c) {
                     QuoteLookahead::End => break,
                     QuoteLookahead::Colon if role == StringPosition::Key => break,
-                    QuoteLookahead::Colon => quoted.ambiguous = true,
+                    QuoteLookahead::Colon => quotes.before_colon = true,
                     QuoteLookahead::More => {}
                 }
-                inner = true;
+                quotes.add(&quoted.text);
                 self.repairs.push(RepairKind::InnerQuote, here);
             } else if c < ' ' {
                 lines |= c == '\n';
@@ -102,8 +104,33 @@ impl LenientReader<'_> {
             self.looked = self.at;
             (self.at, self.end) = (end, end);
         }
-        quoted.ambiguous |= inner && (quoted.open || lines);
+        // A text without its closing quote goes on in what stands behind it.
+        let is_torn = quotes.may_open_another() || (quoted.open && self.ends_with_closers(&quoted.text));
+        self.torn |= is_torn;
+        quoted.ambiguous = is_torn || (quotes.count > 0 && (quoted.open || lines));
+        self.settle(&mut quoted, &backslashes);
         Some(quoted)
+    }
+
+    /// Gives the control characters of a text the meaning that its other backslashes show.
+    fn settle(&mut self, quoted: &mut QuotedText, backslashes: &Backslashes) {
+        match backslashes.reading(&quoted.text) {
+            Reading::Escapes => {}
+            Reading::Ambiguous => quoted.ambiguous = true,
+            Reading::Literal => {
+                quoted.text = backslashes.to_literal(&quoted.text);
+                for (_, span) in &backslashes.controls {
+                    self.repairs.push(RepairKind::InvalidEscape, *span);
+                }
+            }
+        }
+    }
+
+    /// Whether a text ends with the brackets that would close everything open here.
+    fn ends_with_closers(&self, text: &str) -> bool {
+        let open = self.open_lists.saturating_add(self.open_objects);
+        let closers = text.chars().rev().filter(|c| !c.is_whitespace()).take_while(|c| matches!(c, '}' | ']'));
+        open > 0 && closers.count() >= open
     }
 
     /// Copies what needs no look.
@@ -136,15 +163,23 @@ impl LenientReader<'_> {
     }
 
     /// Reads the escape that starts here.
-    fn escape(&mut self, text: &mut String) {
+    fn escape(&mut self, text: &mut String, backslashes: &mut Backslashes) {
         let start = self.at;
         let mut chars = self.rest().chars();
         chars.next();
         let c = match chars.next() {
             // Half an escape at the end says nothing.
             None => return self.at = self.end,
-            Some('u') => return self.unicode_escape(text),
-            Some(c @ ('"' | '\\' | '/')) => c,
+            Some('u') => {
+                let follows = self.rest().get(2..).and_then(|rest| rest.chars().next());
+                backslashes.kept |= follows.is_some_and(|c| c.is_ascii_alphabetic() && !c.is_ascii_hexdigit());
+                return self.unicode_escape(text);
+            }
+            Some('\\') => {
+                backslashes.doubled |= self.rest().get(2..).is_some_and(starts_with_letter);
+                '\\'
+            }
+            Some(c @ ('"' | '/')) => c,
             Some('b') => '\u{8}',
             Some('f') => '\u{c}',
             Some('n') => '\n',
@@ -160,12 +195,21 @@ impl LenientReader<'_> {
                     self.repairs.push(RepairKind::InvalidEscape, Span::new(start, self.at));
                     return text.push(char::from(byte));
                 }
-                None => return self.keep_backslash(text),
+                None => {
+                    backslashes.kept = true;
+                    return self.keep_backslash(text);
+                }
             },
-            Some(_) => return self.keep_backslash(text),
+            Some(c) => {
+                backslashes.kept |= c.is_ascii_alphabetic();
+                return self.keep_backslash(text);
+            }
         };
-        text.push(c);
         self.at = start.saturating_add(2);
+        if c < ' ' {
+            backslashes.controls.push((text.len(), Span::new(start, self.at)));
+        }
+        text.push(c);
     }
 
     fn keep_backslash(&mut self, text: &mut String) {
@@ -216,6 +260,35 @@ fn is_half_escape(rest: &str) -> bool {
     rest.is_empty()
         || rest == "\\"
         || digits.is_some_and(|digits| digits.len() < 4 && digits.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+/// Whether `rest` starts with a letter that a command or a part of a path may start with.
+fn starts_with_letter(rest: &str) -> bool {
+    rest.starts_with(|c: char| c.is_ascii_alphabetic())
+}
+
+/// The quotes inside a text that were not escaped.
+#[derive(Debug, Default)]
+struct InnerQuotes {
+    count: usize,
+    /// Whether a colon stands behind one, as behind a key.
+    before_colon: bool,
+    /// Whether one stands where a text could begin.
+    opens: bool,
+}
+
+impl InnerQuotes {
+    /// Adds the quote that follows `text`.
+    fn add(&mut self, text: &str) {
+        self.count = self.count.saturating_add(1);
+        let before = text.trim_end();
+        self.opens |= before.is_empty() || before.ends_with([',', '[', '{', ':']);
+    }
+
+    /// Whether one of them may open another text: they don't come in pairs, or one ends a key.
+    const fn may_open_another(&self) -> bool {
+        self.before_colon || (self.opens && self.count % 2 == 1)
+    }
 }
 
 /// What follows a quote.

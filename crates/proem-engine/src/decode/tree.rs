@@ -56,6 +56,10 @@ pub(super) struct JsonTree {
     pub(super) nodes: Vec<JsonNode>,
     pub(super) root: Id,
     pub(super) repairs: Repairs,
+    /// Whether the text ended inside of it.
+    pub(super) cut: bool,
+    /// Whether its parts can be put together in more than one way.
+    pub(super) torn: bool,
 }
 
 /// What the schema makes of a place; without a value it is left out.

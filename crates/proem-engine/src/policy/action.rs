@@ -38,8 +38,21 @@ const MAX_HOLD: u64 = 10_080;
 /// What is hashed, and how; raised when another byte is.
 const FORM: &str = "proem action 1";
 
-const KEYS: [&str; 8] =
-    ["action", "target", "fields", "causes", "requires_approval", "hold_duration_minutes", "is_external", "confidence"];
+const KEYS: [&str; 9] = [
+    "action",
+    "target",
+    "fields",
+    "causes",
+    "requires_approval",
+    "hold_duration_minutes",
+    "is_external",
+    "confidence",
+    "note",
+];
+/// What a note may say: what kind of message it is, how it sounds, how urgent it is, and why it is written.
+const NOTE_PARTS: [&str; 4] = ["type", "tone", "urgency", "context"];
+/// The most bytes of a note: the longest context of a draft, in UTF-8.
+const MAX_NOTE: usize = 8 << 10;
 
 /// A signal that caused an action, as the agent names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -207,6 +220,14 @@ impl ProposedAction {
         self.causes.iter().map(revision).collect()
     }
 
+    /// What whoever proposed it says to the person who decides: it is shown with the action, never leaves with it, and
+    /// decides nothing.
+    #[must_use]
+    pub fn note(&self) -> Option<&LabelTree> {
+        let LabelTree::Map(root) = &self.tree else { return None };
+        root.get("note")
+    }
+
     /// What a model says about it.
     #[must_use]
     pub const fn assessment(&self) -> &SelfAssessment {
@@ -233,17 +254,12 @@ impl ProposedAction {
 
     /// Whether any text of it has a credential by its shape, wherever it stands.
     pub(super) fn has_credential(&self) -> bool {
-        fn has(tree: &LabelTree) -> bool {
-            let found = |text: &String| !credential::find(text).is_empty();
-            match tree {
-                LabelTree::Text(text) => found(text),
-                LabelTree::Outside(text) | LabelTree::Flagged(text) => text.measure(found),
-                LabelTree::List(list) => list.iter().any(has),
-                LabelTree::Map(map) => map.iter().any(|(_, field)| has(field)),
-                _ => false,
-            }
-        }
-        has(&self.tree)
+        has_credential(&self.tree)
+    }
+
+    /// Whether its note has one, which no record may hold either.
+    pub(super) fn has_credential_in_note(&self) -> bool {
+        self.note().is_some_and(has_credential)
     }
 
     /// Every value of every field that the policy knows, with its path.
@@ -347,6 +363,10 @@ impl ProposedAction {
         let fields = fields(root, terms, &mut problems);
         let causes = causes(root, &mut problems);
         let assessment = assessment(root, &mut problems);
+        if root.get("note").is_some_and(|note| !is_note(note)) {
+            let parts = NOTE_PARTS.join("`, `");
+            problems.push(format!("`note` has texts of at most {MAX_NOTE} bytes, by the names `{parts}`; write those"));
+        }
         let (Some(action), Some(target), Some(fields)) = (action, target, fields) else { return Err(problems) };
         let action = named.as_deref().map_or_else(|| LabelTree::Outside(action), LabelTree::from);
         let tree = rebuilt(root, action, &fields);
@@ -521,11 +541,37 @@ fn rebuilt(root: &LabelMap, action: LabelTree, fields: &BTreeMap<String, LabelTr
         None => ours(),
         Some(given) => given.clone(),
     };
-    let rest = KEYS.into_iter().filter(|key| !matches!(*key, "action" | "fields"));
+    let rest = KEYS.into_iter().filter(|key| !matches!(*key, "action" | "fields" | "note"));
     let mut all: Vec<(&str, LabelTree)> = rest.filter_map(|key| Some((key, root.get(key)?.clone()))).collect();
+    if let Some(LabelTree::Map(note)) = root.get("note") {
+        let parts = NOTE_PARTS.into_iter().filter_map(|name| Some((name, note.get(name)?.clone())));
+        all.push(("note", LabelTree::map(parts)));
+    }
     all.push(("action", action));
     all.push(("fields", given));
     LabelTree::map(all)
+}
+
+/// Whether a text of a tree has a credential by its shape.
+fn has_credential(tree: &LabelTree) -> bool {
+    let found = |text: &String| !credential::find(text).is_empty();
+    match tree {
+        LabelTree::Text(text) => found(text),
+        LabelTree::Outside(text) | LabelTree::Flagged(text) => text.measure(found),
+        LabelTree::List(list) => list.iter().any(has_credential),
+        LabelTree::Map(map) => map.iter().any(|(_, field)| has_credential(field)),
+        _ => false,
+    }
+}
+
+/// Whether a tree is a note: texts by known names, and not too long.
+fn is_note(note: &LabelTree) -> bool {
+    let LabelTree::Map(parts) = note else { return false };
+    let is_part = |(name, part): (TreeName<'_>, &LabelTree)| {
+        let is_text = matches!(part, LabelTree::Text(_) | LabelTree::Outside(_) | LabelTree::Flagged(_));
+        is_text && NOTE_PARTS.iter().any(|known| is(&name, known))
+    };
+    parts.iter().all(is_part) && size(note) <= MAX_NOTE
 }
 
 fn content(tree: &LabelTree) -> ActionHash {

@@ -139,6 +139,10 @@ fn look<'a>(
         grounds.unmet(HoldCondition::ChecksPass);
         grounds.add(Stance::Refusal, DecisionReason::Credential(value.path.to_string()));
     }
+    if request.action.has_credential_in_note() {
+        grounds.unmet(HoldCondition::ChecksPass);
+        grounds.add(Stance::Refusal, DecisionReason::Credential("note".to_owned()));
+    }
     let reach = tighten(request.action.assessment().reach.as_ref(), computed);
     if reach == Reach::External {
         grounds.unmet(HoldCondition::InternalRecipient);

@@ -1,7 +1,8 @@
 //! A prompt file: front matter and template, read and checked but not rendered.
 //!
 //! A file with the key `proem` is *strict*: its template is taken apart into sections and checked
-//! against its input schema. A file without is plain dotprompt and is only parsed.
+//! against its input schema. A file without is plain dotprompt: what stands under each role is a section of its own,
+//! which is checked the same way.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,6 +13,7 @@ use serde_json::{Value as Json, json};
 use super::analyse::{Analysis, AnalysisFault, HELPERS, MARKERS, RAW};
 use super::header::{self, Diagnostics, Header, StrictHeader};
 use super::picoschema::NamedSchemas;
+pub(crate) use super::split::{Split, split};
 use super::template::{Expression, HelperCall, LineColumn, Statement, Template, TemplateNode, parse};
 use super::yaml;
 use crate::error::{Error, ErrorKind, error_at};
@@ -25,41 +27,6 @@ pub const MAX_FILE_BYTES: usize = 256 * 1024;
 
 /// How many problems of one file are listed one by one.
 const MAX_LISTED: usize = 100;
-
-/// The parts of a prompt file's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Split<'t> {
-    pub(crate) front: Option<(usize, &'t str)>,
-    pub(crate) body: &'t str,
-    pub(crate) body_start: usize,
-}
-
-/// Finds the front matter: comments and blank lines may stand before its first `---`.
-///
-/// Source: dotprompt's reference, <https://google.github.io/dotprompt/reference/frontmatter/>.
-pub(crate) fn split(text: &str) -> Split<'_> {
-    let none = Split { front: None, body: text, body_start: 0 };
-    let mut offset = 0usize;
-    let mut open = None;
-    for line in text.split_inclusive('\n') {
-        let start = offset;
-        offset = offset.saturating_add(line.len());
-        let line = if start == 0 { line.trim_start_matches('\u{feff}') } else { line };
-        let bare = line.trim_end();
-        match open {
-            None if bare == "---" => open = Some(offset),
-            None if bare.is_empty() || bare.starts_with('#') => {}
-            None => return none,
-            Some(from) if bare == "---" => {
-                let front = text.get(from..start).unwrap_or_default();
-                let body = text.get(offset..).unwrap_or_default();
-                return Split { front: Some((from, front)), body, body_start: offset };
-            }
-            Some(_) => {}
-        }
-    }
-    none
-}
 
 /// One section of a strict prompt, ready to render.
 #[derive(Debug, Clone)]
@@ -115,6 +82,8 @@ struct StrictFileReader<'t> {
     elsewhere: Vec<String>,
     /// Problems that are only counted.
     more: usize,
+    /// Whether the file is plain dotprompt.
+    is_plain: bool,
 }
 
 impl PromptFile {
@@ -137,6 +106,7 @@ impl PromptFile {
             problems: Diagnostics::new(),
             elsewhere: Vec::new(),
             more: 0,
+            is_plain: false,
         };
         reader.read(partials)
     }
@@ -180,15 +150,21 @@ impl StrictFileReader<'_> {
                 None
             }
         };
-        let header = header::decode(root.as_ref(), &NamedSchemas::new(), &mut self.problems);
-        let Some(strict) = header.strict.clone() else {
-            if self.problems.is_empty() {
-                self.problems.push(error_at("no `proem` key; this is a plain dotprompt file", Span::new(0, 0)));
-            }
+        let mut header = header::decode(root.as_ref(), &NamedSchemas::new(), &mut self.problems);
+        self.is_plain = root.as_ref().is_none_or(|root| root.get("proem").is_none());
+        if self.is_plain && self.problems.is_empty() {
+            header.strict = header::plain();
+            header.places.sections_known = true;
+        }
+        let Some(mut strict) = header.strict.clone() else {
             return Err(self.failure());
         };
         let partials = self.partials(texts);
         let mut sections = self.body(&strict, &header);
+        if self.is_plain {
+            strict.sections.retain(|spec| sections.iter().any(|section| section.spec.name == spec.name));
+            header.strict = Some(strict.clone());
+        }
         self.schema(&header, &strict);
         // What templates read can be judged only if the inputs and all partials are known.
         if header.places.inputs_known && self.elsewhere.is_empty() {
@@ -253,7 +229,7 @@ impl StrictFileReader<'_> {
         };
         template.nodes.into_iter().for_each(|node| cutter.node(node));
         let (sections, seen) = cutter.finish();
-        for spec in &strict.sections {
+        for spec in strict.sections.iter().filter(|_| !self.is_plain) {
             if !seen.contains(&spec.name) {
                 let span = header.places.sections.get(&spec.name).copied().unwrap_or_default();
                 self.problems
@@ -416,10 +392,16 @@ impl SectionCutter<'_, '_> {
                 Some("role") => return self.role(call, at),
                 Some("section") => return self.section(call, at),
                 Some(name @ ("history" | "media")) => {
-                    return self.fault(at, format!("`{name}` is not allowed in a file with a `proem` key"));
+                    return self.fault(at, format!("`{name}` is not supported; leave it out"));
                 }
                 _ => {}
             }
+        }
+        // In plain dotprompt, what stands before any role is the user's.
+        let is_blank = matches!(&node.element, Statement::Text(text) if text.written.trim().is_empty());
+        if self.reader.is_plain && matches!(self.current, Current::None) && !is_blank {
+            self.role = RoleSeen::Is(Role::User);
+            self.open_plain(Role::User, at);
         }
         match &mut self.current {
             Current::In(section) => section.template.nodes.push(node),
@@ -462,13 +444,29 @@ impl SectionCutter<'_, '_> {
         let problem = match literal(call).and_then(Role::parse) {
             Some(role @ (Role::System | Role::User)) => {
                 self.role = RoleSeen::Is(role);
+                if self.reader.is_plain {
+                    self.open_plain(role, at);
+                }
                 return;
             }
-            Some(Role::Model) => "role \"model\" is not allowed in a file with a `proem` key; use system or user",
+            Some(Role::Model) => "role \"model\" is not supported; use system or user",
             None => "role takes a literal, \"system\" or \"user\"",
         };
         self.role = RoleSeen::Broken;
         self.fault(at, problem.into());
+    }
+
+    /// Opens the section that stands for a role of a plain file.
+    fn open_plain(&mut self, role: Role, at: LineColumn) {
+        let name = if role == Role::System { "system" } else { "user" };
+        if self.seen.contains(name) {
+            let message = format!(
+                "a second `{name}` role; a plain dotprompt file has one of each, add `proem:` with `sections` for more"
+            );
+            self.current = Current::Broken;
+            return self.fault(at, message);
+        }
+        self.open(name, at);
     }
 
     fn section(&mut self, call: &HelperCall, at: LineColumn) {
@@ -477,6 +475,15 @@ impl SectionCutter<'_, '_> {
         let Some(name) = literal(call) else {
             return self.fault(at, "section takes a literal name".into());
         };
+        if self.reader.is_plain {
+            let message = "a section marker in a plain dotprompt file; declare it under `proem:`, `sections`";
+            return self.fault(at, message.into());
+        }
+        self.open(name, at);
+    }
+
+    /// Opens a declared section.
+    fn open(&mut self, name: &str, at: LineColumn) {
         let Some(spec) = self.strict.sections.iter().find(|spec| spec.name == name).cloned() else {
             if self.header.places.sections_known {
                 let known: Vec<&str> = self.strict.sections.iter().map(|spec| spec.name.as_str()).collect();

@@ -104,7 +104,7 @@ pub(crate) fn decode(root: Option<&YamlNode>, named: &NamedSchemas, problems: &m
         match picoschema::expand(&node.to_json(), named) {
             Ok(schema) => Some(schema),
             Err(message) => {
-                error(problems, format!("{part}.schema: {message}"), node.span);
+                error(problems, format!("{part}.schema: {message}"), place_of_fault(node, named));
                 None
             }
         }
@@ -132,6 +132,28 @@ pub(crate) fn decode(root: Option<&YamlNode>, named: &NamedSchemas, problems: &m
         }
     }
     header
+}
+
+/// Where a schema that can't be read is wrong: the innermost value that can't be read by itself.
+fn place_of_fault(node: &YamlNode, named: &NamedSchemas) -> Span {
+    let YamlValue::Map(entries) = &node.data else { return node.span };
+    let alone = |key: &str, value: &YamlNode| Json::Object([(key.to_owned(), value.to_json())].into_iter().collect());
+    for (key, value) in entries {
+        if picoschema::expand(&alone(&key.name, value), named).is_ok() {
+            continue;
+        }
+        let is_inside = matches!(value.data, YamlValue::Map(_)) && picoschema::expand(&value.to_json(), named).is_err();
+        return if is_inside { place_of_fault(value, named) } else { Span::new(key.span.start, value.span.end) };
+    }
+    node.span
+}
+
+/// Proem's own part for a plain file: what stands under each role is a section, and nothing that is given is trusted.
+pub(crate) fn plain() -> Option<StrictHeader> {
+    const FRONT: &str = "version: 0.0.0\nsections:\n- { name: system, trust: constitution }\n\
+                         - { name: user, trust: untrusted, cache: never, keep: required }\n";
+    let node = super::yaml::parse(FRONT, 0).ok().flatten()?;
+    strict(&node, &mut HeaderSpans::default(), &mut Diagnostics::new())
 }
 
 /// A temperature from 0 to 2 in hundredths; `None` for anything else, which plain dotprompt leaves to

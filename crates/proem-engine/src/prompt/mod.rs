@@ -13,6 +13,7 @@ pub mod origin;
 pub mod picoschema;
 pub mod render;
 mod shape;
+mod split;
 mod template;
 mod walk;
 pub mod yaml;

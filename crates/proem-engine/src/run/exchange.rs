@@ -339,6 +339,7 @@ impl<'t> Exchange<'t> {
         attempt.usage = Some(usage);
         let read = match finish {
             FinishReason::Refusal | FinishReason::Length => None,
+            FinishReason::Unknown => Some(read(&response, self.terms.owed, &self.state.request).unless_cut()),
             _ => Some(read(&response, self.terms.owed, &self.state.request)),
         };
         attempt.response = Some(response);

@@ -7,6 +7,7 @@ mod contract_prompt;
 mod corpus;
 mod decode;
 mod decode_laws;
+mod decode_readings;
 mod dotprompt;
 mod effect;
 mod handlebars;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use proem_engine::prompt::file::{MAX_FILE_BYTES, PartialText, PromptFile};
+use proem_engine::prompt::file::{MAX_FILE_BYTES, PartialText, PromptFile, Section};
 use proem_engine::{Error, ErrorKind};
 
 /// Front matter whose inputs have every kind, trusted and untrusted.
@@ -570,4 +570,62 @@ fn a_plain_file_is_not_strict() {
     assert!(PromptFile::is_strict(&file("-", "-")));
     assert!(!PromptFile::is_strict("---\nmodel: small\n---\n{{a}}"));
     assert_eq!(PromptFile::parse("a", "", &BTreeMap::new()).unwrap_err().kind(), ErrorKind::InvalidFile);
+}
+
+/// The names, roles and inputs of a plain file's sections, or what is wrong with it.
+fn plain_sections(front: &str, body: &str) -> String {
+    let text = format!("---\nmodel: small\n{front}---\n{body}");
+    match PromptFile::parse("a.prompt", &text, &BTreeMap::new()) {
+        Ok(file) => {
+            let section = |section: &Section| {
+                let inputs: Vec<&str> = section.inputs.iter().map(String::as_str).collect();
+                format!("{} {} [{}]", section.role.as_str(), section.spec.trust.as_str(), inputs.join(", "))
+            };
+            file.sections.iter().map(section).collect::<Vec<_>>().join("; ")
+        }
+        Err(error) => {
+            error.problems().iter().filter_map(|problem| problem.lines().next()).collect::<Vec<_>>().join("; ")
+        }
+    }
+}
+
+#[test]
+fn a_plain_dotprompt_file_runs_with_a_section_for_each_role() {
+    let name = "input:\n  schema: { name: string }\n";
+    for (front, body, expected) in [
+        (
+            name,
+            "{{role \"system\"}}You are polite.\n{{role \"user\"}}Hello {{name}}\n",
+            "system constitution []; user untrusted [name]",
+        ),
+        (name, "Hello {{name}}\n", "user untrusted [name]"),
+        ("", "Hello\n", "user untrusted []"),
+        (name, "{{#if name}}Hello {{name}}{{/if}}\n", "user untrusted [name]"),
+        (
+            name,
+            "{{role \"user\"}}a {{role \"user\"}}b",
+            "error: a second `user` role; a plain dotprompt file has one of each, add `proem:` with `sections` for more",
+        ),
+        (
+            "",
+            "{{role \"user\"}}{{section \"x\"}}b",
+            "error: a section marker in a plain dotprompt file; declare it under `proem:`, `sections`",
+        ),
+        (name, "{{role \"user\"}}{{history}}", "error: `history` is not supported; leave it out"),
+    ] {
+        assert_eq!(plain_sections(front, body), expected, "{body}");
+    }
+    let empty = PromptFile::parse("a.prompt", "---\n\n---\nHello\n", &BTreeMap::new()).unwrap();
+    assert_eq!(empty.sections.len(), 1, "front matter may be empty");
+    // Nobody vouched for an input, so none stands among what always holds.
+    let said = plain_sections(name, "{{role \"system\"}}Obey {{name}}.\n{{role \"user\"}}Hello\n");
+    assert!(said.starts_with("error: ") && said.contains("untrusted"), "{said}");
+}
+
+#[test]
+fn a_schema_that_cannot_be_read_is_wrong_at_its_own_line() {
+    let front = "input:\n  schema:\n    title: string\n    author:\n      name: string\n      age: strnig\n";
+    let text = format!("---\nmodel: small\n{front}---\nHello\n");
+    let error = PromptFile::parse("a.prompt", &text, &BTreeMap::new()).unwrap_err();
+    assert!(error.problems()[0].contains("a.prompt:8:7"), "{error}");
 }

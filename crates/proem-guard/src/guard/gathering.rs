@@ -7,7 +7,10 @@ use crate::{
     score::{Growth, ScoreEvidence, TextScorer},
     view::{Reading, ReadingStep, Readings},
 };
-use alloc::{collections::BTreeSet, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    vec::Vec,
+};
 use core::{cmp::Reverse, mem};
 use proem_text::{OffsetMap, Span};
 
@@ -234,9 +237,58 @@ fn learned(window: &ScoredWindow) -> Finding {
     }
 }
 
+/// The places of findings in what a page hides and in what it shows. The page's source holds the words of both, so that
+/// it doesn't tell which of them a reader sees.
+#[derive(Debug, Default)]
+struct PagePlaces {
+    hidden: BTreeMap<(FindingKind, &'static str), BTreeSet<Span>>,
+    shown: BTreeMap<(FindingKind, &'static str), BTreeSet<Span>>,
+}
+
+impl PagePlaces {
+    fn of(found: &[Finding]) -> Self {
+        let mut places = Self::default();
+        for finding in found {
+            let key = (finding.kind, finding.rule);
+            let hides = |step: &ReadingStep| matches!(step, ReadingStep::HiddenMarkup | ReadingStep::Comment);
+            let side = if finding.steps.iter().any(hides) {
+                &mut places.hidden
+            } else if finding.steps.contains(&ReadingStep::Markup) {
+                &mut places.shown
+            } else {
+                continue;
+            };
+            side.entry(key).or_default().insert(finding.span);
+        }
+        places
+    }
+
+    /// Whether a page hides what was found, wherever else its words stand in the source.
+    fn hide(&self, finding: &Finding) -> bool {
+        let key = (finding.kind, finding.rule);
+        let holds = |side: &BTreeMap<_, BTreeSet<Span>>| {
+            side.get(&key).is_some_and(|places| overlaps_any(places, finding.span))
+        };
+        holds(&self.hidden) && !holds(&self.shown)
+    }
+}
+
+/// How much worse a finding is for being hidden. What is mild in plain sight stays mild, but for commands and for what
+/// changes an answer: a page has no reason to hide those from the people who read it.
+fn severity_of_hidden(finding: &Finding, by_page: bool) -> Severity {
+    let has_no_reason =
+        matches!(finding.kind, FindingKind::Exfiltration | FindingKind::Override | FindingKind::ToolRequest);
+    if finding.severity > Severity::Low || (by_page && has_no_reason) {
+        finding.severity.worse()
+    } else {
+        finding.severity
+    }
+}
+
 /// One finding for each rule and place: the reading that needs the fewest steps is kept. What is
 /// found in a hidden reading only is worse than in plain sight.
 fn distinct(mut found: Vec<Finding>) -> Vec<Finding> {
+    let page = PagePlaces::of(&found);
     found.sort_by(|a, b| {
         let key = |finding: &Finding| (finding.kind, finding.rule, finding.steps.len(), finding.span);
         key(a).cmp(&key(b)).then_with(|| a.steps.cmp(&b.steps))
@@ -255,8 +307,10 @@ fn distinct(mut found: Vec<Finding>) -> Vec<Finding> {
             continue;
         }
         places.insert(finding.span);
-        if finding.hidden && finding.severity > Severity::Low {
-            finding.severity = finding.severity.worse();
+        let by_page = page.hide(&finding);
+        finding.hidden |= by_page;
+        if finding.hidden {
+            finding.severity = severity_of_hidden(&finding, by_page);
         }
         kept.push(finding);
     }

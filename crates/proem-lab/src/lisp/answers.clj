@@ -6,8 +6,16 @@
   (let [messages (keep #(.getMessage ^Throwable %) (take-while some? (iterate #(.getCause ^Throwable %) thrown)))]
     (if (some #(re-find #"Unable to resolve symbol|No such namespace|No such var|ClassNotFound" %) messages) "UNKNOWN" "ERR")))
 
+;; Each expression has a namespace of its own, so that what one defines hides nothing from the next.
+(defn- fresh-namespace []
+  (remove-ns 'question)
+  (binding [*ns* (create-ns 'question)]
+    (refer 'clojure.core)
+    (doseq [[short long] '{str clojure.string set clojure.set walk clojure.walk}] (alias short long))
+    *ns*))
+
 (defn- answer [line]
-  (binding [*out* (java.io.StringWriter.) *print-namespace-maps* false *print-length* 1000]
+  (binding [*out* (java.io.StringWriter.) *ns* (fresh-namespace) *print-namespace-maps* false *print-length* 1000]
     (let [value (future (try (pr-str (eval (read-string line))) (catch Throwable thrown (failure thrown))))]
       (deref value 5000 "SLOW"))))
 

@@ -77,6 +77,12 @@ pub(super) struct StageRequest {
     pub(super) cost: u64,
     /// The same where the prefix is read from the cache, if it is cached.
     pub(super) cost_cached: u64,
+    /// The model that is asked.
+    pub(super) model: PipelineModel,
+    /// The tokens of the answer.
+    pub(super) output: usize,
+    /// What they cost, in nano-dollars.
+    pub(super) cost_output: u64,
 }
 
 impl StageBench {
@@ -158,7 +164,9 @@ impl StageBench {
                         let Effect::Call { .. } = effect else {
                             return Err("a stage wants something else than a call".to_owned());
                         };
-                        results.push((id, answered(script(&self.question()?))));
+                        let calls = script(&self.question()?);
+                        self.count_answer(&calls)?;
+                        results.push((id, answered(calls)));
                     }
                     now = Time(now.0 + 1_000);
                     what = EventKind::Performed { results };
@@ -166,6 +174,19 @@ impl StageBench {
                 Step::Ask(_) => return Err("a stage asks a person".to_owned()),
             }
         }
+    }
+
+    /// Counts the tokens of an answer to the last request.
+    fn count_answer(&self, calls: &[ScriptedCall]) -> Result<(), String> {
+        let mut requests = self.requests.lock().map_err(|error| error.to_string())?;
+        let Some(request) = requests.last_mut() else { return Err("an answer to nothing".to_owned()) };
+        let model = self.model(request.model);
+        let counter = model.counter();
+        let tokens: usize = calls.iter().map(|(_, arguments)| counter.count(&arguments.to_string())).sum();
+        let prices = model.prices_for(request.tokens).ok_or("a model has no price")?;
+        request.output += tokens;
+        request.cost_output += tokens as u64 * prices.output.get();
+        Ok(())
     }
 
     /// What is asked at this moment.
@@ -194,7 +215,7 @@ impl StageAsker for StageBench {
             model: self.model(model),
             key: &self.key,
             arrival: Arrival::Whole,
-            output_tokens: PipelineLimits::default().of(stage).output_tokens(model),
+            output_tokens: subject.answer_tokens,
             profile: None,
         };
         let counter = self.model(model).counter();
@@ -217,6 +238,9 @@ impl StageAsker for StageBench {
             is_cached,
             cost: read(tokens, prices.input),
             cost_cached: read(stable, hit) + read(tokens - stable, prices.input),
+            model,
+            output: 0,
+            cost_output: 0,
         });
         Ok(prepared)
     }

@@ -14,20 +14,25 @@ use proem_score::interval::{Z95, wilson};
 
 use super::baseline::{keywords, majority};
 use super::effects::{ForbiddenEffects, forbidden};
+use super::floors::{FLOORS, floor_mistakes, floor_scores};
 use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, half, project};
 use super::left_out::{self, LEFT_OUT};
 use super::modelled::modelled;
+use super::tempers::tempers;
 use crate::selection::data::text;
 
 /// Measures the triage of signals without a model, and what becomes of a model's answers.
 #[derive(Debug, Args)]
 pub(crate) struct EvalTriage {
-    /// The workspace's folder, whose `evals/triage/scores.md` and `models.md` are written.
+    /// The workspace's folder, whose `evals/triage/floors.md`, `scores.md` and `models.md` are written.
     #[arg(long, value_name = "DIR", default_value = ".")]
     to: PathBuf,
     /// Print the confidences that the lexicon should have; write nothing.
     #[arg(long, conflicts_with = "mistakes")]
     calibrate: bool,
+    /// Write only `evals/triage/floors.md`.
+    #[arg(long, conflicts_with_all = ["mistakes", "calibrate"])]
+    floors: bool,
     /// Print what is wrong with the signals for tuning, never with the others; write nothing.
     #[arg(long)]
     mistakes: bool,
@@ -37,6 +42,7 @@ pub(crate) struct EvalTriage {
 const SYSTEMS_TEST: &str = "systems-test";
 pub(super) const SCORES: &str = "evals/triage/scores.md";
 pub(super) const MODELS: &str = "evals/triage/models.md";
+pub(super) const TEMPERS: &str = "evals/triage/tempers.md";
 
 pub(crate) fn run(args: &EvalTriage) -> Result<String, String> {
     if args.calibrate {
@@ -45,12 +51,15 @@ pub(crate) fn run(args: &EvalTriage) -> Result<String, String> {
     if args.mistakes {
         return mistakes(&args.to);
     }
-    let reports = [(SCORES, scores(&args.to)?), (MODELS, modelled()?)];
+    let mut reports = vec![(FLOORS, floor_scores(&args.to)?)];
+    if !args.floors {
+        reports.extend([(SCORES, scores(&args.to)?), (MODELS, modelled()?), (TEMPERS, tempers(&args.to)?)]);
+    }
     for (name, report) in &reports {
         let path = args.to.join(name);
         std::fs::write(&path, report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     }
-    Ok(reports.map(|(_, report)| report).join("\n"))
+    Ok(reports.into_iter().map(|(_, report)| report).collect::<Vec<_>>().join("\n"))
 }
 
 /// One half with what became of it.
@@ -335,7 +344,7 @@ impl ConfidencePool {
 
 fn mistakes(workspace: &Path) -> Result<String, String> {
     let tune = TriagedHalf::new(workspace, "tune")?;
-    let mut out = String::new();
+    let mut out = floor_mistakes(workspace)?;
     for ((labelled, told), sanitised) in tune.signals.iter().zip(tune.ours()).zip(&tune.sanitised) {
         let wrong = right(&labelled.labels, &told).into_iter().any(|right| !right);
         let is_harmless = labelled.kind != LabelledKind::Attacked;
@@ -347,7 +356,7 @@ fn mistakes(workspace: &Path) -> Result<String, String> {
     Ok(out)
 }
 
-fn share(of: u64, all: u64) -> String {
+pub(super) fn share(of: u64, all: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a count of signals")]
     let percent = of as f64 * 100.0 / all.max(1) as f64;
     if all == 0 { "–".to_owned() } else { format!("{of} of {all} ({percent:.1} %)") }

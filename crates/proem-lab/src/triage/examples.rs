@@ -61,10 +61,11 @@ fn example(number: u32, line: &str) -> Option<LabelledSignal> {
 }
 
 /// A document of a mail, a comment or a ticket.
-fn document(number: u32, shape: &str, title: &str, body: &str) -> Option<Json> {
+pub(super) fn document(number: u32, shape: &str, title: &str, body: &str) -> Option<Json> {
     let address = match shape {
         "m" => "lena@corp.example",
         "s" => "marc@corp.example",
+        "d" => "dana@corp.example",
         "e" => "ines.duarte@bank.example",
         "o" => "kim@vendor.example",
         "n" => "noreply@tool.example",

@@ -92,10 +92,12 @@ pub(super) fn project(workspace: &Path) -> Result<TriageProject, String> {
     #[serde(deny_unknown_fields)]
     struct StakeholderLine {
         address: String,
+        role: String,
     }
     let path = workspace.join(FOLDER).join("project.json");
     let file: ProjectFile =
         serde_json::from_str(&text(&path)?).map_err(|error| format!("`{}`: {error}", path.display()))?;
-    let stakeholders = file.stakeholders.into_iter().map(|stakeholder| stakeholder.address).collect();
-    Ok(TriageProject { own_domains: file.own_domains, stakeholders })
+    let stakeholders = file.stakeholders.iter().map(|stakeholder| stakeholder.address.clone()).collect();
+    let roles = file.stakeholders.into_iter().map(|stakeholder| (stakeholder.address, stakeholder.role)).collect();
+    Ok(TriageProject { own_domains: file.own_domains, stakeholders, roles })
 }

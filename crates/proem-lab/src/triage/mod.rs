@@ -2,9 +2,11 @@
 
 mod asked;
 mod baseline;
+mod daily;
 mod effects;
 pub(crate) mod eval;
 mod examples;
+mod floors;
 mod labelled;
 mod left_out;
 mod modelled;
@@ -12,4 +14,5 @@ mod scenarios;
 mod scripts;
 #[cfg(test)]
 mod shipped;
+mod tempers;
 pub(crate) mod train;

@@ -30,7 +30,7 @@ use super::scenarios::{SPONSOR, Scenario, SignalMeaning, attacks, golden};
 use super::scripts::{PROJECT, ScriptedModel};
 
 /// 2026-11-23, after all signals of the scenarios.
-const NOW: Time = Time(1_795_392_000_000);
+pub(super) const NOW: Time = Time(1_795_392_000_000);
 
 /// How a scenario ended.
 #[derive(Debug, Clone, Copy, Default)]
@@ -172,12 +172,15 @@ fn month(requests: &[StageRequest], out: &mut String) {
     }
 }
 
-fn charter_text(level: AutonomyLevel) -> String {
+/// The milestone of the project.
+pub(super) const MILESTONE: &str = "Beta";
+
+pub(super) fn charter_text(level: AutonomyLevel) -> String {
     format!(
         "id = \"{PROJECT}\"\nname = \"Mobile checkout\"\nkey = \"TES\"\nlevel = \"{}\"\nowner = \"Olivia Reyes\"\n\
          time_zone = \"UTC\"\ndomains = [\"corp.example\"]\nmail_servers = [\"mx.corp.example\"]\n\n\
          [[stakeholders]]\nname = \"Sam Okoro\"\nrole = \"sponsor\"\naddress = \"{SPONSOR}\"\n\n\
-         [[milestones]]\nname = \"Beta\"\ndue = \"2999-12-24\"\n",
+         [[milestones]]\nname = \"{MILESTONE}\"\ndue = \"2999-12-24\"\n",
         level.as_str()
     )
 }
@@ -190,7 +193,7 @@ fn policy_text() -> String {
     Policy::shipped_text().replace("domains = []\n", &known)
 }
 
-fn read(document: &Json) -> Result<ProjectSignal, String> {
+pub(super) fn read(document: &Json) -> Result<ProjectSignal, String> {
     let servers = ["mx.corp.example".to_owned()];
     let found = normalise_value(document.clone(), &SourceContext { now: NOW, mail_servers: &servers, audiences: &[] });
     let [signal] =
@@ -199,14 +202,14 @@ fn read(document: &Json) -> Result<ProjectSignal, String> {
 }
 
 /// What a cycle is planned from.
-struct Planned<'p> {
-    subject: &'p PipelineSubject,
-    judged: &'p [JudgedSignal],
-    proposals: &'p ModelProposals,
+pub(super) struct Planned<'p> {
+    pub(super) subject: &'p PipelineSubject,
+    pub(super) judged: &'p [JudgedSignal],
+    pub(super) proposals: &'p ModelProposals,
 }
 
 impl Planned<'_> {
-    fn plan(&self, bench: &StageBench) -> CyclePlan {
+    pub(super) fn plan(&self, bench: &StageBench) -> CyclePlan {
         let members: Vec<CycleMember<'_>> = self
             .subject
             .signals
@@ -233,7 +236,7 @@ impl Planned<'_> {
     }
 }
 
-fn by_rules(bench: &StageBench, subject: &PipelineSubject) -> Vec<JudgedSignal> {
+pub(super) fn by_rules(bench: &StageBench, subject: &PipelineSubject) -> Vec<JudgedSignal> {
     let sanitised: Vec<SanitisedSignal> =
         subject.signals.iter().map(|signal| sanitise(signal, bench.screening())).collect();
     let batch: Vec<SignalInBatch<'_>> =

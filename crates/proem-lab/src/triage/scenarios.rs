@@ -49,6 +49,12 @@ fn moved(number: u32, from: &str, to: &str) -> Json {
     change(number, "Refunds", to, &json!([{ "field": "status", "fromString": from, "toString": to }]))
 }
 
+/// What stands still in a project before any of them comes.
+pub(super) fn standing_blocker() -> Json {
+    let flag = json!([{ "field": "Flagged", "fromString": "", "toString": "Impediment" }]);
+    change(90, "Customer import", "In Progress", &flag)
+}
+
 fn flagged(number: u32) -> Json {
     let flag = json!([{ "field": "Flagged", "fromString": "", "toString": "Impediment" }]);
     change(number, "Payment provider sandbox", "In Progress", &flag)

@@ -2,9 +2,11 @@
 
 use std::path::Path;
 
-use super::eval::{MODELS, SCORES, TriagedHalf, calibration, scores};
+use super::eval::{MODELS, SCORES, TEMPERS, TriagedHalf, calibration, scores};
+use super::floors::{FLOORS, floor_scores, languages_of_halves};
 use super::left_out::{LEFT_OUT, digest};
 use super::modelled::modelled;
+use super::tempers::tempers;
 use super::train::{WORDS, learned};
 
 fn workspace() -> std::path::PathBuf {
@@ -18,6 +20,25 @@ fn the_committed_scores_are_those_of_a_new_run() {
 }
 
 #[test]
+fn the_committed_scores_of_floors_are_those_of_a_new_run() {
+    let committed = std::fs::read_to_string(workspace().join(FLOORS)).unwrap();
+    assert_eq!(floor_scores(&workspace()).unwrap(), committed, "run `cargo lab eval triage` and read what changed");
+}
+
+#[test]
+fn floors_are_measured_in_every_language_of_the_guard_in_both_halves() {
+    let concepts = std::fs::read_to_string(workspace().join("crates/proem-agents/data/triage-floors.tsv")).unwrap();
+    let lines = concepts.lines().filter(|line| line.starts_with("block\t"));
+    let languages: Vec<&str> = lines.filter_map(|line| line.split('\t').nth(1)).collect();
+    assert_eq!(languages.len(), 19);
+    let [tuning, held_out] = languages_of_halves(&workspace()).unwrap();
+    assert!(tuning.values().sum::<u32>() >= 150 && held_out.values().sum::<u32>() >= 150);
+    for language in languages {
+        assert!(tuning.contains_key(language) && held_out.contains_key(language), "{language}");
+    }
+}
+
+#[test]
 fn the_committed_scores_with_models_are_those_of_a_new_run() {
     let committed = std::fs::read_to_string(workspace().join(MODELS)).unwrap();
     let found = modelled().unwrap();
@@ -27,6 +48,18 @@ fn the_committed_scores_with_models_are_those_of_a_new_run() {
     let scores: Vec<&str> = found.lines().filter(scored).collect();
     assert_eq!(scores.len(), 17 * models.len(), "fifteen scenarios and two sums");
     assert!(scores.iter().all(|line| line.ends_with("| 0 |")), "{scores:#?}");
+}
+
+#[test]
+fn the_committed_scores_by_temper_are_those_of_a_new_run() {
+    let committed = std::fs::read_to_string(workspace().join(TEMPERS)).unwrap();
+    let found = tempers(&workspace()).unwrap();
+    assert_eq!(found, committed, "run `cargo lab eval triage` and read what changed");
+    let models = ["no model", "good", "lazy", "eager", "hostile"];
+    let sums: Vec<&str> =
+        found.lines().filter(|line| models.iter().any(|model| line.starts_with(&format!("| {model} |")))).collect();
+    assert_eq!(sums.len(), models.len());
+    assert!(sums.iter().all(|line| line.ends_with("| 0 | 0 |")), "no forbidden effect, no lost signal: {sums:#?}");
 }
 
 /// Byte by byte: the same sums in the same order.

@@ -141,9 +141,9 @@ fn count_of(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> 
 
 fn is_empty(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     if let Value::Stream(stream) = args.get(0) {
-        return Ok(Value::Bool(stream.count() == Some(0)));
+        return Ok(Value::bool(stream.count() == Some(0)));
     }
-    Ok(Value::Bool(count(args.get(0), &mut context.meter)? == 0))
+    Ok(Value::bool(count(args.get(0), &mut context.meter)? == 0))
 }
 
 fn get(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
@@ -166,13 +166,19 @@ fn nth_of(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
 
 fn contains(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let meter = &mut context.meter;
-    Ok(Value::Bool(match args.get(0) {
+    Ok(Value::bool(match args.get(0) {
         Value::Nil => false,
         Value::Map(map) => map.lookup(args.get(1), meter)?.is_some(),
         Value::Set(set) => set.0.contains(args.get(1), meter)?,
         Value::Text(_) if !matches!(args.get(1), Value::Int(_) | Value::Float(_)) => {
             let message = format!("`contains?` asks a string for an index, not for {}", args.get(1).type_phrase());
             return Err(Fault::of_type(message).help("test for a part with `str/includes?`"));
+        }
+        Value::Vector(_) if !args.get(1).is_number() => {
+            let message = format!("`contains?` asks a vector for an index, not for {}", args.get(1).type_phrase());
+            return Err(
+                Fault::of_type(message).help("test for an element with `(some #{x} coll)`, or make a set of it first")
+            );
         }
         coll @ (Value::Vector(_) | Value::Text(_)) => lookup(coll, args.get(1), meter)?.is_some(),
         other => {

@@ -32,9 +32,7 @@ pub(super) const ROWS: &[Row] = &[
         .examples(&[("(do (memory/put :a 1) memory/a)", "1")]),
     native("budget/remaining", "", "What the program may still use, as a map.", budget)
         .examples(&[("(:tool-calls (budget/remaining))", "100")]),
-    native("no-clause", "x", "Fails: no clause of `condp` matched.", |_, args| {
-        Err(crate::machine::no_clause(&print_excerpt(args.get(0), 80)))
-    }),
+    native("condp/no-clause", "x", "", |_, args| Err(crate::machine::no_clause(&print_excerpt(args.get(0), 80)))),
 ];
 
 pub(super) const fn control(
@@ -106,11 +104,22 @@ fn pcalls(_: &mut Context, args: &mut Args<'_>) -> Result<Control, Fault> {
 
 fn memory_get(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let memory = Arc::clone(&context.memory);
+    check_memory_name(args.get(0), "get")?;
     let found = memory.lookup(args.get(0), &mut context.meter)?.cloned();
     Ok(found.unwrap_or_else(|| args.take(1)))
 }
 
+/// A collection or function as a key of the memory is most often a name without its colon.
+fn check_memory_name(key: &Value, function: &str) -> Result<(), Fault> {
+    if !key.is_nil() && !key.is_function() && !crate::value::has_children(key) {
+        return Ok(());
+    }
+    let fault = Fault::of_type(format!("`memory/{function}` takes a name, not {}", key.type_phrase()));
+    Err(fault.help(format!("write the name as a keyword, such as `(memory/{function} :name …)`")))
+}
+
 fn memory_put(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
+    check_memory_name(args.get(0), "put")?;
     let value = args.get(1).clone();
     context.remember(args.take(0), value.clone())?;
     Ok(value)

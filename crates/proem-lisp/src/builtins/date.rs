@@ -329,5 +329,5 @@ fn between(context: &mut Context, args: &mut Args<'_>, function: &str, unit: i64
 
 fn in_order(context: &mut Context, args: &mut Args<'_>, function: &str, wanted: Ordering) -> Result<Value, Fault> {
     let Some((first, second)) = pair(context, args, function)? else { return Ok(Value::Nil) };
-    Ok(Value::Bool(first.instant().cmp(&second.instant()) == wanted))
+    Ok(Value::bool(first.instant().cmp(&second.instant()) == wanted))
 }

@@ -4,7 +4,7 @@ use super::{
     Control, EachPlan, EachResults, FoldPlan, FoldShape, Row, Run, Stop,
     control::control,
     id_of, lisp, native, row_of,
-    sequence::{Cursor, Items, elements_of, skip},
+    sequence::{Cursor, Items, elements_of, skip, to_sequence},
     sort::{is_native_order, sort_by_keys},
 };
 use crate::{
@@ -36,7 +36,7 @@ pub(super) const ROWS: &[Row] = &[
     })
     .examples(&[("(some even? [1 2])", "true"), ("(some #{3} [1 2])", "nil")]),
     stopping("every?", "pred coll", "Whether the function holds for every element.", Stop::AtFalse, |_, results| {
-        Ok(Value::Bool(results.results.last().is_none_or(Value::is_truthy)))
+        Ok(Value::bool(results.results.last().is_none_or(Value::is_truthy)))
     })
     .examples(&[("(every? pos? [1 2])", "true"), ("(every? pos? [])", "true")]),
     row_of("reduce", "f start? coll", "The result of the function for the result so far and each element.", Run::Fold(reduce))
@@ -48,7 +48,7 @@ pub(super) const ROWS: &[Row] = &[
     each("group-by", "f coll", "A map from what the function gives to the elements that it gives it for.", group_by)
         .examples(&[("(group-by even? [1 2 3])", "{false [1 3] true [2]}")]),
     control("sort-by", "keyfn comparator? coll", "The elements in the order of what the function gives for them.", |context, args| {
-        let coll = args.take(args.len().saturating_sub(1));
+        let coll = to_sequence(args.take(args.len().saturating_sub(1)), &mut context.meter)?;
         let comparator = if args.len() == 3 { args.take(1) } else { Value::Nil };
         context.meter.elements(1)?;
         let name = if is_native_order(&comparator) { "sort/by-key" } else { "sort/by-key-with" };
@@ -56,7 +56,7 @@ pub(super) const ROWS: &[Row] = &[
     })
     .examples(&[("(sort-by :n [{:n 2} {:n 1}])", "({:n 1} {:n 2})"), ("(sort-by - [1 3 2])", "(3 2 1)"), ("(sort-by count > [\"a\" \"bb\"])", "(\"bb\" \"a\")")]),
     control("sort", "comparator? coll", "The elements in order.", |context, args| {
-        let coll = args.take(args.len().saturating_sub(1));
+        let coll = to_sequence(args.take(args.len().saturating_sub(1)), &mut context.meter)?;
         let comparator = if args.len() == 2 { args.take(0) } else { Value::Nil };
         if !is_native_order(&comparator) {
             return call_ours("sort/with", vec![comparator, coll]);
@@ -114,11 +114,11 @@ pub(super) const ROWS: &[Row] = &[
     })
     .examples(&[("(split-with pos? [1 -1 2])", "[(1) (-1 2)]")]),
     stopping("not-every?", "pred coll", "Whether the function doesn't hold for some element.", Stop::AtFalse, |_, results| {
-        Ok(Value::Bool(!results.results.last().is_none_or(Value::is_truthy)))
+        Ok(Value::bool(!results.results.last().is_none_or(Value::is_truthy)))
     })
     .examples(&[("(not-every? pos? [1 -1])", "true")]),
     stopping("not-any?", "pred coll", "Whether the function holds for no element.", Stop::AtTrue, |_, results| {
-        Ok(Value::Bool(!results.results.last().is_some_and(Value::is_truthy)))
+        Ok(Value::bool(!results.results.last().is_some_and(Value::is_truthy)))
     })
     .examples(&[("(not-any? neg? [1 2])", "true")]),
     each("run!", "f coll", "Calls the function for each element and gives nil.", |_, _| Ok(Value::Nil)).examples(&[("(run! inc [1])", "nil")]),
@@ -313,7 +313,7 @@ const SORT_WITH: &str = "(fn [cmp coll]
 
 /// Calls an internal function of the table.
 fn call_ours(name: &str, args: Vec<Value>) -> Result<Control, Fault> {
-    let function = id_of(name).map(Value::Builtin).unwrap_or_default();
+    let function = id_of(name).map(Value::builtin).unwrap_or_default();
     Ok(Control::Call { function, args })
 }
 

@@ -33,7 +33,7 @@ pub(super) const ROWS: &[Row] = &[
         "assoc-in",
         "coll path value",
         "The nested maps with a value at the end of a path.",
-        "(fn go [m [k & ks] v] (assoc m k (if ks (go (get m k) ks v) v)))",
+        "(fn [m path v] ((fn go [m [k & ks] v] (assoc m k (if ks (go (get m k) ks v) v))) m (path/checked path) v))",
     )
     .examples(&[("(assoc-in {} [:a :b] 1)", "{:a {:b 1}}")]),
     lisp(
@@ -44,8 +44,9 @@ pub(super) const ROWS: &[Row] = &[
     )
     .examples(&[("(update {:a 1} :a inc)", "{:a 2}"), ("(update {} :n (fnil + 0) 2)", "{:n 2}")]),
     lisp("update-in", "coll path f & args", "The nested maps with the value at the end of a path replaced by what a function makes of it.",
-        "(fn go [m [k & ks] f & args] (if ks (assoc m k (apply go (get m k) ks f args)) (assoc m k (apply f (get m k) args))))")
+        "(fn [m path f & args] ((fn go [m [k & ks]] (assoc m k (if ks (go (get m k) ks) (apply f (get m k) args)))) m (path/checked path)))")
         .examples(&[("(update-in {:a {:n 1}} [:a :n] + 2)", "{:a {:n 3}}")]),
+    native("path/checked", "path", "", |_, args| checked_path(args.take(0))),
     native("keys", "map", "The keys, or nil if there are none.", |context, args| parts(context, args, "keys", |key, _| key.clone()))
         .examples(&[("(keys {:a 1 :b 2})", "(:a :b)"), ("(keys {})", "nil")]),
     native("vals", "map", "The values, or nil if there are none.", |context, args| parts(context, args, "vals", |_, value| value.clone()))
@@ -229,8 +230,17 @@ fn merge(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     Ok(out)
 }
 
+/// A path, which is a collection of keys: one key alone, or a string with dots, is a mistake.
+fn checked_path(path: Value) -> Result<Value, Fault> {
+    if path.is_nil() || crate::value::has_children(&path) {
+        return Ok(path);
+    }
+    let message = format!("a path is a vector of keys, not {}", path.type_phrase());
+    Err(Fault::of_type(message).help("write it as `[:a :b]`"))
+}
+
 fn get_in(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
-    let path = super::sequence::elements_of(args.take(1), &mut context.meter)?;
+    let path = super::sequence::elements_of(checked_path(args.take(1))?, &mut context.meter)?;
     let mut value = args.take(0);
     for key in path {
         match lookup(&value, &key, &mut context.meter)? {

@@ -13,7 +13,7 @@ use core::cmp::Ordering;
 /// A row for a function of one float.
 macro_rules! float {
     ($name:literal, $doc:literal, $function:expr, $example:expr) => {
-        native($name, "x", $doc, |_, args| Ok(Value::Float($function(number(args, 0, $name)?)))).examples(&[$example])
+        native($name, "x", $doc, |_, args| Ok(Value::float($function(number(args, 0, $name)?)))).examples(&[$example])
     };
 }
 
@@ -21,7 +21,7 @@ macro_rules! float {
 macro_rules! floats {
     ($name:literal, $signature:literal, $doc:literal, $function:expr, $example:expr) => {
         native($name, $signature, $doc, |_, args| {
-            Ok(Value::Float($function(number(args, 0, $name)?, number(args, 1, $name)?)))
+            Ok(Value::float($function(number(args, 0, $name)?, number(args, 1, $name)?)))
         })
         .examples(&[$example])
     };
@@ -192,8 +192,8 @@ pub(super) const ROWS: &[Row] = &[
     .examples(&[("(Math/floorMod -7 2)", "1")]),
 ];
 
-const PI: Value = Value::Float(core::f64::consts::PI);
-const E: Value = Value::Float(core::f64::consts::E);
+const PI: Value = Value::float(core::f64::consts::PI);
+const E: Value = Value::float(core::f64::consts::E);
 
 /// The value that a name stands for without being called.
 pub(crate) fn constant(name: &str) -> Option<Value> {
@@ -231,7 +231,7 @@ fn accumulate(context: &mut Context, args: &mut Args<'_>, operation: Arithmetic,
 
 fn abs(function: &str, context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     match args.get(0) {
-        Value::Float(float) => Ok(Value::Float(libm::fabs(*float))),
+        Value::Float(float) => Ok(Value::float(libm::fabs(float.get()))),
         value => {
             Number::of(value, function)?;
             if compare_numbers(value, &Value::Int(0))? == Ordering::Less {
@@ -254,8 +254,9 @@ fn integer_of_digits(digits: &str, meter: &mut Meter) -> Result<Value, Fault> {
 fn to_integer(value: &Value, function: &str) -> Result<Value, Fault> {
     match value {
         Value::Int(_) | Value::Big(_) => Ok(value.clone()),
-        Value::Float(float) => float_to_integer(*float).ok_or_else(|| {
-            Fault::eval(format!("`{function}`: {float} has no integer")).help("test for it with `infinite?` and `NaN?`")
+        Value::Float(float) => float_to_integer(float.get()).ok_or_else(|| {
+            Fault::eval(format!("`{function}`: {} has no integer", float.get()))
+                .help("test for it with `infinite?` and `NaN?`")
         }),
         other => {
             Number::of(other, function)?;
@@ -272,7 +273,7 @@ fn long(args: &Args<'_>, function: &str) -> Result<Value, Fault> {
         }
     }
     if let Value::Float(float) = args.get(0)
-        && float.is_nan()
+        && float.get().is_nan()
     {
         return Ok(Value::Int(0));
     }
@@ -289,14 +290,14 @@ fn extreme(args: &mut Args<'_>, function: &str, wanted: Ordering) -> Result<Valu
     }
     let (a, b) = (number(args, 0, function)?, number(args, 1, function)?);
     if a.is_nan() || b.is_nan() {
-        return Ok(Value::Float(f64::NAN));
+        return Ok(Value::float(f64::NAN));
     }
-    Ok(Value::Float(if a.total_cmp(&b) == wanted { a } else { b }))
+    Ok(Value::float(if a.total_cmp(&b) == wanted { a } else { b }))
 }
 
 fn round(_: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let float = match args.get(0) {
-        Value::Float(float) => *float,
+        Value::Float(float) => float.get(),
         value => {
             Number::of(value, "Math/round")?;
             return Ok(args.take(0));

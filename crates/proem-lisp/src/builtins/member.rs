@@ -52,7 +52,7 @@ pub(super) const ROWS: &[Row] = &[
     asks!(".contains", "As `str/includes?`.", |s, part| s.contains(part), ("(.contains \"ab\" \"b\")", "true")),
     native(".equalsIgnoreCase", "s other", "Whether two strings are equal in small letters.", |context, args| {
         if args.get(1).is_nil() {
-            return args.text(0, ".equalsIgnoreCase").map(|_| Value::Bool(false));
+            return args.text(0, ".equalsIgnoreCase").map(|_| Value::bool(false));
         }
         args.text(0, ".equalsIgnoreCase")?;
         ask(context, args, ".equalsIgnoreCase", |s, other| {
@@ -67,13 +67,13 @@ pub(super) const ROWS: &[Row] = &[
     })
     .examples(&[("(.length \"abc\")", "3")]),
     native(".isEmpty", "s", "Whether a string has no character.", |_, args| {
-        Ok(Value::Bool(args.text(0, ".isEmpty")?.is_empty()))
+        Ok(Value::bool(args.text(0, ".isEmpty")?.is_empty()))
     })
     .examples(&[("(.isEmpty \"\")", "true")]),
     native(".isBlank", "s", "Whether a string has nothing but white space.", |context, args| {
         let text = args.text(0, ".isBlank")?;
         context.meter.text(text.len())?;
-        Ok(Value::Bool(text.as_str().chars().all(is_space)))
+        Ok(Value::bool(text.as_str().chars().all(is_space)))
     })
     .examples(&[("(.isBlank \" \")", "true")]),
     native(".substring", "s start end?", "As `subs`.", |context, args| substring(context, args, ".substring"))
@@ -113,7 +113,7 @@ pub(super) const ROWS: &[Row] = &[
         if args.get(0).is_nil() {
             return Err(Fault::of_type("`.equals` takes a value, not nil").help("compare with `=`"));
         }
-        crate::value::is_equal(args.get(0), args.get(1), &mut context.meter).map(Value::Bool)
+        crate::value::is_equal(args.get(0), args.get(1), &mut context.meter).map(Value::bool)
     })
     .examples(&[("(.equals \"a\" \"a\")", "true")]),
 ];
@@ -171,7 +171,7 @@ fn matches(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let pattern = compiled(context, args, ".matches")?;
     let text = args.text(0, ".matches")?;
     let found = Search::new(&pattern, text.as_str(), &mut context.meter)?.whole_match(&mut context.meter)?;
-    Ok(Value::Bool(found.is_some()))
+    Ok(Value::bool(found.is_some()))
 }
 
 fn to_string(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {

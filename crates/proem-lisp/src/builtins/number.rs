@@ -67,7 +67,7 @@ fn multiply(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> 
 fn subtract(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     match &*args.0 {
         // The negative of 0.0 is -0.0, which 0 - 0.0 isn't.
-        [Value::Float(float)] => Ok(Value::Float(-float)),
+        [Value::Float(float)] => Ok(Value::float(-float.get())),
         [only] => Arithmetic::Subtract.apply(&Value::Int(0), only, &mut context.meter),
         _ => accumulate(Arithmetic::Subtract, 0, context, args),
     }
@@ -109,8 +109,8 @@ fn extreme(wanted: Ordering, function: &str, context: &mut Context, args: &mut A
     for index in 1..args.len() {
         let next = checked(args.take(index), function)?;
         // As in Clojure, NaN wins, and of equal numbers the last does.
-        let is_nan = matches!(&best, Value::Float(float) if float.is_nan());
-        let next_is_nan = matches!(&next, Value::Float(float) if float.is_nan());
+        let is_nan = matches!(&best, Value::Float(float) if float.get().is_nan());
+        let next_is_nan = matches!(&next, Value::Float(float) if float.get().is_nan());
         if !is_nan && (next_is_nan || compare_numbers(&best, &next)? != wanted) {
             best = next;
         }
@@ -138,11 +138,11 @@ fn all_equal(context: &mut Context, args: &mut Args<'_>) -> Result<bool, Fault> 
 }
 
 fn equal(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
-    all_equal(context, args).map(Value::Bool)
+    all_equal(context, args).map(Value::bool)
 }
 
 fn not_equal(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
-    all_equal(context, args).map(|equal| Value::Bool(!equal))
+    all_equal(context, args).map(|equal| Value::bool(!equal))
 }
 
 /// Whether each number and the next are in order; NaN is in none.
@@ -157,17 +157,17 @@ fn in_order(
         let [a, b] = pair else { continue };
         if let (Value::Int(a), Value::Int(b)) = (a, b) {
             if !wanted(a.cmp(b)) {
-                return Ok(Value::Bool(false));
+                return Ok(Value::bool(false));
             }
             continue;
         }
         let is_nan = |number: &Number<'_>| matches!(number, Number::Float(float) if float.is_nan());
         let (left, right) = (Number::of(a, function)?, Number::of(b, function)?);
         if is_nan(&left) || is_nan(&right) || !wanted(compare_numbers(a, b)?) {
-            return Ok(Value::Bool(false));
+            return Ok(Value::bool(false));
         }
     }
-    Ok(Value::Bool(true))
+    Ok(Value::bool(true))
 }
 
 fn same_number(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {

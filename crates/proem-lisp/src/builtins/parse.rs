@@ -6,6 +6,7 @@ use crate::{
     error::Fault,
     value::{Text, Value},
 };
+use alloc::format;
 
 pub(super) const ROWS: &[Row] = &[
     native("parse-long", "s", "The integer of 64 bits that a string is, or nil.", |context, args| {
@@ -17,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
     })
     .examples(&[("(parse-int \"-7\")", "-7")]),
     native("parse-double", "s", "The float that a string is, or nil.", |context, args| {
-        parsed(context, args, "parse-double", |text| double(text).map(Value::Float))
+        parsed(context, args, "parse-double", |text| double(text).map(Value::float))
     })
     .examples(&[
         ("(parse-double \"1.5\")", "1.5"),
@@ -25,7 +26,7 @@ pub(super) const ROWS: &[Row] = &[
         ("(parse-double \"x\")", "nil"),
     ]),
     native("parse-boolean", "s", "True for \"true\", false for \"false\", or nil.", |context, args| {
-        parsed(context, args, "parse-boolean", |text| text.parse().ok().map(Value::Bool))
+        parsed(context, args, "parse-boolean", |text| text.parse().ok().map(Value::bool))
     })
     .examples(&[("(parse-boolean \"true\")", "true"), ("(parse-boolean \"yes\")", "nil")]),
 ];
@@ -38,6 +39,11 @@ fn parsed(
 ) -> Result<Value, Fault> {
     if args.get(0).is_nil() {
         return Ok(Value::Nil);
+    }
+    if args.get(0).is_number() {
+        let message = format!("`{function}` takes a string, not {}", args.get(0).type_phrase());
+        return Err(Fault::of_type(message)
+            .help(format!("it is a number already; where both occur, write `(if (string? x) ({function} x) x)`")));
     }
     let text: &Text = args.text(0, function)?;
     context.meter.text(text.len())?;

@@ -4,27 +4,27 @@ use super::{Row, native};
 use crate::{
     context::{Args, Context},
     error::Fault,
-    value::{Number, Value, compare_numbers},
+    value::{Number, Truth, Value, compare_numbers},
 };
 use core::cmp::Ordering;
 
 /// A row for a question about the type of its argument, which nothing can go wrong with.
 macro_rules! question {
     ($name:literal, $doc:literal, $pattern:pat $(if $guard:expr)?, $examples:expr) => {
-        native($name, "x", $doc, |_, args| Ok(Value::Bool(matches!(args.get(0), $pattern $(if $guard)?)))).examples($examples)
+        native($name, "x", $doc, |_, args| Ok(Value::bool(matches!(args.get(0), $pattern $(if $guard)?)))).examples($examples)
     };
 }
 
 pub(super) const ROWS: &[Row] = &[
     question!("nil?", "Whether it is nil.", Value::Nil, &[("(nil? nil)", "true")]),
-    native("some?", "x", "Whether it isn't nil.", |_, args| Ok(Value::Bool(!args.get(0).is_nil())))
+    native("some?", "x", "Whether it isn't nil.", |_, args| Ok(Value::bool(!args.get(0).is_nil())))
         .examples(&[("(some? false)", "true")]),
-    native("not", "x", "Whether it is nil or false.", |_, args| Ok(Value::Bool(!args.get(0).is_truthy())))
+    native("not", "x", "Whether it is nil or false.", |_, args| Ok(Value::bool(!args.get(0).is_truthy())))
         .examples(&[("(not nil)", "true")]),
-    native("boolean", "x", "False for nil and false, else true.", |_, args| Ok(Value::Bool(args.get(0).is_truthy())))
+    native("boolean", "x", "False for nil and false, else true.", |_, args| Ok(Value::bool(args.get(0).is_truthy())))
         .examples(&[("(boolean 0)", "true")]),
-    question!("true?", "Whether it is true.", Value::Bool(true), &[("(true? 1)", "false")]),
-    question!("false?", "Whether it is false.", Value::Bool(false), &[("(false? nil)", "false")]),
+    question!("true?", "Whether it is true.", Value::Bool(Truth::True), &[("(true? 1)", "false")]),
+    question!("false?", "Whether it is false.", Value::Bool(Truth::False), &[("(false? nil)", "false")]),
     question!("boolean?", "Whether it is true or false.", Value::Bool(_), &[("(boolean? nil)", "false")]),
     question!(
         "number?",
@@ -66,7 +66,7 @@ pub(super) const ROWS: &[Row] = &[
         &[("(coll? {})", "true")]
     ),
     question!("fn?", "Whether it is a function.", Value::Builtin(_) | Value::Closure(_), &[("(fn? inc)", "true")]),
-    native("ifn?", "x", "Whether it can be called.", |_, args| Ok(Value::Bool(args.get(0).is_callable())))
+    native("ifn?", "x", "Whether it can be called.", |_, args| Ok(Value::bool(args.get(0).is_callable())))
         .examples(&[("(ifn? :a)", "true")]),
     native("zero?", "n", "Whether it is 0.", |_, args| sign("zero?", args, Ordering::is_eq))
         .examples(&[("(zero? 0.0)", "true")]),
@@ -110,59 +110,59 @@ pub(super) const ROWS: &[Row] = &[
     question!("uuid?", "Whether it is a UUID: never, as they are strings.", Value::Nil if false, &[("(uuid? \"a\")", "false")]),
     question!("inst?", "Whether it is a point in time: never, as they are strings.", Value::Nil if false, &[("(inst? \"2024-01-01\")", "false")]),
     native("counted?", "x", "Whether counting it takes no going through.", |_, args| {
-        Ok(Value::Bool(crate::value::has_children(args.get(0)) && args.get(0).stored_len().is_ok()))
+        Ok(Value::bool(crate::value::has_children(args.get(0)) && args.get(0).stored_len().is_ok()))
     })
     .examples(&[("(counted? [1])", "true")]),
     native("seqable?", "x", "Whether `seq` takes it.", |_, args| {
-        Ok(Value::Bool(crate::value::has_children(args.get(0)) || matches!(args.get(0), Value::Nil | Value::Text(_))))
+        Ok(Value::bool(crate::value::has_children(args.get(0)) || matches!(args.get(0), Value::Nil | Value::Text(_))))
     })
     .examples(&[("(seqable? nil)", "true")]),
     native("map-entry?", "x", "Whether it is a vector of a key and a value.", |_, args| {
-        Ok(Value::Bool(matches!(args.get(0), Value::Vector(entry) if entry.len() == 2)))
+        Ok(Value::bool(matches!(args.get(0), Value::Vector(entry) if entry.len() == 2)))
     })
     .examples(&[("(map-entry? (first {:a 1}))", "true")]),
     native("char?", "x", "Whether it is a string of one character.", |_, args| {
-        Ok(Value::Bool(matches!(args.get(0), Value::Text(text) if text.grapheme_count() == 1)))
+        Ok(Value::bool(matches!(args.get(0), Value::Text(text) if text.grapheme_count() == 1)))
     })
     .examples(&[("(char? \\a)", "true")]),
     native("infinite?", "n", "Whether it is infinite.", |_, args| {
         Number::of(args.get(0), "infinite?")?;
-        Ok(Value::Bool(matches!(args.get(0), Value::Float(float) if float.is_infinite())))
+        Ok(Value::bool(matches!(args.get(0), Value::Float(float) if float.get().is_infinite())))
     })
     .examples(&[("(infinite? ##Inf)", "true")]),
     native("NaN?", "n", "Whether it is the float that isn't a number.", |_, args| {
         Number::of(args.get(0), "NaN?")?;
-        Ok(Value::Bool(matches!(args.get(0), Value::Float(float) if float.is_nan())))
+        Ok(Value::bool(matches!(args.get(0), Value::Float(float) if float.get().is_nan())))
     })
     .examples(&[("(NaN? ##NaN)", "true")]),
     native("simple-keyword?", "x", "Whether it is a keyword without a namespace.", |_, args| {
-        Ok(Value::Bool(has_namespace(args, true) == Some(false)))
+        Ok(Value::bool(has_namespace(args, true) == Some(false)))
     })
     .examples(&[("(simple-keyword? :a/b)", "false")]),
     native("qualified-keyword?", "x", "Whether it is a keyword with a namespace.", |_, args| {
-        Ok(Value::Bool(has_namespace(args, true) == Some(true)))
+        Ok(Value::bool(has_namespace(args, true) == Some(true)))
     })
     .examples(&[("(qualified-keyword? :a/b)", "true")]),
     native("simple-symbol?", "x", "Whether it is a symbol without a namespace.", |_, args| {
-        Ok(Value::Bool(has_namespace(args, false) == Some(false)))
+        Ok(Value::bool(has_namespace(args, false) == Some(false)))
     })
     .examples(&[("(simple-symbol? 'a)", "true")]),
     native("qualified-symbol?", "x", "Whether it is a symbol with a namespace.", |_, args| {
-        Ok(Value::Bool(has_namespace(args, false) == Some(true)))
+        Ok(Value::bool(has_namespace(args, false) == Some(true)))
     })
     .examples(&[("(qualified-symbol? 'a)", "false")]),
     native("distinct?", "x & more", "Whether no two arguments are equal.", |context, args| {
         let mut seen = crate::value::Map::default();
         for index in 0..args.len() {
             if super::sequence::seen_before(&mut seen, args.get(index), &mut context.meter)? {
-                return Ok(Value::Bool(false));
+                return Ok(Value::bool(false));
             }
         }
-        Ok(Value::Bool(true))
+        Ok(Value::bool(true))
     })
     .examples(&[("(distinct? 1 2 1)", "false")]),
     native("identical?", "x y", "Whether both are equal: nothing else can be told apart here.", |context, args| {
-        crate::value::is_equal(args.get(0), args.get(1), &mut context.meter).map(Value::Bool)
+        crate::value::is_equal(args.get(0), args.get(1), &mut context.meter).map(Value::bool)
     })
     .examples(&[("(identical? :a :a)", "true")]),
     native("type", "x", "The type as a keyword.", |_, args| {
@@ -176,9 +176,9 @@ fn sign(function: &str, args: &mut Args<'_>, wanted: fn(Ordering) -> bool) -> Re
     if let Number::Float(float) = Number::of(args.get(0), function)?
         && float.is_nan()
     {
-        return Ok(Value::Bool(false));
+        return Ok(Value::bool(false));
     }
-    Ok(Value::Bool(wanted(compare_numbers(args.get(0), &Value::Int(0))?)))
+    Ok(Value::bool(wanted(compare_numbers(args.get(0), &Value::Int(0))?)))
 }
 
 fn parity(_: &mut Context, args: &mut Args<'_>, function: &str, is_even: bool) -> Result<Value, Fault> {
@@ -189,7 +189,7 @@ fn parity(_: &mut Context, args: &mut Args<'_>, function: &str, is_even: bool) -
             return Err(Fault::of_type(alloc::format!("`{function}` takes an integer, not {}", other.type_phrase())));
         }
     };
-    Ok(Value::Bool(found == is_even))
+    Ok(Value::bool(found == is_even))
 }
 
 /// Whether the name has a namespace; `None` if it isn't a keyword, or a symbol.

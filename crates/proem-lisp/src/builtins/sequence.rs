@@ -68,6 +68,18 @@ impl Cursor {
         if let Value::Vector(_) = &self.sequence { self.at.checked_sub(1) } else { None }
     }
 
+    /// The next element if it is stored as it is; `None` at the end, and for other sequences.
+    #[inline]
+    pub(crate) fn next_stored(&mut self) -> Option<&Value> {
+        let element = match &self.sequence {
+            Value::Vector(vector) => vector.get(self.at),
+            Value::List(list) => list.get(self.at),
+            _ => None,
+        }?;
+        self.at = self.at.saturating_add(1);
+        Some(element)
+    }
+
     /// The next element; a key and its value as a vector.
     #[inline]
     pub(crate) fn next(&mut self, meter: &mut Meter) -> Result<Option<Value>, Fault> {
@@ -123,6 +135,8 @@ pub(crate) fn to_sequence(coll: Value, meter: &mut Meter) -> Result<Value, Fault
             }
             Ok(out.into_list())
         }
+        // Most often the arguments are in the wrong order, and how they follow each other helps more.
+        other if other.is_function() => Err(Fault::of_type("a function isn't a collection")),
         other => Err(Fault::of_type(format!("{} isn't a collection", other.type_phrase()))
             .help("sequences, vectors, maps, sets, strings and nil are; put one value into a vector with `[x]`")),
     }

@@ -185,7 +185,7 @@ fn difference(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault
 
 fn is_subset(part: Value, whole: &Value, function: &str, meter: &mut Meter) -> Result<Value, Fault> {
     if count(&part, meter)? > count(whole, meter)? {
-        return Ok(Value::Bool(false));
+        return Ok(Value::bool(false));
     }
     let whole = match whole {
         Value::Map(map) => Arc::new(Set((**map).clone())),
@@ -193,8 +193,8 @@ fn is_subset(part: Value, whole: &Value, function: &str, meter: &mut Meter) -> R
     };
     for element in elements_of(part, meter)? {
         if !whole.0.contains(&element, meter)? {
-            return Ok(Value::Bool(false));
+            return Ok(Value::bool(false));
         }
     }
-    Ok(Value::Bool(true))
+    Ok(Value::bool(true))
 }

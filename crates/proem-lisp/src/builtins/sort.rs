@@ -18,7 +18,7 @@ pub(super) fn is_native_order(comparator: &Value) -> bool {
 fn direction(comparator: &Value) -> Option<bool> {
     match comparator {
         Value::Nil => Some(false),
-        Value::Builtin(id) => match row(*id)?.name {
+        Value::Builtin(id) => match row(id.get())?.name {
             "<" | "<=" | "compare" => Some(false),
             ">" | ">=" => Some(true),
             _ => None,

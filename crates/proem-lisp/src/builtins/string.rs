@@ -156,7 +156,7 @@ pub(super) fn ask(
 ) -> Result<Value, Fault> {
     let (text, part) = (displayed(context, args, function)?, args.text(1, function)?);
     context.meter.text(text.len().saturating_add(part.len()))?;
-    Ok(Value::Bool(ask(text.as_str(), part.as_str())))
+    Ok(Value::bool(ask(text.as_str(), part.as_str())))
 }
 
 /// The bytes before a grapheme; a fault outside the text.
@@ -206,11 +206,11 @@ fn reverse(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
 
 fn is_blank(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     if args.get(0).is_nil() {
-        return Ok(Value::Bool(true));
+        return Ok(Value::bool(true));
     }
     let text = args.text(0, "str/blank?")?;
     context.meter.text(text.len())?;
-    Ok(Value::Bool(text.as_str().chars().all(is_space)))
+    Ok(Value::bool(text.as_str().chars().all(is_space)))
 }
 
 /// The number of graphemes before a byte.
@@ -253,6 +253,10 @@ pub(super) fn last_index_of(context: &mut Context, args: &Args<'_>, function: &s
 fn join(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
     let meter = &mut context.meter;
     let mut separator = String::new();
+    if args.len() == 2 && crate::value::has_children(args.get(0)) {
+        let message = format!("a separator is a string, not {}", args.get(0).type_phrase());
+        return Err(Fault::of_type(message).help("it comes first: `(str/join \", \" coll)`"));
+    }
     if args.len() == 2 && !args.get(0).is_nil() {
         print_into(&mut separator, args.get(0), Style::Display, meter)?;
     }

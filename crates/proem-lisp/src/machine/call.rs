@@ -2,10 +2,10 @@
 
 use super::{
     Machine,
-    frame::{EachFrame, Fiber, FoldFrame, Frame},
+    frame::{CodeFrame, EachFrame, Fiber, FoldFrame, Frame},
 };
 use crate::{
-    builtins::{self, Control, Cursor, Run, lookup, nth},
+    builtins::{self, Control, Cursor, Row, Run, lookup, nth},
     code::Closure,
     context::Args,
     error::{Fault, Reason},
@@ -47,7 +47,7 @@ impl Machine {
                 self.enter(fiber, Arc::clone(closure), count)?;
                 Ok(Called::Frame)
             }
-            Value::Builtin(id) => self.call_builtin(fiber, *id, count),
+            Value::Builtin(id) => self.call_builtin(fiber, id.get(), count),
             function => {
                 let args = fiber.pop_many(count);
                 self.look_up(function, &args).map(Called::Value)
@@ -58,9 +58,16 @@ impl Machine {
     /// Calls a builtin with the top `count` operands.
     pub(super) fn call_builtin(&mut self, fiber: &mut Fiber, id: BuiltinId, count: usize) -> Result<Called, Fault> {
         let Some(row) = builtins::row(id) else { return Err(Fault::eval("there is no such function")) };
-        if let Err(message) = row.check_arity(count) {
-            return Err(Fault::new(Reason::ArityError, message).help(format!("it is called as {}", row.usage())));
-        }
+        self.start_builtin(fiber, (id, row), count).map_err(|fault| row.explain(fault))
+    }
+
+    fn start_builtin(
+        &mut self,
+        fiber: &mut Fiber,
+        (id, row): (BuiltinId, &Row),
+        count: usize,
+    ) -> Result<Called, Fault> {
+        row.check_arity(count).map_err(|message| Fault::new(Reason::ArityError, message))?;
         let base = fiber.stack.len().saturating_sub(count);
         let args = fiber.stack.get(base..).unwrap_or_default();
         if args.iter().any(|arg| matches!(arg, Value::Stream(_)))
@@ -81,13 +88,13 @@ impl Machine {
             Run::Each { plan, .. } => {
                 let args = fiber.stack.split_off(base);
                 let plan = plan(&args);
-                self.begin_each(fiber, id, args, plan)
+                self.begin_each(fiber, (id, row), args, plan)
             }
             Run::Fold(plan) => {
                 let args = fiber.stack.split_off(base);
                 let plan = plan(&args);
                 drop(args);
-                self.begin_fold(fiber, plan)
+                self.begin_fold(fiber, row.name, plan)
             }
             Run::Control(control) => {
                 let mut args = Args(fiber.stack.get_mut(base..).unwrap_or_default());
@@ -121,11 +128,11 @@ impl Machine {
     fn begin_each(
         &mut self,
         fiber: &mut Fiber,
-        id: BuiltinId,
+        (id, row): (BuiltinId, &Row),
         args: Vec<Value>,
         plan: builtins::EachPlan,
     ) -> Result<Called, Fault> {
-        check_function(&plan.function)?;
+        check_function(&plan.function, row.name)?;
         let mut sources = Vec::with_capacity(plan.sources.len());
         for source in plan.sources {
             sources.push(Cursor::over(source, &mut self.context.meter)?);
@@ -143,8 +150,8 @@ impl Machine {
         Ok(Called::Frame)
     }
 
-    fn begin_fold(&mut self, fiber: &mut Fiber, plan: builtins::FoldPlan) -> Result<Called, Fault> {
-        check_function(&plan.function)?;
+    fn begin_fold(&mut self, fiber: &mut Fiber, name: &str, plan: builtins::FoldPlan) -> Result<Called, Fault> {
+        check_function(&plan.function, name)?;
         let mut source = Cursor::over(plan.source, &mut self.context.meter)?;
         let result = match plan.start {
             Some(start) => start,
@@ -161,6 +168,19 @@ impl Machine {
 
     /// Begins a function of a program with the top `count` operands as its arguments.
     pub(super) fn enter(&mut self, fiber: &mut Fiber, closure: Arc<Closure>, count: usize) -> Result<(), Fault> {
+        let frame = self.begin_call(fiber, closure, count, fiber.frames.len())?;
+        fiber.frames.push(Frame::Code(frame));
+        Ok(())
+    }
+
+    /// The frame of a function of a program with the top `count` operands as its arguments; `frames` are below it.
+    pub(super) fn begin_call(
+        &mut self,
+        fiber: &mut Fiber,
+        closure: Arc<Closure>,
+        count: usize,
+        frames: usize,
+    ) -> Result<CodeFrame, Fault> {
         self.context.meter.work(cost::CALL)?;
         let Some(function) = closure.function() else { return Err(Fault::eval("this function has no program")) };
         let Some((number, arity)) = function.arity(count) else { return Err(wrong_arity(function, count)) };
@@ -171,8 +191,24 @@ impl Machine {
             fiber.push(if rest.is_empty() { Value::Nil } else { Value::list(rest) });
         }
         let top = base.saturating_add(arity.locals);
+        self.make_room(fiber, top, frames)?;
+        Ok(CodeFrame { closure, arity: number, at: 0, base })
+    }
+
+    /// Begins the call of a frame anew with the top operands, as [`Machine::begin_call`] began it.
+    #[inline]
+    pub(super) fn begin_again(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame, frames: usize) -> Result<(), Fault> {
+        self.context.meter.work(cost::CALL)?;
+        frame.at = 0;
+        let locals = frame.steps().map_or(0, |arity| arity.locals);
+        self.make_room(fiber, frame.base.saturating_add(locals), frames)
+    }
+
+    /// Makes room for the locals of a call up to `top`, with so many frames below it.
+    #[inline]
+    fn make_room(&mut self, fiber: &mut Fiber, top: usize, frames: usize) -> Result<(), Fault> {
         // Operands beyond the locals are few: a step pushes one.
-        let depth = top.saturating_mul(cost::SLOT).saturating_add(fiber.frames.len().saturating_mul(cost::OBJECT));
+        let depth = top.saturating_mul(cost::SLOT).saturating_add(frames.saturating_mul(cost::OBJECT));
         if depth > fiber.deepest {
             self.context.meter.allocate(depth.saturating_sub(fiber.deepest))?;
             fiber.deepest = depth;
@@ -180,7 +216,6 @@ impl Machine {
         if fiber.stack.len() < top {
             fiber.stack.resize(top, Value::Nil);
         }
-        fiber.frames.push(Frame::code(closure, number, base));
         Ok(())
     }
 
@@ -190,6 +225,12 @@ impl Machine {
         let found = match (function, args) {
             (Value::Keyword(_) | Value::Symbol(_), [coll] | [coll, _]) => lookup(coll, function, meter)?,
             (Value::Map(_), [key] | [key, _]) | (Value::Set(_), [key]) => lookup(function, key, meter)?,
+            (Value::Vector(_), [index]) if !matches!(index, Value::Int(_)) => {
+                let message = format!("a vector called as a function takes an index, not {}", index.type_phrase());
+                return Err(Fault::of_type(message).help(
+                    "for the values of several keys write `(juxt :a :b)`, and for a path `(get-in map [:a :b])`",
+                ));
+            }
             (Value::Vector(_), [index]) => match nth(&mut self.context, function, index)? {
                 Some(element) => Some(element),
                 None => {
@@ -200,7 +241,12 @@ impl Machine {
             (Value::Keyword(_) | Value::Symbol(_) | Value::Map(_) | Value::Set(_) | Value::Vector(_), _) => {
                 let message =
                     format!("{} called as a function doesn't take {} arguments", function.type_phrase(), args.len());
-                return Err(Fault::new(Reason::ArityError, message));
+                let usage = if matches!(function, Value::Keyword(_) | Value::Symbol(_)) {
+                    format!("call it with a map, and a default if you want: `({function:?} map default)`")
+                } else {
+                    String::from("call it with one key: `(coll key)`; for several keys use `select-keys` or `juxt`")
+                };
+                return Err(Fault::new(Reason::ArityError, message).help(usage));
             }
             (other, _) => return Err(not_a_function(other)),
         };
@@ -213,8 +259,12 @@ fn not_a_function(value: &Value) -> Fault {
         .help("the first element of a list in round brackets is called; write data as a vector, `[…]`")
 }
 
-fn check_function(function: &Value) -> Result<(), Fault> {
-    if function.is_callable() { Ok(()) } else { Err(not_a_function(function)) }
+/// `name` is the function that is given another one to call.
+fn check_function(function: &Value, name: &str) -> Result<(), Fault> {
+    if function.is_callable() {
+        return Ok(());
+    }
+    Err(Fault::of_type(format!("`{name}` takes a function, not {}", function.type_phrase())))
 }
 
 fn wrong_arity(function: &crate::code::Function, count: usize) -> Fault {
@@ -225,5 +275,18 @@ fn wrong_arity(function: &crate::code::Function, count: usize) -> Fault {
         takes.push(format!("{}{more}", arity.required));
     }
     let plural = if takes.len() == 1 && takes.first().is_some_and(|only| only == "1") { "" } else { "s" };
-    Fault::new(Reason::ArityError, format!("{name} takes {} argument{plural}, not {count}", takes.join(" or ")))
+    let help = match (function.arities.as_slice(), count) {
+        ([only], _) if function.is_short && only.required == 0 => {
+            String::from("`%` is its argument; write `#(f %)`, or `(fn [_] …)` if the argument doesn't matter")
+        }
+        ([only], 1) if only.required == 2 && !function.is_short => {
+            String::from("take a pair, such as a map's entry, apart in the parameters: `(fn [[key value]] …)`")
+        }
+        ([only], 2) if only.required == 1 => {
+            String::from("`reduce` and its like give it the result so far and the next element: `(fn [result x] …)`")
+        }
+        _ => String::from("call it with as many arguments as it has parameters; `[a & more]` takes one or more"),
+    };
+    let message = format!("{name} takes {} argument{plural}, not {count}", takes.join(" or "));
+    Fault::new(Reason::ArityError, message).help(help)
 }

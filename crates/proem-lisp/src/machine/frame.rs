@@ -80,6 +80,11 @@ impl Frame {
         Self::Code(CodeFrame { closure, arity, at: 0, base })
     }
 
+    /// The function that a frame of steps is in.
+    pub(super) const fn closure(&self) -> Option<&Arc<Closure>> {
+        if let Self::Code(frame) = self { Some(&frame.closure) } else { None }
+    }
+
     /// The place of the step that the frame is at, if it is one of this program.
     pub(super) fn place_in(&self, program: &Arc<Program>) -> Option<Span> {
         let Self::Code(frame) = self else { return None };
@@ -91,7 +96,7 @@ impl Frame {
 }
 
 impl CodeFrame {
-    fn steps(&self) -> Option<&Arity> {
+    pub(super) fn steps(&self) -> Option<&Arity> {
         self.closure.function()?.arities.get(self.arity)
     }
 }

@@ -3,10 +3,12 @@
 use super::{
     Machine,
     call::{Called, FiberStop},
-    frame::{EachFrame, Fiber, FoldFrame, Frame},
+    frame::{CodeFrame, EachFrame, Fiber, FoldFrame, Frame},
+    steps::{Exit, has_stream},
 };
 use crate::{
-    builtins::{self, EachResults, FoldShape, Native, Row, Run, Stop},
+    builtins::{self, EachResults, FoldShape, Native, Row, Run, Stop, lookup},
+    code::{Closure, NumberOp},
     context::Args,
     error::Fault,
     limits::cost,
@@ -21,21 +23,12 @@ impl Machine {
         fiber: &mut Fiber,
         mut frame: Box<EachFrame>,
     ) -> Result<Option<FiberStop>, Fault> {
-        let native = native_of(&frame.function, frame.sources.len());
+        let mut callee = Callee::of(&frame.function, frame.sources.len());
         loop {
             if frame.waits {
                 frame.waits = false;
                 let result = fiber.pop();
-                let stops = match frame.stop {
-                    Stop::Never => false,
-                    Stop::AtTrue => result.is_truthy(),
-                    Stop::AtFalse => !result.is_truthy(),
-                };
-                // Twice the result: a growing buffer is copied.
-                self.context.meter.allocate(cost::SLOT.saturating_mul(2))?;
-                self.context.meter.collection(frame.results.len().saturating_add(1))?;
-                frame.results.push(result);
-                if stops {
+                if self.keep_result(&mut frame, result)? {
                     return self.finish_each(fiber, *frame);
                 }
             }
@@ -51,13 +44,14 @@ impl Machine {
                 frame = back;
             }
             self.context.meter.work(cost::ELEMENT)?;
-            if let (Some(native), [source]) = (native, frame.sources.as_mut_slice()) {
-                let Some(element) = source.next(&mut self.context.meter)? else {
+            // A key is looked up where the element is stored.
+            if let (Callee::Keyword(key), [source]) = (&callee, frame.sources.as_mut_slice())
+                && let Some(element) = source.next_stored()
+            {
+                let found = lookup(element, key, &mut self.context.meter)?.unwrap_or_default();
+                if self.keep_result(&mut frame, found)? {
                     return self.finish_each(fiber, *frame);
-                };
-                let result = native(&mut self.context, &mut Args(&mut [element]))?;
-                fiber.push(result);
-                frame.waits = true;
+                }
                 continue;
             }
             let before = fiber.stack.len();
@@ -68,25 +62,33 @@ impl Machine {
                 };
                 fiber.stack.push(element);
             }
-            let count = frame.sources.len();
-            frame.waits = true;
-            if let Value::Closure(closure) = &frame.function {
-                let closure = Arc::clone(closure);
-                fiber.frames.push(Frame::Each(frame));
-                self.enter(fiber, closure, count)?;
-                return Ok(None);
-            }
-            // What is called goes on top of this frame, which is put back only then.
-            let place = fiber.frames.len();
-            match self.call(fiber, &frame.function, count)? {
-                Called::Value(value) => fiber.push(value),
-                Called::Frame => {
-                    fiber.frames.insert(place, Frame::Each(frame));
-                    return Ok(None);
+            match self.call_once(fiber, &mut callee, before)? {
+                Once::Value(result) => {
+                    if self.keep_result(&mut frame, result)? {
+                        return self.finish_each(fiber, *frame);
+                    }
                 }
-                Called::Stop(stop) => {
-                    fiber.frames.insert(place, Frame::Each(frame));
-                    return Ok(Some(stop));
+                Once::Left(exit, code) => {
+                    frame.waits = true;
+                    fiber.frames.push(Frame::Each(frame));
+                    fiber.frames.push(Frame::Code(code));
+                    return self.leave_steps(fiber, exit);
+                }
+                Once::Called(function, count) => {
+                    frame.waits = true;
+                    // What is called goes on top of this frame, which is put back only then.
+                    let place = fiber.frames.len();
+                    match self.call(fiber, &function, count)? {
+                        Called::Value(value) => fiber.push(value),
+                        Called::Frame => {
+                            fiber.frames.insert(place, Frame::Each(frame));
+                            return Ok(None);
+                        }
+                        Called::Stop(stop) => {
+                            fiber.frames.insert(place, Frame::Each(frame));
+                            return Ok(Some(stop));
+                        }
+                    }
                 }
             }
         }
@@ -97,10 +99,25 @@ impl Machine {
         if let Some(row) = builtins::row(frame.id)
             && let Run::Each { finish, .. } = &row.run
         {
-            let value = finish(&mut self.context, results)?;
+            let value = finish(&mut self.context, results).map_err(|fault| row.explain(fault))?;
             fiber.push(value);
         }
         Ok(None)
+    }
+
+    /// Keeps what was called for; true if no more elements are to be gone through.
+    #[inline]
+    fn keep_result(&mut self, frame: &mut EachFrame, result: Value) -> Result<bool, Fault> {
+        let stops = match frame.stop {
+            Stop::Never => false,
+            Stop::AtTrue => result.is_truthy(),
+            Stop::AtFalse => !result.is_truthy(),
+        };
+        // Twice the result: a growing buffer is copied.
+        self.context.meter.allocate(cost::SLOT.saturating_mul(2))?;
+        self.context.meter.collection(frame.results.len().saturating_add(1))?;
+        frame.results.push(result);
+        Ok(stops)
     }
 
     /// As [`Machine::run_each`], for a fold.
@@ -109,17 +126,16 @@ impl Machine {
         fiber: &mut Fiber,
         mut frame: Box<FoldFrame>,
     ) -> Result<Option<FiberStop>, Fault> {
-        let native = native_of(&frame.function, 2);
+        let mut callee = Callee::of(&frame.function, if frame.shape == FoldShape::Element { 2 } else { 3 });
         loop {
             if frame.waits {
                 frame.waits = false;
-                let result = fiber.pop();
-                if let Value::Reduced(inner) = &result {
+                frame.result = fiber.pop();
+                if let Value::Reduced(inner) = &frame.result {
                     let inner = inner.as_slice().first().cloned().unwrap_or_default();
                     fiber.push(inner);
                     return Ok(None);
                 }
-                frame.result = result;
             }
             if self.context.meter.is_paused() {
                 fiber.frames.push(Frame::Fold(frame));
@@ -136,69 +152,149 @@ impl Machine {
                 fiber.push(frame.result);
                 return Ok(None);
             };
-            if let (Some(native), FoldShape::Element) = (native, frame.shape) {
-                let mut pair = [core::mem::take(&mut frame.result), element];
-                let result = native(&mut self.context, &mut Args(&mut pair))?;
-                if !matches!(result, Value::Reduced(_)) {
-                    frame.result = result;
-                    continue;
-                }
-                fiber.push(result);
-                frame.waits = true;
+            if let (Callee::Native { numbers: Some(operation), .. }, FoldShape::Element) = (&callee, frame.shape)
+                && let Some(result) = operation.apply(&frame.result, &element)
+            {
+                frame.result = result;
                 continue;
             }
+            let before = fiber.stack.len();
             // The result moves, so that the function may change it in place.
             fiber.stack.push(core::mem::take(&mut frame.result));
-            let count = match frame.shape {
-                FoldShape::Element => {
-                    fiber.stack.push(element);
-                    2
+            push_element(fiber, &frame, element)?;
+            match self.call_once(fiber, &mut callee, before)? {
+                Once::Value(result @ Value::Reduced(_)) => {
+                    fiber.push(result);
+                    frame.waits = true;
                 }
-                FoldShape::KeyValue if let Some(index) = frame.source.last_index() => {
-                    fiber.stack.extend([Value::from(index), element]);
-                    3
+                Once::Value(result) => frame.result = result,
+                Once::Left(exit, code) => {
+                    frame.waits = true;
+                    fiber.frames.push(Frame::Fold(frame));
+                    fiber.frames.push(Frame::Code(code));
+                    return self.leave_steps(fiber, exit);
                 }
-                FoldShape::KeyValue => {
-                    let Value::Vector(entry) = &element else { return Err(not_an_entry(&element)) };
-                    let (Some(key), Some(value), 2) = (entry.get(0), entry.get(1), entry.len()) else {
-                        return Err(not_an_entry(&element));
-                    };
-                    fiber.stack.extend([key.clone(), value.clone()]);
-                    3
+                Once::Called(function, count) => {
+                    frame.waits = true;
+                    let place = fiber.frames.len();
+                    match self.call(fiber, &function, count)? {
+                        Called::Value(value) => fiber.push(value),
+                        Called::Frame => {
+                            fiber.frames.insert(place, Frame::Fold(frame));
+                            return Ok(None);
+                        }
+                        Called::Stop(stop) => {
+                            fiber.frames.insert(place, Frame::Fold(frame));
+                            return Ok(Some(stop));
+                        }
+                    }
                 }
+            }
+        }
+    }
+
+    /// Calls a function with the operands from `before` on, which it takes away, as far as that needs no frame.
+    #[inline]
+    fn call_once(&mut self, fiber: &mut Fiber, callee: &mut Callee, before: usize) -> Result<Once, Fault> {
+        let count = fiber.stack.len().saturating_sub(before);
+        match callee {
+            // A stream may need a function of the language in place of this one.
+            Callee::Native { function, .. } if has_stream(fiber, count) => Ok(Once::Called(function.clone(), count)),
+            Callee::Native { row, native, .. } => {
+                let operands = fiber.stack.get_mut(before..).unwrap_or_default();
+                let value = native(&mut self.context, &mut Args(operands)).map_err(|fault| row.explain(fault))?;
+                fiber.stack.truncate(before);
+                Ok(Once::Value(value))
+            }
+            Callee::Keyword(key) => {
+                let coll = fiber.pop();
+                Ok(Once::Value(lookup(&coll, key, &mut self.context.meter)?.unwrap_or_default()))
+            }
+            Callee::Closure(closure, kept) => {
+                // With the frame of what goes through the elements.
+                let frames = fiber.frames.len().saturating_add(1);
+                let mut code = match kept.take() {
+                    Some(mut code) => {
+                        code.base = before;
+                        self.begin_again(fiber, &mut code, frames)?;
+                        code
+                    }
+                    None => self.begin_call(fiber, Arc::clone(closure), count, frames)?,
+                };
+                let exit = self.run_steps(fiber, &mut code);
+                let Ok(Exit::Returned) = exit else { return Ok(Once::Left(exit, code)) };
+                let value = fiber.pop();
+                fiber.stack.truncate(code.base);
+                // More arguments than are named become a list, which only a new call makes.
+                *kept = code.steps().is_some_and(|arity| !arity.takes_rest).then_some(code);
+                Ok(Once::Value(value))
+            }
+            Callee::Other(function) => Ok(Once::Called(function.clone(), count)),
+        }
+    }
+}
+
+/// Pushes what the function of a fold gets besides the result so far.
+#[inline]
+fn push_element(fiber: &mut Fiber, frame: &FoldFrame, element: Value) -> Result<(), Fault> {
+    match frame.shape {
+        FoldShape::Element => fiber.stack.push(element),
+        FoldShape::KeyValue if let Some(index) = frame.source.last_index() => {
+            fiber.stack.extend([Value::from(index), element]);
+        }
+        FoldShape::KeyValue => {
+            let Value::Vector(entry) = &element else { return Err(not_an_entry(&element)) };
+            let (Some(key), Some(value), 2) = (entry.get(0), entry.get(1), entry.len()) else {
+                return Err(not_an_entry(&element));
             };
-            frame.waits = true;
-            if let Value::Closure(closure) = &frame.function {
-                let closure = Arc::clone(closure);
-                fiber.frames.push(Frame::Fold(frame));
-                self.enter(fiber, closure, count)?;
-                return Ok(None);
-            }
-            let place = fiber.frames.len();
-            match self.call(fiber, &frame.function, count)? {
-                Called::Value(value) => fiber.push(value),
-                Called::Frame => {
-                    fiber.frames.insert(place, Frame::Fold(frame));
-                    return Ok(None);
+            fiber.stack.extend([key.clone(), value.clone()]);
+        }
+    }
+    Ok(())
+}
+
+/// What is called for each element, found out once.
+enum Callee {
+    /// A function in Rust, and what it does with two numbers if that is most of it.
+    Native {
+        function: Value,
+        row: &'static Row,
+        native: Native,
+        numbers: Option<NumberOp>,
+    },
+    /// A keyword, with one argument.
+    Keyword(Value),
+    /// A function of a program, and its frame after the last call.
+    Closure(Arc<Closure>, Option<CodeFrame>),
+    Other(Value),
+}
+
+/// What came of calling a [`Callee`].
+enum Once {
+    Value(Value),
+    /// Steps that stopped before their end, with their frame.
+    Left(Result<Exit, Fault>, CodeFrame),
+    /// What has to be called in the usual way, with so many operands.
+    Called(Value, usize),
+}
+
+impl Callee {
+    fn of(function: &Value, count: usize) -> Self {
+        match function {
+            Value::Closure(closure) => Self::Closure(Arc::clone(closure), None),
+            Value::Keyword(_) if count == 1 => Self::Keyword(function.clone()),
+            Value::Builtin(id) => match builtins::row(id.get()) {
+                Some(row @ Row { run: Run::Native(native), .. }) if row.check_arity(count).is_ok() => {
+                    let numbers = NumberOp::of(row.name).filter(|_| count == 2);
+                    Self::Native { function: function.clone(), row, native: *native, numbers }
                 }
-                Called::Stop(stop) => {
-                    fiber.frames.insert(place, Frame::Fold(frame));
-                    return Ok(Some(stop));
-                }
-            }
+                _ => Self::Other(function.clone()),
+            },
+            _ => Self::Other(function.clone()),
         }
     }
 }
 
 fn not_an_entry(element: &Value) -> Fault {
     Fault::of_type(format!("`reduce-kv` takes a map or a vector, not what holds {}", element.type_phrase()))
-}
-
-/// The function in Rust that a builtin is, if it takes so many arguments.
-fn native_of(function: &Value, count: usize) -> Option<Native> {
-    let Value::Builtin(id) = function else { return None };
-    match builtins::row(*id)? {
-        row @ Row { run: Run::Native(native), .. } if row.check_arity(count).is_ok() => Some(*native),
-        _ => None,
-    }
 }

@@ -11,6 +11,7 @@ use crate::{
     context::Args,
     error::{Fault, Reason},
     limits::{Meter, cost},
+    resolve::data_hides_function,
     value::{BuiltinId, Chunk, Map, Set, Value},
 };
 use alloc::{format, sync::Arc, vec::Vec};
@@ -26,7 +27,7 @@ enum Next {
 }
 
 /// Why a function's steps stop.
-enum Exit {
+pub(super) enum Exit {
     /// The value is on top.
     Returned,
     /// The fuel of the run is used, or what is alive is to be counted.
@@ -55,6 +56,15 @@ impl Machine {
             return Ok(None);
         }
         fiber.frames.push(Frame::Code(frame));
+        self.leave_steps(fiber, exit)
+    }
+
+    /// Does what the steps of the frame on top stopped for.
+    pub(super) fn leave_steps(
+        &mut self,
+        fiber: &mut Fiber,
+        exit: Result<Exit, Fault>,
+    ) -> Result<Option<FiberStop>, Fault> {
         let called = match exit? {
             Exit::Returned => return Ok(None),
             Exit::Due => {
@@ -81,7 +91,7 @@ impl Machine {
     }
 
     /// What is run most is done here; everything else has a function of its own.
-    fn run_steps(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame) -> Result<Exit, Fault> {
+    pub(super) fn run_steps(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame) -> Result<Exit, Fault> {
         let closure = &frame.closure;
         let base = frame.base;
         let mut at = frame.at;
@@ -168,9 +178,9 @@ impl Machine {
     #[inline]
     fn native(&mut self, fiber: &mut Fiber, id: BuiltinId, count: usize) -> Result<Next, Fault> {
         let base = fiber.stack.len().saturating_sub(count);
-        if let Some(Row { run: Run::Native(native), .. }) = builtins::row(id) {
+        if let Some(row @ Row { run: Run::Native(native), .. }) = builtins::row(id) {
             let mut args = Args(fiber.stack.get_mut(base..).unwrap_or_default());
-            let value = native(&mut self.context, &mut args)?;
+            let value = native(&mut self.context, &mut args).map_err(|fault| row.explain(fault))?;
             fiber.stack.truncate(base);
             fiber.stack.push(value);
         }
@@ -234,8 +244,11 @@ impl Machine {
                 fiber.push(found.unwrap_or_default());
             }
             Op::Vector(_) | Op::Map(_) | Op::Set(_) => self.make_collection(fiber, op)?,
-            Op::Define(key) => {
+            Op::Define(key) | Op::DefineFunction(key) => {
                 let value = fiber.stack.last().cloned().unwrap_or_default();
+                if matches!(op, Op::DefineFunction(_)) && !value.is_function() {
+                    return Err(data_hides_function(constant(key).as_str().unwrap_or_default()));
+                }
                 self.context.remember(constant(key), value)?;
             }
             Op::DefineOnce(key) => {
@@ -407,7 +420,7 @@ impl Machine {
 
 /// Whether an argument is a stream, which another function may have to go through.
 #[inline]
-fn has_stream(fiber: &Fiber, count: usize) -> bool {
+pub(super) fn has_stream(fiber: &Fiber, count: usize) -> bool {
     let args = fiber.stack.get(fiber.stack.len().saturating_sub(count)..).unwrap_or_default();
     args.iter().any(|arg| matches!(arg, Value::Stream(_)))
 }

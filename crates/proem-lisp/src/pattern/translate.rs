@@ -172,7 +172,10 @@ impl Translator<'_, '_> {
         }
         let rest = self.rest.as_str();
         if ["=", "!", "<=", "<!"].iter().any(|look| rest.starts_with(look)) {
-            return Err(missing("look-around", "match what surrounds the text too, and take the text from a group"));
+            return Err(missing(
+                "look-around",
+                "match what surrounds the text too, and take the text from a group: `(second (re-find #\"#(\\d+)\" s))`",
+            ));
         }
         if rest.starts_with('>') {
             return Err(missing("atomic groups", "use a group without `?>`"));

@@ -123,7 +123,7 @@ impl Reader<'_> {
                     &mut crate::Meter::new(*self.limits),
                 ) {
                     Ok(Value::Int(int)) => FormKind::Int(int),
-                    Ok(Value::Float(float)) => FormKind::Float(float),
+                    Ok(Value::Float(float)) => FormKind::Float(float.get()),
                     _ => FormKind::Nil,
                 }
             }

@@ -47,6 +47,7 @@ impl Resolver {
                 return self.malformed(&call, "takes functions as `(name [params] body)`");
             };
             let Some(name) = parts.first() else { return self.malformed(&call, "takes functions with a name") };
+            self.letfn_names.extend(self.forms.symbol(*name).cloned());
             let made = self.our_call("fn", &parts, span);
             bindings.extend([*name, made]);
         }

@@ -25,6 +25,9 @@ impl Resolver {
             }
             op => op,
         };
+        if let Some(value) = self.folded(op) {
+            return self.replace_constants(op, value, span);
+        }
         let Some(state) = self.state() else { return };
         // A jump to here would miss what is joined with the step before.
         let is_reached = state.last_placed == state.arity.ops.len();
@@ -40,6 +43,37 @@ impl Resolver {
         }
         state.arity.ops.push(op);
         state.arity.spans.push(span);
+    }
+
+    /// The result of a step that computes with the constants right before it.
+    fn folded(&self, op: Op) -> Option<Value> {
+        let count = constant_operands(op)?;
+        let state = self.stack.last()?;
+        let first = state.arity.ops.len().checked_sub(count)?;
+        // A jump into the middle would find operands missing.
+        if state.last_placed > first {
+            return None;
+        }
+        let operation = match op {
+            Op::Numbers { operation, .. } => operation,
+            Op::Builtin { id, .. } => NumberOp::of(builtins::row(id)?.name).filter(|operation| operation.is_sum())?,
+            _ => return None,
+        };
+        let mut values = state.arity.ops.get(first..)?.iter().map(|op| match op {
+            Op::Const(number) => self.constants.get(to_usize(*number)),
+            _ => None,
+        });
+        let start = values.next()??.clone();
+        values.try_fold(start, |result, value| operation.apply(&result, value?))
+    }
+
+    fn replace_constants(&mut self, op: Op, value: Value, span: Span) {
+        if let (Some(count), Some(state)) = (constant_operands(op), self.state()) {
+            let first = state.arity.ops.len().saturating_sub(count);
+            state.arity.ops.truncate(first);
+            state.arity.spans.truncate(first);
+        }
+        self.push_constant(value, span);
     }
 
     pub(super) fn label(&mut self) -> Label {
@@ -153,10 +187,10 @@ impl Resolver {
     fn literal_of(&mut self, id: FormId, children: Vec<Value>, meter: &mut Meter) -> Value {
         match self.forms.kind(id) {
             FormKind::Nil => Value::Nil,
-            FormKind::Bool(value) => Value::Bool(*value),
+            FormKind::Bool(value) => Value::bool(*value),
             FormKind::Int(value) => Value::Int(*value),
             FormKind::Big(value) => Value::Big(Arc::clone(value)),
-            FormKind::Float(value) => Value::Float(*value),
+            FormKind::Float(value) => Value::float(*value),
             FormKind::Text(text) => Value::Text(text.clone()),
             FormKind::Keyword(name) => Value::Keyword(name.clone()),
             FormKind::Symbol(name) => Value::Symbol(name.clone()),
@@ -195,5 +229,14 @@ impl Resolver {
             }
         }
         Value::from(map)
+    }
+}
+
+/// How many operands a step takes that could be computed before the program runs.
+fn constant_operands(op: Op) -> Option<usize> {
+    match op {
+        Op::Numbers { .. } => Some(2),
+        Op::Builtin { count, .. } if count > 2 => Some(to_usize(count)),
+        _ => None,
     }
 }

@@ -1,6 +1,9 @@
 //! The table of forms: what isn't a function because it doesn't evaluate all its arguments.
 
-use super::{FormId, FormKind, Op, Position, Resolver, Task, Value, names::OURS};
+use super::{
+    FormId, FormKind, Op, Position, Resolver, Task, Value,
+    names::{self, OURS},
+};
 use crate::builtins::Example;
 use alloc::{format, vec, vec::Vec};
 use proem_text::Span;
@@ -187,18 +190,26 @@ impl Resolver {
         if symbol.as_str().contains('/') && symbol.as_str() != "/" {
             return self.malformed(&call, "takes a name without a namespace");
         }
+        self.check_definable(symbol.as_str(), self.forms.span(name));
+        let is_builtin = names::is_builtin(symbol.as_str());
+        if is_builtin && self.forms.is_constant(value) {
+            let mut problem = names::data_hides_function(symbol.as_str()).at(self.forms.span(name));
+            problem.reason = crate::Reason::AnalysisError;
+            self.problems.push(problem);
+        }
         let key = self.constant(Value::Keyword(symbol));
+        let define = if is_builtin { Op::DefineFunction(key) } else { Op::Define(key) };
         if is_once {
             let end = self.label();
             self.schedule(vec![
                 Task::Step(Op::DefineOnce(key), call.span),
                 Task::Step(Op::Jump(end.0), call.span),
                 Task::Value(value, Position::Inner),
-                Task::Step(Op::Define(key), call.span),
+                Task::Step(define, call.span),
                 Task::Place(end),
             ]);
         } else {
-            self.schedule(vec![Task::Value(value, Position::Inner), Task::Step(Op::Define(key), call.span)]);
+            self.schedule(vec![Task::Value(value, Position::Inner), Task::Step(define, call.span)]);
         }
     }
 
@@ -216,6 +227,14 @@ impl Resolver {
 
     fn quote(&mut self, call: Call<'_>) {
         let [form] = call.arguments else { return self.malformed(&call, "takes one form") };
+        if let Some(name) = self.forms.symbol(*form)
+            && name.as_str().ends_with('\'')
+            && !names::is_builtin(name.as_str())
+        {
+            let message = format!("`'{}` is a symbol, not text", crate::reader::excerpt(name.as_str()));
+            let help = format!("write text in double quotes: `\"{}\"`", name.as_str().trim_end_matches('\''));
+            self.problem(self.forms.span(*form), message, help);
+        }
         let value = self.literal(*form);
         self.push_constant(value, call.span);
     }
@@ -244,8 +263,12 @@ impl Resolver {
 
     fn and_or(&mut self, call: Call<'_>) {
         let is_and = self.name_of(&call).as_str() == "and";
+        // The last operand of `or` may be the predicate that is used if there is no other.
+        let joined =
+            if is_and { call.arguments } else { call.arguments.split_last().map_or(&[][..], |(_, before)| before) };
+        self.check_joined(joined, if is_and { "and" } else { "or" });
         let Some((last, before)) = call.arguments.split_last() else {
-            return self.push_constant(if is_and { Value::Bool(true) } else { Value::Nil }, call.span);
+            return self.push_constant(if is_and { Value::bool(true) } else { Value::Nil }, call.span);
         };
         let end = self.label();
         let op = if is_and { Op::JumpIfFalseElsePop(end.0) } else { Op::JumpIfTrueElsePop(end.0) };
@@ -257,6 +280,25 @@ impl Resolver {
         tasks.push(Task::Value(*last, call.position));
         tasks.push(Task::Place(end));
         self.schedule(tasks);
+    }
+
+    /// A predicate that `where` and its relatives make is a function, so `and`, `or` and `not` take it as true.
+    pub(super) fn check_joined(&mut self, operands: &[FormId], joiner: &str) {
+        let makers = ["where", "all-of", "any-of", "none-of"];
+        for operand in operands {
+            let head = self.forms.list(*operand).and_then(|elements| elements.first());
+            let name = head.and_then(|head| self.forms.symbol(*head)).cloned();
+            let Some(name) = name.filter(|name| makers.contains(&name.as_str()) && !self.is_defined(name)) else {
+                continue;
+            };
+            let instead = match joiner {
+                "and" => "join predicates with `(all-of f g)`",
+                "or" => "join predicates with `(any-of f g)`",
+                _ => "turn a predicate round with `(none-of f)` or `complement`",
+            };
+            let message = format!("`{name}` makes a predicate, which `{joiner}` takes as true");
+            self.problem(self.forms.span(*operand), message, instead);
+        }
     }
 
     fn cond(&mut self, call: Call<'_>) {

@@ -82,6 +82,9 @@ impl Resolver {
             }
         }
         self.begin_function(None, vec![ArityForm { span, parameters: names, body: vec![body] }], (span, span));
+        if let Some(state) = self.state() {
+            state.function.is_short = true;
+        }
     }
 
     /// `written` is the part of the source that says what the function does.

@@ -56,7 +56,7 @@ impl Resolver {
             self.problem(
                 call.span,
                 "`recur` isn't the last thing that its `loop` or function does",
-                "move it to the end of a branch, or call the function by its name",
+                "carry what is left to do in an argument, such as a sum so far, or call the function by its name",
             );
             return self.emit(Op::Nil, call.span);
         };
@@ -69,7 +69,7 @@ impl Resolver {
                     if given == 1 { "" } else { "s" },
                     target.name
                 ),
-                format!("give it {wanted}"),
+                format!("give `recur` {wanted}, one for each name in the {}", target.name),
             );
             return self.emit(Op::Nil, call.span);
         }

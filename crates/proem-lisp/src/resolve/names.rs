@@ -3,8 +3,8 @@
 use super::{Capture, FormKind, Op, Resolver, Text, Value, forms, suggest, to_u32};
 use crate::{
     builtins,
-    error::{Problem, Reason},
-    reader::excerpt,
+    error::{Fault, Problem, Reason},
+    reader::{QUOTE_HELP, excerpt},
 };
 use alloc::{format, string::String, vec::Vec};
 use proem_text::Span;
@@ -12,6 +12,20 @@ use proem_text::Span;
 /// Starts the names that rewriting puts into forms: they mean forms and builtins whatever is in scope.
 /// No source has this character in a name.
 pub(super) const OURS: char = '\0';
+
+/// The names of the last results.
+const HISTORY: [&str; 3] = ["*1", "*2", "*3"];
+
+/// Whether a name without a namespace is that of a function of the language.
+pub(crate) fn is_builtin(name: &str) -> bool {
+    (name == "/" || !name.contains('/')) && builtins::id_of(name).is_some()
+}
+
+/// Data can't be defined under the name of a function of the language: in the next program the name is the function's.
+pub(crate) fn data_hides_function(name: &str) -> Fault {
+    let fault = Fault::eval(format!("`{name}` is a function of the language, so a later program would not find this"));
+    fault.help(format!("choose another name, such as `my-{name}`, or use `let` if only this program needs it"))
+}
 
 /// Where a name's value is in the function at hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +87,25 @@ impl Resolver {
         Some(place)
     }
 
+    /// Whether a name is defined in this program, or has a function in memory.
+    pub(super) fn is_defined(&self, name: &Text) -> bool {
+        let is_kept = || self.names.functions.contains(name.as_str()) && is_builtin(name.as_str());
+        self.defined.contains(name) || is_kept()
+    }
+
+    /// Whether `def` may use a name; a problem if its meaning is fixed.
+    pub(super) fn check_definable(&mut self, name: &str, span: Span) {
+        let what = if HISTORY.contains(&name) {
+            "one of the last results"
+        } else if forms::form_row(name).is_some() {
+            "a form of the language"
+        } else {
+            return;
+        };
+        let message = format!("`{name}` can't be defined, since it is {what}");
+        self.problem(span, message, format!("choose another name, such as `my-{}`", name.trim_start_matches('*')));
+    }
+
     pub(super) fn symbol(&mut self, name: &Text, span: Span) {
         if let Some(place) = self.find(name) {
             let op = match place {
@@ -83,7 +116,7 @@ impl Resolver {
             self.emit(op, span);
             return;
         }
-        if self.defined.contains(name) {
+        if self.is_defined(name) {
             self.emit_keyed(Op::Defined, name.as_str(), span);
             return;
         }
@@ -93,12 +126,12 @@ impl Resolver {
         {
             return;
         }
-        if let Some(index) = ["*1", "*2", "*3"].iter().position(|other| *other == name.as_str()) {
+        if let Some(index) = HISTORY.iter().position(|other| *other == name.as_str()) {
             self.emit(Op::History(to_u32(index)), span);
         } else if let Some(value) = builtins::constant(name.as_str()) {
             self.push_constant(value, span);
         } else if let Some(id) = builtins::id_of(name.as_str()) {
-            self.push_constant(Value::Builtin(id), span);
+            self.push_constant(Value::builtin(id), span);
         } else if self.names.memory.contains(name.as_str()) {
             self.emit_keyed(Op::Defined, name.as_str(), span);
         } else {
@@ -139,6 +172,14 @@ impl Resolver {
             return problem.help(format!("wrap it in a function, such as `#({name} %)`"));
         }
         let problem = Problem::new(Reason::UnboundVar, span, format!("`{}` has no value", excerpt(name)));
+        if self.letfn_names.iter().any(|other| other.as_str() == name) {
+            let help =
+                format!("a function of `letfn` knows those before it; define `{name}` and what calls it with `defn`");
+            return problem.help(help);
+        }
+        if name.ends_with('\'') {
+            return problem.help(QUOTE_HELP);
+        }
         match self.nearest(name) {
             Some(nearest) => problem.help(format!("did you mean `{nearest}`?")),
             None => {

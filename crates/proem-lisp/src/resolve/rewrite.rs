@@ -59,7 +59,7 @@ impl Resolver {
         loop {
             match rest {
                 [] => {
-                    let failing = self.our_call("no-clause", &[subject], span);
+                    let failing = self.our_call("condp/no-clause", &[subject], span);
                     conditions.extend([self.forms.add(FormKind::Bool(true), span), failing]);
                     break;
                 }

@@ -37,7 +37,7 @@ fn shallow_equality(a: &Value, b: &Value, meter: &mut Meter) -> Result<Option<bo
         (Value::Nil, Value::Nil) => true,
         (Value::Bool(a), Value::Bool(b)) => a == b,
         (Value::Int(a), Value::Int(b)) => a == b,
-        (Value::Float(a), Value::Float(b)) => a == b,
+        (Value::Float(a), Value::Float(b)) => a.get() == b.get(),
         (Value::Big(a), Value::Big(b)) => a == b,
         (Value::Text(a), Value::Text(b))
         | (Value::Keyword(a), Value::Keyword(b))
@@ -250,15 +250,15 @@ fn hashing(value: &Value) -> Result<Hashing<'_>, Fault> {
 fn leaf_hash(value: &Value, meter: &mut Meter) -> Result<Option<u64>, Fault> {
     Ok(Some(match value {
         Value::Nil => mix(1, 0),
-        Value::Bool(value) => mix(2, u64::from(*value)),
+        Value::Bool(value) => mix(2, u64::from(value.get())),
         Value::Int(value) => mix(3, value.cast_unsigned()),
-        Value::Float(value) => mix(4, if *value == 0.0 { 0 } else { value.to_bits() }),
+        Value::Float(value) => mix(4, if value.get() == 0.0 { 0 } else { value.get().to_bits() }),
         Value::Big(value) => value.iter_u64_digits().fold(mix(5, 0), mix),
         // A keyword and the string of its name have different hashes, so that maps hold both.
         Value::Text(text) => hash_text(6, text.as_str(), meter)?,
         Value::Keyword(text) => hash_text(7, text.as_str(), meter)?,
         Value::Symbol(text) => hash_text(8, text.as_str(), meter)?,
-        Value::Builtin(id) => mix(9, u64::from(id.0)),
+        Value::Builtin(id) => mix(9, u64::from(id.get().0)),
         // Functions and patterns are equal only to themselves and seldom keys: one bucket holds them.
         Value::Closure(_) | Value::Regex(_) | Value::Reduced(_) => mix(10, 0),
         value if has_children(value) => return Ok(None),

@@ -105,7 +105,7 @@ impl From<List> for Value {
 
 impl From<bool> for Value {
     fn from(value: bool) -> Self {
-        Self::Bool(value)
+        Self::bool(value)
     }
 }
 
@@ -124,7 +124,7 @@ impl From<usize> for Value {
 
 impl From<f64> for Value {
     fn from(value: f64) -> Self {
-        Self::Float(value)
+        Self::float(value)
     }
 }
 

@@ -5,7 +5,7 @@
 //! taken away leaves an empty place until more places are empty than full.
 
 use super::{
-    Value,
+    Text, Value,
     compare::{hash, is_equal},
     drop::Entry,
     index::Index,
@@ -61,9 +61,9 @@ impl Map {
         match (&self.index, key, self.entries.as_chunk()) {
             // Most keys are keywords in small maps.
             (None, Value::Keyword(name), Some(entries)) => {
-                meter.elements(entries.len())?;
+                charge_names(entries, name, meter)?;
                 let is_key = |entry: &Option<Entry>| match entry {
-                    Some(Entry { key: Value::Keyword(other), .. }) => other.is_same(name) || other == name,
+                    Some(Entry { key: Value::Keyword(other), .. }) => other.has_text_of(name),
                     _ => false,
                 };
                 Ok(entries.iter().position(is_key))
@@ -108,6 +108,12 @@ impl Map {
     pub(crate) fn lookup(&self, key: &Value, meter: &mut Meter) -> Result<Option<&Value>, Fault> {
         if self.len == 0 {
             return Ok(None);
+        }
+        if let (None, Value::Keyword(name) | Value::Text(name), Some(entries)) =
+            (&self.index, key, self.entries.as_chunk())
+        {
+            charge_names(entries, name, meter)?;
+            return Ok(value_of_name(entries, name, matches!(key, Value::Keyword(_))));
         }
         if let Some(place) = self.place(key, meter)? {
             return Ok(self.entries.get(place).and_then(Option::as_ref).map(|entry| &entry.value));
@@ -180,4 +186,30 @@ impl Map {
         self.index = Some(index);
         Ok(())
     }
+}
+
+/// Charges comparing a name with the keys of some entries.
+fn charge_names(entries: &[Option<Entry>], name: &Text, meter: &mut Meter) -> Result<(), Fault> {
+    meter.elements(entries.len())?;
+    meter.text(name.len().saturating_mul(entries.len()))
+}
+
+/// The value under a keyword or a string of this name, first of the kind that is asked for.
+#[inline]
+fn value_of_name<'a>(entries: &'a [Option<Entry>], name: &Text, is_keyword: bool) -> Option<&'a Value> {
+    let mut of_other_kind = None;
+    for entry in entries.iter().flatten() {
+        let (other, is_kind) = match &entry.key {
+            Value::Keyword(other) => (other, is_keyword),
+            Value::Text(other) => (other, !is_keyword),
+            _ => continue,
+        };
+        if other.has_text_of(name) {
+            if is_kind {
+                return Some(&entry.value);
+            }
+            of_other_kind = Some(&entry.value);
+        }
+    }
+    of_other_kind
 }

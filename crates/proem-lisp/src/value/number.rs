@@ -27,7 +27,7 @@ impl<'a> Number<'a> {
     pub(crate) fn of(value: &'a Value, function: &str) -> Result<Self, Fault> {
         match value {
             Value::Int(int) => Ok(Self::Int(*int)),
-            Value::Float(float) => Ok(Self::Float(*float)),
+            Value::Float(float) => Ok(Self::Float(float.get())),
             Value::Big(big) => Ok(Self::Big(big)),
             other => Err(not_a_number(other, function)),
         }
@@ -63,7 +63,16 @@ fn not_a_number(value: &Value, function: &str) -> Fault {
         Value::Text(_) => {
             fault.help("read a number from text with `parse-long` or `parse-double`, and join texts with `str`")
         }
-        Value::Nil => fault.help("give a missing value a default with `(or x 0)` or `(get m k 0)`"),
+        Value::Keyword(_) => {
+            fault.help("a keyword gets its value from a map, `(:key map)`; `(sum-by :key maps)` adds up a key of many")
+        }
+        Value::Map(_) => fault.help("take the number out of it, such as with `(:key map)` or `(map :key maps)`"),
+        value if crate::value::has_children(value) => {
+            fault.help(format!("give it each number as an argument with `(apply {function} coll)`"))
+        }
+        Value::Nil => fault.help(format!(
+            "give a missing value a default with `(or x 0)` or `(get m k 0)`, and in `update` with `(fnil {function} 0)`"
+        )),
         _ => fault,
     }
 }
@@ -134,8 +143,8 @@ impl Arithmetic {
                     return Ok(result);
                 }
             }
-            (Value::Float(a), Value::Float(b)) if !self.is_division() || (self == Self::Divide && *b != 0.0) => {
-                return Ok(Value::Float(self.apply_floats(*a, *b)));
+            (Value::Float(a), Value::Float(b)) if !self.is_division() || (self == Self::Divide && b.get() != 0.0) => {
+                return Ok(Value::float(self.apply_floats(a.get(), b.get())));
             }
             _ => {}
         }
@@ -153,7 +162,7 @@ impl Arithmetic {
             Self::Multiply => a.checked_mul(b)?,
             Self::Divide => {
                 if a.checked_rem(b)? != 0 {
-                    return Some(Value::Float(int_to_float(a) / int_to_float(b)));
+                    return Some(Value::float(int_to_float(a) / int_to_float(b)));
                 }
                 a.checked_div(b)?
             }
@@ -202,7 +211,7 @@ impl Arithmetic {
             let message = format!("`{}` has no result for {left} and {right}", self.name());
             return Err(Fault::eval(message).help("test for it with `infinite?` and `NaN?`"));
         }
-        Ok(Value::Float(self.apply_floats(left, right)))
+        Ok(Value::float(self.apply_floats(left, right)))
     }
 
     fn apply_bigs(self, a: &BigInt, b: &BigInt, meter: &Meter) -> Result<Value, Fault> {
@@ -214,7 +223,7 @@ impl Arithmetic {
             Self::Multiply => a.checked_mul(b),
             Self::Divide => match remainder() {
                 Some(rest) if rest == BigInt::ZERO => quotient(),
-                _ => return Ok(Value::Float(big_to_float(a) / big_to_float(b))),
+                _ => return Ok(Value::float(big_to_float(a) / big_to_float(b))),
             },
             Self::Quotient => quotient(),
             Self::Remainder => remainder(),

@@ -83,6 +83,12 @@ impl Text {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
+    /// Whether both have the same characters.
+    #[inline]
+    pub(crate) fn has_text_of(&self, other: &Self) -> bool {
+        self.is_same(other) || self.0.text == other.0.text
+    }
+
     /// Its address if it is shared, for counting it once.
     pub(crate) fn shared_address(&self) -> Option<usize> {
         (Arc::strong_count(&self.0) > 1).then(|| Arc::as_ptr(&self.0).addr())

@@ -1,20 +1,26 @@
 //! Programs as a model writes them, right and wrong, with what each gives.
 //!
-//! A file holds lines of settings (`ctx` for the inputs, `memory` for the memory, `tool` for the
-//! answers of tools in order, as data of the language), and then pairs of `--- program` with
-//! `--- gives`. With `UPDATE_GOLDEN=1` the second of each pair is written anew.
+//! A file holds lines of settings (`ctx` for the inputs, `memory` for the memory, `tools` for the names of the tools
+//! and `tool` for their answers in order, as data of the language), and then pairs of `--- program` with `--- gives`:
+//! the right program, and three mistakes. With `UPDATE_GOLDEN=1` the second of each pair is written anew.
 
 use crate::support::outcome_text;
 use proem_lisp::{
     Inputs, Limits, Machine, Meter, Names, Outcome, ToolAnswer, Value, print_readable, repair_delimiters,
     resolve_source, sanitise_source,
 };
-use std::{fs, path::Path, sync::Arc};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 #[derive(Default)]
 struct Settings {
     inputs: Inputs,
     tools: Vec<Value>,
+    names: BTreeSet<String>,
 }
 
 fn data(source: &str) -> Value {
@@ -33,6 +39,7 @@ fn settings(head: &str) -> Settings {
         match name {
             "ctx" => settings.inputs.context = data(value),
             "memory" => settings.inputs.memory = data(value),
+            "tools" => settings.names.extend(value.split(' ').map(String::from)),
             "tool" => settings.tools.push(data(value)),
             other => panic!("there is no setting {other}"),
         }
@@ -45,7 +52,8 @@ fn result_of(source: &str, settings: &Settings) -> String {
     let clean = sanitise_source(source);
     let mut out: Vec<String> = clean.changes.iter().map(|change| change.render("program", source)).collect();
     let limits = Limits::default();
-    let program = match resolve_source(&clean.text, &Names::of_memory(&settings.inputs.memory), &limits) {
+    let names = Names { tools: Some(settings.names.clone()), ..Names::of_memory(&settings.inputs.memory) };
+    let program = match resolve_source(&clean.text, &names, &limits) {
         Ok(program) => program,
         Err(problems) => {
             out.extend(problems.iter().map(|problem| problem.render("program", &clean.text)));
@@ -91,15 +99,18 @@ fn result_of(source: &str, settings: &Settings) -> String {
     }
 }
 
-#[test]
-fn programs_give_what_their_files_say() {
+/// The folder's files with their text.
+fn golden_files() -> Vec<(PathBuf, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    assert!(!paths.is_empty());
+    paths.into_iter().map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect()
+}
+
+#[test]
+fn programs_give_what_their_files_say() {
     let mut wrong = Vec::new();
-    for path in paths {
-        let text = fs::read_to_string(&path).unwrap();
+    for (path, text) in golden_files() {
         let (head, pairs) = text.split_once("--- program\n").unwrap();
         let settings = settings(head);
         let mut anew = String::from(head);
@@ -117,4 +128,30 @@ fn programs_give_what_their_files_say() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_wrong_version_is_told_the_place_a_name_and_what_to_write() {
+    let files = golden_files();
+    assert!(files.len() >= 20);
+    for (path, text) in files {
+        let (_, pairs) = text.split_once("--- program\n").unwrap();
+        let mut results = pairs.split("--- program\n").map(|pair| pair.split_once("--- gives\n").unwrap().1);
+        let right = results.next().unwrap();
+        assert!(!right.contains("error: "), "{}: {right}", path.display());
+        let wrong: Vec<&str> = results.collect();
+        assert!(wrong.len() >= 3, "{} has {} wrong versions", path.display(), wrong.len());
+        for message in wrong {
+            let said = message.split_once("error: ").map_or("", |(_, rest)| rest).lines().next().unwrap_or_default();
+            let remedy =
+                message.split_once("\n  = help: ").map_or("", |(_, rest)| rest).lines().next().unwrap_or_default();
+            assert!(
+                message.contains("\n --> program:")
+                    && !remedy.is_empty()
+                    && (said.contains('`') || remedy.contains('`')),
+                "{}: {message}",
+                path.display()
+            );
+        }
+    }
 }

@@ -91,6 +91,30 @@ const TOO_MUCH: &[(&str, &str)] = &[
     ("(reductions (fn [a x] (reduced [a a])) (range 1000000))", "done"),
     ("((apply some-fn (repeat 100 neg?)) (range))", "type_error"),
     ("(loop [s (set (range 10000))] (set/intersection s s) (recur s))", "fuel_exhausted"),
+    // Closures: chains of them, many over one value, one that calls what hides a builtin without an end.
+    ("(loop [f (fn [] 0)] (recur (fn [] f)))", "memory_exceeded"),
+    ("(loop [fs [] v (vec (range 10000))] (recur (conj fs (fn [] v)) v))", "memory_exceeded"),
+    ("(defn inc [x] (inc x)) (inc 1)", "memory_exceeded"),
+    ("(map (fn [x] (loop [] (recur))) [1 2])", "fuel_exhausted"),
+    ("(reduce (fn [m x] (loop [v [m]] (recur (conj v v)))) 0 [1 2])", "memory_exceeded"),
+    ("(last (map (fn [& xs] xs) (range)))", "memory_exceeded"),
+    // Names: long ones that differ at their end, and more than memory holds.
+    (
+        "(let [a (.repeat \"a\" 100000) m (into {} (map (fn [i] [(keyword (str a i)) i]) (range 10))) k (keyword (str a \"x\"))] (loop [] (k m) (recur)))",
+        "fuel_exhausted",
+    ),
+    (
+        "(let [a (.repeat \"a\" 100000) ms [{(str a 1) 1 (str a 2) 2}] k (keyword (str a 3))] (loop [] (mapv k ms) (recur)))",
+        "fuel_exhausted",
+    ),
+    ("(memory/put (keyword (.repeat \"k\" 2000000)) 1)", "memory_exceeded"),
+    ("(count (assoc-in {} (range 100000) 1))", "memory_exceeded"),
+    ("(run! print (range))", "output_limit"),
+    ("(run! (fn [i] (print i)) (range 100000))", "output_limit"),
+    ("(prn (vec (range 100000)))", "output_limit"),
+    ("(re-seq #\"(?:a*)*\" (.repeat \"a\" 100000))", "done"),
+    ("(str/replace (.repeat \"ab\" 200000) #\"x*\" (.repeat \"-\" 1000))", "memory_exceeded"),
+    ("(loop [] (re-find #\"(a|b|ab)*c\" (.repeat \"ab\" 5000)) (recur))", "fuel_exhausted"),
 ];
 
 fn kind(text: &str) -> &str {

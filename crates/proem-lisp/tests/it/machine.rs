@@ -27,6 +27,36 @@ fn functions_call_each_other_and_themselves() {
 }
 
 #[test]
+fn arithmetic_with_literals_is_done_before_the_program_runs() {
+    let fuel = |source: &str| {
+        let mut machine = begin(source);
+        let value = outcome_text(&machine.run(u64::MAX));
+        (value, machine.fuel_used())
+    };
+    for (source, same) in [
+        ("(* 24 60 60)", "86400"),
+        ("(+ 1 (* 2 3) (- 10 4 1))", "12"),
+        ("(* 1.5 2.0)", "3.0"),
+        ("(fn [x] x) (< 1 2)", "(fn [x] x) true"),
+        ("(let [day (* 24 60 60)] (* 7 day))", "(let [day 86400] (* 7 day))"),
+    ] {
+        assert_eq!(fuel(source), fuel(same), "{source}");
+    }
+    // A jump may come between the operands, and what doesn't fit or isn't a number waits for the program.
+    check(&[
+        ("(map #(+ (if % 1 2) 3) [true false])", "(4 5)"),
+        ("(let [f false] (+ 1 (or f 2) 3))", "6"),
+        ("(let [f false] (* (if f 5 (do 1 7)) 2 3))", "42"),
+        ("(* 9223372036854775807 2)", "18446744073709551614"),
+        ("(< 1 2 2)", "false"),
+        ("(= 1 1 1)", "true"),
+        ("(let [+ -] (+ 5 3))", "2"),
+        ("(defn + [a b] 7) (+ 1 1)", "7"),
+    ]);
+    assert_eq!(run("(+ 1 nil 2)"), run("(+ (do 1) nil 2)"));
+}
+
+#[test]
 fn a_million_calls_deep_needs_no_stack_of_the_host() {
     let deep = "((fn down [n] (if (pos? n) (inc (down (dec n))) 0)) 200000)";
     let on_small_stack = || assert_eq!(run(deep), "200000");

@@ -9,5 +9,7 @@ mod golden;
 mod laws;
 mod limits;
 mod machine;
+mod messages;
+mod names;
 mod reference;
 mod support;

@@ -5,12 +5,12 @@ use proem_engine::call::{CacheDiagnosis, CallFailure, DiagnosedDifference, Failu
 use serde_json::Value;
 
 use crate::codec::draft::{AnswerDraft, DraftCall, DraftPiece, StreamContinuation};
-use crate::codec::provider_failed;
 use crate::codec::usage::OutputCount;
+use crate::codec::{error_in, provider_failed};
 
 /// Reads a message in one piece.
 pub(crate) fn whole(draft: &mut AnswerDraft, message: &Value) -> Result<(), CallFailure> {
-    if let Some(error) = message.get("error").filter(|error| !error.is_null()) {
+    if let Some(error) = error_in(message, "content") {
         return Err(provider_failed(draft, error));
     }
     let Some(content) = message.get("content").and_then(Value::as_array) else {
@@ -31,6 +31,9 @@ pub(crate) fn whole(draft: &mut AnswerDraft, message: &Value) -> Result<(), Call
 /// Reads an event of a stream. Events of other types are left out, as Anthropic asks for.
 pub(crate) fn event(draft: &mut AnswerDraft, name: &str, event: &Value) -> Result<StreamContinuation, CallFailure> {
     let number = event.get("index").and_then(Value::as_u64);
+    if name == "error" || event.get("error").is_some_and(|error| !error.is_null()) {
+        return Err(provider_failed(draft, event.get("error").unwrap_or(event)));
+    }
     match event.get("type").and_then(Value::as_str).unwrap_or(name) {
         "message_start" => {
             if let Some(message) = event.get("message") {

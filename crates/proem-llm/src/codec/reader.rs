@@ -8,6 +8,7 @@ use proem_guard::Untrusted;
 use serde_json::Value;
 
 use super::draft::{AnswerDraft, StreamContinuation};
+use super::refused::provider_failed;
 use crate::sse::{Events, SseEvent};
 use crate::wire::Flow;
 use crate::{anthropic, openai};
@@ -91,7 +92,8 @@ impl AnswerReader {
             BodyShape::Whole(bytes) => self.read_whole(&bytes)?,
             BodyShape::Stream(mut events) => {
                 let last = events.finish();
-                if let Some(event) = last.filter(|event| is_done(event) || json(event).is_some())
+                let is_read = |event: &SseEvent| is_done(event) || event.name == "error" || json(event).is_some();
+                if let Some(event) = last.filter(is_read)
                     && self.read_event(&event)? == StreamContinuation::Done
                 {
                     return self.draft.response();
@@ -146,6 +148,9 @@ impl AnswerReader {
         if is_done(event) {
             return Ok(StreamContinuation::Done);
         }
+        if event.name == "error" && json(event).is_none() {
+            return Err(provider_failed(&self.draft, &Value::String(event.data.clone())));
+        }
         let Some(value) = json(event) else {
             return Err(malformed(format!("event {} of the answer is not a JSON object; try again", self.events)));
         };
@@ -162,6 +167,13 @@ impl AnswerReader {
             malformed(format!("byte {place} of the answer is not UTF-8; try again"))
         })?;
         let value: Value = serde_json::from_str(text).map_err(|error| self.no_json(text, &error))?;
+        // Gemini puts an error into a list.
+        let value = match value {
+            Value::Array(list) if list.first().is_some_and(|first| first.get("error").is_some()) => {
+                list.into_iter().next().unwrap_or_default()
+            }
+            value => value,
+        };
         if !value.is_object() {
             return Err(malformed("the answer is not a JSON object; check `base_url`"));
         }
@@ -179,7 +191,12 @@ impl AnswerReader {
             let said = self.draft.said(text, MAX_CUT_BYTES);
             CallFailure { said, ..CallFailure::new(FailureKind::Cut, "the answer is incomplete; try again") }
         } else {
-            malformed(format!("the answer is not JSON at line {line}, column {column}; check `base_url`"))
+            // A sentence of the server's says more than the place.
+            let said = self.draft.provider_said(text.trim());
+            CallFailure {
+                said,
+                ..malformed(format!("the answer is not JSON at line {line}, column {column}; check `base_url`"))
+            }
         }
     }
 }

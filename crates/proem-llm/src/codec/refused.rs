@@ -27,16 +27,25 @@ struct Complaint {
     message: String,
 }
 
+/// Where servers put their message, besides `error`: Anthropic and OpenAI, FastAPI, Cloudflare, Zhipu, MiniMax and
+/// gateways that name their own.
+const MESSAGE_KEYS: [&str; 9] =
+    ["message", "detail", "error", "errors", "msg", "error_message", "error_msg", "status_msg", "base_resp"];
+
+/// How deep a message may stand in an error.
+const MAX_ERROR_DEPTH: usize = 4;
+
 impl Complaint {
     /// Reads what stands under `error`, or is the whole body of servers that know no such key.
     fn read(error: &Value) -> Self {
         let text = |key: &str| error.get(key).and_then(Value::as_str);
-        let message = error.as_str().or_else(|| text("message")).or_else(|| text("detail")).or_else(|| text("error"));
-        let code = error.get("code").and_then(Value::as_u64);
+        let code = ["code", "status", "status_code"].into_iter().filter_map(|key| error.get(key)).find_map(|code| {
+            code.as_u64().or_else(|| code.as_str()?.parse().ok()).and_then(|code| u16::try_from(code).ok())
+        });
         Self {
-            words: ["type", "code"].into_iter().filter_map(text).map(str::to_owned).collect(),
-            status: code.and_then(|code| u16::try_from(code).ok()),
-            message: message.unwrap_or_default().to_owned(),
+            words: ["type", "code", "status"].into_iter().filter_map(text).map(str::to_owned).collect(),
+            status: code.filter(|code| (300..600).contains(code)),
+            message: message_in(error, MAX_ERROR_DEPTH).unwrap_or_default().to_owned(),
         }
     }
 
@@ -87,10 +96,40 @@ impl Complaint {
     }
 }
 
+/// The first message in an error, which may stand in a list or in an error of its own.
+fn message_in(error: &Value, depth: usize) -> Option<&str> {
+    let depth = depth.checked_sub(1)?;
+    match error {
+        Value::String(message) => Some(message.as_str()).filter(|message| !message.trim().is_empty()),
+        Value::Array(errors) => errors.first().and_then(|error| message_in(error, depth)),
+        Value::Object(_) => {
+            MESSAGE_KEYS.iter().filter_map(|key| error.get(key)).find_map(|inner| message_in(inner, depth))
+        }
+        _ => None,
+    }
+}
+
+/// The error that stands in the place of an answer, which would have the key `owed`.
+///
+/// Servers give errors with status 200, too: as `error` of the answer or of its first choice (OpenRouter), as an object
+/// that calls itself an error (vLLM), or as nothing but a message.
+pub(crate) fn error_in<'v>(answer: &'v Value, owed: &str) -> Option<&'v Value> {
+    let says_something = |error: &&Value| !matches!(error, Value::Null | Value::Bool(false)) && **error != "";
+    let inside = [answer.get("error"), answer.pointer("/choices/0/error")];
+    if let Some(error) = inside.into_iter().flatten().find(says_something) {
+        // A mark without words: they stand beside it.
+        return Some(if error.is_boolean() || error.is_number() { answer } else { error });
+    }
+    let calls_itself = ["object", "type"].iter().any(|key| answer.get(key).is_some_and(|kind| kind == "error"));
+    let is_answer = answer.get(owed).is_some_and(|owed| !owed.is_null());
+    (calls_itself || (!is_answer && message_in(answer, MAX_ERROR_DEPTH).is_some())).then_some(answer)
+}
+
 /// What an answer of another status than 200 says.
 pub(super) fn refused(head: &ResponseHead, body: &[u8], names: &EndpointNames<'_>) -> CallFailure {
     let parsed = body.get(..body.len().min(MAX_BODY_BYTES)).and_then(|body| serde_json::from_slice::<Value>(body).ok());
     let complaint = parsed.as_ref().map_or_else(Complaint::default, |body| {
+        let body = body.as_array().and_then(|errors| errors.first()).unwrap_or(body);
         Complaint::read(body.get("error").filter(|error| !error.is_null()).unwrap_or(body))
     });
     let kind = complaint.kind(Some(head.status));
@@ -113,6 +152,8 @@ pub(crate) fn provider_failed(draft: &AnswerDraft, error: &Value) -> CallFailure
         FailureKind::RateLimited => "the provider stopped the answer: the rate limit is reached; wait and try again",
         FailureKind::NoCredit => "the provider stopped the answer: the account has no credit left; add some",
         FailureKind::TooLong => "the provider stopped the answer: the request is too long; shorten the input",
+        FailureKind::UnknownModel => "the provider does not know the model; check the model's name and `base_url`",
+        FailureKind::KeyRefused => "the provider refused the key; set it to a valid one",
         FailureKind::Refused => "the provider refused the request while answering; correct what its message names",
         _ => "the provider stopped the answer with an error; try again",
     };

@@ -8,7 +8,7 @@ use proem_engine::call::{CallFailure, FailureKind, FinishReason};
 use serde_json::Value;
 
 use crate::codec::draft::{AnswerDraft, DraftCall, DraftPiece, StreamContinuation};
-use crate::codec::provider_failed;
+use crate::codec::{error_in, provider_failed};
 
 /// Where servers put what a model thinks:
 /// <https://docs.vllm.ai/en/latest/features/reasoning_outputs.html>,
@@ -24,7 +24,7 @@ enum Arriving {
 
 /// Reads a completion in one piece.
 pub(crate) fn whole(draft: &mut AnswerDraft, completion: &Value) -> Result<(), CallFailure> {
-    if let Some(error) = error(completion) {
+    if let Some(error) = error_in(completion, "choices") {
         return Err(provider_failed(draft, error));
     }
     let Some(choice) = first_choice(completion) else {
@@ -41,7 +41,9 @@ pub(crate) fn whole(draft: &mut AnswerDraft, completion: &Value) -> Result<(), C
 
 /// Reads a chunk of a stream.
 pub(crate) fn event(draft: &mut AnswerDraft, name: &str, chunk: &Value) -> Result<StreamContinuation, CallFailure> {
-    if let Some(error) = error(chunk).or_else(|| (name == "error").then_some(chunk)) {
+    // Some chunks hold nothing but counts.
+    let owed = if chunk.get("usage").is_some() { "usage" } else { "choices" };
+    if let Some(error) = error_in(chunk, owed).or_else(|| (name == "error").then_some(chunk)) {
         return Err(provider_failed(draft, error));
     }
     draft.named(chunk);
@@ -59,10 +61,6 @@ pub(crate) fn event(draft: &mut AnswerDraft, name: &str, chunk: &Value) -> Resul
         draft.finish = Some(finish(reason));
     }
     Ok(next)
-}
-
-fn error(answer: &Value) -> Option<&Value> {
-    answer.get("error").filter(|error| !error.is_null())
 }
 
 /// The choice that was asked for: there is never more than one.
@@ -103,7 +101,8 @@ fn joined(content: &Value) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// Begins a call or adds to one: in chunks, a number or an id that is new begins one.
+/// Begins a call or adds to one: in chunks, a new number begins one, or a new id with a name. Servers that make an id
+/// for each chunk give the name once.
 fn call(draft: &mut AnswerDraft, part: &Value, arriving: Arriving) -> Result<(), CallFailure> {
     let function = part.get("function").unwrap_or(&Value::Null);
     let id = part.get("id").and_then(Value::as_str).unwrap_or_default();
@@ -113,12 +112,13 @@ fn call(draft: &mut AnswerDraft, part: &Value, arriving: Arriving) -> Result<(),
         (Arriving::InChunks, Some(number)) => draft.numbered(number),
         (Arriving::InChunks, None) => draft.last(),
     };
-    let open = open.filter(|place| draft.call(*place).is_some_and(|call| id.is_empty() || call.id == id));
+    let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
+    let is_known = |call: &DraftCall| id.is_empty() || call.id == id || (number.is_some() && name.is_empty());
+    let open = open.filter(|place| draft.call(*place).is_some_and(|call| is_known(call)));
     let place = match open {
         Some(place) => place,
         None => draft.begin(number, DraftPiece::Call(DraftCall { id: id.to_owned(), ..DraftCall::default() })),
     };
-    let name = function.get("name").and_then(Value::as_str).unwrap_or_default();
     if let Some(call) = draft.call(place)
         && call.name != name
     {
@@ -131,13 +131,16 @@ fn call(draft: &mut AnswerDraft, part: &Value, arriving: Arriving) -> Result<(),
     }
 }
 
-/// <https://developers.openai.com/api/reference/resources/chat>: `finish_reason`.
+/// <https://developers.openai.com/api/reference/resources/chat>: `finish_reason`, and the words of Together, TGI, Mistral,
+/// Gemini and gateways that pass on Anthropic's.
 fn finish(reason: &str) -> FinishReason {
-    match reason {
-        "stop" => FinishReason::Stop,
-        "tool_calls" | "function_call" => FinishReason::Calls,
-        "length" => FinishReason::Length,
-        "content_filter" => FinishReason::Refusal,
+    match reason.to_ascii_lowercase().as_str() {
+        "stop" | "eos" | "eos_token" | "end_turn" | "stop_sequence" => FinishReason::Stop,
+        "tool_calls" | "tool_call" | "tool_use" | "function_call" => FinishReason::Calls,
+        "length" | "max_tokens" | "model_length" | "max_output_tokens" => FinishReason::Length,
+        "content_filter" | "safety" | "refusal" | "recitation" | "prohibited_content" | "blocklist" => {
+            FinishReason::Refusal
+        }
         _ => FinishReason::Unknown,
     }
 }

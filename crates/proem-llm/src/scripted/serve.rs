@@ -1,5 +1,6 @@
 //! Connections and the threads that serve them.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -18,10 +19,27 @@ const WRITE: usize = 64 * 1024;
 /// The stack of a connection's thread; the deepest thing on it is JSON of 128 levels.
 const STACK: usize = 1024 * 1024;
 
+/// Answers each request by a function.
+pub(super) struct Answerer(Box<dyn Fn(&ReceivedRequest) -> Reply + Send + Sync>);
+
+impl Answerer {
+    pub(super) fn new(answer: impl Fn(&ReceivedRequest) -> Reply + Send + Sync + 'static) -> Self {
+        Self(Box::new(answer))
+    }
+}
+
+impl std::fmt::Debug for Answerer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Answerer")
+    }
+}
+
 /// What all connections share.
 #[derive(Debug)]
 pub(super) struct SharedScript {
     script: ServerScript,
+    /// It answers in the place of the script's rules.
+    answerer: Option<Answerer>,
     /// How many answers of each rule were given.
     used: Vec<AtomicUsize>,
     pub(super) received: Mutex<Vec<ReceivedRequest>>,
@@ -40,10 +58,11 @@ pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl SharedScript {
-    pub(super) fn new(script: ServerScript) -> Self {
+    pub(super) fn new(script: ServerScript, answerer: Option<Answerer>) -> Self {
         let used = script.rules.iter().map(|_| AtomicUsize::new(0)).collect();
         Self {
             script,
+            answerer,
             used,
             received: Mutex::default(),
             arrival: Condvar::new(),
@@ -84,15 +103,8 @@ impl SharedScript {
 
     /// Keeps a request and says the how manieth it is, from 1.
     fn keep(&self, request: &HttpRequest) -> usize {
-        let received = ReceivedRequest {
-            method: request.method.clone(),
-            path: request.path.clone(),
-            headers: request.headers.clone(),
-            body: request.body.clone(),
-            at: Instant::now(),
-        };
         let mut all = locked(&self.received);
-        all.push(received);
+        all.push(received(request));
         self.arrival.notify_all();
         all.len()
     }
@@ -132,8 +144,11 @@ impl SharedScript {
         (rendered, reply.how.clone())
     }
 
-    /// The answer of the first rule that fits.
-    fn reply(&self, request: &HttpRequest, number: usize) -> Option<&Reply> {
+    /// The answer of the function, or of the first rule that fits.
+    fn reply(&self, request: &HttpRequest, number: usize) -> Option<Cow<'_, Reply>> {
+        if let Some(Answerer(answer)) = &self.answerer {
+            return Some(Cow::Owned(answer(&received(request))));
+        }
         let text = String::from_utf8_lossy(&request.body);
         let path = request.path.split('?').next().unwrap_or_default();
         let fits = |rule: &ScriptRule| {
@@ -143,10 +158,22 @@ impl SharedScript {
         };
         let (rule, used) = self.script.rules.iter().zip(&self.used).find(|(rule, _)| fits(rule))?;
         let place = used.fetch_add(1, Ordering::SeqCst);
-        match rule.after {
+        let reply = match rule.after {
             ScriptEnd::Repeat => rule.then.get(place).or(rule.then.last()),
             ScriptEnd::End => rule.then.get(place),
-        }
+        };
+        reply.map(Cow::Borrowed)
+    }
+}
+
+/// A request as it is kept.
+fn received(request: &HttpRequest) -> ReceivedRequest {
+    ReceivedRequest {
+        method: request.method.clone(),
+        path: request.path.clone(),
+        headers: request.headers.clone(),
+        body: request.body.clone(),
+        at: Instant::now(),
     }
 }
 

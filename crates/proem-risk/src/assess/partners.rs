@@ -25,7 +25,7 @@ pub(super) fn missing_partners(survey: &Survey<'_>, together: &[(u32, CoChange)]
                 continue;
             }
             let named = Partner {
-                path: history.path(partner.path).lossy(),
+                path: history.path(partner.path).to_text(),
                 of: *file,
                 together: partner.together,
                 low: partner.low,

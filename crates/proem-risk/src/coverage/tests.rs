@@ -35,7 +35,7 @@ fn check(path: &str, others: &[&str], expected: &[&str]) {
     let tree = tree(&[&[path], others].concat(), &[]);
     let tests = tests_of(&tree, at(&tree, path), &[]);
     let found: Vec<String> =
-        tests.iter().flat_map(|tests| &tests.files).map(|&file| tree.files[file as usize].path.lossy()).collect();
+        tests.iter().flat_map(|tests| &tests.files).map(|&file| tree.files[file as usize].path.to_text()).collect();
     assert_eq!(found, expected, "{path}");
     assert_eq!(tests.as_ref().map(|tests| tests.found), (!expected.is_empty()).then_some(TestLink::Name));
 }

@@ -53,7 +53,7 @@ fn row(touches: &[&str]) -> History {
 fn files(history: &History) -> Vec<String> {
     let names = |file| {
         let touches = history.touching(file).iter().flat_map(|&commit| history.touches(commit));
-        let names = touches.filter(|touch| touch.file == file).map(|touch| history.path(touch.path).lossy());
+        let names = touches.filter(|touch| touch.file == file).map(|touch| history.path(touch.path).to_text());
         names.collect::<Vec<_>>().join(" ")
     };
     (0..history.files()).map(|file| names(FileId(file))).collect()
@@ -90,7 +90,7 @@ fn a_branch_that_goes_on_with_the_old_name_means_the_renamed_file() {
     ];
     let history = History::of(commits, NOW);
     assert_eq!(files(&history), ["a b a b"]);
-    assert_eq!(history.last_path(FileId(0)).lossy(), "b");
+    assert_eq!(history.last_path(FileId(0)).to_text(), "b");
     let merged = history.past(history.find(&id(3)).unwrap());
     assert_eq!(merged.file(&RepoPath::new("b")), Some(FileId(0)));
     assert_eq!(merged.left_out(), UncountedCommits { merges: 1, bots: 0, ignored: 0 });

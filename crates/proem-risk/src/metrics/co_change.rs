@@ -156,7 +156,7 @@ fn known(survey: &Survey<'_>, file: u32, own: FileId, co_change: &CoChange) -> M
     };
     let share = most.together.share().unwrap_or_default();
     let recent = recently(survey, own, most.file);
-    let evidence = Sentence::default().then(SentencePart::Path(history.path(most.path).lossy())).and(format!(
+    let evidence = Sentence::default().then(SentencePart::Path(history.path(most.path).to_text())).and(format!(
         " changed in {} of the {} that touched this file in {window} ({share:.2}, at least {:.2}); in the last {RECENT_DAYS} days in {} of {}",
         most.together.numerator,
         commits(co_change.commits),
@@ -202,7 +202,7 @@ fn detail(survey: &Survey<'_>, file: u32, partner: &Partnership) -> Sentence {
     let index = |part: u64, whole: u64| Fraction { numerator: part, denominator: whole }.share().unwrap_or_default();
     let jaccard = index(both, all.saturating_sub(both));
     let degree = index(both.saturating_mul(2), all);
-    let path = SentencePart::Path(history.path(partner.path).lossy());
+    let path = SentencePart::Path(history.path(partner.path).to_text());
     let sentence =
         Sentence::default().then(path).and(format!(": {both} of {own}, Jaccard {jaccard:.2}, degree {degree:.2}"));
     match imported(survey, file, partner) {
@@ -239,7 +239,7 @@ pub(super) fn gap(survey: &Survey<'_>, co_change: &CoChange) -> Metric {
     let history = survey.facts().past.history();
     let detail = |partner: &&Partnership| {
         let Fraction { numerator, denominator } = partner.together;
-        let path = SentencePart::Path(history.path(partner.path).lossy());
+        let path = SentencePart::Path(history.path(partner.path).to_text());
         Sentence::default().then(path).and(format!(": {numerator} of {denominator}"))
     };
     Metric {

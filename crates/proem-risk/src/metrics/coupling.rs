@@ -101,8 +101,9 @@ pub(super) fn coupling(survey: &Survey<'_>, file: u32) -> Metric {
     }
     let all = tree.graph.importers(index);
     let details = all.iter().filter(|importer| is_import(importer.kind) && survey.is_product(importer.file));
-    let path =
-        |index: u32| usize::try_from(index).ok().and_then(|index| tree.files.get(index)).map(|file| file.path.lossy());
+    let path = |index: u32| {
+        usize::try_from(index).ok().and_then(|index| tree.files.get(index)).map(|file| file.path.to_text())
+    };
     let details =
         details.filter_map(|importer| path(importer.file).map(|path| Sentence(alloc::vec![SentencePart::Path(path)])));
     Metric {

@@ -46,7 +46,7 @@ impl NullDistribution {
         let score = |(at, index): (usize, &CommitIndex)| {
             let touches = past.history().touches(*index);
             let touch = touches.get(at.checked_rem(touches.len())?)?;
-            let path = past.history().path(touch.path).lossy();
+            let path = past.history().path(touch.path).to_text();
             let subject = past.history().subject(*index);
             let start = at.saturating_mul(step).checked_rem(names.len()).unwrap_or_default();
             let identifiers: Vec<String> = names.iter().cycle().skip(start).take(step).cloned().collect();
@@ -98,7 +98,7 @@ pub(super) fn similarity(survey: &Survey<'_>, file: u32) -> Metric {
         return unknown(format!("{past} can be compared with, {} are needed", thresholds.sample));
     }
     let Some(changed) = survey.file(file) else { return unknown("the file is not part of the change".to_string()) };
-    let path = changed.path.lossy();
+    let path = changed.path.to_text();
     let query = IncidentQuery { subject: &change.subject, paths: &[&path], identifiers: &change.identifiers };
     let mut matches = survey.facts().incidents.like(&query, MATCHES);
     matches.retain(|(incident, _)| {

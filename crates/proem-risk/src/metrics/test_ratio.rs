@@ -112,7 +112,7 @@ fn sentence(tests: Option<&Tests>, added: u32, code: u32) -> String {
 
 fn details(tree: &FileTree, tests: &Tests) -> Vec<Sentence> {
     let found = tests.files.iter().filter_map(|&index| tree.files.get(usize::try_from(index).ok()?));
-    found.take(DETAILS).map(|file| Sentence(alloc::vec![SentencePart::Path(file.path.lossy())])).collect()
+    found.take(DETAILS).map(|file| Sentence(alloc::vec![SentencePart::Path(file.path.to_text())])).collect()
 }
 
 /// What a report of coverage says of the file.

@@ -62,7 +62,7 @@ pub fn commits_since(
     let mut result = Ok(());
     let mut rest = Vec::new();
     // The dates are looked at here: git would end its list at the first commit with a wrong one.
-    session.stream(&["log", "-z", "--no-color", "--format=tformat:%H %ct %P"], &more, Vec::new(), &mut |piece| {
+    session.stream(&["log", "-z", "--no-color", "--format=tformat:%H,%ct,%P"], &more, Vec::new(), &mut |piece| {
         split_fields(&mut rest, piece, &mut |line| {
             if result.is_ok() {
                 result = list(line, since, most, &mut listing).ok_or(Error::GitAnswer { command: "log" });
@@ -74,13 +74,14 @@ pub fn commits_since(
 }
 
 fn list(line: &[u8], since: i64, most: usize, listing: &mut CommitListing) -> Option<()> {
-    let mut words = line.split(|&byte| byte == b' ').filter(|word| !word.is_empty());
-    let id = ObjectId::parse(words.next()?)?;
-    let at: i64 = std::str::from_utf8(words.next()?).ok()?.parse().ok()?;
-    if at < since {
+    let mut fields = line.split(|&byte| byte == b',');
+    let (id, date, parents) = (ObjectId::parse(fields.next()?)?, fields.next()?, fields.next()?);
+    // A commit without a readable date may be a new one.
+    let at = std::str::from_utf8(date).ok().and_then(|date| date.parse::<i64>().ok());
+    if at.is_some_and(|at| at < since) {
         return Some(());
     }
-    if words.count() > 1 {
+    if parents.split(|&byte| byte == b' ').filter(|parent| !parent.is_empty()).count() > 1 {
         listing.merges = listing.merges.saturating_add(1);
     } else if listing.commits.len() < most {
         listing.commits.push(id);

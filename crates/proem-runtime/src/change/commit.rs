@@ -2,7 +2,9 @@
 
 use proem_risk::history::ObjectId;
 
-use crate::{Error, git::Session};
+use proem_text::legacy_text;
+
+use crate::{Error, git::Session, readers::decode};
 
 /// What a commit's object says of it.
 pub(super) struct RawCommit {
@@ -26,18 +28,26 @@ pub(super) fn read(session: &Session<'_>, id: &ObjectId) -> Result<RawCommit, Er
 
 fn parse(bytes: &[u8]) -> Option<RawCommit> {
     let mut commit = RawCommit { parents: Vec::new(), author: (Vec::new(), Vec::new()), at: 0, subject: String::new() };
+    let mut encoding = None;
     let mut lines = bytes.split(|&byte| byte == b'\n');
     for line in lines.by_ref().take_while(|line| !line.is_empty()) {
         if let Some(parent) = line.strip_prefix(b"parent ") {
             commit.parents.push(ObjectId::parse(parent)?);
         } else if let Some(author) = line.strip_prefix(b"author ") {
-            commit.author = person(author)?.0;
+            // Old tools wrote lines without an address; what is no person is nobody.
+            commit.author = person(author).map(|(names, _)| names).unwrap_or_default();
         } else if let Some(committer) = line.strip_prefix(b"committer ") {
             // A date that is no number can't be true, and the history corrects it as such.
-            commit.at = person(committer)?.1.unwrap_or(0);
+            commit.at = person(committer).and_then(|(_, at)| at).unwrap_or(0);
+        } else if let Some(name) = line.strip_prefix(b"encoding ") {
+            encoding = std::str::from_utf8(name).ok();
         }
     }
-    let subject = lines.map(|line| String::from_utf8_lossy(line).trim().to_owned()).find(|line| !line.is_empty());
+    let text = |line: &[u8]| match encoding {
+        Some(name) => decode(line, Some(name)).text,
+        None => legacy_text(line).into_owned(),
+    };
+    let subject = lines.map(|line| text(line).trim().to_owned()).find(|line| !line.is_empty());
     commit.subject = subject.unwrap_or_default();
     commit.subject.truncate(commit.subject.floor_char_boundary(SUBJECT));
     Some(commit)
@@ -77,5 +87,26 @@ mod tests {
         assert_eq!(commit.author, (b"A".to_vec(), b"B> <ann@x".to_vec()));
         assert!(parse(b"parent x\n\n").is_none());
         assert_eq!(parse(b"committer a <b> soon\n\n").unwrap().at, 0);
+    }
+
+    #[test]
+    fn a_commit_without_a_readable_person_or_date_is_read() {
+        let commit = parse(b"author Ann\ncommitter Ann <ann@x> +0000\n\nFix it\n").unwrap();
+        assert_eq!((commit.at, commit.subject.as_str()), (0, "Fix it"));
+        assert_eq!(commit.author, (Vec::new(), Vec::new()));
+    }
+
+    #[test]
+    fn a_subject_is_in_the_encoding_that_the_commit_declares() {
+        for (header, message, expected) in [
+            (&b"encoding ISO-8859-1\n"[..], &b"Gr\xf6\xdfe"[..], "Größe"),
+            (b"encoding Shift_JIS\n", b"\x83n\x83\x8d\x81[", "ハロー"),
+            (b"encoding x-none\n", b"plain", "plain"),
+            (b"", b"Gr\xf6\xdfe", "Größe"),
+            (b"", "Größe".as_bytes(), "Größe"),
+        ] {
+            let text = [b"author a <b> 1 +0000\n", header, b"\n", message, b"\n"].concat();
+            assert_eq!(parse(&text).unwrap().subject, expected);
+        }
     }
 }

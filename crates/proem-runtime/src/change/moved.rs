@@ -151,7 +151,8 @@ mod tests {
         let (gone, untracked) = (files(gone), files(untracked));
         let untracked: Vec<(ObjectId, &RepoPath)> = untracked.iter().map(|(id, path)| (*id, path)).collect();
         let found = pairs(gone.iter().map(|(id, path)| (*id, path)), &untracked);
-        let found: Vec<String> = found.iter().map(|(from, to)| format!("{}>{}", from.lossy(), to.lossy())).collect();
+        let found: Vec<String> =
+            found.iter().map(|(from, to)| format!("{}>{}", from.to_text(), to.to_text())).collect();
         assert_eq!(found.join(" "), expected);
     }
 

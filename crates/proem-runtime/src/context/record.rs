@@ -7,6 +7,7 @@ use proem_risk::path::FileRole;
 use proem_select::context::{CodeSymbol, CommentStyle, FilePurpose, FileRecord, LineSpan, SymbolKind, import_terms};
 
 use crate::parallel::thread_time;
+use crate::readers::source_text;
 use crate::structure::without_parser;
 
 /// How a file is read.
@@ -124,9 +125,10 @@ pub(crate) fn of_source(want: RecordWant, source: &[u8], parse_time: Duration) -
     let mut give_up = || thread_time() >= end;
     let limits = SourceLimits { bytes: usize::MAX, ..SourceLimits::default() };
     // What is not text has no words that anybody looks for.
-    if source.iter().take(8000).any(|&byte| byte == 0) {
+    let Some(source) = source_text(source) else {
         return FileRecord::new(&[], CommentStyle::Prose, Vec::new(), Vec::new());
-    }
+    };
+    let source = source.as_bytes();
     let (language, style) = match want {
         RecordWant::Parsed(SourceLanguage::Python) => (Some(SourceLanguage::Python), CommentStyle::Hash),
         RecordWant::Parsed(language) => (Some(language), CommentStyle::Slashes),

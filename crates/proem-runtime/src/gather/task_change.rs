@@ -12,7 +12,7 @@ use proem_agents::assemble::{
     gathered::Gap,
 };
 use proem_guard::{Untrusted, credential};
-use proem_text::{Label, Source};
+use proem_text::{Label, Source, legacy_text};
 
 use crate::{
     Error, Extent,
@@ -123,9 +123,12 @@ fn commit(session: &Session<'_>, name: &str, of: &str) -> Result<Option<ReadText
         Some(parent) => difference(session, &["diff-tree", "-p", "-r"], &[parent, &id])?,
         None => difference(session, &["diff-tree", "-p", "-r", "--root", "--no-commit-id"], &[&id])?,
     };
-    let subject =
-        session.ask_about(&["log", "-1", "--no-color", "--no-show-signature", "--format=%s"], &[&id], &[0])?;
-    let subject = String::from_utf8_lossy(subject.stdout.trim_ascii()).chars().take(200).collect::<String>();
+    let subject = session.ask_about(
+        &["log", "-1", "--no-color", "--no-show-signature", "--encoding=UTF-8", "--format=%s"],
+        &[&id],
+        &[0],
+    )?;
+    let subject = legacy_text(subject.stdout.trim_ascii()).chars().take(200).collect::<String>();
     let subject = Untrusted::new(format!("{short} {subject}"), Label::from_source(Source::named("git/commit")));
     Ok(Some((format!("{of}, {short}"), Some(subject), text, extent)))
 }

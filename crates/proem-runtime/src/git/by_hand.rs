@@ -18,6 +18,10 @@ pub(crate) enum Errand {
 pub(crate) fn by_hand(errand: Errand, args: &str) -> String {
     const BOTH: &str = "-c core.fsmonitor=false -c core.hooksPath=/dev/null";
     match errand {
+        // These two show no page, ask no `gpg` and write no index.
+        Errand::Here if ["fsck", "rev-parse"].iter().any(|name| args.starts_with(name)) => {
+            format!("GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git {BOTH} {args}")
+        }
         Errand::Here => format!(
             "GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager {BOTH} \
              -c log.showSignature=false {args}"

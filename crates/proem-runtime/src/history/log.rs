@@ -10,6 +10,7 @@ use proem_risk::change::FileStatus;
 use proem_risk::history::{HistoryBuilder, ListedCommit, ListedTouch, Mends, ObjectId};
 use proem_risk::identity::Mailmap;
 use proem_risk::path::{PathRules, RepoPath};
+use proem_text::legacy_text;
 
 use super::mends::{is_described, mends};
 use crate::Error;
@@ -209,7 +210,7 @@ impl<'p> Log<'p> {
         }
         // A date that is no number is one that can't be true, and corrected as such.
         let at = std::str::from_utf8(date).ok().and_then(|date| date.parse().ok()).unwrap_or(0);
-        let message = String::from_utf8_lossy(message);
+        let message = legacy_text(message);
         let subject = message.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
         let mends = mends(&message);
         // The message is asked first: most commits mend nothing, and telling what their files are takes longer.
@@ -290,7 +291,7 @@ mod tests {
             let history = builder.finish(1_700_000_000, &[], HistoryGaps::default()).unwrap();
             let names = |index| {
                 let touches = history.touches(CommitIndex(index)).iter();
-                touches.map(|touch| history.path(touch.path).lossy()).collect::<Vec<_>>()
+                touches.map(|touch| history.path(touch.path).to_text()).collect::<Vec<_>>()
             };
             assert_eq!(names(1), ["b\nc", ":new"], "{cut}");
             assert!(names(0).is_empty() && history.subject(CommitIndex(1)) == "fix: it");

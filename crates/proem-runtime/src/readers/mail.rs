@@ -8,6 +8,7 @@
 //! may hold a hundred thousand mails, one in another. What stands in a header or in a part is
 //! decoded by the library.
 
+mod encoded_words;
 mod headers;
 mod parts;
 mod transfer;
@@ -16,7 +17,7 @@ use mail_parser::ContentType;
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
-use super::{GapReason, collect::Collector, html, sized};
+use super::{GapReason, charset, collect::Collector, html, sized};
 use headers::{MimeEntity, MimeHeaders};
 use parts::{Chunk, MultipartBody};
 
@@ -30,7 +31,7 @@ pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
 
 /// What a mail's headers say of the mail itself, in their order; nothing of it is decoded.
 ///
-/// Names are `message-id`, `date`, `from`, `in-reply-to`, `references` and `authentication-results`. At most 64 of each
+/// Names are `message-id`, `date`, `from`, `in-reply-to`, `references`, `x-unsent` and `authentication-results`. At most 64 of each
 /// name are read, of each 64 KiB; the number says how many more there are. An `authentication-results` with a blank
 /// before its colon is empty.
 #[must_use]
@@ -191,7 +192,11 @@ impl MailNaming {
         let chunk = decoded.chunk();
         let of_page = || html::declared_charset(chunk.bytes).filter(|_| is_page);
         let declared = headers.charset().map(str::to_owned).or_else(of_page);
-        if headers.is_text() || looks_like_text(chunk.bytes) {
+        if headers.is_text() {
+            // What says that it is text keeps its place, whatever can be read of it.
+            let says_type = headers.content_type.is_some();
+            push_text(name, chunk, declared.as_deref(), says_type, collector);
+        } else if looks_like_text(chunk.bytes) {
             push(name, chunk, declared.as_deref(), collector);
         } else {
             let about = format!("{}, {}", headers.media_type(), sized(chunk.bytes.len()));
@@ -208,6 +213,20 @@ impl MailNaming {
     fn plain(&self, name: String, chunk: Chunk<'_>, collector: &mut Collector<'_>) {
         push(name, chunk, None, collector);
     }
+}
+
+/// Adds a text; bytes that nobody can read stand there as escapes, so that two such texts differ.
+fn push_text(name: String, chunk: Chunk<'_>, declared: Option<&str>, says_type: bool, collector: &mut Collector<'_>) {
+    let decoded = charset::decode(chunk.bytes, declared);
+    let is_unreadable = charset::is_binary(chunk.bytes, &decoded) || (decoded.unknown && decoded.replaced > 0);
+    if !is_unreadable || !says_type {
+        push(name, chunk, declared, collector);
+        return;
+    }
+    let why = if decoded.unknown { "in an unknown character set" } else { "that are not text" };
+    let about = format!("{} {why}; what is no UTF-8 is read as escapes", sized(chunk.bytes.len()));
+    collector.gap(GapReason::Unknown, &name, about);
+    collector.push(name, charset::escaped(chunk.bytes), None);
 }
 
 fn push(name: String, chunk: Chunk<'_>, declared: Option<&str>, collector: &mut Collector<'_>) {

@@ -67,9 +67,12 @@ impl SourceListing {
 
     /// What was left out, in our words; links are files that git lists under their own name as well.
     pub(super) fn gaps(&self) -> Vec<String> {
-        let submodules = (self.submodules > 0)
-            .then(|| format!("{} submodules were not read; their imports are unknown", self.submodules));
-        submodules.into_iter().collect()
+        let gap = match self.submodules {
+            0 => None,
+            1 => Some("1 submodule was not read; its imports are unknown".to_owned()),
+            several => Some(format!("{several} submodules were not read; their imports are unknown")),
+        };
+        gap.into_iter().collect()
     }
 }
 

@@ -53,12 +53,12 @@ fn id(fixture: &Fixture, revision: &str) -> ObjectId {
 fn shown(change: &Change) -> Vec<String> {
     let number = |number: Option<u32>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
     let file = |file: &ChangedFile| {
-        let before = file.before.as_ref().map(|before| format!("{}=>", before.lossy())).unwrap_or_default();
+        let before = file.before.as_ref().map(|before| format!("{}=>", before.to_text())).unwrap_or_default();
         let kind = if file.kind == FileKind::Regular { String::new() } else { format!(" {:?}", file.kind) };
         let lines =
             file.lines.map_or_else(|| "+? -?".to_owned(), |lines| format!("+{} -{}", lines.added, lines.removed));
         let (from, to) = (number(file.lines_before), number(file.lines_after));
-        format!("{:?} {before}{} {lines} {from}..{to}{kind}", file.status, file.path.lossy())
+        format!("{:?} {before}{} {lines} {from}..{to}{kind}", file.status, file.path.to_text())
     };
     change.files.iter().map(file).collect()
 }
@@ -523,10 +523,34 @@ fn batches_are_listed_newest_first() {
     assert!(commits_since(&git, &repository, &CommitSelection::Range("-x".to_owned(), "HEAD".to_owned()), 1).is_err());
 }
 
+#[test]
+fn a_commit_without_a_readable_date_is_listed() {
+    let fixture = Fixture::committed();
+    let [tree, parent] = ["HEAD^{tree}", "HEAD"].map(|name| fixture.git(&["rev-parse", name]).trim().to_owned());
+    // No date, no author, and neither of both; each is what an importer has written.
+    let lines = ["Ann <ann@x> +0000", "Ann", "", "<> 99999999999999999999 +0000"];
+    let mut tip = parent;
+    for who in lines {
+        let text = format!("tree {tree}\nparent {tip}\nauthor {who}\ncommitter {who}\n\nFix the rounding\n");
+        fixture.write("commit", &text);
+        tip = fixture.git(&["hash-object", "-t", "commit", "-w", "--literally", "commit"]).trim().to_owned();
+    }
+    fixture.git(&["update-ref", "HEAD", &tip]);
+    let (git, repository) = git(&fixture);
+    for batch in [
+        CommitSelection::Since(1_500_000_000),
+        CommitSelection::Range(format!("HEAD~{}", lines.len()), "HEAD".to_owned()),
+    ] {
+        let listing = commits_since(&git, &repository, &batch, 10).unwrap();
+        assert!(listing.commits.len() >= lines.len() - 1, "{batch:?} {:?}", listing.commits);
+        assert!(listing.commits.contains(&id(&fixture, "HEAD")) || matches!(batch, CommitSelection::Since(_)));
+    }
+}
+
 fn numbers(drawn: &DrawnCommit) -> Vec<String> {
     let file = |file: &proem_risk::sample::DrawnFile| {
         let lines = file.lines.map(|lines| (lines.added, lines.removed));
-        format!("{} {lines:?} {:?}", file.path.lossy(), file.before)
+        format!("{} {lines:?} {:?}", file.path.to_text(), file.before)
     };
     drawn.files.iter().map(file).collect()
 }

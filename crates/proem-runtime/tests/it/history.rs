@@ -80,8 +80,8 @@ impl Scene {
 /// Each commit, oldest first: subject, touched paths.
 fn shown(history: &History) -> Vec<String> {
     let touch = |touch: &proem_risk::history::Touch| {
-        let from = touch.from.map(|from| format!("{}=>", history.path(from).lossy())).unwrap_or_default();
-        format!(" {:?}:{from}{}", touch.status, history.path(touch.path).lossy())
+        let from = touch.from.map(|from| format!("{}=>", history.path(from).to_text())).unwrap_or_default();
+        format!(" {:?}:{from}{}", touch.status, history.path(touch.path).to_text())
     };
     let commit = |at| {
         let touches: String = history.touches(at).iter().map(touch).collect();
@@ -385,7 +385,9 @@ fn incomplete_clones_are_labelled() {
 fn a_history_that_cannot_be_read_to_its_end_is_an_error() {
     let treeless = clone("--filter=tree:0");
     let error = treeless.try_read(&treeless.wanted("HEAD")).unwrap_err();
-    assert!(error.to_string().starts_with("`git l"), "{error}");
+    assert!(matches!(error, Error::NotFetched { .. }), "{error}");
+    assert!(error.to_string().contains("needs trees that this partial clone left out"), "{error}");
+    assert!(error.to_string().contains(" fetch --refetch --filter=blob:none "), "{error}");
     let scene = grown();
     let gone = scene.id("HEAD~3").to_string();
     let (folder, name) = gone.split_at(2);
@@ -393,9 +395,8 @@ fn a_history_that_cannot_be_read_to_its_end_is_an_error() {
     let error = scene.try_read(&scene.wanted("HEAD")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`git log` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks \
-         --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds the \
-         damage"
+        "`git log` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git \
+         -c core.fsmonitor=false -c core.hooksPath=/dev/null fsck` finds the damage"
     );
 }
 
@@ -461,10 +462,10 @@ fn ids_of_sha_256_are_read_and_kept() {
     let renamed = history.find_path(&RepoPath::new("b.txt")).unwrap();
     let names = |revision: &str| {
         let touches = history.touches(history.find(&scene.id(revision)).unwrap()).iter();
-        touches.map(|touch| history.path(touch.path).lossy()).collect::<Vec<_>>()
+        touches.map(|touch| history.path(touch.path).to_text()).collect::<Vec<_>>()
     };
     assert_eq!(names("HEAD~1^2"), ["b.txt"]);
-    assert_eq!(history.path(renamed).lossy(), "b.txt");
+    assert_eq!(history.path(renamed).to_text(), "b.txt");
     let commit = |revision: &str| history.commit(history.find(&scene.id(revision)).unwrap()).unwrap();
     assert_eq!((commit("HEAD~1^2").mends, commit("HEAD~1").is_merge), (Mends::Fix, true));
     assert!(commit("HEAD~2").is_ignored && !commit("HEAD~1^2").is_ignored);

@@ -11,9 +11,12 @@ use serde_json::json;
 use super::given::{Backend, LawSamples, number};
 use crate::record::{
     Actor, ActorKind, ArtefactEdit, CycleFinish, HandledSignal, HashedContent, NewArtefactVersion, NewQuarantine,
-    NewSignal, NewTriageProject, QuarantineId, QuarantineReview, QuarantineState, SignalIntake, SignalStanding,
+    NewSignal, NewTriageProject, QuarantineId, QuarantineReview, QuarantineState, SignalIntake, SignalJudgement,
+    SignalStanding,
 };
-use crate::{ActionPurge, ArtefactAnswer, CycleAnswer, Error, IntakeAnswer, Purge, Store, TriagePurge};
+use crate::{
+    ActionPurge, ArtefactAnswer, CycleAnswer, Error, IntakeAnswer, JudgementAnswer, Purge, Store, TriagePurge,
+};
 
 /// Makes what is written in a law about triage.
 #[derive(Debug, Clone, Copy)]
@@ -320,4 +323,48 @@ pub async fn every_line_of_triage_has_project_and_actor(backend: &impl Backend) 
         assert_eq!(number(backend, &sql).await, 1, "{table}");
     }
     store.close().await;
+}
+
+/// A person's judgement opens a signal again, the last one counts beside what rules said first, and a purge takes its words.
+///
+/// # Panics
+///
+/// If not.
+pub async fn a_judgement_opens_its_signal(backend: &impl Backend) {
+    let store = backend.open().await;
+    taken(&store, LawSignals.intake(1, &[(1, 1), (2, 1)])).await;
+    finished(&store, LawSignals.finish(2, 1, &[(1, 1), (2, 1)])).await;
+    let judgement = |signal: u8, importance: &'static str, before: &'static str| SignalJudgement {
+        project: LawSamples.project(),
+        actor: LawSamples.actor(),
+        at: Time(3),
+        id: LawSignals.id(signal, 1),
+        importance,
+        before,
+        category: "administrative",
+        sender: "sam@corp.example".to_owned(),
+        note: Some("the board asked".to_owned()),
+    };
+    let nobody = SignalJudgement { actor: system(), ..judgement(1, "high", "low") };
+    assert!(matches!(store.judge_signal(nobody).await, Err(Error::Conflict(_))));
+    assert_eq!(store.judge_signal(judgement(7, "high", "low")).await.ok(), Some(JudgementAnswer::Unknown));
+    assert_eq!(open_ids(&store).await, []);
+    assert_eq!(store.judge_signal(judgement(1, "medium", "low")).await.ok(), Some(JudgementAnswer::Open));
+    assert_eq!(store.judge_signal(judgement(1, "high", "medium")).await.ok(), Some(JudgementAnswer::Open));
+    assert_eq!(open_ids(&store).await, [LawSignals.id(1, 1)]);
+    let rows = store.signal_judgements(&LawSamples.project()).await.unwrap_or_default();
+    let said: Vec<_> = rows.iter().map(|row| (&*row.importance, &*row.before, row.note.as_deref())).collect();
+    assert_eq!(said, [("high", "low", Some("the board asked"))]);
+    finished(&store, LawSignals.finish(4, 2, &[(1, 1)])).await;
+    let purge = TriagePurge {
+        project: LawSamples.project(),
+        before: Time(9),
+        keep: vec![],
+        actor: LawSamples.actor(),
+        at: Time(9),
+    };
+    assert!(store.purge_triage(purge).await.is_ok());
+    let rows = store.signal_judgements(&LawSamples.project()).await.unwrap_or_default();
+    assert_eq!(rows.iter().map(|row| (&*row.importance, row.note.as_deref())).collect::<Vec<_>>(), [("high", None)]);
+    assert_eq!(store.judge_signal(judgement(2, "high", "low")).await.ok(), Some(JudgementAnswer::Purged));
 }

@@ -124,6 +124,29 @@ pub struct CycleFinish {
     pub counts: Json,
 }
 
+/// A person's judgement of how much a signal matters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignalJudgement {
+    /// Of which project it is.
+    pub project: Project,
+    /// The person.
+    pub actor: Actor,
+    /// What the clock says.
+    pub at: Time,
+    /// The signal that is judged.
+    pub id: SignalRevision,
+    /// How much it matters: `critical`, `high`, `medium` or `low`.
+    pub importance: &'static str,
+    /// How much it mattered before.
+    pub before: &'static str,
+    /// What the signal is about first of all.
+    pub category: &'static str,
+    /// The address of the stakeholder who sent it, as the project's file has it; empty for everybody else.
+    pub sender: String,
+    /// The person's own words.
+    pub note: Option<String>,
+}
+
 /// A project that signals are triaged for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewTriageProject {

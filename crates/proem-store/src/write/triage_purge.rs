@@ -79,6 +79,10 @@ impl Write for TriagePurge {
         let mut purged = TriagePurgeCounts::default();
         disposal::deleting(tables, || {
             purged.signals = signals(tables, self)?;
+            tables.execute(
+                "UPDATE signal_judgements SET note = NULL WHERE project = ?1 AND at < ?2",
+                (&self.project.0, self.before.0),
+            )?;
             purged.versions = length(tables.execute(
                 "UPDATE artefact_versions SET content = NULL, entry = NULL, causes = '[]' \
                  WHERE project = ?1 AND at < ?2 AND content IS NOT NULL AND version < (SELECT max(n.version) \

@@ -39,6 +39,7 @@ keep! {
     a_dead_epoch_settles_in_full,
     a_finished_run_has_no_state,
     a_hold_that_ran_out_is_no_precedent,
+    a_judgement_opens_its_signal,
     a_fork_leaves_its_parent,
     a_line_of_the_queue_says_what_its_action_says,
     a_live_epoch_is_left_alone,

@@ -16,7 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("proem-cli", &["proem-app", "proem-server"]),
     ("proem-app", &["proem-runtime"]),
     ("proem-server", &["proem-app"]),
-    ("proem-lab", &["proem-runtime"]),
+    ("proem-lab", &["proem-app"]),
     ("proem-fuzz", &["proem-runtime"]),
     ("proem-runtime", &["proem-embed", "proem-imports", "proem-llm", "proem-store"]),
     ("proem-store", &["proem-agents"]),

@@ -165,7 +165,7 @@ fn split(change: &Change, assessment: &Assessment) -> Option<ReportSentence> {
     let largest = read.iter().max_by_key(|file| file.lines.map(|lines| lines.added))?;
     let (files, lines) = (counted(read.len(), "file"), counted(added, "added line"));
     let words = ReportSentence::ours(format!("split the change ({lines} in {files}); begin with "));
-    Some(words.path(largest.path.lossy()))
+    Some(words.path(largest.path.to_text()))
 }
 
 /// Where nothing could be measured for want of history, the history is fetched.

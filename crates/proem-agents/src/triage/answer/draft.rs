@@ -10,7 +10,7 @@ use super::{
     AnswerRemark, AnswerScope, typed,
     wording::{DraftFault, DraftRules},
 };
-use crate::triage::contract::{DraftCommunication, JiraComment};
+use crate::triage::contract::{CommunicationUrgency, DraftCommunication, JiraComment};
 
 /// A mail that a model worded, to somebody whom the project knows.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,6 +21,8 @@ pub struct ModelDraft {
     pub recipient: String,
     /// Whether that is outside, as the project's file has it.
     pub is_external: bool,
+    /// Whether the model calls it urgent, for which a person hears of it sooner and nothing else changes.
+    pub is_urgent: bool,
     /// What its wording breaks.
     pub faults: BTreeSet<DraftFault>,
     /// The action without its causes, as an agent gives it.
@@ -53,12 +55,19 @@ impl ModelDraft {
             "target": recipient,
             "fields": { "subject": subject, "body": said.body },
             "requires_approval": said.requires_approval || said.recipient.is_external || !faults.is_empty(),
+            "note": {
+                "type": said.communication_type.as_str(),
+                "tone": said.tone.as_str(),
+                "urgency": said.urgency.as_str(),
+                "context": said.context,
+            },
         });
         if let (Some(minutes), Json::Object(fields)) = (said.hold_duration_minutes, &mut action) {
             fields.insert("hold_duration_minutes".to_owned(), json!(minutes));
         }
         let action = Untrusted::new(action, arguments.label().clone());
-        Ok(Self { signals, recipient, is_external, faults, action })
+        let is_urgent = said.urgency == CommunicationUrgency::Urgent;
+        Ok(Self { signals, recipient, is_external, is_urgent, faults, action })
     }
 
     /// The action that it comes to, because of these signals.
@@ -70,14 +79,21 @@ impl ModelDraft {
     /// Its subject and text, as it was worded.
     #[must_use]
     pub fn texts(&self) -> [Untrusted<String>; 2] {
-        ["subject", "body"].map(|name| field_text(&self.action, name))
+        ["subject", "body"].map(|name| part_text(&self.action, "fields", name))
+    }
+
+    /// What kind of mail it is, how it sounds, how urgent it is, and why it is written, as the model says: none of it is
+    /// sent.
+    #[must_use]
+    pub fn note(&self) -> [(&'static str, Untrusted<String>); 4] {
+        ["type", "tone", "urgency", "context"].map(|name| (name, part_text(&self.action, "note", name)))
     }
 }
 
-/// A field of an action that was made of texts alone.
-fn field_text(action: &Untrusted<Json>, name: &str) -> Untrusted<String> {
+/// A text of a part of an action.
+fn part_text(action: &Untrusted<Json>, part: &str, name: &str) -> Untrusted<String> {
     action.clone().map(|action| {
-        let text = action.get("fields").and_then(|fields| fields.get(name)).and_then(Json::as_str);
+        let text = action.get(part).and_then(|fields| fields.get(name)).and_then(Json::as_str);
         text.unwrap_or_default().to_owned()
     })
 }
@@ -137,7 +153,7 @@ impl ModelComment {
     /// Its text, as it was worded.
     #[must_use]
     pub fn text(&self) -> Untrusted<String> {
-        field_text(&self.action, "body")
+        part_text(&self.action, "fields", "body")
     }
 
     /// The action that it comes to, because of these signals.

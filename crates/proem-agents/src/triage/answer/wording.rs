@@ -1,5 +1,6 @@
 //! How a drafted mail has to be worded: rules over words, from a data file.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::error::{Error, ErrorKind};
@@ -97,6 +98,7 @@ impl DraftRules {
 /// The words of a text in lower case, each between single spaces.
 fn spaced(text: &str) -> String {
     let mut words = String::from(" ");
+    let text = without_country(text);
     for c in text.chars() {
         match c {
             '’' | 'ʼ' => words.push('\''),
@@ -109,6 +111,23 @@ fn spaced(text: &str) -> String {
         words.push(' ');
     }
     words
+}
+
+/// The text with `USA` for the country `US`, which in small letters is another word. In a line that is all capitals, `US`
+/// may be that word.
+fn without_country(text: &str) -> Cow<'_, str> {
+    if !text.contains("US") {
+        return Cow::Borrowed(text);
+    }
+    let of_word = |word: &str| match word.strip_prefix("US") {
+        Some(rest) if !rest.starts_with(char::is_alphanumeric) => format!("USA{rest}"),
+        _ => word.to_owned(),
+    };
+    let of_line = |line: &str| match line.chars().any(char::is_lowercase) {
+        true => line.split_inclusive(|c: char| !c.is_alphanumeric()).map(of_word).collect(),
+        false => line.to_owned(),
+    };
+    Cow::Owned(text.split_inclusive('\n').map(of_line).collect())
 }
 
 /// The first sentence behind a line that greets.

@@ -179,9 +179,10 @@ fn statements_json(item: &ArtefactItem) -> Json {
     Json::Object(all)
 }
 
-/// What differs between two versions of an artefact, a line each. Each begins with the id of its item.
+/// What differs between two versions of an artefact, a line each. Each begins with the id of its item. Times are those of
+/// clocks that are so many milliseconds ahead of UTC.
 #[must_use]
-pub fn difference(before: &Artefact, after: &Artefact) -> Vec<String> {
+pub fn difference(before: &Artefact, after: &Artefact, ahead_of_utc: i64) -> Vec<String> {
     let ids: BTreeSet<ArtefactItemId> = before.items().chain(after.items()).map(|(id, _)| id).collect();
     let mut lines = Vec::new();
     for id in ids {
@@ -190,7 +191,7 @@ pub fn difference(before: &Artefact, after: &Artefact) -> Vec<String> {
                 lines.push(format!("{id} added as {}{}", item.status, named(id, item)));
             }
             (Some(item), None) => lines.push(format!("{id} not there yet{}", named(id, item))),
-            (Some(old), Some(new)) => differing(id, old, new, &mut lines),
+            (Some(old), Some(new)) => differing(id, (old, new), ahead_of_utc, &mut lines),
             (None, None) => {}
         }
     }
@@ -204,7 +205,13 @@ fn named(id: ArtefactItemId, item: &ArtefactItem) -> String {
     first.map(|text| format!(": {}", quoted(text))).unwrap_or_default()
 }
 
-fn differing(id: ArtefactItemId, old: &ArtefactItem, new: &ArtefactItem, lines: &mut Vec<String>) {
+fn differing(
+    id: ArtefactItemId,
+    (old, new): (&ArtefactItem, &ArtefactItem),
+    ahead_of_utc: i64,
+    lines: &mut Vec<String>,
+) {
+    let in_words = |value: &ArtefactValue| in_words(value, ahead_of_utc);
     if old.status != new.status {
         lines.push(format!("{id} went from {} to {}", old.status, new.status));
     }
@@ -224,17 +231,27 @@ fn differing(id: ArtefactItemId, old: &ArtefactItem, new: &ArtefactItem, lines: 
     }
 }
 
-fn in_words(value: &ArtefactValue) -> String {
+fn in_words(value: &ArtefactValue, ahead_of_utc: i64) -> String {
     match value {
         ArtefactValue::Text(statement) => quoted(statement),
         ArtefactValue::Word(word) => (*word).to_owned(),
-        ArtefactValue::Date(Time(time)) => utc(Time(*time)),
+        ArtefactValue::Date(time) => wall_clock_words(*time, ahead_of_utc),
         ArtefactValue::RaidItems(items) => items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         ArtefactValue::Options(options) => {
             let options: Vec<String> = options.iter().map(|option| quoted(&option.option)).collect();
             options.join(", ")
         }
     }
+}
+
+/// A time to the minute; one that stands for a whole day is that day in every zone.
+fn wall_clock_words(time: Time, ahead_of_utc: i64) -> String {
+    const DAY: i64 = 86_400_000;
+    if time.0.rem_euclid(DAY) == 0 {
+        return utc(time).get(..10).unwrap_or_default().to_owned();
+    }
+    let shown = utc(Time(time.0.saturating_add(ahead_of_utc)));
+    shown.get(..16).unwrap_or_default().replace('T', " ")
 }
 
 /// A text on one line, capped, between quotation marks.

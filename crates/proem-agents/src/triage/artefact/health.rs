@@ -41,7 +41,7 @@ impl ProjectHealth {
                                     ticket, an item of high severity, an item whose date has passed, or a milestone \
                                     that is at risk, delayed or overdue is open; green otherwise";
 
-    /// Counts what is open.
+    /// Counts what is open. `now` is what the clocks of the project's people show, as a day is theirs.
     pub fn of<'a>(artefacts: impl IntoIterator<Item = &'a Artefact>, now: Time) -> Self {
         let open: Vec<_> =
             artefacts.into_iter().flat_map(Artefact::items).filter(|(_, item)| item.status.is_open()).collect();
@@ -133,7 +133,7 @@ impl ProjectHealth {
 }
 
 impl ArtefactItem {
-    /// Whether it is open after the day that it was due, in UTC.
+    /// Whether it is open after the day that it was due. `now` is what the clocks of the project's people show.
     #[must_use]
     pub fn is_overdue(&self, now: Time) -> bool {
         self.status.is_open() && self.date(F::DueDate).is_some_and(|due| due.0.saturating_add(DAY) <= now.0)

@@ -1,89 +1,78 @@
-//! Artefacts as Markdown that a person pastes into a report.
+//! Artefacts as Markdown that a person reads and pastes into a report.
 //!
-//! Each line begins with a word or a sign of ours. Text from outside goes through the guard's door onto a screen, is
-//! one line, and makes no link, picture, heading, code or HTML. Behind each statement stands a note that says at the
-//! end where it came from, and whether it is a fact or an inference.
+//! Each line begins with a word or a sign of ours. Text from outside is plain words, as `clean.rs` makes them. Below an
+//! item one line says where it came from and which parts of it somebody concluded.
 
-use std::fmt::Write as _;
+use std::collections::BTreeSet;
 
 use proem_engine::run::Time;
-use proem_guard::{LabelTree, show};
+use proem_guard::show;
 
 use super::{
+    clean::{clean_markdown, without_markup},
     field::{ArtefactField as F, FieldForm},
     figure::{Figure, FigureValue, ProjectFigures},
     health::ProjectHealth,
     item::{Artefact, ArtefactItem, ArtefactValue},
     kind::{ArtefactItemId, ArtefactItemKind as K, ArtefactKind},
+    sources::ReportSources,
     statement::{ArtefactStatement, Certainty, StatementOrigin},
 };
 use crate::triage::date::utc;
 
+/// A day in milliseconds.
+const DAY: i64 = 86_400_000;
+/// The most sources that a line names.
+const MOST_SOURCES: usize = 3;
+/// The most characters of a ticket or a name in a line of sources.
+const SOURCE_WIDTH: usize = 80;
+
+/// What a report is made with, beside the artefacts that it shows.
+#[derive(Debug, Clone, Copy)]
+pub struct ReportTerms<'r> {
+    /// What a person calls the project.
+    pub title: &'r str,
+    /// The figures; those that are not known are said to be.
+    pub figures: Option<&'r ProjectFigures>,
+    /// What all artefacts of the project give as its colour, whichever of them are shown.
+    pub health: Option<&'r ProjectHealth>,
+    /// Where statements came from.
+    pub sources: &'r ReportSources,
+    /// How many milliseconds the clocks of its people are ahead of UTC.
+    pub ahead_of_utc: i64,
+}
+
 /// The artefacts of a project as Markdown, those that were written, in the order of this function.
-///
-/// `title` is what a person calls the project. Figures that are not known are said to be.
 #[must_use]
-pub fn markdown(title: &str, artefacts: &[&Artefact], figures: Option<&ProjectFigures>) -> String {
-    let now = figures.map(|figures| figures.as_of);
-    let mut report = MarkdownReport { now, ..MarkdownReport::default() };
-    let health = now.map(|now| ProjectHealth::of(artefacts.iter().copied(), now));
-    report.line(&format!("# {}", escaped(show::terminal_str(title).as_str())));
+pub fn markdown(artefacts: &[&Artefact], terms: ReportTerms<'_>) -> String {
+    let figures = terms.figures;
+    let mut report = MarkdownReport { out: String::new(), terms, now: figures.map(|figures| figures.as_of) };
+    report.line(&format!("# {}", without_markup(show::terminal_str(terms.title).as_str())));
     let order =
         [ArtefactKind::DeliveryState, ArtefactKind::RaidLog, ArtefactKind::BacklogSummary, ArtefactKind::DecisionLog];
     for kind in order {
         let artefact = artefacts.iter().find(|artefact| artefact.kind() == kind && artefact.version() > 0);
         let Some(artefact) = artefact else { continue };
-        let updated = artefact.updated().map(date).unwrap_or_default();
+        let updated = artefact.updated().map(|updated| report.day(updated)).unwrap_or_default();
         report.heading(&format!("## {} (version {}, {updated})", kind.title(), artefact.version()));
         match kind {
-            ArtefactKind::DeliveryState => report.delivery(artefact, figures, health.as_ref()),
+            ArtefactKind::DeliveryState => report.delivery(artefact, figures),
             ArtefactKind::RaidLog => report.raid(artefact),
             ArtefactKind::BacklogSummary => report.backlog(artefact, figures),
             ArtefactKind::DecisionLog => report.decisions(artefact),
         }
     }
-    report.sources();
     show::report(&report.out).into_owned()
 }
 
-/// The day of a time, in UTC.
-fn date(time: Time) -> String {
-    utc(time).get(..10).unwrap_or_default().to_owned()
-}
-
-/// A shown text in which no sign means anything to Markdown.
-///
-/// Sources: CommonMark 0.31.2, section 2.4 (any ASCII punctuation may be escaped by a backslash); GitHub Flavored
-/// Markdown 0.29, section 6.9 (`www.`, `://` and `@` make links by themselves).
-pub(super) fn escaped(shown: &str) -> String {
-    let mut out = String::with_capacity(shown.len());
-    // How many times the letter stands before this sign.
-    let mut w = 0_usize;
-    let mut chars = shown.chars().peekable();
-    while let Some(c) = chars.next() {
-        let is_sign = matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&' | '@' | '$');
-        let is_address = (c == ':' && chars.peek() == Some(&'/')) || (c == '.' && w >= 3);
-        if is_sign || is_address {
-            out.push('\\');
-        }
-        out.push(c);
-        w = if matches!(c, 'w' | 'W') { w.saturating_add(1) } else { 0 };
-    }
-    out
-}
-
-/// Where statements came from, and what they are worth.
-type StatementNote = (Certainty, Vec<StatementOrigin>);
-
-#[derive(Default)]
-struct MarkdownReport {
+struct MarkdownReport<'r> {
     out: String,
-    notes: Vec<StatementNote>,
+    terms: ReportTerms<'r>,
     /// When it is shown, if that is known.
     now: Option<Time>,
 }
 
-impl MarkdownReport {
+impl MarkdownReport<'_> {
     fn line(&mut self, line: &str) {
         self.out.push_str(line);
         self.out.push('\n');
@@ -97,27 +86,23 @@ impl MarkdownReport {
         self.line("");
     }
 
-    /// A statement with its note. It never begins a line.
-    fn say(&mut self, statement: &ArtefactStatement) -> String {
-        let shown = match statement.words() {
-            LabelTree::Text(text) => show::terminal_str(text),
-            LabelTree::Outside(text) | LabelTree::Flagged(text) => show::terminal_capped(text, FieldForm::PARAGRAPH),
-            _ => return String::new(),
-        };
-        let note = (statement.certainty(), statement.origins().to_vec());
-        let place = self.notes.iter().position(|other| *other == note).unwrap_or_else(|| {
-            self.notes.push(note);
-            self.notes.len().saturating_sub(1)
-        });
-        format!("{}[^{}]", escaped(shown.as_str()), place.saturating_add(1))
+    /// A time as the clocks of the project's people show it.
+    const fn wall_clock(&self, moment: Time) -> Time {
+        Time(moment.0.saturating_add(self.terms.ahead_of_utc))
+    }
+
+    /// The day of a time. One that stands for a whole day is that day in every zone.
+    fn day(&self, time: Time) -> String {
+        let time = if time.0.rem_euclid(DAY) == 0 { time } else { self.wall_clock(time) };
+        utc(time).get(..10).unwrap_or_default().to_owned()
     }
 
     /// A field with a word of ours before it, if there is one.
-    fn field(&mut self, item: &ArtefactItem, before: &str, field: F) -> String {
+    fn field(&self, item: &ArtefactItem, before: &str, field: F) -> String {
         let value = match item.fields.get(&field) {
-            Some(ArtefactValue::Text(statement)) => self.say(statement),
+            Some(ArtefactValue::Text(statement)) => words_of(statement),
             Some(ArtefactValue::Word(word)) => word.replace('_', " "),
-            Some(ArtefactValue::Date(time)) => date(*time),
+            Some(ArtefactValue::Date(time)) => self.day(*time),
             Some(ArtefactValue::RaidItems(items)) if !items.is_empty() => {
                 items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
             }
@@ -126,18 +111,89 @@ impl MarkdownReport {
         format!("{before}{value}")
     }
 
-    /// A list of the open items of a kind; `None` stands for there being none.
-    fn list(&mut self, heading: &str, artefact: &Artefact, kind: K, line: fn(&mut Self, &ArtefactItem) -> String) {
+    /// The same, unless another field says it already.
+    fn field_unless(&self, item: &ArtefactItem, before: &str, field: F, other: F) -> String {
+        let is_said = item.text(field).zip(item.text(other)).is_some_and(|(text, other)| text.says_what(other));
+        if is_said { String::new() } else { self.field(item, before, field) }
+    }
+
+    /// A list of the open items of a kind, each with its sources; `None` stands for there being none.
+    fn list(&mut self, heading: &str, artefact: &Artefact, kind: K, line: fn(&Self, &ArtefactItem) -> String) {
         self.heading(heading);
         let mut is_empty = true;
         for (id, item) in artefact.of_kind(kind).filter(|(_, item)| !item.status.is_over()) {
             is_empty = false;
-            let line = line(self, item);
-            self.line(&format!("- **{id}** {line}"));
+            let (line, options) = (line(self, item), option_lines(item));
+            // A sentence that goes on with a semicolon needs no full stop.
+            self.line(&format!("- **{id}** {}", line.replace(".; ", "; ")));
+            self.sources(item, "  ");
+            if !options.is_empty() {
+                self.line(&options);
+            }
         }
         if is_empty {
             self.line("None.");
         }
+    }
+
+    /// What an item refers to, unless the line of its sources names it.
+    fn reference(&self, item: &ArtefactItem) -> String {
+        let Some(reference) = item.text(F::SourceReference).map(words_of) else { return String::new() };
+        let signals = item.statements().flat_map(|(_, of)| of.origins()).filter_map(StatementOrigin::signal);
+        let mut tickets = signals.filter_map(|signal| self.terms.sources.get(signal)?.ticket.as_ref());
+        let is_named = tickets.any(|ticket| clean_markdown(ticket, SOURCE_WIDTH) == reference);
+        if is_named { String::new() } else { format!("; source: {reference}") }
+    }
+
+    /// Where an item came from, and which of its parts somebody concluded.
+    fn sources(&mut self, item: &ArtefactItem, indent: &str) {
+        let mut names: Vec<String> = Vec::new();
+        let mut gone = false;
+        let origins: BTreeSet<&StatementOrigin> = item.statements().flat_map(|(_, of)| of.origins()).collect();
+        for origin in origins {
+            let name = self.source_name(origin);
+            gone |= name.is_none();
+            names.extend(name.filter(|name| !names.contains(name)));
+        }
+        let more = names.len().saturating_sub(MOST_SOURCES);
+        names.truncate(MOST_SOURCES);
+        if more > 0 {
+            names.push(format!("{more} more"));
+        }
+        if gone {
+            names.push("a text that was purged".to_owned());
+        }
+        if names.is_empty() {
+            return;
+        }
+        let statements = || item.statements().filter(|(_, of)| of.certainty() == Certainty::Inference);
+        let concluded: BTreeSet<F> = statements().map(|(field, _)| field).collect();
+        let is_all = item.statements().all(|(_, of)| of.certainty() == Certainty::Inference);
+        let concluded: Vec<&str> = concluded.into_iter().map(field_words).collect();
+        let concluded = match concluded.as_slice() {
+            [] => String::new(),
+            _ if is_all => " (concluded)".to_owned(),
+            fields => format!(". Concluded: {}", fields.join(", ")),
+        };
+        self.line(&format!("{indent}Sources: {}{concluded}.", names.join("; ")));
+    }
+
+    /// A source with its day, and with a link if its tracker has a page for it; `None` once its text is gone.
+    fn source_name(&self, origin: &StatementOrigin) -> Option<String> {
+        let signal = match origin {
+            StatementOrigin::Person(person) => return Some(without_markup(show::terminal_str(person).as_str())),
+            StatementOrigin::Signal(signal) => self.terms.sources.get(signal)?,
+        };
+        let sender = signal.sender.as_ref().map(|sender| clean_markdown(sender, SOURCE_WIDTH));
+        let ticket = signal.ticket.as_ref().map(|ticket| clean_markdown(ticket, SOURCE_WIDTH));
+        let name = match (ticket, &signal.link, sender) {
+            (Some(ticket), Some(link), Some(sender)) => format!("[{}]({link}) by {sender}", without_brackets(&ticket)),
+            (Some(ticket), Some(link), None) => format!("[{}]({link})", without_brackets(&ticket)),
+            (Some(ticket), None, Some(sender)) => format!("{ticket} by {sender}"),
+            (Some(only), None, None) | (None, _, Some(only)) => only,
+            (None, _, None) => return None,
+        };
+        Some(format!("{name}, {}", self.day(signal.at)))
     }
 
     /// What is over, in a line each.
@@ -154,12 +210,13 @@ impl MarkdownReport {
         }
     }
 
-    fn delivery(&mut self, artefact: &Artefact, figures: Option<&ProjectFigures>, health: Option<&ProjectHealth>) {
+    fn delivery(&mut self, artefact: &Artefact, figures: Option<&ProjectFigures>) {
         for (_, item) in artefact.of_kind(K::Health) {
             let (colour, summary) = (self.field(item, "", F::OverallStatus), self.field(item, "", F::StatusSummary));
             self.line(&format!("Status **{colour}**: {summary}"));
+            self.sources(item, "");
             self.line("");
-            if let Some(health) = health {
+            if let Some(health) = self.terms.health {
                 self.line(&format!("Counted now: {}; by rule {}.", health.in_words(), health.reason()));
                 self.line(&format!("The rule: {}.", ProjectHealth::RULE));
                 self.line("");
@@ -171,6 +228,7 @@ impl MarkdownReport {
                 let days = [self.field(item, ", ", F::StartDate), self.field(item, " to ", F::EndDate)].concat();
                 let goal = self.field(item, ". Goal: ", F::Goal);
                 self.line(&format!("{name}{days}{goal}"));
+                self.sources(item, "");
             }
             None => self.line("Sprint: none is open."),
         }
@@ -208,7 +266,7 @@ impl MarkdownReport {
 
     /// How an item stands when it is shown: one whose date has passed is overdue, whatever was written down.
     fn words(&self, item: &ArtefactItem) -> String {
-        match self.now.filter(|now| item.is_overdue(*now)) {
+        match self.now.filter(|now| item.is_overdue(self.wall_clock(*now))) {
             Some(_) => "overdue".to_owned(),
             None => words(item),
         }
@@ -223,9 +281,9 @@ impl MarkdownReport {
         }
     }
 
-    fn owner(&mut self, item: &ArtefactItem) -> String {
+    fn owner(&self, item: &ArtefactItem) -> String {
         match item.text(F::Owner) {
-            Some(owner) => format!("; owner: {}", self.say(owner)),
+            Some(owner) => format!("; owner: {}", words_of(owner)),
             None => "; owner: **none**".to_owned(),
         }
     }
@@ -239,11 +297,11 @@ impl MarkdownReport {
         ] {
             self.list(heading, artefact, kind, |report, item| {
                 let (severity, title) = (report.field(item, "", F::Severity), report.field(item, ": ", F::Title));
-                let text = report.field(item, "; detail: ", F::Description);
+                let text = report.field_unless(item, "; detail: ", F::Description, F::Title);
                 let step = report.field(item, "; next step: ", F::Mitigation);
                 let since = [report.field(item, "; since: ", F::RaisedDate), report.age(item)].concat();
                 let due = [since, report.field(item, "; due: ", F::DueDate)];
-                let source = report.field(item, "; source: ", F::SourceReference);
+                let source = report.reference(item);
                 format!(
                     "{severity}, {}{title}{text}{step}{}{}{source}",
                     report.words(item),
@@ -260,6 +318,7 @@ impl MarkdownReport {
             let (source, synced) = (self.field(item, "Source: ", F::Source), self.field(item, ", ", F::LastSynced));
             let scope = self.field(item, ". Scope: ", F::ScopeNotes);
             self.line(&format!("{source}{synced}{scope}"));
+            self.sources(item, "");
         }
         if let Some(figures) = figures {
             self.heading("### Backlog figures");
@@ -298,32 +357,14 @@ impl MarkdownReport {
             let (decision, why) =
                 (report.field(item, "; decided: ", F::Decision), report.field(item, "; because: ", F::Rationale));
             let raid = report.field(item, "; RAID: ", F::RelatedRaidItems);
-            format!("{title}{made_by}{when}{decision}{why}{raid}{}", report.options(item))
+            format!("{title}{made_by}{when}{decision}{why}{raid}")
         });
         self.over(artefact, F::Decision);
     }
 
-    /// The options of a decision, each below its line.
-    fn options(&mut self, item: &ArtefactItem) -> String {
-        let Some(ArtefactValue::Options(options)) = item.fields.get(&F::OptionsConsidered) else {
-            return String::new();
-        };
-        let mut out = String::new();
-        for option in options {
-            out.push_str("\n  - Option: ");
-            out.push_str(&self.say(&option.option));
-            for (sign, reasons) in [("; for: ", &option.pros), ("; against: ", &option.cons)] {
-                for reason in reasons {
-                    out.push_str(sign);
-                    out.push_str(&self.say(reason));
-                }
-            }
-        }
-        out
-    }
-
     fn figures(&mut self, figures: &ProjectFigures, rows: &[(&str, Figure)]) {
-        self.line(&format!("Counted {}.", date(figures.as_of)));
+        let counted = self.day(figures.as_of);
+        self.line(&format!("Counted {counted}."));
         self.line("");
         // What is unknown for the same reason stands on one line, behind what is known.
         let mut unknown: Vec<(String, Vec<&str>)> = Vec::new();
@@ -343,35 +384,66 @@ impl MarkdownReport {
             self.line(&format!("- {}: *{value}*", names.join("; ")));
         }
     }
-
-    fn sources(&mut self) {
-        if self.notes.is_empty() {
-            return;
-        }
-        self.heading("## Sources");
-        for (index, (certainty, origins)) in std::mem::take(&mut self.notes).into_iter().enumerate() {
-            let mut line = format!("[^{}]: {}", index.saturating_add(1), certainty.as_str());
-            for origin in &origins {
-                // A String takes whatever is written to it.
-                _ = write!(line, "; {}", origin_words(origin));
-            }
-            self.line(&line);
-        }
-    }
 }
 
 fn words(item: &ArtefactItem) -> String {
     item.status.as_str().replace('_', " ")
 }
 
-/// An origin, with as much of a revision as tells it from others.
-fn origin_words(origin: &StatementOrigin) -> String {
-    match origin {
-        StatementOrigin::Signal(signal) => {
-            let revision: String = signal.revision.chars().take(12).collect();
-            let id = escaped(show::terminal_str(&signal.id).as_str());
-            format!("signal {id}, revision {}", escaped(show::terminal_str(&revision).as_str()))
-        }
-        StatementOrigin::Person(person) => format!("person {}", escaped(show::terminal_str(person).as_str())),
+/// The words of a statement, which never begin a line.
+fn words_of(statement: &ArtefactStatement) -> String {
+    clean_markdown(statement.words(), FieldForm::PARAGRAPH)
+}
+
+/// A name between the brackets of a link.
+fn without_brackets(name: &str) -> String {
+    name.chars().filter(|c| !matches!(c, '[' | ']')).collect()
+}
+
+/// The options of a decision, each below its line.
+fn option_lines(item: &ArtefactItem) -> String {
+    let Some(ArtefactValue::Options(options)) = item.fields.get(&F::OptionsConsidered) else {
+        return String::new();
+    };
+    let lines = options.iter().map(|option| {
+        let reasons = |sign: &str, reasons: &[ArtefactStatement]| {
+            reasons.iter().map(|reason| format!("; {sign}: {}", words_of(reason))).collect::<String>()
+        };
+        let option_words = words_of(&option.option);
+        format!("  - Option: {option_words}{}{}", reasons("for", &option.pros), reasons("against", &option.cons))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// What a field is called where people read it.
+const fn field_words(field: F) -> &'static str {
+    match field {
+        F::OverallStatus => "status",
+        F::StatusSummary => "summary",
+        F::Name => "name",
+        F::StartDate => "start",
+        F::EndDate => "end",
+        F::Goal => "goal",
+        F::DueDate => "date",
+        F::Notes => "note",
+        F::Title => "title",
+        F::Description | F::Detail => "detail",
+        F::Severity => "severity",
+        F::Owner => "owner",
+        F::RaisedDate => "since",
+        F::SourceTicket | F::TicketId => "ticket",
+        F::RaidItem | F::RelatedRaidItems => "RAID item",
+        F::Action => "action",
+        F::Mitigation | F::SuggestedAction => "next step",
+        F::Source | F::SourceReference => "source",
+        F::LastSynced | F::Date => "day",
+        F::ScopeNotes => "scope",
+        F::Flag => "flag",
+        F::Issue => "what it lacks",
+        F::Context => "context",
+        F::OptionsConsidered => "options",
+        F::Decision => "decision",
+        F::Rationale => "reason",
+        F::MadeBy => "person",
     }
 }

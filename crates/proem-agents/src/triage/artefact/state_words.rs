@@ -209,7 +209,7 @@ pub struct SectionStates {
 
 impl SectionStates {
     /// What a section or status of this name stands for; the project's own words count before those that ship.
-    pub(super) fn progress_of(&self, name: &str) -> Option<TicketProgress> {
+    pub(in crate::triage) fn progress_of(&self, name: &str) -> Option<TicketProgress> {
         let name = name.trim().trim_end_matches(':').to_lowercase();
         let own = [
             (TicketProgress::ToDo, &self.to_do),

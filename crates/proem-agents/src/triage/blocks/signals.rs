@@ -28,6 +28,8 @@ pub struct PromptSignal<'s> {
     pub signal: &'s ProjectSignal,
     /// Its one line, if that went through everything that `content` went through.
     pub summary: Option<&'s Untrusted<String>>,
+    /// What its sender may be called.
+    pub sender: Option<&'s Untrusted<String>>,
     /// What of its texts may be read.
     pub content: &'s Untrusted<String>,
     /// The name of its ticket, unless that is kept out.
@@ -61,12 +63,14 @@ impl PromptBatch<'_> {
     }
 
     pub(super) fn signals(&self, depth: SignalDepth) -> LabelTree {
-        LabelTree::list((1_u64..).zip(self.signals).map(|(number, signal)| signal.told(number, depth)))
+        let of = u64::try_from(self.signals.len()).unwrap_or(u64::MAX);
+        LabelTree::list((1_u64..).zip(self.signals).map(|(number, signal)| signal.told([number, of], depth)))
     }
 }
 
 impl PromptSignal<'_> {
-    fn told(&self, number: u64, depth: SignalDepth) -> LabelTree {
+    /// What is told of it, as the first number of as many as the second has.
+    fn told(&self, [number, of]: [u64; 2], depth: SignalDepth) -> LabelTree {
         let signal = self.signal;
         let kind = match &signal.kind {
             SignalKind::Unknown(name) => self.text(name),
@@ -78,6 +82,7 @@ impl PromptSignal<'_> {
         };
         let mut told = vec![
             ("number", LabelTree::from(number)),
+            ("of", LabelTree::from(of)),
             ("signal_id", signal.id.as_str().into()),
             ("source", signal.source.as_str().into()),
             ("source_type", kind),
@@ -99,15 +104,20 @@ impl PromptSignal<'_> {
         if self.is_flagged { LabelTree::Flagged(text.clone()) } else { LabelTree::Outside(text.clone()) }
     }
 
-    /// The sender's address. Anybody may choose one, so one that could be a sentence is not told.
+    /// The sender's name and address. Anybody may choose an address, so one that could be a sentence is not told.
     fn sender(&self) -> Option<LabelTree> {
-        let address = self.signal.sender.as_ref()?.address.as_ref()?;
+        let address = self.signal.sender.as_ref().and_then(|sender| sender.address.as_ref());
         let is_plain = |text: &str| {
             text.len() <= MAX_ADDRESS
                 && text.matches('@').count() == 1
                 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"@.-_+".contains(&byte))
         };
-        Some(if address.measure(|text| is_plain(text)) { self.text(address) } else { "(withheld)".into() })
+        match (self.sender, address) {
+            (_, Some(address)) if !address.measure(|text| is_plain(text)) => Some("(withheld)".into()),
+            (Some(name), Some(address)) => Some(self.text(&Untrusted::join(&[name, address], ", ").0)),
+            (Some(only), None) | (None, Some(only)) => Some(self.text(only)),
+            (None, None) => None,
+        }
     }
 }
 

@@ -4,8 +4,12 @@ use std::collections::BTreeSet;
 
 use proem_guard::{LabelTree, Untrusted};
 
+use super::floors::FloorWord;
 use super::lexicon::{self, SystemWord, SystemWords, TriageLexicon};
-use crate::triage::date;
+use crate::triage::{
+    artefact::{SectionStates, TicketProgress},
+    date,
+};
 
 /// From how many days on a date moved far.
 const LONG_MOVE: u64 = 7;
@@ -54,6 +58,13 @@ impl<'s> TicketChange<'s> {
         self.says(word) && !self.from.is_some_and(|from| from.words.has(word))
     }
 
+    /// Whether a status that trackers call done became one that they do not.
+    pub(super) fn leaves_done(&self) -> bool {
+        let states = SectionStates::default();
+        let is_done = |name: &str| states.progress_of(name) == Some(TicketProgress::Done);
+        self.of == Some(SystemWord::ChangeStatus) && self.both(|from, to| is_done(from) && !is_done(to))
+    }
+
     /// Whether what was there is there still, with more behind it, as Jira writes the sprints of a ticket that was not
     /// finished in the first.
     pub(super) fn is_continued(&self) -> bool {
@@ -68,10 +79,11 @@ impl<'s> TicketChange<'s> {
 
     /// Whether a text says the same as before and so many words more, or all but so many of them: what is made is more
     /// or less. What is only said in another way, or corrected, both lacks words and has others.
-    pub(super) fn is_extended(&self, least: usize) -> bool {
-        let words = |text: &str| -> BTreeSet<String> {
-            lexicon::words(text).into_iter().filter(|word| word.chars().count() >= LONG_WORD).collect()
-        };
+    /// Words for how it is made count for nothing.
+    pub(super) fn is_extended(&self, least: usize, lexicon: &TriageLexicon) -> bool {
+        let is_thing =
+            |word: &String| word.chars().count() >= LONG_WORD && !lexicon.floors().has(word, FloorWord::Manner);
+        let words = |text: &str| -> BTreeSet<String> { lexicon::words(text).into_iter().filter(is_thing).collect() };
         self.both(|from, to| {
             let (from, to) = (words(from), words(to));
             (from.is_subset(&to) || to.is_subset(&from)) && from.len().abs_diff(to.len()) >= least
@@ -152,11 +164,14 @@ mod tests {
     #[test]
     fn a_text_is_extended_or_cut() {
         let check = |from: &str, to: &str, expected: bool| {
-            assert_eq!(with("summary", from, to, |change| change.is_extended(2)), expected, "{from} to {to}");
+            let lexicon = TriageLexicon::shipped().unwrap();
+            assert_eq!(with("summary", from, to, |change| change.is_extended(2, &lexicon)), expected, "{from} to {to}");
         };
         check("Repair form", "Repair form with photo and video upload", true);
         check("Planner: autocarro, metro e comboio", "Planner: autocarro", true);
         check("Repair form", "Repair form again", false);
+        check("Repair form", "Repair form, make it much faster", false);
+        check("Formulaire", "Formulaire, le rendre plus rapide", false);
         check("Notifiy tennant of repairs", "Notify tenant of repairs and visits", false);
         check("Repair form", "Form for repairs with photo and video upload", false);
         check("", "Repair form with photo and video upload", false);

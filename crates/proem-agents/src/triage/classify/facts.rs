@@ -6,6 +6,7 @@ use super::{
     TriageProject,
     changes::{TicketChange, text_of},
     lexicon::{SystemWord, SystemWords, TriageLexicon},
+    sprint::{is_in_running_sprint, is_subtask},
 };
 use crate::triage::contract::SignalCategory;
 use crate::triage::signal::{ProjectSignal, SignalKind, SignalSource};
@@ -54,6 +55,8 @@ pub(super) struct SystemFacts {
     /// A sprint begins or ends.
     pub(super) turns_sprint: bool,
     pub(super) sender: SenderFact,
+    /// Whether the sender is a sponsor or customer by the project's own roles.
+    pub(super) is_principal: bool,
 }
 
 /// What kind of signal it is, as far as rules care.
@@ -155,10 +158,17 @@ impl SystemFacts {
         };
         // What nobody works on yet is still being thought out.
         let is_extended = |change: &TicketChange<'_>| match change.of {
-            Some(SystemWord::ChangeSummary) => change.is_extended(MORE_OF_SUMMARY),
-            Some(SystemWord::ChangeText) => change.is_extended(MORE_OF_TEXT),
+            Some(SystemWord::ChangeSummary) => change.is_extended(MORE_OF_SUMMARY, lexicon),
+            Some(SystemWord::ChangeText) => change.is_extended(MORE_OF_TEXT, lexicon),
             _ => false,
         };
+        // What is found in a sprint, and what a story is cut into, was agreed with the sprint.
+        let is_added = signal.kind == SignalKind::TicketCreated
+            && !is_bug
+            && category_of(of_type).is_none()
+            && !of_type.has(SystemWord::TypeRisk)
+            && !is_subtask(signal)
+            && is_in_running_sprint(signal);
         let is_extended = !is_bug && words.is_begun() && changes.iter().any(is_extended);
         Self {
             group: group(&signal.kind),
@@ -170,6 +180,7 @@ impl SystemFacts {
             is_incident: of_type.has(SystemWord::TypeIncident),
             is_risk: of_type.has(SystemWord::TypeRisk),
             is_rescoped: is_resprinted
+                || is_added
                 || anew(SystemWord::ChangeVersion)
                 || anew(SystemWord::ChangeGoal)
                 || is_extended
@@ -198,6 +209,7 @@ impl SystemFacts {
             has_description: ["description", "html_notes", "body"].iter().any(|name| words.text(name).is_some()),
             turns_sprint: matches!(signal.kind, SignalKind::SprintStarted | SignalKind::SprintClosed),
             sender: project.sender(signal, lexicon),
+            is_principal: project.is_principal(signal, lexicon),
         }
     }
 
@@ -372,6 +384,13 @@ impl TriageProject {
         }
     }
 
+    /// Whether the sender's role makes it a sponsor or customer.
+    fn is_principal(&self, signal: &ProjectSignal, lexicon: &TriageLexicon) -> bool {
+        let Some(address) = signal.sender.as_ref().and_then(|sender| sender.address.as_ref()) else { return false };
+        let role = |address: &String| self.roles.get(&address.to_lowercase());
+        address.measure(|address| role(address).is_some_and(|role| lexicon.floors().is_principal(role)))
+    }
+
     fn is_stakeholder(&self, address: &str) -> bool {
         self.stakeholders.iter().any(|known| known.eq_ignore_ascii_case(address))
     }
@@ -396,6 +415,8 @@ pub struct TicketNews {
     pub completion: Completion,
     /// A date that was promised moved.
     pub slip: Slip,
+    /// It went from one state to another.
+    pub movement: Movement,
 }
 
 /// Whether a ticket stands still.
@@ -414,8 +435,19 @@ pub enum Standstill {
 pub enum Completion {
     /// It is.
     Done,
+    /// It was, and the system took it up again.
+    Reopened,
     /// It is not, or nobody says so.
     Pending,
+}
+
+/// Whether a ticket went from one state to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Movement {
+    /// It did.
+    Moved,
+    /// Nothing is said of it.
+    Unsaid,
 }
 
 /// Whether a date moved.
@@ -444,8 +476,15 @@ impl TicketNews {
         };
         let by_category =
             words.text("status_category").is_some_and(|said| said.measure(|said| said.eq_ignore_ascii_case("done")));
-        let completion = if by_category || words.is_completed() { Completion::Done } else { Completion::Pending };
+        let completion = if by_category || words.is_completed() {
+            Completion::Done
+        } else if facts.status == StatusFact::Returned || words.changes().iter().any(TicketChange::leaves_done) {
+            Completion::Reopened
+        } else {
+            Completion::Pending
+        };
         let slip = if facts.is_due_moved { Slip::Moved } else { Slip::Unsaid };
-        Self { standstill, completion, slip }
+        let movement = if facts.status == StatusFact::NotMoved { Movement::Unsaid } else { Movement::Moved };
+        Self { standstill, completion, slip, movement }
     }
 }

@@ -1,7 +1,7 @@
 //! How much a signal matters: floors in code, and up when in doubt.
 
 use super::{
-    ClassificationBasis, SignalReading,
+    ClassificationBasis, FloorReason, SignalReading,
     facts::{DangerFact, KindGroup, LinkFact, PriorityFact, SenderFact, StatusFact, SystemFacts},
 };
 use crate::triage::contract::{SignalCategory, SignalImportance};
@@ -16,7 +16,10 @@ pub(super) fn of(
     // When in doubt, up: a category that is as near counts as much.
     let near = SignalCategory::ALL.iter().copied().filter(|other| {
         *other == category
-            || (reading.of_system.is_none() && basis != ClassificationBasis::Nothing && reading.is_near(*other))
+            || (reading.of_system.is_none()
+                && !reading.floor.is_calm()
+                && basis != ClassificationBasis::Nothing
+                && reading.is_near(*other))
     });
     let by_words = near
         .map(|category| of_category(facts, reading, category))
@@ -28,7 +31,7 @@ pub(super) fn of(
         _ if is_riddle => SignalImportance::Medium,
         _ => SignalImportance::Low,
     };
-    by_words.or_higher(without_texts(facts)).or_higher(floor)
+    by_words.or_higher(without_texts(facts)).or_higher(floor).or_higher(reading.floor.importance())
 }
 
 /// How much it matters by what the system says and who writes: no text makes it less.
@@ -81,8 +84,10 @@ fn of_category(facts: &SystemFacts, reading: &SignalReading, category: SignalCat
     let by_words = match category {
         SignalCategory::Blocker => reading.most(&[Critical, High]),
         SignalCategory::Scope => High,
+        SignalCategory::Stakeholder if reading.floor.reasons.contains(&FloorReason::Request) => High,
         SignalCategory::Stakeholder if is_outside => reading.most(&[Critical, High]),
         SignalCategory::Stakeholder => reading.most(&[Critical, Medium]),
+        SignalCategory::Risk | SignalCategory::Dependency if reading.floor.is_small_delay() => Medium,
         SignalCategory::Risk | SignalCategory::Dependency => reading.most(&[High, Medium]),
         SignalCategory::Quality
             if reading.is_live && facts.group == KindGroup::Created && facts.priority == PriorityFact::Highest =>
@@ -90,6 +95,7 @@ fn of_category(facts: &SystemFacts, reading: &SignalReading, category: SignalCat
             Critical
         }
         SignalCategory::Quality => reading.most(&[Critical, High, Medium]),
+        SignalCategory::Progress if reading.floor.is_calm() => Low,
         SignalCategory::Progress => reading.most(&[Medium, Low]),
         SignalCategory::Administrative => Low,
     };

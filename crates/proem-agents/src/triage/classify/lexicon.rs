@@ -16,6 +16,7 @@ use serde::Deserialize;
 
 use super::{
     confidence::{ClassificationBasis, ConfidenceTable},
+    floors::FloorWords,
     words::CategoryWeights,
 };
 use crate::triage::contract::{SignalCategory, SignalImportance, TimeSensitivity};
@@ -138,7 +139,7 @@ impl SystemWords {
 }
 
 /// The terms with what they mean.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct TriageLexicon {
     /// By the first word.
     whole: BTreeMap<String, Vec<Term>>,
@@ -147,6 +148,7 @@ pub struct TriageLexicon {
     negations: Vec<String>,
     confidence: ConfidenceTable,
     learned: CategoryWeights,
+    floors: FloorWords,
     count: usize,
 }
 
@@ -179,6 +181,11 @@ impl TriageLexicon {
         &self.learned
     }
 
+    /// The words that hold a signal to a least importance.
+    pub(super) const fn floors(&self) -> &FloorWords {
+        &self.floors
+    }
+
     /// A lexicon from its file, without weights of words.
     ///
     /// # Errors
@@ -200,6 +207,7 @@ impl TriageLexicon {
             negations: file.negation.values().flatten().map(|word| fold(word)).collect(),
             confidence: ConfidenceTable { name, made_by, right },
             learned: CategoryWeights::default(),
+            floors: FloorWords::shipped()?,
             count: 0,
         };
         let category = |name: &str| SignalCategory::parse(name).ok_or_else(|| unknown(name));

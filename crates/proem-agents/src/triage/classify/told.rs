@@ -1,6 +1,7 @@
 //! A model's classification, as far as it may stand beside what code knows.
 //!
-//! Invariants: it never matters less than by the system's own word, the sender and the kind of change; what rules are
+//! Invariants: it never matters less than by the system's own word, the sender, the kind of change and the floor of its
+//! words; what rules are
 //! sure is critical stays so; what the system itself says it is about stays first; a change of scope and whatever is
 //! critical goes to a person; a suspected text never matters less than rules say; a text that is out says nothing to a model. No word of a model's stays in it: the reason
 //! is ours.
@@ -96,11 +97,11 @@ impl SignalClassification {
         // The system's own word needs no text; whatever else is done because of it is bound by what the texts hold.
         let is_of_system = action == self.answer.recommended_action;
         let effects = if is_of_system { self.effects } else { item.sanitised.effects() };
-        Self { answer, basis: self.basis, effects, is_degraded: false }
+        Self { answer, basis: self.basis, floor: self.floor.clone(), effects, is_degraded: false }
     }
 
     /// The least that it matters, whatever a model says.
-    fn floor(&self, facts: &SystemFacts, category: SignalCategory) -> SignalImportance {
+    pub(super) fn floor(&self, facts: &SystemFacts, category: SignalCategory) -> SignalImportance {
         let is_outside = matches!(facts.sender, SenderFact::Outside | SenderFact::OutsideStakeholder);
         let of_category = match category {
             SignalCategory::Scope => SignalImportance::High,
@@ -115,7 +116,7 @@ impl SignalClassification {
             SignalImportance::High if is_sure => SignalImportance::Medium,
             _ => SignalImportance::Low,
         };
-        importance::without_texts(facts).or_higher(of_category).or_higher(of_rules)
+        importance::without_texts(facts).or_higher(of_category).or_higher(of_rules).or_higher(self.floor.least)
     }
 
     fn action(

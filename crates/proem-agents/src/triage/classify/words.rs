@@ -208,6 +208,18 @@ impl CategoryWeights {
         traits.words.iter().any(|of| matches!(of, SignalTrait::Word(name) if is_known(name)))
     }
 
+    /// How many of a hundred of its words are known; numbers are none.
+    pub(super) fn known_share(&self, traits: &SignalTraits) -> usize {
+        let words =
+            traits.words.iter().filter_map(|of| if let SignalTrait::Word(name) = of { Some(name) } else { None });
+        let (mut known, mut all) = (0_usize, 0_usize);
+        for name in words.filter(|name| name.chars().any(char::is_alphabetic)) {
+            all = all.saturating_add(1);
+            known = known.saturating_add(usize::from(self.weights(name).is_some()));
+        }
+        known.saturating_mul(100).checked_div(all).unwrap_or_default()
+    }
+
     fn weights(&self, name: &str) -> Option<[i64; COLUMNS]> {
         self.lines.get(name).and_then(weights)
     }

@@ -111,7 +111,8 @@ fn shown<'s>(told: &StageSignal<'s>, stage: PipelineStage) -> PromptSignal<'s> {
     };
     PromptSignal {
         signal: told.signal,
-        summary: None,
+        summary: told.summary,
+        sender: told.sender,
         content: told.content,
         ticket: told.ticket,
         is_flagged: told.is_flagged,

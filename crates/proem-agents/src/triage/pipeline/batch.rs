@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::stage::{PipelineModel, PipelineStage, StageLimits};
+use super::stage::{AnswerRoom, PipelineModel, PipelineStage, StageLimits};
 
 /// Signals that are asked about in one call, by their places.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,6 +15,9 @@ pub(super) struct StageBatch {
     pub(super) model: PipelineModel,
     /// How often its call failed.
     pub(super) failures: u32,
+    /// How much is kept free for its answer.
+    #[serde(default)]
+    pub(super) room: AnswerRoom,
 }
 
 /// A signal that is to be asked about.
@@ -39,7 +42,12 @@ pub(super) fn batches(
     let mut open: Vec<(StageBatch, usize)> = Vec::new();
     for candidate in candidates {
         let tokens = stage.answer_tokens(candidate.bytes);
-        let new = StageBatch { members: vec![candidate.place], model: candidate.model, failures: 0 };
+        let new = StageBatch {
+            members: vec![candidate.place],
+            model: candidate.model,
+            failures: 0,
+            room: AnswerRoom::BySize,
+        };
         if tokens > room(candidate.model) {
             too_long.push(candidate.place);
             continue;
@@ -72,7 +80,8 @@ impl StageBatch {
     pub(super) fn halves(&self) -> Option<[Self; 2]> {
         let middle = self.members.len() / 2;
         let (first, second) = self.members.split_at_checked(middle).filter(|_| middle > 0)?;
-        let half = |members: &[usize]| Self { members: members.to_vec(), model: self.model, failures: 0 };
+        let half =
+            |members: &[usize]| Self { members: members.to_vec(), model: self.model, failures: 0, room: self.room };
         Some([half(first), half(second)])
     }
 }
@@ -128,7 +137,12 @@ mod tests {
 
     #[test]
     fn halves_are_all_of_it() {
-        let of = |members: &[usize]| StageBatch { members: members.to_vec(), model: PipelineModel::Small, failures: 2 };
+        let of = |members: &[usize]| StageBatch {
+            members: members.to_vec(),
+            model: PipelineModel::Small,
+            failures: 2,
+            room: AnswerRoom::BySize,
+        };
         assert_eq!(
             of(&[4, 5, 6]).halves().unwrap().map(|half| (half.members, half.failures)),
             [(vec![4], 0), (vec![5, 6], 0)]

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     batch::BatchCandidate,
+    sender::sender_name,
     stage::{PipelineModel, PipelineStage},
     terms::{PipelineTerms, StageSignal},
 };
@@ -125,6 +126,8 @@ struct SignalFinding<'t> {
     sanitised: SanitisedSignal,
     /// The text that later stages read.
     content: Untrusted<String>,
+    /// What the sender may be called.
+    sender: Option<Untrusted<String>>,
     /// The classification by rules.
     rules: SignalClassification,
     /// The classification by a model, if there is one.
@@ -136,6 +139,15 @@ impl SignalFinding<'_> {
     /// The newest classification.
     fn classification(&self) -> &SignalClassification {
         self.told.as_ref().unwrap_or(&self.rules)
+    }
+
+    /// Its one line as the text has it. A model may have cut it, and then it is gone.
+    fn summary(&self) -> Option<&Untrusted<String>> {
+        let summary = self.sanitised.fields.iter().find(|field| field.name == "summary")?.text.as_ref()?;
+        let is_there = summary.measure(|summary| {
+            !summary.trim().is_empty() && self.content.measure(|content| content.lines().any(|line| line == summary))
+        });
+        is_there.then_some(summary)
     }
 
     fn judged(&self) -> JudgedSignal {
@@ -177,6 +189,7 @@ impl<'t> Findings<'t> {
             signal,
             sanitised: item.sanitised.clone(),
             content: item.sanitised.content(),
+            sender: sender_name(signal, &terms.subject.charter, terms.screening),
             rules,
             told: None,
             way: Vec::new(),
@@ -250,6 +263,8 @@ impl<'t> Findings<'t> {
                 signal: finding.signal,
                 ticket: finding.sanitised.name("ticket").and(finding.signal.ticket.as_ref()),
                 content: &finding.content,
+                summary: finding.summary(),
+                sender: finding.sender.as_ref(),
                 is_flagged: finding.sanitised.verdict == Verdict::Flag,
                 classification: finding.classification(),
             })

@@ -69,6 +69,39 @@ impl PipelineStage {
     }
 }
 
+/// How much is kept free for an answer, and so reserved of a budget before the call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum AnswerRoom {
+    /// What an answer about these signals takes, with room to spare.
+    #[default]
+    BySize,
+    /// The most that the stage has, for signals whose answer did not fit before.
+    Whole,
+}
+
+impl PipelineStage {
+    /// The tokens that are kept free for an answer about signals whose texts have these many bytes, before the stage's own
+    /// limit.
+    ///
+    /// These are estimates: for each signal a classification, a question with its options or a draft, and where an artefact
+    /// may be written anew its content. One that is too low costs a second call and never an answer, since an answer that
+    /// was cut off is asked for again with the whole limit.
+    fn roomy_tokens(self, bytes: impl Iterator<Item = usize>) -> usize {
+        let (fixed, each) = match self {
+            Self::Sanitise => (400, 0),
+            Self::Classify => (400, 330),
+            Self::Reasoning => (1_500, 700),
+            Self::ArtefactUpdate => (2_500, 400),
+        };
+        let of_texts = |bytes: usize| match self {
+            Self::Sanitise => self.answer_tokens(bytes).saturating_mul(5).div_ceil(4),
+            _ => 0,
+        };
+        bytes.fold(fixed, |sum, bytes| sum.saturating_add(each).saturating_add(of_texts(bytes)))
+    }
+}
+
 /// How long, how often and for how much a stage asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageLimits {
@@ -94,6 +127,21 @@ impl StageLimits {
         match model {
             PipelineModel::Small => self.output_tokens.min(MOST_OF_SMALL),
             PipelineModel::Large => self.output_tokens,
+        }
+    }
+
+    /// The most tokens of an answer about signals whose texts have these many bytes.
+    pub(super) fn answer_tokens(
+        &self,
+        stage: PipelineStage,
+        model: PipelineModel,
+        room: AnswerRoom,
+        bytes: impl Iterator<Item = usize>,
+    ) -> usize {
+        let most = self.output_tokens(model);
+        match room {
+            AnswerRoom::BySize => stage.roomy_tokens(bytes).min(most),
+            AnswerRoom::Whole => most,
         }
     }
 }

@@ -172,6 +172,7 @@ impl PipelineSubject {
         Ok(json!({
             "artefacts": artefacts.collect::<Result<Vec<_>, _>>()?,
             "charter": self.charter_text,
+            "ahead_of_utc": self.charter.ahead_of_utc,
             "gate": self.gate == ArtefactGate::Permitted,
             "level": self.level.as_str(),
             "mix": self.mix,
@@ -200,7 +201,9 @@ impl PipelineSubject {
             list.iter().map(|text| text.as_str().ok_or_else(|| wrong(name))).collect::<Result<Vec<_>, _>>()
         };
         let charter_text = text("charter")?.to_owned();
-        let charter = ProjectCharter::parse(&charter_text, "charter").map_err(|_| wrong("charter"))?;
+        let mut charter = ProjectCharter::parse(&charter_text, "charter").map_err(|_| wrong("charter"))?;
+        // Runs that were recorded before know none.
+        charter.ahead_of_utc = inputs.get("ahead_of_utc").and_then(Json::as_i64).unwrap_or_default();
         let signals = texts("signals")?;
         let signals = signals.into_iter().map(|text| ProjectSignal::read(text).map_err(|_| wrong("signals")));
         let mut artefacts = ArtefactSet::new(&charter.id);
@@ -241,6 +244,8 @@ pub struct StageSubject<'s> {
     pub artefacts: &'s ArtefactSet,
     /// The signals.
     pub signals: &'s [StageSignal<'s>],
+    /// The most tokens of the answer: by the size of what is asked, so that no more of a budget is reserved than that.
+    pub answer_tokens: usize,
 }
 
 /// A signal as a stage is told of it. Its raw texts are in no prompt.
@@ -250,6 +255,10 @@ pub struct StageSignal<'s> {
     pub signal: &'s ProjectSignal,
     /// What of its texts may be read.
     pub content: &'s Untrusted<String>,
+    /// Its one line, if nothing of it was cut.
+    pub summary: Option<&'s Untrusted<String>>,
+    /// What its sender may be called.
+    pub sender: Option<&'s Untrusted<String>>,
     /// The name of its ticket, unless that is kept out.
     pub ticket: Option<&'s Untrusted<String>>,
     /// Whether that is suspected: it is shown with a mark at each word.

@@ -28,7 +28,7 @@ const STALE_DAYS: i64 = 7;
 /// A day in milliseconds.
 const DAY: i64 = 86_400_000;
 /// How the texts of rules begin.
-const BY_RULE: &str = "By rule: ";
+pub(super) const BY_RULE: &str = "By rule: ";
 
 /// The words of a next action about a ticket.
 type ActionWords = fn(&str) -> String;
@@ -114,6 +114,7 @@ impl<'r> Cycle<'_, 'r> {
             self.next_action(group, &items::about_ticket(group.ticket(), words, &group.causes()), holds);
         }
         self.refine(group, ticket.lacks());
+        self.assume(group, member, state, due);
     }
 
     fn next_action(&mut self, group: &GroupedSignals<'_>, words: &ArtefactStatement, holds: bool) {

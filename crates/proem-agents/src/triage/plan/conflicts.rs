@@ -227,11 +227,24 @@ fn question(key: &str, point: DisputedPoint, members: &[&CycleMember<'_>]) -> Op
         reason: EscalationReason::ConflictingSignals,
         title: title.to_owned(),
         heading: questions::heading_of(members.first()?),
+        background: Vec::new(),
         about: questions::about(members.iter().copied()),
         options: vec![
-            questions::choice("A", "the tracker is right: whoever decides tells the others"),
-            questions::choice("B", "the tracker is wrong: whoever decides corrects it"),
-            questions::choice("C", "they are about different things: nothing changes"),
+            questions::choice(
+                "A",
+                "the tracker is right: whoever decides tells the others",
+                ["the team works by the tracker", "the other source may know something newer"],
+            ),
+            questions::choice(
+                "B",
+                "the tracker is wrong: whoever decides corrects it",
+                ["the figures follow the tracker, so they become right", "one person's word moves what the team sees"],
+            ),
+            questions::choice(
+                "C",
+                "they are about different things: nothing changes",
+                ["nothing changes by mistake", "if they are about one thing, the contradiction stays"],
+            ),
         ],
         recommended: ("C", "nothing shows which of them is newer in fact"),
         time: TimeSensitivity::ThisWeek,

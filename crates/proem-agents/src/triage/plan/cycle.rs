@@ -2,26 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_engine::{
-    effect::key::SignalRevision,
-    policy::{AutonomyLevel, SourceAgreement, SourceConflict},
-    run::Time,
-};
+use proem_engine::{effect::key::SignalRevision, policy::AutonomyLevel, run::Time};
 use proem_guard::show;
-use serde_json::json;
 
 use super::{
-    PlannedComment, PlannedDraft, PlannedQuestion, RecommendationFate,
+    PlannedComment, PlannedDraft, PlannedQuestion, RecommendationFate, background,
+    comments::template_comment,
     conflicts::SourceConflicts,
-    group::{GroupedSignals, grouped, is_kept_out, ticket_of},
+    group::{GroupedSignals, grouped, is_kept_out},
     health::MovedTickets,
     items::{self, ItemFields},
+    matters,
     milestones::EndangeredMilestones,
     outcome::{SignalOutcome, SignalOutcomeKind},
     principals::agreement,
     proposed::{self, OpenProposals},
     questions,
     suspected::SuspectedGroup,
+    told,
     withheld::Questioner,
 };
 use crate::triage::{
@@ -34,7 +32,7 @@ use crate::triage::{
     classify::{ClassificationBasis, SignalClassification, Standstill, TriageLexicon},
     contract::{RecommendedAction, SignalCategory, SignalImportance},
     sanitise::{SanitisedSignal, SignalEffects},
-    signal::{ProjectSignal, SignalKind, SignalSource},
+    signal::ProjectSignal,
 };
 
 /// The artefacts of a project, each as it stands.
@@ -113,6 +111,13 @@ pub struct CycleContext<'c> {
     pub now: Time,
 }
 
+impl CycleContext<'_> {
+    /// The time of the cycle as the clocks of the project's people show it, by which days begin and end.
+    pub(super) const fn wall_clock(&self) -> Time {
+        self.charter.wall_clock(self.now)
+    }
+}
+
 /// What a cycle changes and asks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct CyclePlan {
@@ -187,39 +192,39 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
     plan.questions.extend(conflicts.questions);
     let AskedTogether { withheld, uncommented, rescoped, unread, suspected } = together;
     plan.questions.extend(questions::of_scope(&rescoped, context.charter));
-    if !withheld.is_empty() {
-        let title = match withheld.len() {
-            1 => "A signal would change the artefacts, which nobody let rules do at this level.".to_owned(),
-            more => format!("{more} subjects would change the artefacts, which nobody let rules do at this level."),
-        };
-        plan.questions.push(questions::of_withheld(&withheld, title));
-    }
-    if !unread.is_empty() {
-        plan.questions.push(questions::of_unread(&unread));
-    }
-    if !uncommented.is_empty() {
-        plan.questions.push(questions::of_comments(&uncommented));
-    }
     if context.gate == ArtefactGate::Permitted {
         cycle.backlog(&groups);
+        cycle.learn_sprint(&groups);
     }
     let suspected: Vec<_> = suspected.into_iter().map(|open| cycle.with_changes(open)).collect();
     plan.unused = cycle.proposals.left();
     let updates = core::mem::take(&mut cycle.proposals.updates);
-    let (withheld, occasion) = cycle.finish(&known, &mut plan);
+    let (mut ended, occasion) = cycle.finish(&known, &mut plan);
+    let (redated, groundless) = (core::mem::take(&mut ended.redated), core::mem::take(&mut ended.groundless));
     let mut asked = Questioner::new(context, batch, &mut plan);
-    asked.ask_rules(withheld);
+    asked.ask_rules(ended);
+    // Questions about the project as a whole, and about items that are there already, are about no signal of their own.
+    let aside = asked.plan.questions.len();
+    asked.ask_about_dates(redated);
+    asked.ask_about_ground(&groundless);
     asked.update(&updates, &known);
     // The colour counts all that the rules and the model changed.
     asked.recolour(occasion, &known);
     asked.ask_about_life();
+    let aside = asked.plan.questions.split_off(aside);
     asked.ask_suspected(&suspected);
+    let artefacts = asked.artefacts();
     let escalated = asked.escalated;
+    plan.questions = matters::joined(core::mem::take(&mut plan.questions));
+    let together = questions::of_many(&plan.questions, &withheld, &unread, &uncommented);
+    plan.questions.extend(together.into_iter().chain(aside));
+    background::complete(&mut plan.questions, batch, &artefacts, context);
     for cause in escalated {
         if let Some(outcome) = outcomes.get_mut(&cause) {
             outcome.kind = SignalOutcomeKind::Escalated;
         }
     }
+    told::settle(&mut outcomes, &groups, context, &mut plan);
     // The most pressing question stands first.
     plan.questions.sort_by_key(|question| question.time);
     plan.outcomes = batch.iter().filter_map(|member| outcomes.remove(&SignalRevision::from(member.signal))).collect();
@@ -257,6 +262,8 @@ pub(super) struct Cycle<'c, 'r> {
     pub(super) marked: BTreeSet<ArtefactItemId>,
     /// Ends of items whose ticket is done and that don't end with it: a person is asked.
     pub(super) proposed_ends: Vec<ArtefactOperation>,
+    /// Ends of assumptions that the tracker gives no ground for any more: a person is asked.
+    pub(super) groundless: Vec<ArtefactOperation>,
     /// The latest signal that may change artefacts by itself.
     pub(super) latest: Option<SignalRevision>,
     /// The last signal of a listed backlog, and the word for its source.
@@ -278,6 +285,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
             endangered: EndangeredMilestones::new(),
             marked: BTreeSet::new(),
             proposed_ends: Vec::new(),
+            groundless: Vec::new(),
             latest: None,
             synced: None,
             causes: BTreeMap::new(),
@@ -343,7 +351,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
                 // The model's words before those of the rules, and never for a text that is out: they would carry it on.
                 let proposed = if is_out { None } else { self.proposals.comment(&group.causes()) };
                 let worded = proposed.map(|comment| proposed::comment(group, comment, self.context.charter));
-                if let Some(comment) = worded.or_else(|| comment(group, self.context.charter)) {
+                if let Some(comment) = worded.or_else(|| template_comment(group, self.context.charter)) {
                     plan.comments.push(comment);
                     return (SignalOutcomeKind::Commented, items);
                 }
@@ -360,7 +368,8 @@ impl<'c, 'r> Cycle<'c, 'r> {
             plan.questions.push(proposed::question(group, escalation));
             return (SignalOutcomeKind::Escalated, items);
         }
-        if asks && answer.category == SignalCategory::Scope && action == RecommendedAction::Escalate {
+        let is_rescoped = answer.category == SignalCategory::Scope && action == RecommendedAction::Escalate;
+        if asks && is_rescoped && group.ticket().is_some() {
             together.rescoped.push(group);
             return (SignalOutcomeKind::Escalated, items);
         }
@@ -387,20 +396,26 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let answer = &group.leader().classification.answer;
         let is_for_items =
             matches!(answer.recommended_action, RecommendedAction::UpdateArtefact | RecommendedAction::Escalate);
-        let ends = group.standstill(self.context.lexicon) == Standstill::Ends || group.is_done(self.context.lexicon);
+        // What the tracker itself calls blocked, done or taken up again counts, whatever is recommended.
+        let is_told = group.standstill(self.context.lexicon) != Standstill::Unsaid
+            || group.is_done(self.context.lexicon)
+            || group.is_reopened(self.context.lexicon);
         // Whoever reasons about a risk may only ask about it, and the log names it all the same.
         let is_reasoned = answer.recommended_action == RecommendedAction::DeferToSonnet
             && items::raid_kind(answer.category, answer.importance).is_some();
-        is_for_items || is_reasoned || ends
+        is_for_items || is_reasoned || is_told
     }
 
     /// Plans what a group changes of the artefacts; the items that it is about. Of a suspected group only what the
     /// system itself says changes anything.
-    pub(super) fn items(&mut self, group: &GroupedSignals<'_>) -> Vec<ArtefactItemId> {
+    pub(super) fn items(&mut self, group: &GroupedSignals<'r>) -> Vec<ArtefactItemId> {
         let standstill = group.standstill(self.context.lexicon);
         let mut touched = Vec::new();
         if standstill == Standstill::Ends || group.is_done(self.context.lexicon) {
             touched.extend(self.settle(group));
+        }
+        if group.is_reopened(self.context.lexicon) {
+            touched.extend(self.take_up_again(group));
         }
         if !group.is_suspected() || group.is_told_by_system() {
             touched.extend(self.worded_items(group));
@@ -420,8 +435,11 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let answer = &group.leader().classification.answer;
         let lexicon = self.context.lexicon;
         let mut touched = Vec::new();
-        let is_over = group.standstill(lexicon) == Standstill::Ends && answer.category == SignalCategory::Blocker;
-        if let Some(kind) = items::raid_kind(answer.category, answer.importance).filter(|_| !is_over) {
+        let standstill = group.standstill(lexicon);
+        let is_over = standstill == Standstill::Ends && answer.category == SignalCategory::Blocker;
+        if standstill == Standstill::Begins && answer.category != SignalCategory::Blocker {
+            touched.extend(self.blocked(group));
+        } else if let Some(kind) = items::raid_kind(answer.category, answer.importance).filter(|_| !is_over) {
             let raid = self.raid(kind, group);
             touched.push(raid);
             if answer.category == SignalCategory::Blocker {
@@ -495,7 +513,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
         id
     }
 
-    fn blocker(&mut self, raid: ArtefactItemId, group: &GroupedSignals<'_>) -> Option<ArtefactItemId> {
+    pub(super) fn blocker(&mut self, raid: ArtefactItemId, group: &GroupedSignals<'_>) -> Option<ArtefactItemId> {
         if self.known(&[ArtefactItemKind::Blocker], group).is_some() {
             return None;
         }
@@ -515,78 +533,4 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let operation = items::highlight(group, flag, detail)?;
         Some(self.add(ArtefactItemKind::Highlight, operation, group))
     }
-
-    /// Work on a ticket goes on or is done: its blocker is over, and its item of the RAID log moves on.
-    fn settle(&mut self, group: &GroupedSignals<'_>) -> Vec<ArtefactItemId> {
-        let causes = group.causes();
-        let is_done = group.is_done(self.context.lexicon);
-        let artefacts = self.context.artefacts;
-        let of = |kind: ArtefactKind, kinds: &[ArtefactItemKind]| {
-            artefacts.get(kind).and_then(|artefact| items::about_same(artefact, kinds, group))
-        };
-        let mut touched = Vec::new();
-        let words = if is_done { "is done" } else { "goes on" };
-        let reason = items::about_ticket(group.ticket(), |ticket| format!("Work on {ticket} {words}."), &causes);
-        if let Some(id) = of(ArtefactKind::DeliveryState, &[ArtefactItemKind::Blocker]) {
-            self.operate(ArtefactKind::DeliveryState, ArtefactOperation::Close { id, reason: reason.clone() }, &causes);
-            touched.push(id);
-        }
-        let way = |id: ArtefactItemId| {
-            let status = artefacts.get(ArtefactKind::RaidLog).and_then(|raid| raid.item(id)).map(|item| item.status);
-            let way = status.map_or(&[][..], |status| items::way_to(status, is_done));
-            way.iter().map(move |to| (id, *to))
-        };
-        let ends_with_ticket = [ArtefactItemKind::Issue, ArtefactItemKind::Dependency];
-        for (id, to) in of(ArtefactKind::RaidLog, &ends_with_ticket).into_iter().flat_map(way) {
-            let operation = ArtefactOperation::ChangeStatus { id, to, reason: reason.clone() };
-            self.operate(ArtefactKind::RaidLog, operation, &causes);
-            touched.push(id);
-        }
-        // What may happen, or is taken for true, may outlive the ticket that tells of it.
-        let outlives = [ArtefactItemKind::Risk, ArtefactItemKind::Assumption];
-        let outlives = of(ArtefactKind::RaidLog, &outlives).filter(|_| is_done);
-        for (id, to) in outlives.into_iter().flat_map(way) {
-            self.proposed_ends.push(ArtefactOperation::ChangeStatus { id, to, reason: reason.clone() });
-        }
-        if is_done && let Some(id) = of(ArtefactKind::BacklogSummary, &[ArtefactItemKind::Highlight]) {
-            self.operate(ArtefactKind::BacklogSummary, ArtefactOperation::Close { id, reason }, &causes);
-            touched.push(id);
-        }
-        touched.dedup();
-        touched
-    }
-
-    /// Counts a ticket that moved.
-    fn progress(&mut self, group: &GroupedSignals<'_>) {
-        let is_listed = group.members().all(|member| member.signal.kind == SignalKind::TicketListed);
-        if group.ticket().is_none() || is_listed {
-            return;
-        }
-        let done = usize::from(group.is_done(self.context.lexicon));
-        self.moved.all = self.moved.all.saturating_add(1);
-        self.moved.done = self.moved.done.saturating_add(done);
-        self.causes.entry(ArtefactKind::DeliveryState).or_default().extend(group.causes());
-    }
-}
-
-/// A comment of ours for a ticket that says nothing.
-fn comment(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> Option<PlannedComment> {
-    let leader = group.leader();
-    let is_clean = leader.classification.effects == SignalEffects::ByPolicy;
-    let ticket = ticket_of(leader).filter(|_| is_clean && leader.signal.source == SignalSource::Jira)?;
-    let cause = SignalRevision::from(leader.signal);
-    let action = ticket.clone().map(|key| {
-        json!({
-            "action": "jira_comment",
-            "target": key,
-            "fields": { "body": "A description is missing." },
-            "causes": [{ "id": cause.id, "revision": cause.revision }],
-        })
-    });
-    let signals: Vec<&ProjectSignal> = group.members().map(|member| member.signal).collect();
-    Some(PlannedComment {
-        action,
-        cause,
-        sources: SourceAgreement { agreeing: agreement(&signals, charter), conflict: SourceConflict::Absent },
-    })
 }

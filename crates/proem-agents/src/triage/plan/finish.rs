@@ -1,5 +1,7 @@
 //! The end of a cycle: everything that it planned, applied artefact by artefact.
 
+use std::collections::BTreeSet;
+
 use proem_engine::effect::key::SignalRevision;
 
 use super::{
@@ -30,18 +32,29 @@ impl Cycle<'_, '_> {
         self.causes.entry(ArtefactKind::DeliveryState).or_default().extend(of_raid);
         self.milestones(&mut withheld);
         withheld.ended = core::mem::take(&mut self.proposed_ends);
+        withheld.groundless = core::mem::take(&mut self.groundless);
         let causes = self.causes.get(&ArtefactKind::DeliveryState).cloned().unwrap_or_default();
         let occasion = HealthOccasion { causes, moved: self.moved };
         for kind in ArtefactKind::ALL {
-            let operations = self.operations.remove(&kind).unwrap_or_default();
+            let mut operations = self.operations.remove(&kind).unwrap_or_default();
             let causes: Vec<SignalRevision> = self.causes.remove(&kind).unwrap_or_default().into_iter().collect();
-            let applied = self.applied(&artefacts, kind, &operations, (&causes, known));
-            match applied {
-                Ok(change) => {
-                    change.iter().for_each(|change| artefacts.set(change.artefact.clone()));
-                    plan.changes.extend(change);
+            let mut last = 1;
+            // Each round has fewer operations, so the rounds end.
+            loop {
+                match self.applied(&artefacts, kind, &operations, (&causes, known)) {
+                    Ok(change) => {
+                        change.iter().for_each(|change| artefacts.set(change.artefact.clone()));
+                        plan.changes.extend(change);
+                        break;
+                    }
+                    Err(violations) => {
+                        last = leave_out(&mut operations, &violations, last);
+                        plan.refused.extend(violations);
+                        if last == 0 {
+                            break;
+                        }
+                    }
                 }
-                Err(violations) => plan.refused.extend(violations),
             }
         }
         (withheld, occasion)
@@ -158,4 +171,24 @@ impl Cycle<'_, '_> {
         };
         self.operate(ArtefactKind::BacklogSummary, operation, &causes);
     }
+}
+
+/// Leaves out what violates a rule, so that the other changes of the artefact are made; how many additions to leave out the
+/// next time, 0 if nothing is left. What is added has its number by its place, so that additions go from the end on.
+fn leave_out(operations: &mut Vec<ArtefactOperation>, violations: &[RuleViolation], last: usize) -> usize {
+    let broken: BTreeSet<usize> = violations.iter().filter_map(|violation| violation.operation).collect();
+    let is_add = |operation: &ArtefactOperation| matches!(operation, ArtefactOperation::Add { .. });
+    let adds: Vec<usize> = (0..operations.len()).filter(|at| operations.get(*at).is_some_and(is_add)).collect();
+    let from = match broken.iter().find(|at| adds.contains(at)) {
+        Some(first) => *first,
+        None if broken.is_empty() => adds.get(adds.len().saturating_sub(last)).copied().unwrap_or_default(),
+        None => operations.len(),
+    };
+    let mut place = 0..;
+    let before = operations.len();
+    operations.retain(|operation| {
+        let at = place.next().unwrap_or_default();
+        !(broken.contains(&at) || (is_add(operation) && at >= from))
+    });
+    if operations.is_empty() || operations.len() == before { 0 } else { last.saturating_mul(2) }
 }

@@ -6,7 +6,7 @@ use proem_engine::effect::key::SignalRevision;
 use proem_guard::{Untrusted, Verdict, show};
 
 use super::cycle::CycleMember;
-use crate::triage::classify::{ClassificationBasis, Completion, Slip, Standstill, TicketNews, TriageLexicon};
+use crate::triage::classify::{ClassificationBasis, Completion, Movement, Slip, Standstill, TicketNews, TriageLexicon};
 
 /// Signals about the same thing.
 #[derive(Debug)]
@@ -18,11 +18,16 @@ pub(super) struct GroupedSignals<'r> {
 
 impl<'r> GroupedSignals<'r> {
     pub(super) fn new(members: Vec<CycleMember<'r>>, key: &'r str) -> Self {
-        let rank = |member: &CycleMember<'_>| {
-            let answer = &member.classification.answer;
-            (is_kept_out(member), answer.importance, answer.category)
+        // Of two revisions of a signal that weigh the same, the later one has the word.
+        let later = |member: &CycleMember<'_>, at: usize| {
+            members.iter().skip(at.saturating_add(1)).filter(|other| other.signal.id == member.signal.id).count()
         };
-        let leader = (0..members.len()).min_by_key(|at| members.get(*at).map(rank)).unwrap_or_default();
+        let rank = |at: usize| {
+            let member = members.get(at)?;
+            let answer = &member.classification.answer;
+            Some((is_kept_out(member), answer.importance, answer.category, later(member, at)))
+        };
+        let leader = (0..members.len()).min_by_key(|at| rank(*at)).unwrap_or_default();
         Self { members, leader, key }
     }
 
@@ -83,6 +88,17 @@ impl<'r> GroupedSignals<'r> {
         last.is_some_and(|member| TicketNews::of(member.signal, lexicon).completion == Completion::Done)
     }
 
+    /// Whether the tracker took the ticket up again, and none of the signals behind that calls it done.
+    pub(super) fn is_reopened(&self, lexicon: &TriageLexicon) -> bool {
+        let told = self.members.iter().rev().map(|member| TicketNews::of(member.signal, lexicon).completion);
+        told.into_iter().find(|told| *told != Completion::Pending) == Some(Completion::Reopened)
+    }
+
+    /// Whether the tracker moved the ticket from one state to another.
+    pub(super) fn is_moved(&self, lexicon: &TriageLexicon) -> bool {
+        self.members.iter().any(|member| TicketNews::of(member.signal, lexicon).movement == Movement::Moved)
+    }
+
     pub(super) fn slips(&self, lexicon: &TriageLexicon) -> bool {
         self.members.iter().any(|member| TicketNews::of(member.signal, lexicon).slip == Slip::Moved)
     }
@@ -120,8 +136,10 @@ pub(super) fn grouped<'r>(batch: &[CycleMember<'r>], key: &'r str) -> Vec<Groupe
         by_id.entry(&member.signal.id).or_default().push(at);
     }
     for (at, member) in batch.iter().enumerate() {
-        for related in &member.classification.answer.related_signals {
-            for other in by_id.get(related.as_str()).into_iter().flatten() {
+        // A signal's other revisions are about what it is about.
+        let related = member.classification.answer.related_signals.iter().map(String::as_str);
+        for related in core::iter::once(member.signal.id.as_str()).chain(related) {
+            for other in by_id.get(related).into_iter().flatten() {
                 let Some(other_member) = batch.get(*other) else { continue };
                 // A suspected text joins nothing: what an attacker writes is no part of somebody else's item.
                 let is_clean = |member: &CycleMember<'_>| !member.sanitised.is_suspected();

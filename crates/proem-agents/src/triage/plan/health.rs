@@ -38,7 +38,7 @@ impl Questioner<'_, '_> {
         causes.extend(self.plan.changes.iter().flat_map(|change| change.entry.causes.iter().cloned()));
         let causes: Vec<SignalRevision> = causes.into_iter().collect();
         let artefacts = self.artefacts();
-        let counts = ProjectHealth::of(artefacts.iter(), self.context.now);
+        let counts = ProjectHealth::of(artefacts.iter(), self.context.wall_clock());
         if causes.is_empty() || self.is_told_by_model(&artefacts, &counts) {
             return;
         }

@@ -7,16 +7,17 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted};
 use proem_text::{Label, Source};
 
+use super::cycle::CycleMember;
 use super::group::{GroupedSignals, ticket_of};
 use crate::triage::{
     artefact::{
-        Artefact, ArtefactField, ArtefactItemId, ArtefactItemKind, ArtefactOperation, ArtefactStatement, ArtefactValue,
-        FieldForm, ItemStatus,
+        Artefact, ArtefactField, ArtefactItem, ArtefactItemId, ArtefactItemKind, ArtefactOperation, ArtefactStatement,
+        ArtefactValue, FieldForm, ItemStatus,
     },
     contract::{SignalCategory, SignalImportance},
     date::from_text,
-    sanitise::{SanitisedField, SanitisedSignal},
-    signal::ProjectSignal,
+    sanitise::{SPRINT, SanitisedField, SanitisedSignal},
+    signal::{ProjectSignal, SignalSource},
 };
 
 /// Fields of an item.
@@ -113,7 +114,7 @@ pub(super) fn description(group: &GroupedSignals<'_>) -> ArtefactStatement {
 }
 
 /// Who cares for it: whom the ticket is assigned to, else the project's owner until somebody takes it.
-fn owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactStatement {
+pub(super) fn owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactStatement {
     let assignee = group.members().find_map(|member| {
         let name = member.sanitised.name("assignee").filter(|name| !member.sanitised.suspects(name))?.text.clone()?;
         // A name in which nobody can read anything names nobody.
@@ -150,18 +151,41 @@ pub(super) fn raid_item(kind: ArtefactItemKind, group: &GroupedSignals<'_>, proj
     let is_blocker = answer.category == SignalCategory::Blocker;
     let step = about_ticket(group.ticket(), next_step(kind, is_blocker), &causes);
     fields.insert(ArtefactField::Mitigation, ArtefactValue::Text(step));
-    if let Some(ticket) = ticket_text(group) {
-        fields.insert(ArtefactField::SourceReference, ArtefactValue::Text(ticket));
+    if let Some(reference) = ticket_text(group).or_else(|| subject_text(group)) {
+        fields.insert(ArtefactField::SourceReference, ArtefactValue::Text(reference));
     }
     ArtefactOperation::Add { id: None, kind, status: None, fields }
 }
 
-/// An issue of high severity about a ticket that its tracker lists as blocked, whatever its texts say.
-pub(super) fn listed_issue(group: &GroupedSignals<'_>, project_owner: &str) -> ArtefactOperation {
+/// The subject of a group's mail as a fact. One word alone could be the key of a ticket, by which items are found, so it
+/// says that it is a mail's.
+fn subject_text(group: &GroupedSignals<'_>) -> Option<ArtefactStatement> {
+    let is_mail =
+        |member: &&CycleMember<'_>| matches!(member.signal.source, SignalSource::Mail | SignalSource::Outlook);
+    let member = Some(group.leader()).filter(is_mail).or_else(|| group.members().find(is_mail))?;
+    let field = member.sanitised.fields.iter().find(|field| field.name == "summary")?;
+    let text = field.text.clone().filter(|_| !member.sanitised.suspects(field))?;
+    let text = text.map(|text| {
+        let text = text.trim();
+        let named = if text.contains(char::is_whitespace) { text.to_owned() } else { format!("Mail: {text}") };
+        capped(&named, FieldForm::LINE)
+    });
+    let says_something = text.measure(|text| text.trim_start_matches("Mail: ").chars().any(char::is_alphanumeric));
+    says_something.then(|| ArtefactStatement::fact(text, SignalRevision::from(member.signal)))
+}
+
+/// An issue about a ticket that its tracker calls blocked, whatever else its signals are about.
+pub(super) fn blocked_issue(group: &GroupedSignals<'_>, project_owner: &str) -> ArtefactOperation {
     let mut issue = raid_item(ArtefactItemKind::Issue, group, project_owner);
     let step = about_ticket(group.ticket(), next_step(ArtefactItemKind::Issue, true), &group.causes());
-    set_field(&mut issue, ArtefactField::Severity, ArtefactValue::Word("high"));
     set_field(&mut issue, ArtefactField::Mitigation, ArtefactValue::Text(step));
+    issue
+}
+
+/// The same of high severity, for a ticket that its tracker only lists as blocked.
+pub(super) fn listed_issue(group: &GroupedSignals<'_>, project_owner: &str) -> ArtefactOperation {
+    let mut issue = blocked_issue(group, project_owner);
+    set_field(&mut issue, ArtefactField::Severity, ArtefactValue::Word("high"));
     issue
 }
 
@@ -237,6 +261,21 @@ pub(super) fn about_same(
     open.find(|(_, item)| is_same(&item.fields)).map(|(id, _)| id)
 }
 
+/// The latest item of these kinds that is over and about the group's ticket.
+pub(super) fn over_about_ticket<'a>(
+    artefact: &'a Artefact,
+    kinds: &[ArtefactItemKind],
+    group: &GroupedSignals<'_>,
+) -> Option<(ArtefactItemKind, &'a ArtefactItem)> {
+    let ticket = ticket_text(group)?;
+    let is_over = |(id, item): &(ArtefactItemId, &ArtefactItem)| kinds.contains(&id.kind) && item.status.is_over();
+    let names = |item: &ArtefactItem| {
+        item.text(ArtefactField::SourceReference).is_some_and(|reference| reference.says_what(&ticket))
+    };
+    let over = artefact.items().filter(is_over).filter(|(_, item)| names(item));
+    over.last().map(|(id, item)| (id.kind, item))
+}
+
 /// The statuses that lead an item of the RAID log to its end, from how it stands.
 pub(super) const fn way_to(status: ItemStatus, is_over: bool) -> &'static [ItemStatus] {
     match (status, is_over) {
@@ -245,6 +284,16 @@ pub(super) const fn way_to(status: ItemStatus, is_over: bool) -> &'static [ItemS
         (ItemStatus::Mitigating, true) => &[ItemStatus::Resolved],
         _ => &[],
     }
+}
+
+/// The name (0) or the goal (1) of the sprint that a ticket's own fields call active, as far as the guard lets it pass.
+pub(super) fn sprint_text(member: &CycleMember<'_>, index: usize) -> Option<ArtefactStatement> {
+    let mut names = member.sanitised.names.iter().filter(|name| name.name == SPRINT && name.index == index);
+    let text = names.next().filter(|name| !member.sanitised.suspects(name))?.text.clone()?;
+    let most = if index == 0 { FieldForm::LINE } else { FieldForm::PARAGRAPH };
+    let text = text.map(|text| capped(text.trim(), most));
+    let says_something = text.measure(|text| text.chars().any(char::is_alphanumeric));
+    says_something.then(|| ArtefactStatement::fact(text, SignalRevision::from(member.signal)))
 }
 
 /// A sprint as a signal names it; `None` unless it says everything that a sprint has.

@@ -27,6 +27,9 @@ use crate::triage::{
 /// The fewest words of a title that say enough to call two items the same.
 const TELLING_WORDS: usize = 3;
 
+/// How the subjects of questions about items begin.
+pub(super) const ABOUT_ITEMS: [&str; 4] = ["passed", "date", "double", "owner"];
+
 impl Questioner<'_, '_> {
     /// Asks what the items of the artefacts make necessary.
     pub(super) fn ask_about_life(&mut self) {
@@ -35,7 +38,7 @@ impl Questioner<'_, '_> {
         let all: Vec<_> = kinds.iter().filter_map(|kind| artefacts.get(*kind)).collect();
         let open: Vec<_> =
             all.into_iter().flat_map(Artefact::items).filter(|(_, item)| item.status.is_open()).collect();
-        for (id, item) in open.iter().copied().filter(|(_, item)| item.is_overdue(self.context.now)) {
+        for (id, item) in open.iter().copied().filter(|(_, item)| item.is_overdue(self.context.wall_clock())) {
             let question = self.question_of_passed_date(id, item);
             self.plan.questions.push(question);
         }
@@ -71,17 +74,33 @@ impl Questioner<'_, '_> {
             (ItemStatus::Resolved, "it is over: it is resolved")
         };
         let end = ProposedEnd { id, item, to, because: "It is over after its date." };
-        let (option, about) = self.option(&end, words);
+        let (option, about) = self.option(
+            &end,
+            words,
+            ["the list shows what is still to be done", "no event of the tracker shows that it is over"],
+        );
         PlannedQuestion {
             subject: format!("passed\n{id}\n{day}"),
             reason: EscalationReason::StrategicImpact,
             title: format!("{id} was due on {day} and is open. How does it stand?"),
             heading: heading(item),
+            background: Vec::new(),
             about,
             options: vec![
                 option,
-                questions::choice("B", "it is late: it stays overdue until it is done"),
-                questions::choice("C", "it has another date: whoever decides writes that down"),
+                questions::choice(
+                    "B",
+                    "it is late: it stays overdue until it is done",
+                    [
+                        "the report stays honest while nothing shows that it was done",
+                        "the project is not green meanwhile",
+                    ],
+                ),
+                questions::choice(
+                    "C",
+                    "it has another date: whoever decides writes that down",
+                    ["the plan shows what is expected now", "whoever was promised the old date has to be told"],
+                ),
             ],
             recommended: ("B", "nothing shows that it was done"),
             time: TimeSensitivity::ThisWeek,
@@ -106,10 +125,22 @@ impl Questioner<'_, '_> {
             reason: EscalationReason::ConflictingSignals,
             title: format!("{id} is due on {known}, and the project's file has {promised}. Which date holds?"),
             heading: heading(item),
+            background: Vec::new(),
             about: LabelTree::map([("would change", shown)]),
             options: vec![
-                PlannedOption { action, ..questions::choice("A", "the date of the project's file") },
-                questions::choice("B", "the date of the delivery state: whoever decides corrects the file"),
+                PlannedOption {
+                    action,
+                    ..questions::choice(
+                        "A",
+                        "the date of the project's file",
+                        ["a person vouched for the file", "whoever moved the date may know something newer"],
+                    )
+                },
+                questions::choice(
+                    "B",
+                    "the date of the delivery state: whoever decides corrects the file",
+                    ["it is the later word", "the file has to be corrected and vouched for by hand"],
+                ),
             ],
             recommended: ("A", "a person vouched for the file"),
             time: TimeSensitivity::ThisWeek,
@@ -120,14 +151,24 @@ impl Questioner<'_, '_> {
     fn question_of_double(&self, first: ArtefactItemId, later: ArtefactItemId, item: &ArtefactItem) -> PlannedQuestion {
         let because = "It says the same as an older item.";
         let end = ProposedEnd { id: later, item, to: ItemStatus::Closed, because };
-        let (option, about) = self.option(&end, "they are one: the later one is closed");
+        let words = "they are one: the later one is closed";
+        let reasons = ["one matter is counted and asked about once", "closing one of two different items loses it"];
+        let (option, about) = self.option(&end, words, reasons);
         PlannedQuestion {
             subject: format!("double\n{first}\n{later}"),
             reason: EscalationReason::LowConfidence,
             title: format!("{first} and {later} say the same. Are they one?"),
             heading: heading(item),
+            background: Vec::new(),
             about,
-            options: vec![option, questions::choice("B", "they are two: both stay open")],
+            options: vec![
+                option,
+                questions::choice(
+                    "B",
+                    "they are two: both stay open",
+                    ["nothing is lost if they differ after all", "one matter may be counted twice"],
+                ),
+            ],
             recommended: ("B", "closing one of two different items loses it"),
             time: TimeSensitivity::NoDeadline,
             causes: signals_of(item),
@@ -136,7 +177,12 @@ impl Questioner<'_, '_> {
 
     /// The first option, which ends an item, and what it would change. A person's own item has no signal that an action
     /// could be justified with, so whoever decides ends it.
-    fn option(&self, end: &ProposedEnd<'_>, words: &'static str) -> (PlannedOption, LabelTree) {
+    fn option(
+        &self,
+        end: &ProposedEnd<'_>,
+        words: &'static str,
+        reasons: [&'static str; 2],
+    ) -> (PlannedOption, LabelTree) {
         let label = Label::from_source(Source::named("triage/rule"));
         let causes = signals_of(end.item);
         let offered = self.offer(&causes, &end.operations(&causes), &label).filter(|_| !causes.is_empty());
@@ -144,7 +190,7 @@ impl Questioner<'_, '_> {
             Some((option, shown)) => (option.action, shown),
             None => (None, LabelTree::Null),
         };
-        (PlannedOption { action, ..questions::choice("A", words) }, LabelTree::map([("would change", shown)]))
+        (PlannedOption { action, ..questions::choice("A", words, reasons) }, LabelTree::map([("would change", shown)]))
     }
 }
 
@@ -171,10 +217,19 @@ fn question_of_owner(id: ArtefactItemId, item: &ArtefactItem) -> PlannedQuestion
         reason: EscalationReason::LowConfidence,
         title: format!("{id} has no owner. Who takes it?"),
         heading: heading(item),
+        background: Vec::new(),
         about: LabelTree::Null,
         options: vec![
-            questions::choice("A", "whoever decides names an owner with `proem artefacts edit`"),
-            questions::choice("B", "nobody has to own it"),
+            questions::choice(
+                "A",
+                "whoever decides names an owner with `proem artefacts edit`",
+                ["somebody answers for it from then on", "the person named has to agree"],
+            ),
+            questions::choice(
+                "B",
+                "nobody has to own it",
+                ["nobody is asked again", "nobody works on what nobody owns"],
+            ),
         ],
         recommended: ("A", "nobody works on what nobody owns"),
         time: TimeSensitivity::ThisWeek,
@@ -197,6 +252,13 @@ fn are_same(item: &ArtefactItem, other: &ArtefactItem) -> bool {
     fn words(text: &str) -> BTreeSet<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         words.map(str::to_lowercase).collect()
+    }
+    let ticket = |item: &ArtefactItem| item.text(ArtefactField::SourceReference).map(|ticket| ticket.words().clone());
+    // Two tickets of the same name are two: their trackers count them as two.
+    if let (Some(one), Some(two)) = (ticket(item), ticket(other))
+        && one != two
+    {
+        return false;
     }
     let (Some(title), Some(other)) = (item.text(ArtefactField::Title), other.text(ArtefactField::Title)) else {
         return false;

@@ -45,9 +45,10 @@ impl Cycle<'_, '_> {
             return named.into_iter().map(|(id, item)| self.endanger(id, item, &reason, &causes)).collect();
         }
         let reason = why("which names no milestone; this is the next one");
-        let due = |item: &ArtefactItem| item.date(ArtefactField::DueDate).filter(|due| *due >= context.now);
+        let due =
+            |item: &ArtefactItem| item.date(ArtefactField::DueDate).filter(|due| !is_past(*due, context.wall_clock()));
         let next = known.into_iter().filter_map(|(id, item)| Some((due(item)?, id, item))).min_by_key(|next| next.0);
-        let next_coming = coming.iter().filter(|milestone| milestone.due >= context.now.0);
+        let next_coming = coming.iter().filter(|milestone| !is_past(Time(milestone.due), context.wall_clock()));
         let next_coming = next_coming.min_by_key(|milestone| milestone.due).cloned();
         match (next, next_coming) {
             (Some((due, id, item)), coming) if coming.as_ref().is_none_or(|coming| coming.due >= due.0) => {
@@ -129,7 +130,8 @@ impl Cycle<'_, '_> {
             }
             let due = if has_moved && !follows_file(item) { item.date(ArtefactField::DueDate) } else { due };
             let promised = promised.map(|milestone| Time(milestone.due)).filter(|promised| Some(*promised) == due);
-            let passed = due.filter(|due| is_past(*due, self.context.now) && item.status != ItemStatus::Delayed);
+            let passed =
+                due.filter(|due| is_past(*due, self.context.wall_clock()) && item.status != ItemStatus::Delayed);
             if let Some(due) = passed {
                 self.mark(id, ItemStatus::Delayed, &noted(&passed_words(due), promised, &causes), &causes);
             }
@@ -140,7 +142,7 @@ impl Cycle<'_, '_> {
         let due = Time(milestone.due);
         let endangered = self.endangered.remove(&milestone.name);
         let (status, notes) = match endangered {
-            _ if is_past(due, self.context.now) => (Some(ItemStatus::Delayed), passed_words(due)),
+            _ if is_past(due, self.context.wall_clock()) => (Some(ItemStatus::Delayed), passed_words(due)),
             Some(reason) => (Some(ItemStatus::AtRisk), reason),
             None => (None, String::new()),
         };
@@ -170,7 +172,10 @@ impl Cycle<'_, '_> {
         ]);
         let delivery = ArtefactKind::DeliveryState;
         self.operate(delivery, ArtefactOperation::Modify { id, changes, reason: reason.clone() }, causes);
-        if item.is_overdue(self.context.now) && item.status == ItemStatus::Delayed && !is_past(due, self.context.now) {
+        if item.is_overdue(self.context.wall_clock())
+            && item.status == ItemStatus::Delayed
+            && !is_past(due, self.context.wall_clock())
+        {
             withheld.redated.push(ArtefactOperation::ChangeStatus { id, to: ItemStatus::OnTrack, reason });
         }
     }

@@ -15,7 +15,7 @@ use super::{
 use crate::triage::{
     answer::{DraftApproval, ModelComment, ModelDraft, ModelEscalation, ModelProposals, ModelUpdate},
     charter::ProjectCharter,
-    contract::EscalationReason,
+    contract::{EscalationReason, TimeSensitivity},
     signal::ProjectSignal,
 };
 
@@ -110,13 +110,14 @@ pub(super) fn question(group: &GroupedSignals<'_>, escalation: &ModelEscalation)
     let causes = shared(group, &escalation.signals);
     let options = escalation.options.iter().map(|option| {
         let action = option.action(&causes);
-        PlannedOption { id: option.id, label: LabelTree::from(option.label.clone()), action }
+        PlannedOption { id: option.id, label: LabelTree::from(option.label.clone()), reasons: None, action }
     });
     PlannedQuestion {
         subject: questions::subject(group, &format!("model\n{}", escalation.reason.as_str())),
         reason: escalation.reason,
         title: "A model prepared a decision. Which option is it?".to_owned(),
         heading: LabelTree::from(escalation.title.clone()),
+        background: Vec::new(),
         about: LabelTree::map([
             ("a model says", escalation.about.clone()),
             ("signals", questions::about(group.members())),
@@ -137,6 +138,7 @@ pub(super) fn shown(draft: &ModelDraft) -> LabelTree {
         ("subject", LabelTree::from(subject)),
         ("text", LabelTree::from(body)),
     ];
+    parts.extend(draft.note().into_iter().map(|(name, text)| (name, LabelTree::from(text))));
     if !faults.is_empty() {
         parts.push(("breaks rules for drafts", LabelTree::list(faults)));
     }
@@ -162,16 +164,33 @@ pub(super) fn question_of_draft(group: &GroupedSignals<'_>, draft: &ModelDraft) 
         reason,
         title: "A model drafted an answer. Does it go out?".to_owned(),
         heading: questions::heading(group),
+        background: Vec::new(),
         about: LabelTree::map([("draft", shown(draft)), ("signals", questions::about(group.members()))]),
         options: vec![
-            PlannedOption { action, ..questions::choice("A", "it goes out as it is shown") },
-            questions::choice("B", "whoever decides answers in own words"),
-            questions::choice("C", "no answer is needed"),
+            PlannedOption {
+                action,
+                ..questions::choice(
+                    "A",
+                    "it goes out as it is shown",
+                    ["whoever asked has an answer at once", "a model worded it, so each fact in it has to be checked"],
+                )
+            },
+            questions::choice(
+                "B",
+                "whoever decides answers in own words",
+                ["the answer says exactly what is meant", "it takes time"],
+            ),
+            questions::choice("C", "no answer is needed", ["nothing has to be done", "somebody may wait in vain"]),
         ],
         recommended,
-        time: group.leader().classification.answer.time_sensitivity,
+        time: sooner(group.leader().classification.answer.time_sensitivity, draft),
         causes: group.causes(),
     }
+}
+
+/// When a person has to decide about a mail: today at the latest if it is urgent.
+fn sooner(time: TimeSensitivity, draft: &ModelDraft) -> TimeSensitivity {
+    if draft.is_urgent { time.min(TimeSensitivity::Today) } else { time }
 }
 
 /// Adds a mail to a question that is asked anyway.
@@ -180,7 +199,10 @@ pub(super) fn offer(question: &mut PlannedQuestion, draft: &ModelDraft, group: &
         return;
     }
     let action = Some(draft.action(&shared(group, &draft.signals), DraftApproval::Needed));
-    question.options.push(PlannedOption { action, ..questions::choice("E", "taken, and the draft goes out as shown") });
+    let reasons = ["whoever asked has an answer at once", "a model worded it, so each fact in it has to be checked"];
+    let option = questions::choice("E", "taken, and the draft goes out as shown", reasons);
+    question.options.push(PlannedOption { action, ..option });
+    question.time = sooner(question.time, draft);
     let about = core::mem::replace(&mut question.about, LabelTree::Null);
     question.about = LabelTree::map([("signals", about), ("draft", shown(draft))]);
 }

@@ -1,12 +1,15 @@
 //! What a person has to decide, with what to choose from.
 
+use std::collections::BTreeSet;
+
+use proem_engine::effect::key::SignalRevision;
 use proem_guard::{LabelTree, Untrusted};
 use proem_text::{Label, Source};
 use serde_json::json;
 
 use super::cycle::CycleMember;
 use super::group::{GroupedSignals, is_kept_out, ticket_of};
-use super::{PlannedOption, PlannedQuestion, items};
+use super::{OptionReasons, PlannedOption, PlannedQuestion, items};
 use crate::triage::{
     charter::ProjectCharter,
     contract::{EscalationReason, RecommendedAction, SignalCategory, TimeSensitivity},
@@ -64,8 +67,9 @@ pub(super) fn heading_of(member: &CycleMember<'_>) -> LabelTree {
     text.map_or(LabelTree::Null, LabelTree::from)
 }
 
-pub(super) fn choice(id: &'static str, label: &'static str) -> PlannedOption {
-    PlannedOption { id, label: label.into(), action: None }
+/// An option of the rules, with the reason for it and the one against it.
+pub(super) fn choice(id: &'static str, label: &'static str, [pro, con]: [&'static str; 2]) -> PlannedOption {
+    PlannedOption { id, label: label.into(), reasons: Some(OptionReasons { pro, con }), action: None }
 }
 
 /// What makes a question about the same thing the same question: the ticket, else the signal.
@@ -81,31 +85,25 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
     let category = answer.category;
     let (reason, title, mut options, recommended) = match category {
         _ if answer.recommended_action == RecommendedAction::DraftCommunication => message(group, charter),
-        SignalCategory::Scope => (
-            EscalationReason::ScopeChange,
-            "The scope changed after the sprint was agreed. Does the change stand?".to_owned(),
-            vec![
-                choice("A", "it stands: the sprint is larger, and what may slip is said"),
-                choice("B", "it stands, and something of the same size leaves the sprint"),
-                choice("C", "it does not: it goes back to the backlog"),
-            ],
-            ("B", "what was agreed stays about as large as it was"),
-        ),
-        SignalCategory::Blocker => (
-            EscalationReason::StrategicImpact,
-            "Work stands still, and it is critical. Who takes it?".to_owned(),
-            vec![
-                choice("A", "taken: whoever decides sees to it that it is unblocked"),
-                choice("B", "known already: nothing more is needed"),
-            ],
-            ("A", "it is critical, and nothing shows that somebody has it"),
-        ),
+        SignalCategory::Scope => scope_parts(group),
+        SignalCategory::Blocker => standstill_parts(),
         _ if is_kept_out(group.leader()) => (
             EscalationReason::LowConfidence,
             format!("A text that was kept out may matter ({}). Who looks at it?", category.as_str()),
             vec![
-                choice("A", "taken: whoever decides looks at it in the quarantine"),
-                choice("B", "it is an attack and nothing else: nothing more is needed"),
+                choice(
+                    "A",
+                    "taken: whoever decides looks at it in the quarantine",
+                    [
+                        "what it is about beside the attack becomes known",
+                        "its words may be meant to mislead whoever reads them",
+                    ],
+                ),
+                choice(
+                    "B",
+                    "it is an attack and nothing else: nothing more is needed",
+                    ["nobody reads an attack", "a real matter in the same text is lost"],
+                ),
             ],
             ("A", "what it is about beside the attack is not known"),
         ),
@@ -113,8 +111,16 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
             EscalationReason::StrategicImpact,
             format!("Something critical came in ({}). Who takes it?", category.as_str()),
             vec![
-                choice("A", "taken: whoever decides sees to it"),
-                choice("B", "not as critical as it looks: nothing more is needed"),
+                choice(
+                    "A",
+                    "taken: whoever decides sees to it",
+                    ["somebody has it from now on", "it takes time from other work"],
+                ),
+                choice(
+                    "B",
+                    "not as critical as it looks: nothing more is needed",
+                    ["nobody is called away from other work", "if it is critical after all, time is lost"],
+                ),
             ],
             ("A", "it says of itself that it is critical"),
         ),
@@ -125,6 +131,7 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
         reason,
         title,
         heading: heading(group),
+        background: Vec::new(),
         about: about(group.members()),
         options,
         recommended,
@@ -134,6 +141,57 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
 }
 
 type QuestionParts = (EscalationReason, String, Vec<PlannedOption>, (&'static str, &'static str));
+
+/// What is asked about a change of scope.
+fn scope_parts(group: &GroupedSignals<'_>) -> QuestionParts {
+    let title = match group.ticket() {
+        Some(_) => "The scope changed after the sprint was agreed. Does the change stand?",
+        None => "A message changes what was agreed. Does the change stand?",
+    };
+    (
+        EscalationReason::ScopeChange,
+        title.to_owned(),
+        vec![
+            choice(
+                "A",
+                "it stands: the sprint is larger, and what may slip is said",
+                ["whoever wants it gets it in this sprint", "what was agreed may not be finished"],
+            ),
+            choice(
+                "B",
+                "it stands, and something of the same size leaves the sprint",
+                ["the sprint stays about as large as it was", "whoever waits for what leaves has to be told"],
+            ),
+            choice(
+                "C",
+                "it does not: it goes back to the backlog",
+                ["the team finishes what was agreed", "whoever asked for it waits for the next sprint"],
+            ),
+        ],
+        ("B", "what was agreed stays about as large as it was"),
+    )
+}
+
+/// What is asked about work that stands still.
+fn standstill_parts() -> QuestionParts {
+    (
+        EscalationReason::StrategicImpact,
+        "Work stands still, and it is critical. Who takes it?".to_owned(),
+        vec![
+            choice(
+                "A",
+                "taken: whoever decides sees to it that it is unblocked",
+                ["somebody has it from now on", "it takes time from other work"],
+            ),
+            choice(
+                "B",
+                "known already: nothing more is needed",
+                ["nobody does the same twice", "if nobody has it after all, work stands still longer"],
+            ),
+        ],
+        ("A", "it is critical, and nothing shows that somebody has it"),
+    )
+}
 
 /// A message that somebody may expect an answer to, and for which no model drafted one.
 fn message(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> QuestionParts {
@@ -145,7 +203,10 @@ fn message(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> QuestionPart
     (
         reason,
         "Somebody may expect an answer, and none is drafted.".to_owned(),
-        vec![choice("A", "whoever decides answers"), choice("B", "no answer is needed")],
+        vec![
+            choice("A", "whoever decides answers", ["whoever wrote knows where it stands", "it takes time"]),
+            choice("B", "no answer is needed", ["nothing has to be done", "somebody may wait in vain"]),
+        ],
         ("A", "a message of a stakeholder is better answered than forgotten"),
     )
 }
@@ -167,7 +228,10 @@ fn ticket_change(group: &GroupedSignals<'_>, category: SignalCategory) -> Option
             let action = ticket.clone().map(|key| {
                 json!({ "action": "jira_status_change", "target": key, "fields": { "status": "blocked" }, "causes": cause })
             });
-            Some(PlannedOption { action: Some(action), ..choice("D", "taken, and the ticket is moved to blocked") })
+            let reasons =
+                ["everybody who looks at the ticket sees it", "the ticket changes before somebody has looked at it"];
+            let option = choice("D", "taken, and the ticket is moved to blocked", reasons);
+            Some(PlannedOption { action: Some(action), ..option })
         }
         (SignalSource::Mail | SignalSource::Outlook, None, SignalCategory::Blocker | SignalCategory::Quality) => {
             let summary = leader.sanitised.fields.iter().find(|field| field.name == "summary")?.text.clone()?;
@@ -177,14 +241,37 @@ fn ticket_change(group: &GroupedSignals<'_>, category: SignalCategory) -> Option
                 "action": "jira_create_ticket", "target": group.key(), "fields": { "summary": exact }, "causes": cause,
             });
             let action = Some(Untrusted::new(action, joined));
-            Some(PlannedOption { action, ..choice("D", "taken, and a ticket is created for it") })
+            let reasons = ["the team sees it where it works", "the ticket repeats the words of whoever wrote the mail"];
+            let option = choice("D", "taken, and a ticket is created for it", reasons);
+            Some(PlannedOption { action, ..option })
         }
         _ => None,
     }
 }
 
+/// Questions about many subjects at once: those that would change the artefacts, those of which nothing is understood,
+/// and those that a comment would have gone to. A subject that is asked about already is in none of them.
+pub(super) fn of_many(
+    asked: &[PlannedQuestion],
+    withheld: &[&GroupedSignals<'_>],
+    unread: &[&GroupedSignals<'_>],
+    uncommented: &[&GroupedSignals<'_>],
+) -> Vec<PlannedQuestion> {
+    let asked: BTreeSet<&SignalRevision> = asked.iter().flat_map(|question| &question.causes).collect();
+    let is_open = |group: &GroupedSignals<'_>| !group.causes().iter().any(|cause| asked.contains(cause));
+    let of = |groups: &[&GroupedSignals<'_>], question: fn(&[&GroupedSignals<'_>]) -> PlannedQuestion| {
+        let open: Vec<_> = groups.iter().copied().filter(|group| is_open(group)).collect();
+        (!open.is_empty()).then(|| question(&open))
+    };
+    [of(withheld, of_withheld), of(unread, of_unread), of(uncommented, of_comments)].into_iter().flatten().collect()
+}
+
 /// One question for all changes of artefacts that the level of autonomy does not allow.
-pub(super) fn of_withheld(groups: &[&GroupedSignals<'_>], title: String) -> PlannedQuestion {
+fn of_withheld(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
+    let title = match groups.len() {
+        1 => "A signal would change the artefacts, which nobody let rules do at this level.".to_owned(),
+        more => format!("{more} subjects would change the artefacts, which nobody let rules do at this level."),
+    };
     let causes: Vec<_> = groups.iter().flat_map(|group| group.causes()).collect();
     let first = groups.first().map_or_else(String::new, |group| subject(group, "withheld"));
     PlannedQuestion {
@@ -192,8 +279,16 @@ pub(super) fn of_withheld(groups: &[&GroupedSignals<'_>], title: String) -> Plan
         reason: EscalationReason::OutsideAutonomyLevel,
         title,
         heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
+        background: Vec::new(),
         about: about(groups.iter().flat_map(|group| group.members())),
-        options: vec![choice("A", "whoever decides brings the artefacts up to date"), choice("B", "leave it")],
+        options: vec![
+            choice(
+                "A",
+                "whoever decides brings the artefacts up to date",
+                ["reports say what the signals say", "it is done by hand, with `proem artefacts edit`"],
+            ),
+            choice("B", "leave it", ["nothing has to be done", "the artefacts say less than what is known"]),
+        ],
         recommended: ("A", "the signals would change what the artefacts say"),
         time: TimeSensitivity::ThisWeek,
         causes,
@@ -213,7 +308,7 @@ pub(super) fn of_scope(groups: &[&GroupedSignals<'_>], charter: &ProjectCharter)
 }
 
 /// One question for all messages of which nothing is understood.
-pub(super) fn of_unread(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
+fn of_unread(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
     let causes: Vec<_> = groups.iter().flat_map(|group| group.causes()).collect();
     let title = match groups.len() {
         1 => "Rules understand nothing of this message. Who reads it?".to_owned(),
@@ -224,8 +319,16 @@ pub(super) fn of_unread(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
         reason: EscalationReason::LowConfidence,
         title,
         heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
+        background: Vec::new(),
         about: about(groups.iter().flat_map(|group| group.members())),
-        options: vec![choice("A", "whoever decides reads and answers"), choice("B", "leave it")],
+        options: vec![
+            choice(
+                "A",
+                "whoever decides reads and answers",
+                ["nothing that matters is overlooked", "it takes time, and most such messages matter little"],
+            ),
+            choice("B", "leave it", ["nothing has to be done", "somebody may wait for an answer in vain"]),
+        ],
         recommended: ("A", "somebody may expect an answer"),
         time: TimeSensitivity::NoDeadline,
         causes,
@@ -233,7 +336,7 @@ pub(super) fn of_unread(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
 }
 
 /// One question for all tickets that a comment would have gone to.
-pub(super) fn of_comments(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
+fn of_comments(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
     let causes: Vec<_> = groups.iter().flat_map(|group| group.causes()).collect();
     let first = groups.first().map_or_else(String::new, |group| subject(group, "comment"));
     let tickets =
@@ -243,10 +346,47 @@ pub(super) fn of_comments(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
         reason: EscalationReason::OutsideAutonomyLevel,
         title: format!("{tickets} no description. Who asks for one?"),
         heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
+        background: Vec::new(),
         about: about(groups.iter().flat_map(|group| group.members())),
-        options: vec![choice("A", "whoever decides asks on the tickets"), choice("B", "leave it")],
+        options: vec![
+            choice(
+                "A",
+                "whoever decides asks on the tickets",
+                ["work on them can start", "whoever wrote them is asked for more work"],
+            ),
+            choice("B", "leave it", ["nobody is disturbed", "nobody can start on a ticket that says nothing"]),
+        ],
         recommended: ("A", "nobody can start on a ticket that says nothing"),
         time: TimeSensitivity::NoDeadline,
         causes,
+    }
+}
+
+/// One question for all subjects of which an artefact takes no item more.
+pub(super) fn of_unwritten(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
+    let title = match groups.len() {
+        1 => "An item could not be written into the artefacts. Who notes it?".to_owned(),
+        more => {
+            format!("Items about {more} subjects could not be written into the artefacts. Who makes room for them?")
+        }
+    };
+    PlannedQuestion {
+        subject: groups.first().map_or_else(String::new, |group| subject(group, "unwritten")),
+        reason: EscalationReason::OutsideAutonomyLevel,
+        title,
+        heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
+        background: Vec::new(),
+        about: about(groups.iter().flat_map(|group| group.members())),
+        options: vec![
+            choice(
+                "A",
+                "whoever decides closes what is over and notes them",
+                ["the artefacts tell what these signals tell", "somebody has to look through what is open"],
+            ),
+            choice("B", "leave it", ["nothing has to be done", "the artefacts go on without it"]),
+        ],
+        recommended: ("A", "the artefacts lack what these signals tell"),
+        time: TimeSensitivity::Today,
+        causes: groups.iter().flat_map(|group| group.causes()).collect(),
     }
 }

@@ -106,16 +106,21 @@ impl SuspectedGroup<'_, '_> {
         }
         if let Some(draft) = self.draft {
             let action = Some(draft.action(&proposed::shared(group, &draft.signals), DraftApproval::Needed));
-            offered.push(PlannedOption { action, ..questions::choice("E", "the mail goes out as it is shown") });
+            let reasons = ["whoever asked has an answer", "it answers a text that the guard suspects"];
+            let option = questions::choice("E", "the mail goes out as it is shown", reasons);
+            offered.push(PlannedOption { action, ..option });
             about.push(("draft", proposed::shown(draft)));
         }
         if let Some(comment) = self.comment {
             let action = Some(comment.action(&proposed::shared(group, &comment.signals), DraftApproval::Needed));
-            offered.push(PlannedOption { action, ..questions::choice("E", "the comment is made as it is shown") });
+            let reasons = ["the ticket has an answer", "it answers a text that the guard suspects"];
+            let option = questions::choice("E", "the comment is made as it is shown", reasons);
+            offered.push(PlannedOption { action, ..option });
             about.push(("comment", LabelTree::from(comment.text())));
         }
         for option in offered {
-            let Some(id) = IDS.get(question.options.len()) else { break };
+            let is_free = |id: &&str| question.options.iter().all(|known| known.id != *id);
+            let Some(id) = IDS.into_iter().find(is_free) else { break };
             question.options.push(PlannedOption { id, ..option });
         }
         question.about = LabelTree::map(about);
@@ -130,10 +135,19 @@ fn plain(group: &GroupedSignals<'_>) -> PlannedQuestion {
         reason: EscalationReason::LowConfidence,
         title: "The guard suspects a text that would change something. Does it?".to_owned(),
         heading: questions::heading(group),
+        background: Vec::new(),
         about: questions::about(group.members()),
         options: vec![
-            questions::choice("A", "nothing changes because of it"),
-            questions::choice("B", "whoever decides looks at it and does what is needed"),
+            questions::choice(
+                "A",
+                "nothing changes because of it",
+                ["a suspected text has no effect", "if it is honest, what it tells is missing"],
+            ),
+            questions::choice(
+                "B",
+                "whoever decides looks at it and does what is needed",
+                ["what is honest in it is not lost", "its words may be meant to mislead whoever reads them"],
+            ),
         ],
         recommended: ("A", "the guard suspects the text"),
         time: group.leader().classification.answer.time_sensitivity,

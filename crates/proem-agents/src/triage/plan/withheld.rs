@@ -18,8 +18,8 @@ use crate::triage::{
     answer::ModelUpdate,
     artefact::{
         AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItem, ArtefactKind,
-        ArtefactOperation, ArtefactRule, RuleViolation, SignalReferences, apply, change_offer, needs_person,
-        proposed_operations,
+        ArtefactOperation, ArtefactRule, ArtefactValue, RuleViolation, SignalReferences, apply, change_offer,
+        needs_person, proposed_operations,
     },
     contract::{EscalationReason, TimeSensitivity},
 };
@@ -38,6 +38,8 @@ pub(super) struct WithheldChanges {
     pub(super) redated: Vec<ArtefactOperation>,
     /// Ends of items whose ticket is done.
     pub(super) ended: Vec<ArtefactOperation>,
+    /// Ends of assumptions without a ground.
+    pub(super) groundless: Vec<ArtefactOperation>,
 }
 
 impl WithheldChanges {
@@ -68,6 +70,8 @@ enum EndingOccasion {
     NewDate,
     /// The ticket of an item is done that may outlive it.
     TicketDone,
+    /// The tracker gives no ground for assumptions any more.
+    NoGround,
     /// A model proposes it.
     ModelProposes,
 }
@@ -95,6 +99,11 @@ impl EndingOccasion {
                 "done",
                 "The ticket of an item is done. Is the item over, too?",
                 ("A", "the tracker says that the ticket is done"),
+            ),
+            Self::NoGround => (
+                "ground",
+                "The tracker gives no ground any more for what rules took for granted. Is that over?",
+                ("A", "it was written down because of the tracker alone"),
             ),
             Self::ModelProposes => (
                 "model",
@@ -136,15 +145,28 @@ impl<'q, 'r> Questioner<'q, 'r> {
         for (causes, operations) in withheld.by_causes {
             self.ask(EndingOccasion::TicketGoesOn, &causes, &operations, &label);
         }
-        for operation in withheld.redated {
-            self.ask_aside(EndingOccasion::NewDate, operation);
-        }
         let mut ended: BTreeMap<_, Vec<ArtefactOperation>> = BTreeMap::new();
         withheld.ended.into_iter().for_each(|operation| ended.entry(operation.item()).or_default().push(operation));
         for operations in ended.into_values() {
             let causes = operations.first().map(causes_of).unwrap_or_default();
             self.ask(EndingOccasion::TicketDone, &causes, &operations, &label);
         }
+    }
+
+    /// Asks whether overdue milestones are on track again whose date the project's file moved.
+    pub(super) fn ask_about_dates(&mut self, redated: Vec<ArtefactOperation>) {
+        for operation in redated {
+            self.ask_aside(EndingOccasion::NewDate, operation);
+        }
+    }
+
+    /// Asks about assumptions that have no ground any more, all of them in one question.
+    pub(super) fn ask_about_ground(&mut self, groundless: &[ArtefactOperation]) {
+        let causes: BTreeSet<SignalRevision> = groundless.iter().flat_map(causes_of).collect();
+        let label = Label::from_source(Source::named("triage/rule"));
+        let before = self.escalated.clone();
+        self.ask(EndingOccasion::NoGround, &causes.into_iter().collect::<Vec<_>>(), groundless, &label);
+        self.escalated = before;
     }
 
     /// Asks whether the project gets a better colour.
@@ -182,11 +204,20 @@ impl<'q, 'r> Questioner<'q, 'r> {
             reason: EscalationReason::OutsideAutonomyLevel,
             title: title.to_owned(),
             heading,
+            background: Vec::new(),
             about: LabelTree::map([("would change", shown), ("signals", questions::about(members))]),
             options: vec![
                 option,
-                questions::choice("B", "it is not so: everything stays as it is"),
-                questions::choice("C", "whoever decides changes the artefacts in another way"),
+                questions::choice(
+                    "B",
+                    "it is not so: everything stays as it is",
+                    ["nothing is taken for over that is not", "an item stays open that may be over"],
+                ),
+                questions::choice(
+                    "C",
+                    "whoever decides changes the artefacts in another way",
+                    ["the artefacts say exactly what is known", "it is done by hand, with `proem artefacts edit`"],
+                ),
             ],
             recommended,
             time: TimeSensitivity::ThisWeek,
@@ -212,8 +243,12 @@ impl<'q, 'r> Questioner<'q, 'r> {
                 "action": "artefact_update", "target": target, "fields": { "content": content }, "causes": causes,
             })
         });
-        let option =
-            PlannedOption { action: Some(action), ..questions::choice("A", "it is so: the changes are made as shown") };
+        let option = questions::choice(
+            "A",
+            "it is so: the changes are made as shown",
+            ["the artefacts show it at once", "whoever decides answers for it, since no event of the tracker does"],
+        );
+        let option = PlannedOption { action: Some(action), ..option };
         Some((option, offer.shown))
     }
 
@@ -315,7 +350,12 @@ fn is_there(artefact: &Artefact, operation: &ArtefactOperation) -> bool {
     let mut open = artefact.open(*kind);
     open.any(|(_, item)| {
         naming.iter().any(|field| match (item.fields.get(field), fields.get(field)) {
-            (Some(stored), Some(said)) => stored.says_what(said),
+            // Two matters may come from mails of one subject; a key and a title name one.
+            (Some(ArtefactValue::Text(stored)), Some(ArtefactValue::Text(said))) => {
+                let is_name = *field == ArtefactField::Title
+                    || stored.ask(|stored| !stored.contains(char::is_whitespace)) == Some(true);
+                is_name && stored.says_what(said)
+            }
             _ => false,
         })
     })

@@ -2,7 +2,10 @@
 
 use proem_guard::{LabelTree, TreeName, Untrusted};
 
-use crate::triage::signal::{ProjectSignal, text_name};
+use crate::triage::{
+    signal::{ProjectSignal, text_name},
+    sprint_field::{SprintState, field_sprints},
+};
 
 /// The most texts of one field that are read.
 const MAX_TEXTS: usize = 100;
@@ -62,7 +65,11 @@ pub(super) fn texts(signal: &ProjectSignal) -> (Vec<SignalText<'_>>, usize) {
     (all, unread)
 }
 
-/// What the signal calls its ticket, and whom that is assigned to: names that go into artefacts and questions.
+/// What a sprint is called and wants, as a ticket's own fields have it.
+pub(in crate::triage) const SPRINT: &str = "sprint";
+
+/// What the signal calls its ticket, whom that is assigned to, and the sprint that is active: names that go into artefacts
+/// and questions.
 pub(super) fn names(signal: &ProjectSignal) -> Vec<SignalText<'_>> {
     let of_fields = |name: &str| match &signal.fields {
         LabelTree::Map(fields) => match fields.get(name) {
@@ -72,7 +79,11 @@ pub(super) fn names(signal: &ProjectSignal) -> Vec<SignalText<'_>> {
         _ => None,
     };
     let names = [("ticket", signal.ticket.as_ref()), ("assignee", of_fields("assignee"))];
-    names.into_iter().filter_map(|(name, text)| Some(SignalText { name, index: 0, text: text? })).collect()
+    let names = names.into_iter().filter_map(|(name, text)| Some(SignalText { name, index: 0, text: text? }));
+    let active = field_sprints(signal).into_iter().find(|sprint| sprint.state == SprintState::Active);
+    let sprint = active.into_iter().flat_map(|sprint| [Some(sprint.name), sprint.goal]).enumerate();
+    let sprint = sprint.filter_map(|(index, text)| Some(SignalText { name: SPRINT, index, text: text? }));
+    names.chain(sprint).collect()
 }
 
 fn gather<'t>(field: &str, tree: &'t LabelTree, found: &mut Vec<&'t Untrusted<String>>) {

@@ -49,7 +49,9 @@ pub(super) fn event(mut body: Map<String, Json>) -> SignalDraft {
     let parent = |kind: &str| text("/parent/gid").filter(|_| text("/parent/resource_type").as_deref() == Some(kind));
     draft.ticket = if kind == "task" { Some(resource) } else { parent("task") };
     draft.project = parent("project");
-    draft.summary = text("/resource/name");
+    let parent_name = text("/parent/name");
+    // A comment has no name; it is about the task above it.
+    draft.summary = text("/resource/name").or_else(|| parent_name.filter(|_| kind == "story"));
     let change = take(&mut body, "change");
     let told = text("/resource/resource_subtype").and_then(|subtype| told(&subtype, text("/resource/text").as_deref()));
     draft.field("change", if change.is_null() { told.unwrap_or_default() } else { change });
@@ -97,17 +99,18 @@ pub(super) fn task(mut body: Map<String, Json>) -> SignalDraft {
     let text = |pointer: &str| text_at(&whole, pointer);
     draft.project = text("/memberships/0/project/gid").or_else(|| text("/projects/0/gid"));
     let named = [
-        ("assignee", text("/assignee/name")),
-        ("due", text("/due_at").or_else(|| text("/due_on"))),
-        ("section", text("/memberships/0/section/name")),
-        ("project_name", text("/memberships/0/project/name").or_else(|| text("/projects/0/name"))),
-        ("parent", text("/parent/gid")),
-        ("created", text("/created_at")),
-        ("updated", text("/modified_at")),
-        ("resolved", text("/completed_at")),
+        ("assignee", text("/assignee/name"), "assignee"),
+        ("due", text("/due_at").or_else(|| text("/due_on")), "due_on"),
+        ("section", text("/memberships/0/section/name"), ""),
+        ("project_name", text("/memberships/0/project/name").or_else(|| text("/projects/0/name")), ""),
+        ("parent", text("/parent/gid"), "parent"),
+        ("created", text("/created_at"), ""),
+        ("updated", text("/modified_at"), ""),
+        ("resolved", text("/completed_at"), "completed_at"),
     ];
-    for (ours, value) in named {
-        draft.field(ours, value.map_or(Json::Null, Json::from));
+    for (ours, value, theirs) in named {
+        let is_unset = whole.get(theirs).is_some_and(Json::is_null);
+        draft.named_field(ours, value.map(Json::from).or(is_unset.then_some(Json::Null)));
     }
     draft.ticket = Some(gid);
     let Json::Object(mut body) = whole else { return draft };

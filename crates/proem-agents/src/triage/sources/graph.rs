@@ -50,9 +50,16 @@ pub(super) fn notification_fault(body: &Map<String, Json>) -> Option<&'static st
 pub(super) fn message(mut body: Map<String, Json>, context: &SourceContext<'_>) -> SignalDraft {
     let id = take_text(&mut body, "id").filter(|id| !id.is_empty());
     let id = id.or_else(|| body.get("internetMessageId").and_then(text_of)).unwrap_or_default();
-    let kind = if body.contains_key("@removed") { SignalKind::EmailDeleted } else { SignalKind::EmailReceived };
+    let kind = if body.contains_key("@removed") {
+        DraftKind::Known(SignalKind::EmailDeleted)
+    } else if body.get("isDraft") == Some(&Json::Bool(true)) {
+        // Nobody sent it: what it says is what its writer may say one day.
+        DraftKind::Unknown("draft".to_owned())
+    } else {
+        DraftKind::Known(SignalKind::EmailReceived)
+    };
     let identity = vec![IdPart::Word("message"), IdPart::Said(id)];
-    let mut draft = SignalDraft::new(SignalSource::Outlook, DraftKind::Known(kind), identity);
+    let mut draft = SignalDraft::new(SignalSource::Outlook, kind, identity);
     // What the address of a list or an answer is, no message says of itself.
     body.remove("@odata.context");
     draft.time = ["receivedDateTime", "sentDateTime", "lastModifiedDateTime"]

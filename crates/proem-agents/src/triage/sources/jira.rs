@@ -34,6 +34,7 @@ const NAMED: [(&str, &str); 14] = [
 /// A webhook.
 pub(super) fn webhook(mut body: Map<String, Json>) -> SignalDraft {
     let event = take_text(&mut body, "webhookEvent").unwrap_or_default();
+    let transition = transition(&body);
     let mut issue = body.get("issue").is_some_and(Json::is_object).then(|| take(&mut body, "issue"));
     let mut comment = take_object(&mut body, "comment");
     let detail = body.get("issue_event_type_name").and_then(Json::as_str).unwrap_or_default();
@@ -55,10 +56,14 @@ pub(super) fn webhook(mut body: Map<String, Json>) -> SignalDraft {
     if let Some(comment) = &mut comment {
         draft.field("comment", readable(take(comment, "body")));
         draft.field("comment_id", comment.get("id").cloned().unwrap_or_default());
+    } else if transition.is_some() {
+        // What was written while the ticket was moved; it has no id of its own.
+        draft.field("comment", Json::from(take_text(&mut body, "comment").unwrap_or_default()));
     }
-    let changes = match changes(&mut body) {
-        Json::Null => changes_beside(&body),
-        found => found,
+    let changes = match (changes(&mut body), transition) {
+        (Json::Null, Some(transition)) => transition,
+        (Json::Null, None) => changes_beside(&body),
+        (found, _) => found,
     };
     draft.field("changes", changes);
     if let Some(sprint) = body.get("sprint").and_then(|sprint| sprint.get("name")).and_then(text_of) {
@@ -104,7 +109,7 @@ fn take_issue(issue: &mut Json, draft: &mut SignalDraft) {
     let Some(fields) = issue.get_mut("fields").and_then(Json::as_object_mut) else { return };
     draft.summary = take_text(fields, "summary");
     for name in ["description", "environment"] {
-        draft.field(name, readable(take(fields, name)));
+        draft.named_field(name, fields.remove(name).map(readable));
     }
     for (name, ours) in [("labels", "labels"), ("components", "components"), ("fixVersions", "fix_versions")] {
         let items = fields.get(name).and_then(Json::as_array);
@@ -120,13 +125,95 @@ fn take_issue(issue: &mut Json, draft: &mut SignalDraft) {
         }
         draft.field("comments", Json::Array(comments));
     }
+    fields.values_mut().for_each(readable_sprints);
     let fields = Json::Object(std::mem::take(fields));
     for (place, ours) in NAMED {
-        draft.field(ours, text_at(&fields, place).map_or(Json::Null, Json::from));
+        let is_unset = || place.split('/').nth(1).and_then(|name| fields.get(name)).is_some_and(Json::is_null);
+        let value = text_at(&fields, place).map(Json::from).or_else(|| is_unset().then_some(Json::Null));
+        draft.named_field(ours, value);
     }
     if let Some(rest) = issue.get_mut("fields") {
         *rest = fields;
     }
+}
+
+/// The change of status that a rule or a step of a workflow sends, which is no event
+/// (<https://developer.atlassian.com/server/jira/platform/webhooks/>, "Adding a webhook as a post function").
+fn transition(body: &Map<String, Json>) -> Option<Json> {
+    let transition = body.get("transition")?.as_object()?;
+    let status = |names: [&str; 2]| {
+        let found = names.into_iter().find_map(|name| transition.get(name));
+        found.map(|status| status.get("name").unwrap_or(status).clone()).unwrap_or_default()
+    };
+    let (from, to) = (status(["from_status", "from"]), status(["to_status", "to"]));
+    Some(json!([{ "field": "status", "from": from, "to": to }]))
+}
+
+/// Sprints as Jira Server writes them, `…Sprint@1f[id=5,state=ACTIVE,name=Sprint 12,…]`, as the objects that Jira Cloud
+/// sends, with the text beside.
+fn readable_sprints(value: &mut Json) {
+    const NAMES: [&str; 10] = [
+        "id",
+        "rapidViewId",
+        "state",
+        "name",
+        "startDate",
+        "endDate",
+        "completeDate",
+        "sequence",
+        "goal",
+        "activatedDate",
+    ];
+    for item in value.as_array_mut().into_iter().flatten() {
+        let inner = item.as_str().and_then(|text| {
+            let (class, inner) = text.strip_suffix(']')?.split_once('[')?;
+            class.contains("greenhopper.service.sprint.Sprint@").then_some(inner)
+        });
+        let Some(inner) = inner else { continue };
+        let mut sprint = Map::from_iter([("written".to_owned(), item.clone())]);
+        let mut last: Option<&str> = None;
+        for part in inner.split(',') {
+            let named = part.split_once('=').filter(|(name, _)| NAMES.contains(name));
+            match (named, last) {
+                (Some((name, said)), _) => {
+                    last = Some(name);
+                    if said != "<null>" {
+                        sprint.insert(name.to_owned(), Json::from(said));
+                    }
+                }
+                // A name or a goal may hold commas.
+                (None, Some(name)) => {
+                    if let Some(Json::String(said)) = sprint.get_mut(name) {
+                        said.push(',');
+                        said.push_str(part);
+                    }
+                }
+                (None, None) => {}
+            }
+        }
+        *item = Json::Object(sprint);
+    }
+}
+
+/// A sprint as a board lists it.
+pub(super) fn sprint(body: Map<String, Json>) -> SignalDraft {
+    let whole = Json::Object(body);
+    let text = |name: &str| whole.get(name).and_then(text_of);
+    let state = text("state").unwrap_or_default().to_ascii_lowercase();
+    let kind = match state.as_str() {
+        "active" => SignalKind::SprintStarted,
+        "closed" => SignalKind::SprintClosed,
+        _ => SignalKind::SprintUpdated,
+    };
+    let host = instance([Some(&whole), None, None], None);
+    let id = text("id").unwrap_or_default();
+    let identity = vec![host, IdPart::Word("sprint-listed"), IdPart::Said(id)];
+    let mut draft = SignalDraft::new(SignalSource::Jira, DraftKind::Known(kind), identity);
+    draft.time = text(if state == "closed" { "completeDate" } else { "startDate" }).map(Json::from);
+    draft.summary = text("name");
+    draft.field("goal", text("goal").map_or(Json::Null, Json::from));
+    draft.field("other", json!({ "sprint": whole }));
+    draft
 }
 
 /// A document as its text, anything else as it is.
@@ -152,6 +239,8 @@ fn kind(event: &str, detail: &str, comment: Option<&Map<String, Json>>) -> Draft
             None => TicketUpdated,
         },
         ("jira:issue_updated", _) => TicketUpdated,
+        // A rule or a step of a workflow names no event; only what moved or changed a ticket is recognised without one.
+        ("", _) => TicketUpdated,
         ("sprint_started", _) => SprintStarted,
         ("sprint_closed", _) => SprintClosed,
         ("sprint_created" | "sprint_updated" | "sprint_deleted", _) => SprintUpdated,
@@ -232,9 +321,11 @@ fn changes_beside(body: &Map<String, Json>) -> Json {
     }
     let ends = |name: &str| (text(&format!("/oldValue/{name}")), text(&format!("/sprint/{name}")));
     let ((goal_before, goal), (end_before, end)) = (ends("goal"), ends("endDate"));
-    if !goal_before.is_null() && goal_before != goal {
+    // What was nothing before has changed, too; what the event doesn't name has not.
+    let is_named = |name: &str| whole.pointer(&format!("/oldValue/{name}")).is_some();
+    if is_named("goal") && goal_before != goal {
         one("Sprint goal", goal_before, goal)
-    } else if !end_before.is_null() && end_before != end {
+    } else if is_named("endDate") && end_before != end {
         one("Sprint end", end_before, end)
     } else {
         Json::Null

@@ -18,7 +18,7 @@ const MOST_GAPS: usize = 20;
 #[derive(Debug, Default)]
 pub struct MailParts {
     /// Its headers as they stand there, the topmost first, each on one line: `message-id`, `date`, `from`,
-    /// `in-reply-to`, `references`, `authentication-results`.
+    /// `in-reply-to`, `references`, `x-unsent`, `authentication-results`.
     pub headers: Vec<MailText>,
     /// What a person reads, decoded: `subject`, `to`, `body[0]`, `attachment[0] name`.
     pub texts: Vec<MailText>,
@@ -79,7 +79,11 @@ fn draft(mail: &MailParts, context: &SourceContext<'_>) -> SignalDraft {
     let results: Vec<String> = mail.headers("authentication-results").collect();
     let results: Vec<&str> = results.iter().map(String::as_str).collect();
     let authentication = authentication(&results, context.mail_servers, address.as_deref());
-    let mut draft = SignalDraft::new(SignalSource::Mail, DraftKind::Known(SignalKind::EmailReceived), Vec::new());
+    // Outlook writes this header into a mail that it saved and nobody sent.
+    let is_draft = mail.header("x-unsent").is_some_and(|value| value.trim() == "1");
+    let kind =
+        if is_draft { DraftKind::Unknown("draft".to_owned()) } else { DraftKind::Known(SignalKind::EmailReceived) };
+    let mut draft = SignalDraft::new(SignalSource::Mail, kind, Vec::new());
     draft.time = mail.header("date").map(Json::from);
     let mut texts = sorted(mail, &mut draft);
     draft.summary = texts.remove("subject").and_then(|text| text.as_str().map(str::to_owned));

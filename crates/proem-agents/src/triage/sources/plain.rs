@@ -119,7 +119,7 @@ pub(super) fn line(mut body: Map<String, Json>) -> SignalDraft {
     body.retain(|_, value| !value.is_null());
     let mut fields = take_object(&mut body, "fields").unwrap_or_default();
     for name in FIELDS {
-        draft.field(name, take(&mut fields, name));
+        draft.named_field(name, fields.remove(name));
     }
     if !draft.fields.iter().any(|(name, _)| *name == "body") {
         draft.field("body", take(&mut body, "body"));

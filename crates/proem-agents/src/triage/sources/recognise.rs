@@ -9,6 +9,7 @@ use super::{AnswerEnd, asana, graph, plain};
 pub(super) enum SignalShape {
     JiraWebhook,
     JiraIssue,
+    JiraSprint,
     GraphMessage,
     GraphNotification,
     AsanaEvent,
@@ -25,6 +26,10 @@ impl SignalShape {
             Self::JiraIssue => {
                 let is_named = ["id", "key"].into_iter().any(|name| fields.get(name).is_some_and(is_name));
                 (!is_named).then_some("an issue without `id` and `key`; nothing tells which one it is")
+            }
+            Self::JiraSprint => {
+                let is_named = fields.get("id").is_some_and(is_name);
+                (!is_named).then_some("a sprint without `id`; nothing tells which one it is")
             }
             Self::GraphMessage => graph::message_fault(fields),
             Self::GraphNotification => graph::notification_fault(fields),
@@ -63,12 +68,16 @@ pub(super) struct ListedItem {
 }
 
 /// Names of the lists that servers answer with, and what has to stand in each.
-const LISTS: [(&str, Option<SignalShape>); 4] = [
+const LISTS: [(&str, Option<SignalShape>); 5] = [
     ("issues", Some(SignalShape::JiraIssue)),
     ("events", Some(SignalShape::AsanaEvent)),
     ("value", None),
+    (BOARD_LIST, None),
     ("data", None),
 ];
+
+/// The name of what a board of Jira answers with, such as its sprints.
+const BOARD_LIST: &str = "values";
 
 /// The values of a list, or of the page that a server answers with.
 pub(super) fn page(value: Json) -> PageKind {
@@ -81,8 +90,12 @@ pub(super) fn page(value: Json) -> PageKind {
         return PageKind::One(Json::Object(fields));
     }
     let list = LISTS.into_iter().find(|(name, _)| fields.get(*name).is_some_and(Json::is_array));
-    match list.and_then(|(name, shape)| Some((fields.remove(name)?, shape))) {
-        Some((Json::Array(items), shape)) => {
+    match list.and_then(|(name, shape)| Some((name, fields.remove(name)?, shape))) {
+        Some((name, Json::Array(items), shape)) => {
+            // What a board lists is no part of a search.
+            if name == BOARD_LIST {
+                return PageKind::Many(items.into_iter().map(|value| ListedItem { value, shape }).collect(), None);
+            }
             let run = PageRun { begins: fields.get("startAt") == Some(&0.into()), end: end(&fields, items.len()) };
             PageKind::Many(items.into_iter().map(|value| ListedItem { value, shape }).collect(), Some(run))
         }
@@ -146,7 +159,8 @@ pub(super) fn shape(value: &Json) -> Result<SignalShape, &'static str> {
     let is_object = |name: &str| fields.get(name).is_some_and(Json::is_object);
     let is_text = |name: &str| fields.get(name).is_some_and(Json::is_string);
     let kind = fields.get("resource_type").and_then(Json::as_str);
-    if is_text("webhookEvent") {
+    let moves = ["transition", "changelog"].into_iter().any(is_object);
+    if is_text("webhookEvent") || (is_object("issue") && moves) {
         Ok(SignalShape::JiraWebhook)
     } else if is_plain(fields) {
         Ok(SignalShape::Plain)
@@ -154,6 +168,8 @@ pub(super) fn shape(value: &Json) -> Result<SignalShape, &'static str> {
         Ok(SignalShape::GraphNotification)
     } else if is_object("fields") && (has("key") || has("id")) {
         Ok(SignalShape::JiraIssue)
+    } else if is_text("state") && is_text("name") && (has("originBoardId") || has("startDate")) {
+        Ok(SignalShape::JiraSprint)
     } else if MESSAGE.into_iter().any(has) {
         Ok(SignalShape::GraphMessage)
     } else if is_object("resource") && is_text("action") {
@@ -163,9 +179,12 @@ pub(super) fn shape(value: &Json) -> Result<SignalShape, &'static str> {
     } else if has("gid") && kind.is_none_or(|kind| kind == "task") {
         Ok(SignalShape::AsanaTask)
     } else {
-        Err("of no known source: neither `webhookEvent` (a Jira webhook), `fields` and `key` (a Jira issue), \
+        Err(
+            "of no known source: neither `webhookEvent` (a Jira webhook), `issue` and `transition` (a Jira transition), `fields` and `key` (a Jira issue), \
+             `state` and `originBoardId` (a Jira sprint), \
              `subscriptionId` (a Graph notification), `internetMessageId` or `receivedDateTime` (a Graph message), \
-             `resource` and `action` (an Asana event), `gid` (an Asana task or story) nor `signal` (a line for Proem)")
+             `resource` and `action` (an Asana event), `gid` (an Asana task or story) nor `signal` (a line for Proem)",
+        )
     }
 }
 

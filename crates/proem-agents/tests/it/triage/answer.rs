@@ -88,6 +88,9 @@ fn drafts_are_judged_by_their_words() {
         ("The tests wait for 3 < 4 days & more. Please confirm.", ""),
         ("The tests wait.", "it proposes no next step"),
         ("", "it proposes no next step"),
+        ("The US customers wait; so do those in the US. Please confirm.", ""),
+        ("The tests wait for us. Please confirm.", "it is written in the first person"),
+        ("THE TESTS WAIT FOR US. PLEASE CONFIRM.", "it is written in the first person"),
         ("The us-east and weather tests wait; myriad causes. Please confirm.", ""),
     ] {
         assert_eq!(faults("Certificates", body), expected, "{body:?}");
@@ -126,6 +129,25 @@ fn drafted(changes: Json) -> String {
             format!("{} {} {}{held}", action["action"], action["target"], action["requires_approval"]).replace('"', "")
         }
     }
+}
+
+#[test]
+fn a_draft_keeps_what_kind_of_mail_it_is_how_it_sounds_how_urgent_it_is_and_why_it_is_written() {
+    let signal = comment(1, "The certificates are missing.");
+    let signals = [&signal];
+    let charter = charter();
+    let scope = AnswerScope { charter: &charter, signals: &signals, beside: &[] };
+    let mut wanted = draft(&json!({ "urgency": "urgent", "context": "Sam asked twice; send it at once." }));
+    wanted["signals_referenced"] = json!([signal.id]);
+    let read = ModelDraft::read(&said(wanted), scope, &DraftRules::shipped().unwrap()).unwrap();
+    let note = read.note().map(|(name, text)| {
+        assert!(!text.label().is_trusted(), "{name} is a model's word");
+        show::json(&text).as_str().unwrap().to_owned()
+    });
+    assert_eq!(note, ["follow_up", "professional", "urgent", "Sam asked twice; send it at once."]);
+    let action = show::value(&read.action(&[], DraftApproval::ByPolicy));
+    assert_eq!(action["note"]["context"], json!("Sam asked twice; send it at once."));
+    assert_eq!(action["fields"].as_object().unwrap().len(), 2, "subject and text are all that is sent");
 }
 
 #[test]

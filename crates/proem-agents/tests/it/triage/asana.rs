@@ -12,8 +12,8 @@ fn what_each_fixture_is() {
         &[
             ("01-task-added.json", "ticket_created 2025-10-09T08:53:20.123Z Refunds fail"),
             ("02-task-changed.json", "ticket_updated 2025-10-09T08:53:20.123Z Refunds fail"),
-            ("03-comment.json", "comment_created 2025-10-09T08:53:20.123Z –"),
-            ("04-system-story.json", "ticket_updated 2025-10-09T08:53:20.123Z –"),
+            ("03-comment.json", "comment_created 2025-10-09T08:53:20.123Z Refunds fail"),
+            ("04-system-story.json", "ticket_updated 2025-10-09T08:53:20.123Z Refunds fail"),
             ("05-removed-and-deleted.json", "ticket_updated 2025-10-09T08:53:20.123Z Refunds fail"),
             ("05-removed-and-deleted.json", "ticket_deleted 2025-10-09T08:54:00.000Z Refunds fail"),
             ("05-removed-and-deleted.json", "comment_deleted 2025-10-09T08:55:00.000Z –"),

@@ -17,15 +17,18 @@ use super::{
     sanitise::{comment, sanitised},
 };
 
-fn lexicon() -> &'static TriageLexicon {
+pub(super) fn lexicon() -> &'static TriageLexicon {
     static LEXICON: OnceLock<TriageLexicon> = OnceLock::new();
     LEXICON.get_or_init(|| TriageLexicon::shipped().unwrap())
 }
 
-fn project() -> TriageProject {
+pub(super) fn project() -> TriageProject {
     TriageProject {
         own_domains: vec!["corp.example".to_owned()],
         stakeholders: vec!["dana@corp.example".to_owned(), "ines@bank.example".to_owned()],
+        roles: [("dana@corp.example", "COO, sponsor"), ("ines@bank.example", "customer")]
+            .map(|(address, role)| (address.to_owned(), role.to_owned()))
+            .into(),
     }
 }
 
@@ -36,7 +39,7 @@ fn classified(signals: &[ProjectSignal]) -> Vec<SignalClassification> {
     classify(&batch, ClassificationContext { lexicon: lexicon(), project: &project() })
 }
 
-fn classified_one(signal: &ProjectSignal) -> SignalClassification {
+pub(super) fn classified_one(signal: &ProjectSignal) -> SignalClassification {
     classified(std::slice::from_ref(signal)).remove(0)
 }
 
@@ -49,14 +52,14 @@ fn change(items: &Json, fields: &Json) -> ProjectSignal {
     }))
 }
 
-fn created(fields: &Json) -> ProjectSignal {
+pub(super) fn created(fields: &Json) -> ProjectSignal {
     one(&json!({
         "timestamp": 1_795_300_000_000_u64, "webhookEvent": "jira:issue_created", "user": { "accountId": "ann" },
         "issue": { "id": "8", "key": "PAY-8", "fields": fields }
     }))
 }
 
-fn mail(id: u64, from: &str, subject: &str, body: &str) -> ProjectSignal {
+pub(super) fn mail(id: u64, from: &str, subject: &str, body: &str) -> ProjectSignal {
     one(&json!({
         "id": format!("AAMk{id}"), "internetMessageId": format!("<{id}@mail.example>"), "subject": subject,
         "receivedDateTime": "2026-11-20T08:00:00Z", "sentDateTime": "2026-11-20T08:00:00Z",

@@ -90,3 +90,24 @@ fn no_secret_of_a_subscription_is_kept() {
     assert_eq!(field(&signal, "/attachments/0/name"), "plan.pdf");
     assert!(signal.notes.contains(&"attachments without their bytes, which are left out: 1".to_owned()));
 }
+
+#[test]
+fn nobody_sent_a_draft() {
+    let message = |fields: serde_json::Value| {
+        let mut message = json!({ "id": "AAMk=", "receivedDateTime": "2025-10-09T08:53:21Z", "subject": "Late",
+            "body": { "contentType": "text", "content": "The vendor is late" } });
+        message.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        message
+    };
+    for (fields, expected) in [
+        (json!({ "isDraft": true }), "unknown"),
+        (json!({ "isDraft": false }), "email_received"),
+        (json!({}), "email_received"),
+        (json!({ "isDraft": true, "@removed": { "reason": "deleted" } }), "email_deleted"),
+    ] {
+        assert_eq!(one(&message(fields.clone())).kind.as_str(), expected, "{fields}");
+    }
+    let notified = json!({ "subscriptionId": "s", "changeType": "created", "resource": "m/1",
+        "resourceData": message(json!({ "isDraft": true })) });
+    assert_eq!(one(&notified).kind.as_str(), "unknown");
+}

@@ -251,3 +251,46 @@ fn history_is_changes_with_their_time() {
     let expected = json!([{ "at": "2025-10-09T10:53:20.123+0200", "field": "status", "from": "Open", "to": "Done" }]);
     assert_eq!(field(&one(&issue), "/changes"), expected);
 }
+
+#[test]
+fn what_a_workflow_sends_names_no_event() {
+    let ticket = webhook()["issue"].clone();
+    let moved = json!([{ "field": "status", "from": "To Do", "to": "In Progress" }]);
+    for transition in [
+        json!({ "from_status": "To Do", "to_status": "In Progress", "transitionName": "Start" }),
+        json!({ "from": { "name": "To Do" }, "to": { "name": "In Progress" } }),
+    ] {
+        let body = json!({ "timestamp": 1_760_000_000_123_i64, "transition": transition, "comment": "Started.",
+            "user": { "name": "ann" }, "issue": ticket });
+        let signal = one(&body);
+        assert_eq!(signal.kind, SignalKind::TicketUpdated);
+        assert_eq!(text(signal.ticket.as_ref()).as_deref(), Some("PAY-7"));
+        assert_eq!((field(&signal, "/changes"), field(&signal, "/comment")), (moved.clone(), json!("Started.")));
+    }
+    let mut without_event = webhook();
+    without_event.as_object_mut().unwrap().remove("webhookEvent");
+    assert_eq!(one(&without_event).kind, SignalKind::TicketUpdated);
+    assert!(refusal(&json!({ "issue": ticket, "user": { "name": "ann" } }).to_string()).contains("of no known source"));
+}
+
+#[test]
+fn null_says_that_a_value_was_set_to_nothing() {
+    let mut body = webhook();
+    let fields = body["issue"]["fields"].as_object_mut().unwrap();
+    fields.insert("description".to_owned(), Json::Null);
+    fields.insert("duedate".to_owned(), Json::Null);
+    fields.insert("priority".to_owned(), Json::Null);
+    body["changelog"]["items"] = json!([{ "field": "priority", "fromString": "High", "toString": null }]);
+    let signal = one(&body);
+    let fields = signal.to_json()["fields"].clone();
+    for name in ["description", "due", "priority"] {
+        assert_eq!(fields.get(name), Some(&Json::Null), "{name}");
+    }
+    assert_eq!(fields.get("environment"), None, "nothing was said of it");
+    assert_eq!(field(&signal, "/changes"), json!([{ "field": "priority", "from": "High", "to": null }]));
+    // A line that Proem printed is the same signal when it is read again.
+    assert_eq!(one(&signal.to_json()).revision, signal.revision);
+    let sprint = json!({ "webhookEvent": "sprint_updated", "timestamp": 1_760_000_000_123_i64,
+        "sprint": { "id": 1, "name": "S", "goal": "Ship" }, "oldValue": { "id": 1, "goal": null } });
+    assert_eq!(field(&one(&sprint), "/changes"), json!([{ "field": "Sprint goal", "from": null, "to": "Ship" }]));
+}

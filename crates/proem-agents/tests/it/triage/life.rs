@@ -170,6 +170,21 @@ fn a_milestone_is_overdue_once_its_day_is_over() {
 }
 
 #[test]
+fn a_day_is_over_when_it_is_over_in_the_projects_zone() {
+    // It is six in the morning of the 24th in UTC, and still the 23rd in Los Angeles.
+    let standing_where = |due: &str, hours: i64| {
+        let zoned = ProjectCharter { ahead_of_utc: hours * 3_600_000, ..charter(&[("Pilot", due)]).clone() };
+        let (artefacts, _) = cycle(&[signal(0, 1, 1)], &none(), Box::leak(Box::new(zoned)));
+        let is_counted = text(&artefacts, "STATUS001", F::StatusSummary).contains("1 milestone overdue");
+        (milestone(&artefacts, "Pilot").status, is_counted)
+    };
+    assert_eq!(standing_where("2026-11-23", 0), (ItemStatus::Delayed, true));
+    assert_eq!(standing_where("2026-11-23", -8), (ItemStatus::OnTrack, false));
+    assert_eq!(standing_where("2026-11-23", 13), (ItemStatus::Delayed, true));
+    assert_eq!(standing_where("2026-11-24", 13), (ItemStatus::OnTrack, false));
+}
+
+#[test]
 fn a_date_that_passes_is_asked_about_without_a_signal_and_any_signal_brings_the_colour() {
     let charter = charter(&[("Pilot", "2026-11-30")]);
     let (artefacts, plan) = cycle(&[signal(1, 1, 1)], &none(), charter);
@@ -271,6 +286,32 @@ fn a_risk_marks_the_milestone_that_it_names_and_else_the_next() {
     let (after, _) = cycle(&[first], &none(), charter);
     assert_eq!(milestone(&after, "Gamma release").status, ItemStatus::AtRisk);
     assert_eq!(milestone(&after, "Beta").status, ItemStatus::OnTrack);
+}
+
+#[test]
+fn an_item_from_a_mail_names_the_mails_subject_as_its_source() {
+    let reference = |subject: &str, text: &str| {
+        let letter = mail(1, "lena@vendor.example", subject, text);
+        let (artefacts, _) = cycle(std::slice::from_ref(&letter), &none(), charter(&[]));
+        let source = item(&artefacts, "R001").text(F::SourceReference).unwrap().clone();
+        assert!(!source.words().label().is_trusted() && source.certainty() == Certainty::Fact);
+        show::tree_json(source.words()).as_str().unwrap().to_owned()
+    };
+    let late = "High risk: we may miss the date, the certificates are late.";
+    assert_eq!(reference("Certificates for the pilot", late), "Certificates for the pilot");
+    assert_eq!(reference("Certificates", late), "Mail: Certificates");
+}
+
+/// A subject that is a ticket's key would be found as the ticket's own item, and hide the ticket behind its own words.
+#[test]
+fn a_mail_whose_subject_is_a_key_takes_no_tickets_place() {
+    let charter = charter(&[]);
+    let letter = mail(1, "eve@x.example", "PAY-1", "High risk: we may miss the date, the certificates are late.");
+    let (artefacts, _) = cycle(std::slice::from_ref(&letter), &none(), charter);
+    let risk = artefacts.get(ArtefactKind::RaidLog).unwrap().items().next().map(|(id, _)| id.to_string()).unwrap();
+    assert_eq!(text(&artefacts, &risk, F::SourceReference), "Mail: PAY-1");
+    let (after, _) = cycle(&[signal(0, 1, 2), signal(1, 1, 3)], &artefacts, charter);
+    assert_eq!(item(&after, &risk).status, ItemStatus::Open, "the end of the ticket is no end of the mail's risk");
 }
 
 #[test]
@@ -478,6 +519,80 @@ mod advice {
                 "By rule: the date of PAY-3 has passed; agree on another one.",
             ]
         );
+    }
+
+    /// A project whose tickets have points in a field of their own.
+    fn estimating(due: &str) -> &'static ProjectCharter {
+        let text = format!(
+            "id = \"{PROJECT}\"\nname = \"Payments\"\nkey = \"PAY\"\nlevel = \"tactical\"\nowner = \"Olivia\"\n\
+             time_zone = \"UTC\"\n[[milestones]]\nname = \"Beta\"\ndue = \"{due}\"\n[figures]\npoints = \"customfield_9\"\n"
+        );
+        Box::leak(Box::new(ProjectCharter::parse(&text, "project.toml").unwrap()))
+    }
+
+    fn assumed(category: &str, due: Option<&str>, points: Option<u32>) -> Vec<ProjectSignal> {
+        let mut issue = ticket("PAY-3", category, "High", 0, None);
+        issue["fields"]["duedate"] = json!(due);
+        issue["fields"]["customfield_9"] = json!(points);
+        issue["fields"]["customfield_2"] = json!([{ "name": "Sprint 12", "state": "active", "boardId": 2,
+            "startDate": "2026-11-16T08:00:00.000Z", "endDate": "2026-11-27T17:00:00.000Z" }]);
+        search(&[issue])
+    }
+
+    #[test]
+    fn what_the_plan_takes_for_granted_is_an_assumption_that_says_that_a_rule_gives_it() {
+        let charter = estimating("2026-12-01");
+        let (artefacts, plan) = cycle(&assumed("blocked", Some("2026-12-10"), None), &none(), charter);
+        assert_eq!(
+            open(&artefacts, K::Assumption, F::Title),
+            [
+                "By rule: PAY-3 goes on in time for its date.",
+                "By rule: PAY-3 fits into the sprint, although nobody estimated it.",
+                "By rule: the next milestone does not need PAY-3, which is due later.",
+            ]
+        );
+        let first = item(&artefacts, "A001");
+        assert_eq!((first.word(F::Severity), first.word(F::Source)), (Some("low"), Some("agent_detected")));
+        assert_eq!(first.text(F::Title).unwrap().certainty(), Certainty::Inference);
+        assert!(first.text(F::Owner).is_some() && titles(&plan).iter().all(|title| !title.contains("A00")));
+        // The same list says nothing twice.
+        let again = assumed("blocked", Some("2026-12-10"), None);
+        let (same, _) = cycle_at(Time(NOW.0 + 1), &again, &artefacts, charter, Vec::new());
+        assert_eq!(open(&same, K::Assumption, F::Title).len(), 3);
+        // The tracker's own end of the ticket ends all of them.
+        let done = assumed("done", Some("2026-12-10"), None);
+        let (over, plan) = cycle_at(Time(NOW.0 + DAY), &done, &artefacts, charter, Vec::new());
+        assert!(open(&over, K::Assumption, F::Title).is_empty(), "{:?}", titles(&plan));
+        assert_eq!(item(&over, "A002").status, ItemStatus::Resolved);
+    }
+
+    #[test]
+    fn an_assumption_whose_ground_goes_is_asked_about_and_all_of_them_in_one_question() {
+        let charter = estimating("2026-12-01");
+        let (artefacts, _) = cycle(&assumed("blocked", Some("2026-12-10"), None), &none(), charter);
+        let now = assumed("indeterminate", Some("2026-11-30"), Some(3));
+        let (after, plan) = cycle_at(Time(NOW.0 + 1), &now, &artefacts, charter, Vec::new());
+        assert_eq!(open(&after, K::Assumption, F::Title).len(), 3, "nothing ends without a person");
+        let asked: Vec<_> =
+            plan.questions.iter().filter(|question| question.title.contains("took for granted")).collect();
+        assert_eq!(asked.len(), 1, "{:?}", titles(&plan));
+        let offer = asked[0].options[0].action.as_ref().map(show::value).unwrap().to_string();
+        assert!(["A001", "A002", "A003"].iter().all(|id| offer.contains(id)), "{offer}");
+    }
+
+    /// A project with hundreds of tickets that nobody estimated would drown the log.
+    #[test]
+    fn rules_assume_no_more_than_a_person_can_look_at() {
+        let issues: Vec<Json> = (1..60)
+            .map(|number| {
+                let mut issue = ticket(&format!("PAY-{number}"), "blocked", "Low", 0, None);
+                issue["fields"]["duedate"] = json!("2026-12-10");
+                issue
+            })
+            .collect();
+        let charter = estimating("2026-12-31");
+        let (artefacts, _) = cycle(&search(&issues), &none(), charter);
+        assert_eq!(open(&artefacts, K::Assumption, F::Title).len(), 10);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The stages that ask models: what they ask, and what becomes of what goes wrong.
 
 mod bad;
+mod heads;
+mod room;
 pub(super) mod scene;
 
 use proem_agents::triage::answer::AnswerRemark;

@@ -207,6 +207,10 @@ proptest! {
             for field in [SourceReference, SourceTicket, TicketId] {
                 let Some(ticket) = item.text(field) else { continue };
                 let key = show::tree_json(ticket.words()).to_string();
+                // Several mails may have one subject.
+                if key.contains(' ') {
+                    continue;
+                }
                 prop_assert!(tickets.insert((id.kind, field, key)), "{id}");
             }
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::DirBuilder;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use proem_engine::effect::key::{EffectKey, OutboxForm};
 use proem_engine::policy::Permit;
@@ -24,6 +25,10 @@ use super::super::drafting::{ActionDraft, DraftRefusal, DraftWay};
 use crate::config::effects::{CredentialFile, EffectsFile, MailSecurity, MailServerFile, TicketServerFile};
 use crate::error::Error;
 use crate::project::OpenProject;
+
+/// How long it may take to perform an action, whichever way it leaves (the seed's stage *execute*). A mail server that
+/// needs longer leaves it open whether it has the mail, so a person is asked.
+const EXECUTE: Duration = Duration::from_secs(60);
 
 /// Who started the sweep, and so where credentials may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -184,7 +189,7 @@ impl<'p> DeliveryRoutes<'p> {
             scope: if known.private { HostScope::Private } else { HostScope::Public },
             credential,
             not_done: not_done.map_or(&[], |file| file.not_done.as_slice()),
-            limits: HostLimits::default(),
+            limits: HostLimits { whole: EXECUTE, ..HostLimits::default() },
         }))
     }
 }
@@ -206,13 +211,21 @@ fn smtp_server(file: &MailServerFile, folder: &Path) -> Result<SmtpServer, Error
         port: file.port.unwrap_or(usual),
         security,
         roots,
-        limits: SmtpLimits::default(),
+        limits: SmtpLimits { answer: EXECUTE, whole: EXECUTE, ..SmtpLimits::default() },
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_way_out_takes_longer_than_an_execution_may() {
+        let file: MailServerFile = toml::from_str("host = \"mail.example.org\"").unwrap();
+        let limits = smtp_server(&file, Path::new("/")).unwrap().limits;
+        assert_eq!((limits.whole, limits.answer), (EXECUTE, EXECUTE));
+        assert!(limits.connect <= EXECUTE && limits.command <= EXECUTE, "{limits:?}");
+    }
 
     #[test]
     fn a_request_fails_by_its_own_statuses_alone() {
@@ -251,6 +264,7 @@ body = {}
             let way = DraftWay::Request { server: "tickets".to_owned(), template: template.to_owned() };
             let DeliveryRoute::Request(route) = routes.route(&way).unwrap() else { panic!("it is a request") };
             assert_eq!(route.not_done, expected, "{template}");
+            assert_eq!(route.limits.whole, EXECUTE, "{template}");
         }
     }
 }

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use proem_agents::triage::artefact::{Artefact, ProjectFigures, markdown};
 use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_app::triage::TriageDesk;
+use proem_app::triage::artefacts::ArtefactReport;
 use proem_app::triage::output::{ArtefactOut, ArtefactsOutput};
 use proem_runtime::files::{self, FileAccess};
 use proem_store::StoreAccess;
@@ -54,37 +54,17 @@ enum ExportFormat {
     Json,
 }
 
-/// The artefacts with their figures.
-struct Standing {
-    title: String,
-    artefacts: Vec<Artefact>,
-    figures: ProjectFigures,
-}
-
-fn read(root: &Path, name: Option<ArtefactName>) -> Result<Standing, CommandFailure> {
+fn read(root: &Path, name: Option<ArtefactName>) -> Result<ArtefactReport, CommandFailure> {
     let project = OpenProject::without_book(root, &crate::places()?)?;
     records::blocking(async {
         let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
-        let found = async {
-            let mut artefacts = Vec::new();
-            for kind in kinds(name) {
-                artefacts.push(desk.version(kind, None).await?);
-            }
-            let figures = desk.figures(&desk.artefacts().await?).await?;
-            Ok::<_, CommandFailure>(Standing { title: desk.charter.name.clone(), artefacts, figures })
-        };
-        let found = found.await;
+        let found = desk.artefact_report(&kinds(name)).await;
         desk.close().await;
-        found
+        Ok(found?)
     })
 }
 
-fn as_markdown(standing: &Standing) -> String {
-    let artefacts: Vec<&Artefact> = standing.artefacts.iter().collect();
-    markdown(&standing.title, &artefacts, Some(&standing.figures))
-}
-
-fn as_json(standing: &Standing) -> String {
+fn as_json(standing: &ArtefactReport) -> String {
     let artefacts = standing.artefacts.iter();
     let artefacts = artefacts.map(|artefact| ArtefactOut(artefact.to_json(Some(&standing.figures))));
     json::pretty(&json!(ArtefactsOutput { artefacts: artefacts.collect() }))
@@ -97,7 +77,7 @@ pub(super) fn run(args: &Show) -> Result<ExitCode, CommandFailure> {
     } else if standing.artefacts.iter().all(|artefact| artefact.version() == 0) {
         ui::aside("no signal has changed anything yet; `proem triage run FILE…` takes signals in\n");
     } else {
-        ui::listing(&as_markdown(&standing))?;
+        ui::listing(&standing.to_markdown())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -105,7 +85,7 @@ pub(super) fn run(args: &Show) -> Result<ExitCode, CommandFailure> {
 pub(super) fn export(args: &Export) -> Result<ExitCode, CommandFailure> {
     let standing = read(&args.root, args.artefact)?;
     let text = match args.format {
-        ExportFormat::Markdown => as_markdown(&standing),
+        ExportFormat::Markdown => standing.to_markdown(),
         ExportFormat::Json => format!("{}\n", as_json(&standing)),
     };
     match &args.output {

@@ -38,7 +38,7 @@ pub(crate) enum BookCommand {
     /// Print one prompt's file and what it uses
     #[command(after_help = "Example:\n  proem book show assemble/task@1.0.0")]
     Show {
-        /// `agent/name`, or `agent/name@version`
+        /// `agent/name`, `agent/name@version`, or a prompt file
         prompt: String,
         #[command(flatten)]
         place: BookPlace,
@@ -81,7 +81,7 @@ pub(crate) struct BookPlace {
 
 #[derive(Debug, Parser)]
 pub(crate) struct BookTest {
-    /// `agent/name`, or `agent/name@version`; without one, every prompt whose current version has cases
+    /// `agent/name`, `agent/name@version`, or a prompt file; without one, every prompt whose current version has cases
     pub(crate) prompt: Option<String>,
     /// Also ask a model, for the test cases that say what its answer should be; calls are recorded and count
     /// against budgets

@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use proem_app::book::live::Asking;
 use proem_app::book::test::{AssemblyState, BookCaseResult, Suite, suites};
 use proem_app::project::{BookReading, OpenProject};
+use proem_app::run::named::book_of;
 use proem_engine::prompt::book::Book;
 
 use super::args::BookTest;
@@ -19,8 +20,12 @@ use crate::ui;
 
 pub(super) fn run(args: &BookTest) -> Result<ExitCode, CommandFailure> {
     let book = if args.live { trusted(args)? } else { super::open(&args.place)? };
+    let (book, wanted) = match &args.prompt {
+        Some(prompt) => book_of(prompt, book).map(|(book, name)| (book, Some(name)))?,
+        None => (book, None),
+    };
     let bench = AssemblyState::new()?;
-    let (suites, untested) = suites(&book, args.prompt.as_deref())?;
+    let (suites, untested) = suites(&book, wanted.as_deref())?;
     if !args.models.is_empty() && untested.is_empty() {
         return models::run(args, &suites, &bench);
     }

@@ -7,6 +7,7 @@ use clap::Parser;
 use jiff::tz::TimeZone;
 use proem_app::effects::ActionDesk;
 use proem_app::project::OpenProject;
+use proem_app::triage::charter;
 use proem_app::{records, when};
 use proem_store::StoreAccess;
 use proem_store::query::TransitionRow;
@@ -32,7 +33,7 @@ pub(crate) struct Log {
 
 pub(super) fn run(args: &Log) -> Result<ExitCode, CommandFailure> {
     let project = OpenProject::without_book(&args.root, &crate::places()?)?;
-    let zone = records::zone(&project.config.budget)?;
+    let zone = charter::zone(&project)?;
     let rows = records::blocking(async {
         let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
         let rows = desk.log(args.limit).await;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use proem_app::effects::{ActionDesk, EffectsObstacle};
 use proem_app::project::OpenProject;
+use proem_app::triage::charter;
 use proem_app::{records, when};
 use proem_engine::effect::ActionState;
 use proem_store::StoreAccess;
@@ -16,7 +17,7 @@ use crate::ui::{self, DIM, GREEN, YELLOW, counted, cut, styled};
 
 pub(super) fn run(root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
     let project = OpenProject::without_book(root, &crate::places()?)?;
-    let zone = records::zone(&project.config.budget)?;
+    let zone = charter::zone(&project)?;
     records::blocking(async {
         let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
         let shown =

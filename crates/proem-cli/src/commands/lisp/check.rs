@@ -1,12 +1,15 @@
 //! `proem lisp check`
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::ErrorKind;
-use proem_app::lisp::DelimiterRepair;
+use proem_app::lisp::{DelimiterRepair, LispSession};
+use proem_text::json;
+use serde_json::json;
 
+use super::output::{CheckedLispFile, LispCheckOutput, LispProblem};
 use super::{ProgramArgs, read_source, refusal_text};
 use crate::failure::CommandFailure;
 use crate::ui::{self, counted};
@@ -19,6 +22,9 @@ pub(crate) struct LispCheckArgs {
     /// A file with a memory, whose names the programs may use
     #[arg(long, value_name = "FILE")]
     memory: Option<PathBuf>,
+    /// Print JSON: the problems of each file
+    #[arg(long)]
+    json: bool,
     /// A folder in the project whose configuration applies
     #[arg(long, value_name = "DIR", default_value = ".")]
     root: PathBuf,
@@ -28,29 +34,47 @@ pub(super) fn run(args: &LispCheckArgs) -> Result<ExitCode, CommandFailure> {
     let given = ProgramArgs { input: None, memory: args.memory.clone(), fuel: None, root: args.root.clone() };
     let session = given.session(&crate::places()?)?.session;
     let mut report = String::new();
-    let mut problems: usize = 0;
-    let mut unread = Vec::new();
-    for path in &args.files {
-        match read_source(path, &session.limits) {
-            Ok(source) => match session.check(source, DelimiterRepair::Offer) {
-                Ok(checked) => report.push_str(&checked.warnings.concat()),
-                Err(refusal) => {
-                    problems = problems.saturating_add(refusal.problems.len());
-                    report.push_str(&refusal_text(&refusal));
-                }
-            },
-            Err(error) if error.kind() == ErrorKind::Invalid => {
-                problems = problems.saturating_add(1);
-                report.push_str(&format!("error: {error}\n"));
-            }
-            Err(error) => unread.push(error.to_string()),
-        }
+    let files: Vec<CheckedLispFile> = args.files.iter().map(|path| check_file(path, &session, &mut report)).collect();
+    let problems: usize = files.iter().map(|file| file.problems.len()).sum();
+    let unread: Vec<String> = files.iter().filter_map(|file| file.unread.clone()).collect();
+    let is_good = problems == 0;
+    if args.json {
+        let output = LispCheckOutput { ok: is_good && unread.is_empty(), files };
+        ui::document(&json::compact(&json!(output)))?;
+    } else {
+        ui::listing(&report)?;
     }
-    ui::listing(&report)?;
     if !unread.is_empty() {
         return Err(CommandFailure::outside(unread.join("\n")));
     }
-    let count = |number: usize, noun| counted(u64::try_from(number).unwrap_or(u64::MAX), noun);
-    ui::aside(&format!("{} checked: {}\n", count(args.files.len(), "file"), count(problems, "problem")));
-    Ok(if problems == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    if !args.json {
+        let count = |number: usize, noun| counted(u64::try_from(number).unwrap_or(u64::MAX), noun);
+        ui::aside(&format!("{} checked: {}\n", count(args.files.len(), "file"), count(problems, "problem")));
+    }
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Checks one file; the report for people gets its warnings and problems.
+fn check_file(path: &Path, session: &LispSession, report: &mut String) -> CheckedLispFile {
+    let mut file = CheckedLispFile::new(path.display().to_string());
+    match read_source(path, &session.limits) {
+        Ok(source) => match session.check(source, DelimiterRepair::Offer) {
+            Ok(checked) => {
+                report.push_str(&checked.warnings.concat());
+                file.warnings = checked.warnings;
+            }
+            Err(refusal) => {
+                report.push_str(&refusal_text(&refusal));
+                file.problems = LispProblem::all_of(&refusal);
+                file.repaired = refusal.repair.map(|repair| repair.text);
+                file.warnings = refusal.warnings;
+            }
+        },
+        Err(error) if error.kind() == ErrorKind::Invalid => {
+            report.push_str(&format!("error: {error}\n"));
+            file.problems.push(LispProblem::of_file(error.to_string()));
+        }
+        Err(error) => file.unread = Some(error.to_string()),
+    }
+    file
 }

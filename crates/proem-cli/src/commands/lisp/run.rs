@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramProblem, ProgramRun, SourceRefusal};
+use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramRun, SourceRefusal};
 use proem_lisp::{Meter, write_json};
 use proem_text::json;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
+use super::output::{LispEnd, LispProblem, LispRunOutput};
 use super::{GO_ON, PrintedLines, ProgramArgs, note_repairs, read_source, refusal_text};
 use crate::failure::CommandFailure;
 use crate::ui;
@@ -60,7 +61,7 @@ pub(super) fn run(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
         GO_ON
     });
     lines.finish();
-    let code = if args.json { print_json(&run, &output, &kept.session.limits)? } else { print_end(&run)? };
+    let code = if args.json { print_json(&run, output, &kept.session.limits)? } else { print_end(&run)? };
     if matches!(run.end, ProgramEnd::Value(_)) {
         kept.store()?;
     }
@@ -68,12 +69,21 @@ pub(super) fn run(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
 }
 
 fn refuse(refusal: &SourceRefusal, as_json: bool) -> Result<ExitCode, CommandFailure> {
+    note_repairs(&refusal.repairs);
     if as_json {
-        let problems: Vec<Json> = refusal.problems.iter().map(problem_json).collect();
-        let repaired = refusal.repair.as_ref().map(|repair| &repair.text);
-        ui::document(&json::compact(&json!({ "end": "refused", "problems": problems, "repaired": repaired })))?;
+        refusal.warnings.iter().for_each(|warning| ui::aside(warning));
+        let refused = LispRunOutput {
+            end: LispEnd::Refused,
+            value: None,
+            text: None,
+            output: None,
+            fuel: None,
+            bytes: None,
+            problems: Some(LispProblem::all_of(refusal)),
+            repaired: refusal.repair.as_ref().map(|repair| repair.text.clone()),
+        };
+        ui::document(&json::compact(&json!(refused)))?;
     } else {
-        note_repairs(&refusal.repairs);
         ui::aside(&refusal_text(refusal));
         if refusal.repair.is_some() {
             ui::note("--repair runs the program with these brackets");
@@ -99,46 +109,34 @@ fn print_end(run: &ProgramRun) -> Result<ExitCode, CommandFailure> {
 }
 
 /// Prints the end of a program as one object. A value that JSON has no form for is a problem.
-fn print_json(run: &ProgramRun, output: &str, limits: &proem_lisp::Limits) -> Result<ExitCode, CommandFailure> {
-    let mut fields = BTreeMap::from([
-        ("bytes", json!(run.bytes).to_string()),
-        ("fuel", json!(run.fuel).to_string()),
-        ("output", json::quote(output)),
-    ]);
-    let mut code = ExitCode::FAILURE;
-    let end = match &run.end {
-        ProgramEnd::Value(value) | ProgramEnd::Fail(value) => {
-            let written = write_json(value, &mut Meter::new(*limits));
-            let written = written.map_err(|fault| CommandFailure::finding(fault.message().to_owned()))?;
-            fields.insert("text", json::quote(&run.text));
-            // As text, since no other type of JSON here holds large integers and deep values.
-            fields.insert("value", written);
-            if matches!(run.end, ProgramEnd::Value(_)) {
-                code = ExitCode::SUCCESS;
-                "value"
-            } else {
-                "fail"
-            }
-        }
-        ProgramEnd::Problem(problem) => {
-            fields.insert("problems", json::compact(&json!([problem_json(problem)])));
-            "error"
-        }
-        ProgramEnd::Stopped => "stopped",
+fn print_json(run: &ProgramRun, output: String, limits: &proem_lisp::Limits) -> Result<ExitCode, CommandFailure> {
+    let (end, value, problem) = match &run.end {
+        ProgramEnd::Value(value) => (LispEnd::Value, Some(value), None),
+        ProgramEnd::Fail(value) => (LispEnd::Fail, Some(value), None),
+        ProgramEnd::Problem(problem) => (LispEnd::Error, None, Some(problem)),
+        ProgramEnd::Stopped => (LispEnd::Stopped, None, None),
     };
-    fields.insert("end", json::quote(end));
+    let whole = LispRunOutput {
+        end,
+        value: None,
+        text: value.map(|_| run.text.clone()),
+        output: Some(output),
+        fuel: Some(run.fuel),
+        bytes: Some(run.bytes),
+        problems: problem.map(|problem| vec![LispProblem::new(problem)]),
+        repaired: None,
+    };
+    let mut fields: BTreeMap<String, String> = BTreeMap::new();
+    for (name, field) in json!(whole).as_object().into_iter().flatten() {
+        fields.insert(name.clone(), json::compact(field));
+    }
+    if let Some(value) = value {
+        // As text, since no other type of JSON here holds large integers and deep values.
+        let written = write_json(value, &mut Meter::new(*limits));
+        let written = written.map_err(|fault| CommandFailure::finding(fault.message().to_owned()))?;
+        fields.insert("value".to_owned(), written);
+    }
     let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{}:{value}", json::quote(name))).collect();
     ui::document(&format!("{{{}}}", fields.join(",")))?;
-    Ok(code)
-}
-
-fn problem_json(problem: &ProgramProblem) -> Json {
-    let (line, column) = problem.place.unzip();
-    json!({
-        "reason": problem.reason,
-        "message": problem.message,
-        "help": problem.help,
-        "line": line,
-        "column": column,
-    })
+    Ok(if end == LispEnd::Value { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -7,7 +7,8 @@ use clap::Parser;
 use clap::builder::PossibleValuesParser;
 use jiff::tz::TimeZone;
 use proem_app::effects::ActionDesk;
-use proem_app::{records, when};
+use proem_app::triage::charter;
+use proem_app::when;
 use proem_engine::effect::ActionState;
 use proem_guard::show;
 use proem_store::query::{LineDepth, QueueLine};
@@ -65,7 +66,7 @@ pub(super) fn run(args: &List) -> Result<ExitCode, CommandFailure> {
         } else if rows.is_empty() {
             ui::note("nothing waits in this project");
         } else {
-            let zone = records::zone(&desk.project.config.budget)?;
+            let zone = charter::zone(desk.project)?;
             let targets: Vec<String> = rows.iter().map(|row| target(desk, row)).collect();
             let widths = targets.iter().map(|target| target.chars().count());
             let width = widths.filter(|width| *width <= TARGET_COLUMN).max().unwrap_or_default();

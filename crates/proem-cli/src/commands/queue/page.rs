@@ -6,7 +6,7 @@
 use jiff::tz::TimeZone;
 use proem_app::effects::drafting::{ActionDraft, DraftWay};
 use proem_app::effects::queue::{QueuedAction, fields};
-use proem_app::operator::ApprovalPage;
+use proem_app::operator::{ApprovalPage, NOTE};
 use proem_app::when;
 use proem_engine::effect::{ActionEventKind, ActionState};
 use proem_engine::policy::{Decision, EffectRoute, Policy, ProposedAction, Ruling};
@@ -98,7 +98,11 @@ fn plain(text: &str) -> String {
 pub(super) fn item(item: &QueuedAction, policy: &Policy, zone: &TimeZone, cap: TreeCap) -> String {
     let says = item.action.as_ref().map(|action| {
         let says = fields(action).unwrap_or_else(|| action.tree());
-        format!("\nWhat it says:\n{}\n\n", show::tree(says, cap))
+        let note = action.note().map(|note| {
+            let note = LabelTree::map([(NOTE, note.clone())]);
+            format!("{}\n", show::tree(&note, cap))
+        });
+        format!("\nWhat it says:\n{}\n{}\n", show::tree(says, cap), note.unwrap_or_default())
     });
     let happened = happened(&item.detail.transitions, zone);
     format!("{}{}{happened}{}", opening(item, policy, zone), says.unwrap_or_default(), consequence(item, policy))

@@ -7,7 +7,7 @@ use proem_app::effects::ActionDesk;
 use proem_app::effects::drafting::DraftRefusal;
 use proem_app::effects::queue::{QueueVerdict, QueuedAction};
 use proem_app::operator::{ApprovalPage, Consent, Displayed};
-use proem_app::records;
+use proem_app::triage::charter;
 use proem_engine::effect::ActionState;
 use proem_guard::show::TreeCap;
 use proem_store::record::ApprovalBreadth;
@@ -96,7 +96,7 @@ async fn decided(
     let names: Vec<String> = items.iter().map(|item| short(&item.detail.row.key)).collect();
     let about = format!("{} would be decided", names.join(", "));
     let mut operator = ui::operator(&about, "look at them with `proem queue show`")?;
-    let zone = records::zone(&desk.project.config.budget)?;
+    let zone = charter::zone(desk.project)?;
     let verdict = match saying {
         Saying::Plain(verdict) => {
             let shown = items.iter().map(|item| page::item(item, &desk.policy, &zone, TreeCap::default()));

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_app::effects::queue::QueuedAction;
-use proem_app::{records, when};
+use proem_app::triage::charter;
+use proem_app::when;
 use proem_guard::show::{self, TreeCap};
 use proem_text::json;
 use serde_json::{Value as Json, json};
@@ -31,7 +32,7 @@ pub(super) fn run(id: &str, root: &Path, form: ShowForm) -> Result<ExitCode, Com
             ShowForm::Json => ui::document(&json::pretty(&as_value(&item)))?,
             ShowForm::Raw => print_bytes(&item)?,
             ShowForm::Page => {
-                let zone = records::zone(&desk.project.config.budget)?;
+                let zone = charter::zone(desk.project)?;
                 ui::listing(&page::item(&item, &desk.policy, &zone, TreeCap::WHOLE))?;
             }
         }

@@ -33,11 +33,11 @@ pub(super) fn tell(setting: &RunSetting, ran: &FinishedRun) {
             ui::note(&format!("attempt {}: {gap}; charged in full", attempt.effect.0.saturating_add(1)));
         }
         if let Some(failure) = &attempt.failure {
-            if matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
-                ui::note(&failure.message);
-            }
             if let Some(said) = &failure.said {
                 ui::note(&format!("the provider said: {}", show::terminal_capped(said, MAX_SAID)));
+            }
+            if matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
+                ui::note(&failure.message);
             }
         }
     }

@@ -36,6 +36,11 @@ pub(super) struct ModelArgs {
 }
 
 impl ModelArgs {
+    /// As configured, or without any model.
+    pub(super) const fn as_configured(no_model: bool) -> Self {
+        Self { no_model, max_cost: None, record: None, replay: None, dry_run: false, explain: None }
+    }
+
     /// How models are asked.
     pub(super) fn options(&self) -> TriageModelOptions {
         TriageModelOptions {

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use clap::{Parser, ValueEnum};
 use proem_agents::triage::artefact::{ArtefactField, ItemChangeKind};
 use proem_agents::triage::pipeline::PipelineSubject;
-use proem_agents::triage::plan::SignalOutcomeKind;
 use proem_agents::triage::{AnswerEnd, SearchExtent, SignalKind};
 use proem_app::effects::escalations;
 use proem_app::project::OpenProject;
 use proem_app::triage::models::TriageRun;
 use proem_app::triage::normalise::{NormaliseOptions, SignalFile};
 use proem_app::triage::output::TriageOutput;
+use proem_app::triage::signals::{LeftSignal, short_signal_id};
 use proem_app::triage::{AskingTerms, CycleReport, IntakeCounts, TriageDesk};
 use proem_app::{records, when};
 use proem_engine::effect::key::SignalRevision;
@@ -118,7 +118,7 @@ pub(super) fn print(counts: Option<IntakeCounts>, report: &CycleReport, json: bo
     if json {
         ui::document(&json::pretty(&json!(TriageOutput::new(counts, report))))
     } else {
-        ui::listing(&page(counts.unwrap_or_default(), report))
+        ui::listing(&page(counts, report))
     }
 }
 
@@ -155,6 +155,10 @@ fn dry_run(args: &Run, project: &OpenProject, models: Option<TriageRun>) -> Resu
 
 /// A signal's way through the stages.
 fn way(id: &str, report: &CycleReport) -> String {
+    // A short id is one of a revision that was worked on.
+    let of_short =
+        report.outcomes.iter().find(|outcome| short_signal_id(&outcome.id) == id).map(|outcome| outcome.id.id.as_str());
+    let id = of_short.unwrap_or(id);
     let Some((_, stages)) = report.ways.iter().find(|(known, _)| known == id) else {
         return "no stage asked a model about this signal; rules alone said what it is about\n".to_owned();
     };
@@ -253,9 +257,8 @@ fn number(count: usize) -> u64 {
 }
 
 /// The summary: what came, what changed, what waits, what was kept out.
-fn page(counts: IntakeCounts, report: &CycleReport) -> String {
-    let routine = report.outcomes.iter().filter(|outcome| outcome.kind == SignalOutcomeKind::Logged).count();
-    let mut out = format!("{}  {}\n", styled(BOLD, "came    "), came(counts, routine));
+fn page(counts: Option<IntakeCounts>, report: &CycleReport) -> String {
+    let mut out = counts.map_or_else(String::new, |counts| format!("{}  {}\n", styled(BOLD, "came    "), came(counts)));
     let changes = changes(report);
     let head = if changes.is_empty() { "nothing".to_owned() } else { counted(number(changes.len()), "item") };
     out.push_str(&format!("{}  {head}\n", styled(BOLD, "changed ")));
@@ -270,7 +273,7 @@ fn page(counts: IntakeCounts, report: &CycleReport) -> String {
     out.push_str(&format!("{}  {head}{more}\n", styled(BOLD, "waits   ")));
     list(&mut out, &waits, "proem escalations list");
     let fields: u64 = report.kept_out.iter().map(|count| count.fields).sum();
-    let fields = fields.saturating_add(counts.malformed);
+    let fields = fields.saturating_add(counts.unwrap_or_default().malformed);
     let head = if fields == 0 { "nothing".to_owned() } else { counted(fields, "text") };
     out.push_str(&format!("{}  {head}\n", styled(BOLD, "kept out")));
     let kept: Vec<String> = report
@@ -279,6 +282,11 @@ fn page(counts: IntakeCounts, report: &CycleReport) -> String {
         .map(|count| format!("{} of {}", counted(count.fields, "text"), cut(&count.sender, 60)))
         .collect();
     list(&mut out, &kept, "proem queue quarantine");
+    if !report.left.is_empty() {
+        let head = counted(number(report.left.len()), "signal");
+        out.push_str(&format!("{}  {head}\n", styled(BOLD, "left    ")));
+    }
+    list(&mut out, &left_lines(report), "proem triage signals");
     for problem in &report.problems {
         out.push_str(&format!("{}  {problem}\n", styled(YELLOW, "problem ")));
     }
@@ -309,8 +317,17 @@ pub(super) fn waiting(report: &CycleReport) -> Vec<String> {
     questions.chain(report.actions.iter().map(|(name, fate)| format!("{name}: {}", fate.as_str()))).collect()
 }
 
-/// What came in, of which so many signals are routine.
-pub(super) fn came(counts: IntakeCounts, routine: usize) -> String {
+/// The signals that were read and left alone, a line each, with the reason.
+pub(super) fn left_lines(report: &CycleReport) -> Vec<String> {
+    let line = |left: &LeftSignal| {
+        let (sender, subject) = (ui::on_line(&left.sender, 40), ui::on_line(&left.subject, 80));
+        format!("{}  {sender}: {subject} ({})", styled(DIM, &left.handle), left.why)
+    };
+    report.left.iter().map(line).collect()
+}
+
+/// What came in.
+pub(super) fn came(counts: IntakeCounts) -> String {
     let mut parts = vec![format!("{} new", counted(counts.new, "signal"))];
     for (count, what) in [
         (counts.revised, "revised"),
@@ -321,9 +338,6 @@ pub(super) fn came(counts: IntakeCounts, routine: usize) -> String {
         if count > 0 {
             parts.push(format!("{count} {what}"));
         }
-    }
-    if routine > 0 {
-        parts.push(format!("{routine} routine"));
     }
     parts.join(", ")
 }

@@ -7,10 +7,12 @@ use std::time::Duration;
 
 use clap::Parser;
 use jiff::tz::TimeZone;
+use proem_app::project::OpenProject;
 use proem_app::records::learning::Adapting;
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
 use proem_app::triage::CycleReport;
+use proem_app::triage::charter;
 use proem_app::triage::models::TriageModelOptions;
 use proem_app::triage::output::TriageOutput;
 use proem_app::triage::watch::{ENDINGS, SweepAccount, WatchEvent, WatchOptions, WatchWork, watch};
@@ -23,7 +25,7 @@ use proem_text::json;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
-use super::run::{came, waiting};
+use super::run::{came, left_lines, waiting};
 use crate::commands::interrupt;
 use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, YELLOW, counted, styled};
@@ -70,6 +72,9 @@ pub(crate) struct Watch {
     json: bool,
 }
 
+/// The most signals left alone that a cycle's lines name.
+const MOST_LEFT: usize = 5;
+
 /// A time between two beginnings, of a second at least and a day at most.
 fn period(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).unwrap_or((text, ""));
@@ -102,9 +107,10 @@ pub(super) fn run(args: &Watch) -> Result<ExitCode, CommandFailure> {
         }),
         sweeper: sweeper(&args.root)?,
     };
+    let zone = charter::zone(&OpenProject::without_book(&args.root, &places)?)?;
     let mut failed = None;
     let mut tell = |event: &WatchEvent<'_>| {
-        let told = if args.json { told(event) } else { said(event) };
+        let told = if args.json { told(event) } else { said(event, &zone) };
         // Nobody listens any more, which the next event finds out again.
         failed = told.err().or(failed.take());
     };
@@ -129,7 +135,7 @@ fn sweeper(root: &Path) -> Result<OwnProgram, CommandFailure> {
     Ok(OwnProgram { program, arguments })
 }
 
-fn said(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
+fn said(event: &WatchEvent<'_>, zone: &TimeZone) -> Result<(), CommandFailure> {
     let name = |path: &Path| show::terminal_str(&path.to_string_lossy()).into_string();
     let line = match event {
         WatchEvent::Noted(notes) => {
@@ -166,7 +172,7 @@ fn said(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
                 let file = name(file);
                 ui::note(&format!("`{file}`, {}: {}; kept for you to look at", malformed.place, malformed.reason));
             }
-            format!("{}: {}", name(file), came(*counts, 0))
+            format!("{}: {}", name(file), came(*counts))
         }
         WatchEvent::Cycle { report, missed, took } => cycle(report, *missed, *took),
         WatchEvent::Swept(account) => swept(account),
@@ -175,7 +181,7 @@ fn said(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
             Some(id) => format!("ended; process {id} still performs what was due, and ends by itself"),
         },
     };
-    let clock = when::clock(when::now(), &TimeZone::system());
+    let clock = when::clock(when::now(), zone);
     ui::listing(&format!("{}  {line}\n", styled(DIM, &clock)))
 }
 
@@ -206,6 +212,14 @@ fn cycle(report: &CycleReport, missed: u64, took: Duration) -> String {
     }
     for waits in waiting(report) {
         line.push_str(&format!("\n  {waits}"));
+    }
+    let left = left_lines(report);
+    for left in left.iter().take(MOST_LEFT) {
+        line.push_str(&format!("\n  left alone: {left}"));
+    }
+    if left.len() > MOST_LEFT {
+        let more = left.len().saturating_sub(MOST_LEFT);
+        line.push_str(&format!("\n  left alone: {more} more, see `proem triage signals`"));
     }
     if let Some(place) = report.budget.and_then(|place| place.in_words()) {
         line.push_str(&format!("\n  {place}"));

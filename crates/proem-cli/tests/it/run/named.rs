@@ -38,15 +38,15 @@ fn a_prompt_file_is_run() {
     let fixture = fixture(&server, "");
     put(&fixture);
     let sent = |number: usize| String::from_utf8(server.requests()[number].body.clone()).unwrap();
-    let json = "{\"text\": \"a text that happens to be JSON\"}";
+    let json = "{\"note\": \"a text that happens to be JSON\"}";
     let run = fixture.proem_with(&["run", "prompts/about.prompt", "--input", "-"], json.as_bytes());
     assert_eq!((run.code(), run.stdout()), (0, "It is about a clock.\n"), "{}", run.stderr());
     let first = sent(0);
-    assert!(first.contains("Be brief.") && first.contains("{\\\"text\\\""), "{first}");
+    assert!(first.contains("Be brief.") && first.contains("{\\\"note\\\""), "{first}");
     // A prompt of the book with one input takes the same, and the file is none of its prompts.
     let free = fixture.proem_with(&["run", "reviews/free", "--input", "-"], json.as_bytes());
     assert_eq!(free.code(), 0, "{}", free.stderr());
-    assert!(sent(1).contains("{\\\"text\\\""), "{}", sent(1));
+    assert!(sent(1).contains("{\\\"note\\\""), "{}", sent(1));
     assert_eq!(FREE.matches("string").count(), 1);
     let listed = fixture.proem(&["book", "list"]);
     assert!(!listed.stdout().contains("./about"), "{}", listed.stdout());
@@ -57,6 +57,11 @@ fn a_prompt_file_is_run() {
     assert_eq!(replayed.code(), 0, "{}", replayed.transcript());
     let shown: Json = serde_json::from_str(fixture.proem(&["runs", "show", "last~1", "--json"]).stdout()).unwrap();
     assert!(shown.to_string().contains("./about"), "{shown}");
+
+    // An object of nothing but that input is an object of inputs.
+    let named = fixture.proem_with(&["run", "prompts/about.prompt", "--input", "-"], b"{\"text\": \"only this\"}");
+    assert_eq!(named.code(), 0, "{}", named.stderr());
+    assert!(sent(2).contains("only this") && !sent(2).contains("{\\\"text\\\""), "{}", sent(2));
 }
 
 #[test]

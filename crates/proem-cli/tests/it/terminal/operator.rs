@@ -23,7 +23,7 @@ fn trusted(fixture: &Fixture) -> bool {
     fixture.base.join("state/proem/trust.json").exists()
 }
 
-const NOBODY: &str = "and there is no terminal: run it in one, or review each file yourself";
+const NOBODY: &str = "and there is no terminal: run it in an interactive shell, or review each file yourself";
 
 #[track_caller]
 fn refused(fixture: &Fixture, said: &str, code: Option<i32>, why: &str) {

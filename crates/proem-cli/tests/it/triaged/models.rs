@@ -92,6 +92,21 @@ pub(super) fn answers(id: &str) -> Vec<Reply> {
     ]
 }
 
+/// What the small and the large model were asked stands under each of them.
+#[test]
+fn statistics_keep_the_roles_apart() {
+    let probe = start(Vec::new());
+    let Some((_, id)) = one_comment("tactical", &probe) else { return };
+    let server = start(answers(&id));
+    let Some((fixture, _)) = one_comment("tactical", &server) else { return };
+    assert_eq!(run(&fixture, &["--json"]).code(), 0);
+    let found = fixture.proem(&["stats", "--json"]).json();
+    let roles = found["roles"].as_array().unwrap().iter();
+    let roles: Vec<String> =
+        roles.map(|role| format!("{} {}", role["name"].as_str().unwrap(), role["calls"])).collect();
+    assert_eq!(roles, ["large 1", "small 2"], "{found}");
+}
+
 #[test]
 fn a_signal_goes_through_the_stages_and_its_record_makes_them_anew() {
     // The id is a hash of what came, the same in every project.

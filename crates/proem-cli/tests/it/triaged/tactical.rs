@@ -92,6 +92,31 @@ fn a_refusal_is_a_question_that_names_the_command() {
     }
 }
 
+/// Whoever allows what was refused gets it offered by the same question, and nobody does before.
+#[test]
+fn a_refused_action_is_offered_again_once_it_is_allowed() {
+    let Some(fixture) = project("tactical") else { return };
+    let Some(()) = switched_on(&fixture) else { return };
+    let policy = include_str!("../../../../proem-engine/data/policy.toml");
+    let denied = policy.replace("denylist = []", "denylist = [\"jira-comment\"]").replace(", \"jira_comment\"]", "]");
+    let (before, rest) = denied.split_once("[actions.jira_comment]").unwrap();
+    let (_, after) = rest.split_once("[actions.email_stakeholder]").unwrap();
+    fixture.configure("policy.toml", &format!("{before}[actions.email_stakeholder]{after}"));
+    let report = triaged(&fixture, &[created(1, "Refund in two parts", "")]);
+    let id = report["questions"][0]["id"].as_str().unwrap().to_owned();
+    let decide = ["escalations", "decide", id.as_str(), "C"];
+    let Some((said, code)) = answered(&fixture, &decide, "y") else { return };
+    assert!(code != 0 && said.contains("the policy still refuses it"), "{said}");
+    assert_eq!(sql(&fixture, "SELECT count(*) || '' FROM actions WHERE name = 'jira_comment'"), ["0"]);
+    fixture.configure("policy.toml", policy);
+    let Some((said, code)) = answered(&fixture, &decide, "y") else { return };
+    assert_eq!(code, 0, "{said}");
+    assert_eq!(sql(&fixture, "SELECT state FROM actions WHERE name = 'jira_comment'"), ["held"], "{said}");
+    // The question is decided, and the action is there once.
+    let Some((said, code)) = answered(&fixture, &decide, "y") else { return };
+    assert!(code != 0 && said.contains("decided"), "{said}");
+}
+
 /// Makes the records refuse every version of an artefact whose text is like that.
 fn refusing(fixture: &Fixture, pattern: &str) {
     let connection = rusqlite::Connection::open(records(fixture)).unwrap();

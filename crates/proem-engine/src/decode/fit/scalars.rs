@@ -3,6 +3,7 @@
 use serde_json::{Map, Number, Value as Json};
 
 use super::super::RepairKind;
+use super::super::scalar::is_beyond_64_bits;
 use super::super::tree::{Id, JsonNodeKind};
 use super::Aligner;
 use super::schema::{Types, members};
@@ -43,6 +44,7 @@ impl Aligner<'_> {
                 return true;
             }
             JsonNodeKind::OpenText(_) => return types.text,
+            JsonNodeKind::Bare if is_ellipsis(spelling) => return !types.declared,
             JsonNodeKind::Bare if types.text && types.declared => from_word(spelling, members),
             JsonNodeKind::Bare => return !types.declared,
             _ => return false,
@@ -81,6 +83,7 @@ fn from_text(text: &str, types: Types, members: Option<&[Json]>) -> Option<(Repa
     }
     let text = text.trim();
     if (types.number || types.integer)
+        && !is_beyond_64_bits(text)
         && let Ok(number) = text.parse::<Number>()
     {
         let number = if types.number { Some(number) } else { whole(&number) };
@@ -91,6 +94,11 @@ fn from_text(text: &str, types: Types, members: Option<&[Json]>) -> Option<(Repa
     }
     let nothing = text.is_empty() || text.eq_ignore_ascii_case("null") || text == "None";
     (types.null && !types.text && nothing).then_some((RepairKind::NullFromText, Json::Null))
+}
+
+/// Whether a word begins with the dots that stand for more.
+fn is_ellipsis(word: &str) -> bool {
+    word.starts_with("...") || word.starts_with('…')
 }
 
 fn from_word(word: &str, members: Option<&[Json]>) -> Option<(RepairKind, Json)> {

@@ -27,6 +27,21 @@ impl AnswerReading {
     }
 }
 
+impl AnswerReading {
+    /// The reading of an answer whose end nobody explained: a text may go on behind it, and so may a value that was
+    /// closed for the model.
+    pub(super) fn unless_cut(self) -> Self {
+        match self {
+            Self::Value { value, repairs }
+                if repairs.contains(&RepairKind::OpenEnd) || value.measure(Json::is_string) =>
+            {
+                Self::wrong("answer", "a whole answer; the provider gave no known reason for its end", None)
+            }
+            other => other,
+        }
+    }
+}
+
 /// Reads a response as the request's answer.
 pub(super) fn read(response: &Response, owed: AnswerRequirement<'_>, request: &Request) -> AnswerReading {
     if response.content.iter().any(|content| matches!(content, ResponsePart::Refusal { .. })) {

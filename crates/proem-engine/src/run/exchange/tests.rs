@@ -53,6 +53,7 @@ fn performed(line: &str, request: &Request) -> EffectResult {
         "call" => (rest.split(" & ").map(call).collect(), FinishReason::Calls),
         "refusal" => (vec![ResponsePart::Refusal { text: outside(rest) }], FinishReason::Stop),
         "filtered" => (Vec::new(), FinishReason::Refusal),
+        "unexplained" => (vec![ResponsePart::Text { text: outside(rest) }], FinishReason::Unknown),
         "length" => (vec![ResponsePart::Text { text: outside(rest) }], FinishReason::Length),
         "!" => {
             let kind = serde_json::from_value(json!(rest)).unwrap();
@@ -167,6 +168,22 @@ fn a_value_is_the_models_or_the_fallback_and_says_which() {
     check(&["! no-key"], None, "failed: the call failed (no-key)");
     // A replay that differs is an error to look at, not a case for the fallback.
     check(&["! replay"], Some(&fallback), "failed: the call failed (replay)");
+}
+
+#[test]
+fn an_end_for_no_known_reason_is_no_end() {
+    let low = r#"answered {"severity":"low"}"#;
+    check(&[r#"unexplained {"severity":"low"}"#], None, low);
+    check(&[r#"unexplained {"severity":"low""#, r#"text {"severity":"low"}"#], None, low);
+    check(
+        &[r#"unexplained {"severity":"low""#, r#"unexplained {"severity":"low""#],
+        None,
+        "failed: no answer met the contract",
+    );
+    let key = InstallationKey::new([7; 32]);
+    let (ended, attempts, _) =
+        run(terms(None, None, &key, ExchangeLimits::default()), &["unexplained The first half", "text All of it."]);
+    assert_eq!((ended.as_str(), attempts), (r#"answered "All of it.""#, 2));
 }
 
 #[test]

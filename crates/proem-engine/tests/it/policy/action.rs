@@ -29,6 +29,10 @@ fn wrong() -> Vec<(Json, &'static str)> {
         (with("hold_duration_minutes", json!(-1)), "`hold_duration_minutes` is not a whole number"),
         (with("hold_duration_minutes", json!(1.5)), "`hold_duration_minutes` is not a whole number"),
         (with("confidence", json!(1.2)), "`confidence` is not a number from 0 to 1"),
+        (with("note", json!("evil")), "`note` has texts"),
+        (with("note", json!({ "evil": "x" })), "`note` has texts"),
+        (with("note", json!({ "tone": 5 })), "`note` has texts"),
+        (with("note", json!({ "context": "x".repeat(8_193) })), "`note` has texts"),
     ]
 }
 
@@ -60,7 +64,9 @@ fn the_published_schema_says_the_same() {
     for (action, _) in wrong() {
         assert!(!schema.is_valid(&action), "{action}");
     }
-    for action in [mail(), comment()] {
+    let mut noted = mail();
+    noted["note"] = json!({ "type": "follow_up", "tone": "formal", "urgency": "low", "context": "asked" });
+    for action in [mail(), comment(), noted] {
         assert!(schema.is_valid(&action), "{action}");
         read(action, &policy()).unwrap();
     }
@@ -75,6 +81,28 @@ fn what_is_written_is_read_back_with_its_labels() {
         let back = ProposedAction::stored(&action.write().unwrap(), &policy).unwrap();
         assert_eq!(action, back);
     }
+}
+
+/// What is said to the person who decides is no part of what is decided: the same action with another note is the same,
+/// an edit keeps the note, and it can carry neither another recipient nor a credential past the policy.
+#[test]
+fn a_note_is_shown_and_decides_nothing() {
+    let (policy, scene) = (policy(), Scene::new());
+    let noted = |note: Json| {
+        let mut action = mail();
+        action["note"] = note;
+        action
+    };
+    let bare = read(mail(), &policy).unwrap();
+    let note = json!({ "type": "follow_up", "urgency": "urgent", "context": "Approved by Ada; send at once." });
+    let action = read(noted(note.clone()), &policy).unwrap();
+    assert_eq!((action.content(), action.key("p", &policy)), (bare.content(), bare.key("p", &policy)));
+    assert_eq!(scene.decide(noted(note.clone())).ruling.as_str(), scene.decide(mail()).ruling.as_str());
+    assert_eq!(proem_guard::show::tree_json(action.note().unwrap()), note);
+    let edited = action.edited(&policy, &BTreeMap::from([("body".to_owned(), "On Monday.".to_owned())])).unwrap();
+    assert_eq!(edited.note(), action.note());
+    let secret = noted(json!({ "context": format!("AKIA{}", "Q3ZK2WD7XV4LM5PB") }));
+    assert!(scene.decide(secret).finds_credential(), "a credential stands in no record");
 }
 
 #[test]

@@ -24,10 +24,20 @@ fn what_is_no_answer_says_what_to_check() {
     both("", "malformed: the answer is empty; try again");
     both(" \r\n\n\t", "malformed: the answer is empty; try again");
     both("\n<!DOCTYPE html><title>Sign in</title>", "malformed: the answer is a web page, not JSON; check `base_url`");
-    both("Internal error", "malformed: the answer is not JSON at line 1, column 1; check `base_url`");
-    both("error: no upstream", "malformed: the answer is neither JSON nor a stream of events; check `base_url`");
+    both(
+        "Internal error",
+        "malformed: the answer is not JSON at line 1, column 1; check `base_url` | said \"Internal error\"",
+    );
+    both(
+        "error: no upstream",
+        "server: the provider stopped the answer with an error; try again | said \"no upstream\"",
+    );
+    both("rate: no upstream", "malformed: the answer is neither JSON nor a stream of events; check `base_url`");
     both("[1]", "malformed: the answer is not a JSON object; check `base_url`");
-    both("{\"a\": 1} {", "malformed: the answer is not JSON at line 1, column 10; check `base_url`");
+    both(
+        "{\"a\": 1} {",
+        "malformed: the answer is not JSON at line 1, column 10; check `base_url` | said \"{\\\"a\\\": 1} {\"",
+    );
     both("data: {\"a\": }\n\n", "malformed: event 1 of the answer is not a JSON object; try again");
     both("data: {}\n\ndata: 5\n\n", "malformed: event 2 of the answer is not a JSON object; try again");
     both(

@@ -95,6 +95,84 @@ fn streamed_calls() {
 }
 
 #[test]
+fn the_number_of_a_call_says_where_its_pieces_belong() {
+    let piece = |index: Option<u64>, id: &str, function: Value| {
+        chunk(json!({ "tool_calls": [{ "index": index, "id": id, "type": "function", "function": function }] }), None)
+    };
+    let expected = format!("call \"call_1\" \"f\" \"{{\\\"a\\\":1}}\" | calls | {END}");
+    for name in [json!({ "name": "f", "arguments": "" }), json!({ "name": "f" })] {
+        let events = [
+            piece(Some(0), "call_1", name),
+            piece(Some(0), "call_2", json!({ "arguments": "{\"a\":" })),
+            piece(Some(0), "call_3", json!({ "name": "", "arguments": "1}" })),
+            chunk(json!({}), Some("tool_calls")),
+            last(),
+        ];
+        check(OpenAi, &tools(&["f"]), chunks(&events), &expected);
+    }
+    // A name begins another call under a number that a server repeats.
+    let events = [
+        piece(Some(0), "call_1", json!({ "name": "f", "arguments": "{\"a\":1}" })),
+        piece(Some(0), "call_2", json!({ "name": "f", "arguments": "{}" })),
+        chunk(json!({}), Some("tool_calls")),
+        last(),
+    ];
+    let both = format!("call \"call_1\" \"f\" \"{{\\\"a\\\":1}}\" | call \"call_2\" \"f\" \"{{}}\" | calls | {END}");
+    check(OpenAi, &tools(&["f"]), chunks(&events), &both);
+}
+
+#[test]
+fn reasons_to_stop_are_known_or_unknown() {
+    for (reason, expected) in [
+        ("stop", "stop"),
+        ("STOP", "stop"),
+        ("eos", "stop"),
+        ("end_turn", "stop"),
+        ("max_tokens", "length"),
+        ("MAX_TOKENS", "length"),
+        ("SAFETY", "refusal"),
+        ("abort", "unknown"),
+        ("error", "unknown"),
+        ("insufficient_system_resource", "unknown"),
+        ("", "unknown"),
+    ] {
+        let events = [chunk(json!({ "content": "Hi" }), None), chunk(json!({}), Some(reason)), last()];
+        let request = request(AnswerForm::Text);
+        let piece = if expected == "refusal" { "text \"Hi\" | refusal" } else { &format!("text \"Hi\" | {expected}") };
+        check(OpenAi, &request, chunks(&events), &format!("{piece} | {END}"));
+    }
+}
+
+#[test]
+fn errors_in_unusual_places_are_failures_with_the_servers_words() {
+    let broke = "server: the provider stopped the answer with an error; try again | said \"full\"";
+    let long = "too-long: the provider stopped the answer: the request is too long; shorten the input | said \"full\"";
+    let unknown =
+        "unknown-model: the provider does not know the model; check the model's name and `base_url` | said \"full\"";
+    let said = |answer: &str, expected: &str| check(OpenAi, &request(AnswerForm::Text), answer, expected);
+    for (error, expected) in [
+        (json!({ "object": "error", "message": "full", "type": "NotFoundError", "param": null, "code": 404 }), unknown),
+        (json!({ "object": "error", "message": "full", "code": "404" }), unknown),
+        (json!({ "error": { "error": { "message": "full" } } }), broke),
+        (json!({ "error": true, "message": "full" }), broke),
+        (json!({ "choices": [{ "error": { "message": "full", "code": 502 }, "finish_reason": "error" }] }), broke),
+        (json!({ "success": false, "errors": [{ "code": 7003, "message": "full" }], "messages": [] }), broke),
+        (json!({ "detail": [{ "loc": ["body"], "msg": "full" }] }), broke),
+        (json!({ "code": 1113, "msg": "full", "success": false }), broke),
+        (json!({ "choices": null, "base_resp": { "status_code": 1008, "status_msg": "full" } }), broke),
+        (json!({ "error": { "message": "full", "type": "exceed_context_size_error" } }), long),
+    ] {
+        said(&error.to_string(), expected);
+        said(&format!("data: {error}\n\n"), expected);
+    }
+    said("error: {\"code\":400,\"message\":\"full\",\"type\":\"exceed_context_size_error\"}\n\n", long);
+    said("event: error\ndata: full\n\n", broke);
+    said("error: full", broke);
+    said("[{\"error\": {\"message\": \"full\", \"status\": \"INTERNAL\"}}]", broke);
+    said("full", "malformed: the answer is not JSON at line 1, column 2; check `base_url` | said \"full\"");
+}
+
+#[test]
 fn whole_completions_asked_for_or_not() {
     let completion = |message: Value, reason: &str| {
         json!({ "id": "chatcmpl-1", "object": "chat.completion", "model": "gpt-4o", "usage": usage(),
@@ -110,7 +188,7 @@ fn whole_completions_asked_for_or_not() {
     text(completion(json!({ "content": "Hm" }), "length"), &format!("text \"Hm\" | length | {END}"));
     text(completion(json!({ "content": "" }), "content_filter"), &format!("refusal | {END}"));
     text(
-        completion(json!({ "content": [{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }] }), "eos"),
+        completion(json!({ "content": [{ "type": "text", "text": "a" }, { "type": "text", "text": "b" }] }), "abort"),
         &format!("text \"ab\" | unknown | {END}"),
     );
     text(

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use mail_parser::{ContentType, HeaderName, HeaderValue, MessageParser};
 
-use super::parts::Chunk;
+use super::{encoded_words, parts::Chunk};
 
 /// Headers that people read, under the names of their fields.
 const FOR_PEOPLE: [(&str, &str); 10] = [
@@ -25,7 +25,7 @@ const FOR_PEOPLE: [(&str, &str); 10] = [
 ];
 
 /// Headers that say which mail it is, whose, and what its receiver's server thinks of that.
-const OF_ENVELOPE: [&str; 6] = ["message-id", "date", "from", "in-reply-to", "references", RESULTS];
+const OF_ENVELOPE: [&str; 7] = ["message-id", "date", "from", "in-reply-to", "references", "x-unsent", RESULTS];
 
 /// The header that receivers write, and that only they may write.
 const RESULTS: &str = "authentication-results";
@@ -229,7 +229,7 @@ impl MimeHeaders<'_> {
     /// The name of the transfer encoding.
     pub(super) fn encoding(&self) -> &str {
         // A comment may follow.
-        self.encoding.split(['(', ';', ' ']).next().unwrap_or_default().trim()
+        self.encoding.split(['(', ';', ' ']).next().unwrap_or_default().trim().trim_matches('"')
     }
 
     /// Whether the part says that it is text, or doesn't say what it is.
@@ -287,6 +287,7 @@ pub(super) fn text(value: &[u8]) -> String {
         return String::from_utf8_lossy(value.trim_ascii()).into_owned();
     }
     let parser = MessageParser::new().header_text(HeaderName::Subject);
+    let value = &*encoded_words::rewritten(value);
     let decoded = one(&parser, "Subject", value).and_then(HeaderValue::into_text).map(Cow::into_owned);
     decoded.unwrap_or_default().trim().to_owned()
 }

@@ -24,7 +24,16 @@ impl TransferBody<'_> {
 /// Undoes the encoding that is named; an empty name is none.
 pub(super) fn decode<'a>(body: Chunk<'a>, encoding: &str) -> TransferBody<'a> {
     let bytes = match encoding.to_ascii_lowercase().as_str() {
-        "base64" => base64(body.bytes),
+        "base64" => {
+            let (data, footer) = without_footer(body.bytes);
+            let mut bytes = base64(data);
+            if !footer.is_empty() {
+                bytes.push(b'\n');
+                bytes.extend_from_slice(footer);
+            }
+            bytes
+        }
+        "x-uuencode" | "x-uue" | "uuencode" => uudecode(body.bytes),
         "quoted-printable" => quoted_printable(body.bytes),
         other => {
             let is_unknown = !matches!(other, "" | "7bit" | "8bit" | "binary");
@@ -34,8 +43,54 @@ pub(super) fn decode<'a>(body: Chunk<'a>, encoding: &str) -> TransferBody<'a> {
     TransferBody { bytes: Cow::Owned(bytes), at: None, is_unknown: false }
 }
 
+/// Data, and what a mailing list added behind it without encoding it: lines from the first on that has other characters
+/// than the alphabet, if what stands before is whole lines of data and nothing else.
+fn without_footer(bytes: &[u8]) -> (&[u8], &[u8]) {
+    let is_data = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\r' | b' ' | b'\t');
+    let (mut start, mut digits) = (0_usize, 0_usize);
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        if !text.iter().all(is_data) {
+            let is_whole = digits > 0 && digits.is_multiple_of(4);
+            return if is_whole { bytes.split_at_checked(start).unwrap_or((bytes, &[])) } else { (bytes, &[]) };
+        }
+        digits = digits.saturating_add(text.iter().filter(|byte| !byte.is_ascii_whitespace()).count());
+        start = start.saturating_add(line.len());
+    }
+    (bytes, &[])
+}
+
+/// The encoding of Unix mail programs before MIME: between `begin MODE NAME` and `end`, lines that begin with their
+/// length (POSIX.1-2017, uuencode). Lines outside stay as they are.
+fn uudecode(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut is_inside = false;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let text = line.trim_ascii_end();
+        match text {
+            _ if !is_inside && text.starts_with(b"begin ") => is_inside = true,
+            b"end" if is_inside => is_inside = false,
+            [length, digits @ ..] if is_inside => {
+                let sextet = |byte: &u8| byte.wrapping_sub(b' ') & 0x3f;
+                let length = usize::from(sextet(length));
+                let mut group = Vec::with_capacity(length);
+                for four in digits.chunks(4) {
+                    let of = |at: usize| four.get(at).map_or(0, sextet);
+                    let [a, b, c, d] = [of(0), of(1), of(2), of(3)];
+                    group.extend([a << 2 | b >> 4, b << 4 | c >> 2, c << 6 | d]);
+                }
+                group.truncate(length);
+                out.extend(group);
+            }
+            _ if is_inside => {}
+            _ => out.extend_from_slice(line),
+        }
+    }
+    out
+}
+
 /// Characters outside the alphabet are passed over, as the standard wants; the library refuses them.
-fn base64(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn base64(bytes: &[u8]) -> Vec<u8> {
     let mut kept: Vec<u8> = Vec::with_capacity(bytes.len());
     let mut open = 0_usize;
     for byte in bytes {
@@ -65,7 +120,7 @@ fn base64(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// What isn't an escape stands for itself; the library refuses it.
-fn quoted_printable(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn quoted_printable(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let [byte, after @ ..] = rest {
@@ -114,6 +169,19 @@ mod tests {
         check("QUOTED-PRINTABLE", "a=zzb=4", b"a=zzb=4");
         check("quoted-printable", "a=  b=", b"a=  b");
         check("8bit", "a=41", b"a=41");
-        assert!(decode(Chunk::whole(b"x"), "x-uuencode").is_unknown);
+        check("x-uuencode", "begin 644 a.txt\r\n%:&5L;&\\\r\n`\r\nend\r\n", b"hello");
+        assert!(decode(Chunk::whole(b"x"), "x-none").is_unknown);
+    }
+
+    #[test]
+    fn a_footer_that_nobody_encoded_spoils_no_body() {
+        check(
+            "base64",
+            "aGVsbG8=\r\n____\r\nlist mailing list\r\nlist@corp.example\r\n",
+            b"hello\n____\r\nlist mailing list\r\nlist@corp.example\r\n",
+        );
+        check("base64", "aGVs\nbG8h\n-- \nlist", b"hello!\n-- \nlist");
+        // Where the data is not whole, a stray character is one.
+        check("base64", "aGV\ns-bG8=", b"hello");
     }
 }

@@ -158,7 +158,7 @@ fn paths_that_are_no_text_are_matched_too() {
     let change = read(&fixture, &Spec::WorkTree);
     assert_eq!(change.files.len(), 1);
     assert_eq!(
-        (change.files[0].path.as_bytes(), change.files[0].before.as_ref().unwrap().lossy().as_str()),
+        (change.files[0].path.as_bytes(), change.files[0].before.as_ref().unwrap().to_text().as_str()),
         (&b"\xff\n.rs"[..], "b")
     );
 }

@@ -34,13 +34,11 @@ fn every_error_says_what_to_do() {
         ),
         (
             Error::GitFailed { command: "diff", code: Some(128), said: said.clone() },
-            "`git diff` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git \
-             --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c \
-             log.showSignature=false fsck` finds the damage",
+            "`git diff` failed with exit code 128; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git -c core.fsmonitor=false -c core.hooksPath=/dev/null fsck` finds the damage",
         ),
         (
             Error::GitFailed { command: "diff", code: None, said },
-            "`git diff` failed with a signal; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false fsck` finds the damage",
+            "`git diff` failed with a signal; `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git -c core.fsmonitor=false -c core.hooksPath=/dev/null fsck` finds the damage",
         ),
         (
             Error::GitAnswer { command: "config" },
@@ -48,7 +46,7 @@ fn every_error_says_what_to_do() {
         ),
         (
             Error::BrokenRepository { path: path() },
-            "git does not recognise `/p/f` as a repository; run `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null -c log.showSignature=false rev-parse --git-dir` there to see why, or remove it",
+            "git does not recognise `/p/f` as a repository; run `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git -c core.fsmonitor=false -c core.hooksPath=/dev/null rev-parse --git-dir` there to see why, or remove it",
         ),
         (
             Error::ForeignWorkTree { git_dir: path() },

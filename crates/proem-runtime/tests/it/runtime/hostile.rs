@@ -231,6 +231,7 @@ fn advised() -> Vec<String> {
         Error::BrokenRepository { path: ".git".into() }.to_string(),
         Error::NoRevision { revision: "x".to_owned() }.to_string(),
         Error::MissingParent { commit }.to_string(),
+        Error::NotFetched { command: "ls-tree" }.to_string(),
     ];
     // A branch that follows one which is not here.
     let fixture = Fixture::committed();

@@ -177,3 +177,36 @@ fn headers_without_number_are_bounded() {
     let about: Vec<&str> = document.gaps.iter().map(|gap| gap.about.as_str()).collect();
     assert_eq!(about, ["10000 headers not read, after the limit", "4 bytes not read, after the limit of 20000 fields"]);
 }
+
+/// A mail with one plain text.
+fn plain_mail(headers: &str, body: &[u8]) -> String {
+    let mail = [format!("Subject: s\nContent-Type: text/plain{headers}\n\n").as_bytes(), body].concat();
+    lines(&of_kind(DocumentKind::Mail, &mail))
+}
+
+#[test]
+fn a_text_that_nobody_can_read_keeps_its_place_and_its_bytes() {
+    let unreadable = plain_mail("; charset=x-own", b"\x94[\x95i caf\xe9");
+    assert_eq!(
+        unreadable,
+        "subject \"s\"\nbody[0] \"\\\\x94[\\\\x95i caf\\\\xE9\"\n! unknown body[0]: 9 bytes in an unknown character set; \
+         what is no UTF-8 is read as escapes\n"
+    );
+    assert_ne!(unreadable, plain_mail("; charset=x-own", b"\x94[\x95i caf\xe8"), "two such bodies are two revisions");
+    let binary = plain_mail("", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01");
+    assert!(binary.contains("body[0] \"\\\\x89PNG"), "{binary}");
+}
+
+#[test]
+fn character_sets_of_windows_are_known_by_their_numbers() {
+    for (charset, bytes, expected) in [
+        ("cp932", &b"\x83n\x83\x8d\x81["[..], "ハロー"),
+        ("windows-31j", b"\x83n\x83\x8d\x81[", "ハロー"),
+        ("cp949", b"\xc7\xd1", "한"),
+        ("win-1251", b"\xef\xf0", "пр"),
+        ("\"windows-1252\"", b"caf\xe9", "café"),
+    ] {
+        let read = plain_mail(&format!("; charset={charset}"), bytes);
+        assert_eq!(read, format!("subject \"s\"\nbody[0] \"{expected}\"\n"), "{charset}");
+    }
+}

@@ -156,7 +156,7 @@ fn links_and_submodules_are_left_out() {
     fixture.git(&["update-index", "--add", "--cacheinfo", &format!("160000,{},sub", id.trim())]);
     fixture.git(&["add", "b.py", "folder"]);
     fixture.git(&["commit", "-q", "-m", "next"]);
-    let gap = "1 submodules were not read; their imports are unknown";
+    let gap = "1 submodule was not read; its imports are unknown";
     for at in [TreeState::Commit("HEAD"), TreeState::Index, TreeState::WorkTree] {
         let found = fixture.read(at);
         assert_eq!((paths(&found), found.gaps), (vec!["a.py".to_owned()], vec![gap.to_owned()]), "{at:?}");

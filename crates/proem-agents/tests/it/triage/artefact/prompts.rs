@@ -255,6 +255,7 @@ fn told<'s>(signal: &'s ProjectSignal, text: &'s Untrusted<String>) -> PromptSig
     PromptSignal {
         signal,
         summary: signal.summary.as_ref(),
+        sender: signal.sender.as_ref().and_then(|sender| sender.name.as_ref()),
         content: text,
         ticket: signal.ticket.as_ref(),
         is_flagged: false,
@@ -465,6 +466,19 @@ fn a_flagged_signal_is_marked_and_an_address_that_is_a_sentence_is_withheld() {
     assert!(matches!(told.get("content"), Some(LabelTree::Flagged(_))));
     assert_eq!(told.get("sender"), Some(&LabelTree::from("(withheld)")));
     assert_eq!(told.get("suspicion"), Some(&LabelTree::from("body: an order")));
+}
+
+#[test]
+fn a_signal_says_of_how_many_it_is_one_what_it_is_called_and_who_sent_it() {
+    let scene = Scene::of("A late certificate");
+    for name in [SANITISE, CLASSIFY, REASONING, ARTEFACT_UPDATE] {
+        let signals = section(&scene.request(name), "signals");
+        let of = scene.signals.len();
+        for number in 1..=of {
+            assert!(signals.contains(&format!("### Signal {number} of {of}\n")), "{name}: {signals}");
+        }
+        assert!(signals.contains("**Summary:**") && signals.contains("ann@corp.example"), "{name}: {signals}");
+    }
 }
 
 #[test]

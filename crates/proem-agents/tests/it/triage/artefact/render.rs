@@ -6,11 +6,12 @@ use proem_agents::triage::{
     ProjectSignal,
     artefact::{
         Artefact, ArtefactActor, ArtefactField as F, ArtefactItemKind as K, ArtefactKind, ArtefactStatement,
-        ArtefactValue, BacklogExtent, DecisionOption, FigureSources, ProjectFigures, contract, difference, figures,
-        markdown,
+        ArtefactValue, BacklogExtent, DecisionOption, FigureSources, ProjectFigures, ProjectHealth, ReportSource,
+        ReportSources, ReportTerms, contract, difference, figures, markdown,
     },
 };
-use proem_engine::effect::key::SignalRevision;
+use proem_engine::{effect::key::SignalRevision, run::Time};
+use proem_guard::LabelTree;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
@@ -108,9 +109,30 @@ fn counted(project: &Project) -> ProjectFigures {
     figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places(), artefacts: &artefacts })
 }
 
+/// The signals behind the artefacts, as they are named in a report.
+fn sources(project: &Project) -> ReportSources {
+    let source = |(at, cause): (usize, &SignalRevision)| {
+        let source = ReportSource {
+            ticket: (at == 0).then(|| LabelTree::Outside(outside("PAY-7"))),
+            link: (at == 0).then(|| "https://corp.atlassian.net/browse/PAY-7".to_owned()),
+            sender: Some(LabelTree::Outside(outside("Ana [PM] (ana@corp.example)"))),
+            at: NOW,
+        };
+        (cause.clone(), source)
+    };
+    project.causes.iter().enumerate().map(source).collect()
+}
+
 fn report(project: &Project) -> String {
-    let artefacts: Vec<&Artefact> = project.artefacts.iter().collect();
-    markdown("Payments", &artefacts, Some(&counted(project)))
+    report_of(project, &project.artefacts.iter().collect::<Vec<_>>(), 0)
+}
+
+/// Some artefacts of a project, as they are shown where clocks are so far ahead of UTC.
+fn report_of(project: &Project, shown: &[&Artefact], ahead_of_utc: i64) -> String {
+    let (figures, sources) = (counted(project), sources(project));
+    let health = ProjectHealth::of(&project.artefacts, Time(NOW.0 + ahead_of_utc));
+    let (figures, health) = (Some(&figures), Some(&health));
+    markdown(shown, ReportTerms { title: "Payments", figures, health, sources: &sources, ahead_of_utc })
 }
 
 #[test]
@@ -123,11 +145,45 @@ fn the_report_of_a_project_in_mid_sprint() {
 #[test]
 fn what_was_never_written_is_left_out() {
     let artefacts = Project::empty().artefacts;
-    assert_eq!(markdown("A *new* one", &artefacts.iter().collect::<Vec<_>>(), None), "# A \\*new\\* one\n");
+    let (sources, title) = (ReportSources::new(), "A *new* one");
+    let terms = ReportTerms { title, figures: None, health: None, sources: &sources, ahead_of_utc: 0 };
+    assert_eq!(markdown(&artefacts.iter().collect::<Vec<_>>(), terms), "# A ∗new∗ one\n");
+}
+
+#[test]
+fn the_colour_counts_artefacts_that_are_not_shown() {
+    let project = busy(HOSTILE);
+    let (whole, alone) = (report(&project), report_of(&project, &[project.artefact(ArtefactKind::DeliveryState)], 0));
+    let counted = |report: &str| report.lines().find(|line| line.starts_with("Counted now: ")).map(str::to_owned);
+    assert!(counted(&alone).unwrap().contains("3 open items in the RAID log"), "{alone}");
+    assert_eq!(counted(&whole), counted(&alone));
+}
+
+#[test]
+fn days_are_those_of_the_zone_and_a_date_stays_its_day() {
+    let mut project = Project::running();
+    let late = ArtefactValue::Date(Time(NOW.0 + 22 * 3_600_000));
+    let late = with(project.raid(K::Risk, "It came late in the evening"), F::RaisedDate, Some(late));
+    let late = with(late, F::DueDate, Some(day(0)));
+    project.take(ArtefactKind::RaidLog, &[late]);
+    let shown = |ahead: i64| report_of(&project, &[project.artefact(ArtefactKind::RaidLog)], ahead * 3_600_000);
+    assert!(shown(1).contains("since: 2026-11-23; due: 2026-11-23"), "{}", shown(1));
+    assert!(shown(3).contains("since: 2026-11-24; due: 2026-11-23"), "{}", shown(3));
+}
+
+#[test]
+fn a_report_has_no_hashes_no_notes_and_no_backslashes() {
+    let found = report(&busy("The _provider_ wants [PROD] keys\nfor R&D, ~5 days & $300 *soon* for #7"));
+    assert!(!found.contains("[^") && !found.contains('\\'), "{found}");
+    assert!(!found.contains("fa4a8e45") && !found.contains("revision"), "{found}");
+    let expected = "The ＿provider＿ wants [PROD] keys for R&D, ~5 days & $300 ∗soon∗ for #7";
+    assert!(found.contains(expected), "{found}");
+    let linked = "[PAY-7](https://corp.atlassian.net/browse/PAY-7) by Ana [PM] (ana＠corp.example), 2026-11-23";
+    assert!(found.contains(linked), "{found}");
 }
 
 /// How a line of a report may begin.
-const BEGINNINGS: [&str; 12] = [
+const BEGINNINGS: [&str; 13] = [
     "# Payments",
     "## ",
     "### ",
@@ -139,7 +195,8 @@ const BEGINNINGS: [&str; 12] = [
     "The rule: ",
     "Source: ",
     "None.",
-    "[^",
+    "Sources: ",
+    "  Sources: ",
 ];
 
 proptest! {
@@ -161,22 +218,14 @@ proptest! {
         prop_assert_eq!(plain.lines().count(), attacked.lines().count());
         for (plain, line) in plain.lines().zip(attacked.lines()) {
             prop_assert!(line.is_empty() || BEGINNINGS.iter().any(|begin| line.starts_with(begin)), "{line}");
-            // Signs that mean something to Markdown are as many as they were.
-            let marks = |line: &str| {
-                let mut marks = Vec::new();
-                let mut chars = line.chars();
-                while let Some(c) = chars.next() {
-                    match c {
-                        '\\' => _ = chars.next(),
-                        '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '|' | '~' | '&' | '@' | '$' => marks.push(c),
-                        _ => {}
-                    }
-                }
-                marks
-            };
+            // Signs that make emphasis, code and mentions are as many as they were.
+            let marks = |line: &str| line.chars().filter(|c| matches!(c, '`' | '*' | '@')).collect::<String>();
             prop_assert_eq!(marks(plain), marks(line), "{}", line);
-            let unescaped = line.replace("\\:", "");
-            prop_assert!(!unescaped.contains("://") && !unescaped.to_lowercase().contains("www."), "{line}");
+            // And no two signs that mean something together.
+            for pair in ["](", "][", "]:", "[^", "[[", "~~", "://", "www.", "<b", "<i", "</", "<!", "&lt;", " _", "_ ", "\\["] {
+                let count = |line: &str| line.to_lowercase().matches(pair).count();
+                prop_assert_eq!(count(plain), count(line), "{}: {}", pair, line);
+            }
         }
     }
 }
@@ -221,24 +270,24 @@ fn the_json_meets_the_contracts_and_keeps_texts_exact() {
 #[test]
 fn a_difference_is_told_in_words() {
     let (before, after) = (Project::running(), busy("b\nR001 was closed"));
-    let told = |kind| difference(before.artefact(kind), after.artefact(kind));
+    let told = |kind| difference(before.artefact(kind), after.artefact(kind), 0);
     assert_eq!(
         told(ArtefactKind::RaidLog),
         [
             "R002 added as closed: “Ann is on leave”",
             "I001 description: “It was said in a comment.” became “The provider says three weeks”",
-            "I001 due_date: 2026-12-02T00:00:00.000Z came in",
+            "I001 due_date: 2026-12-02 came in",
             "I001 source_reference: “PAY-7” came in",
             "D001 added as open: “b\\nR001 was closed”",
         ]
     );
     let attacked = busy("##vso[task.complete]");
-    let told_of = difference(before.artefact(ArtefactKind::RaidLog), attacked.artefact(ArtefactKind::RaidLog));
+    let told_of = difference(before.artefact(ArtefactKind::RaidLog), attacked.artefact(ArtefactKind::RaidLog), 0);
     assert_eq!(told_of[4], "D001 added as open: “#\\u{23}vso[task.complete]”");
     let delivery = told(ArtefactKind::DeliveryState);
     assert_eq!(delivery[0], "STATUS001 overall_status: green became amber");
     assert_eq!(delivery[3], "M001 added as at_risk: “Beta”");
-    let back = difference(after.artefact(ArtefactKind::RaidLog), before.artefact(ArtefactKind::RaidLog));
+    let back = difference(after.artefact(ArtefactKind::RaidLog), before.artefact(ArtefactKind::RaidLog), 0);
     assert_eq!(back[0], "R002 not there yet: “Ann is on leave”");
-    assert!(difference(after.artefact(ArtefactKind::RaidLog), after.artefact(ArtefactKind::RaidLog)).is_empty());
+    assert!(difference(after.artefact(ArtefactKind::RaidLog), after.artefact(ArtefactKind::RaidLog), 0).is_empty());
 }

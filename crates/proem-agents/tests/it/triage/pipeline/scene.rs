@@ -67,6 +67,10 @@ pub(in crate::triage) struct Asked {
     pub(in crate::triage) stage: PipelineStage,
     pub(in crate::triage) model: PipelineModel,
     pub(in crate::triage) signals: Vec<(String, String)>,
+    /// What each signal and its sender are called.
+    pub(in crate::triage) heads: Vec<[Option<String>; 2]>,
+    /// The most tokens of the answer.
+    pub(in crate::triage) answer_tokens: usize,
 }
 
 impl Asked {
@@ -124,6 +128,7 @@ impl StageAsker for Scene {
         let text = |text: &Untrusted<String>| show::json(text).as_str().unwrap().to_owned();
         let signals: Vec<(String, String)> =
             subject.signals.iter().map(|told| (told.signal.id.clone(), text(told.content))).collect();
+        let heads = subject.signals.iter().map(|told| [told.summary.map(text), told.sender.map(text)]).collect();
         let ids: Vec<&str> = signals.iter().map(|(id, _)| id.as_str()).collect();
         let inputs = json!({ "ids": ids }).into();
         let call = PromptCall {
@@ -141,7 +146,7 @@ impl StageAsker for Scene {
         };
         let mut prepared = prepare(&call, &mut CachingCounter::new(&OpenAi::O200k))?;
         prepared.request.answer = self.tools.form(CallEnforcement::Forced);
-        self.asked.lock().unwrap().push(Asked { stage, model, signals });
+        self.asked.lock().unwrap().push(Asked { stage, model, signals, heads, answer_tokens: subject.answer_tokens });
         Ok(prepared)
     }
 

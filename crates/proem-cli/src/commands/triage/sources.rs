@@ -1,0 +1,144 @@
+//! `proem triage sources`: the trackers of a project, and the number of an Asana project.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use jiff::tz::TimeZone;
+use proem_agents::triage::AsanaProject;
+use proem_app::project::OpenProject;
+use proem_app::triage::TriageDesk;
+use proem_app::triage::sources::{DeliveryCount, TriageSources, find_asana_projects};
+use proem_app::{records, when};
+use proem_guard::show;
+use proem_store::StoreAccess;
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use crate::failure::CommandFailure;
+use crate::ui::{self, DIM, counted, styled};
+
+pub(super) const SOURCES_EXAMPLES: &str = "\
+Lists the trackers that the project's file names, and what each of them last delivered. No server is
+asked. Given the address of an Asana project's page, an export of its tasks or the body of a
+webhook, it also finds the project's number and prints the lines that add it to the file.
+
+Examples:
+  proem triage sources
+  proem triage sources https://app.asana.com/0/1208/list
+  proem triage sources tasks.json --json";
+
+/// The most characters of a project's name.
+const MAX_NAME: usize = 80;
+
+#[derive(Debug, Parser)]
+pub(crate) struct Sources {
+    /// Addresses of Asana projects, exports of tasks, or bodies of webhooks
+    #[arg(value_name = "ADDRESS|FILE")]
+    given: Vec<String>,
+    /// A folder in the project
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Sources) -> Result<ExitCode, CommandFailure> {
+    let mut found: Vec<AsanaProject> = Vec::new();
+    for given in &args.given {
+        found.extend(find_asana_projects(given)?);
+    }
+    found.sort_by(|one, other| one.gid.cmp(&other.gid));
+    found.dedup_by(|one, other| one.gid == other.gid);
+    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
+    records::blocking(async {
+        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Write).await?);
+        let sources = desk.sources().await;
+        let shown = sources.map_err(CommandFailure::from).and_then(|sources| {
+            let zone = TimeZone::get(&desk.charter.time_zone).unwrap_or(TimeZone::UTC);
+            if args.json {
+                ui::document(&json::pretty(&as_value(&desk, &sources, &found)))
+            } else {
+                ui::listing(&format!("{}{}", listing(&sources, &zone), additions(&desk, &found)))
+            }
+        });
+        desk.close().await;
+        shown
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn listing(sources: &TriageSources, zone: &TimeZone) -> String {
+    let line = |source: &str, project: &str, delivered: &DeliveryCount| {
+        let came = match &delivered.last {
+            None => "nothing came yet".to_owned(),
+            Some((at, kind)) => {
+                let kind = show::terminal_str(kind).into_string();
+                format!("{}, the last on {} ({kind})", counted(delivered.signals, "signal"), when::clock(*at, zone))
+            }
+        };
+        format!("{}  {project:16}  {came}\n", styled(DIM, &format!("{:7}", show::terminal_str(source).into_string())))
+    };
+    let mut out = String::new();
+    for tracker in &sources.trackers {
+        let project = show::terminal_str(&tracker.project).into_string();
+        out.push_str(&line(&tracker.source, &project, &tracker.delivered));
+    }
+    for (source, delivered) in &sources.beside {
+        out.push_str(&line(source, "", delivered));
+    }
+    if !sources.others.is_empty() {
+        out.push_str("set aside, since the project's file names them under no `[[trackers]]`:\n");
+    }
+    for other in &sources.others {
+        let project = show::terminal_capped(&other.project, MAX_NAME).into_string();
+        out.push_str(&line(&other.source, &project, &other.delivered));
+    }
+    out
+}
+
+/// What was found of Asana, with the lines that add it to the project's file.
+fn additions(desk: &TriageDesk<'_>, found: &[AsanaProject]) -> String {
+    let mut out = String::new();
+    for project in found {
+        let name = project.name.as_ref().map(|name| show::terminal_capped(name, MAX_NAME).into_string());
+        let name = name.map_or_else(String::new, |name| format!(" ({name})"));
+        if desk.knows_asana(&project.gid) {
+            out.push_str(&format!("\nasana {}{name} is in the project's file\n", project.gid));
+        } else {
+            out.push_str(&format!(
+                "\nasana {}{name} is not in the project's file; add these lines to `.proem/triage/project.toml`, and \
+                 run `proem trust .proem/triage/project.toml`:\n\n[[trackers]]\nsource = \"asana\"\nproject = \"{}\"\n",
+                project.gid, project.gid
+            ));
+        }
+    }
+    out
+}
+
+fn as_value(desk: &TriageDesk<'_>, sources: &TriageSources, found: &[AsanaProject]) -> Json {
+    let delivered = |delivered: &DeliveryCount| {
+        let last = delivered.last.as_ref();
+        json!({
+            "signals": delivered.signals,
+            "last": last.map(|(at, _)| when::rfc3339(*at)),
+            "kind": last.map(|(_, kind)| kind),
+        })
+    };
+    json!({
+        "trackers": sources.trackers.iter().map(|tracker| json!({
+            "source": tracker.source, "project": tracker.project, "delivered": delivered(&tracker.delivered),
+        })).collect::<Vec<_>>(),
+        "beside": sources.beside.iter().map(|(source, count)| json!({
+            "source": source, "delivered": delivered(count),
+        })).collect::<Vec<_>>(),
+        "others": sources.others.iter().map(|other| json!({
+            "source": other.source, "project": show::json(&other.project), "delivered": delivered(&other.delivered),
+        })).collect::<Vec<_>>(),
+        "found": found.iter().map(|project| json!({
+            "source": "asana", "project": project.gid, "name": project.name.as_ref().map(show::json),
+            "isInFile": desk.knows_asana(&project.gid),
+        })).collect::<Vec<_>>(),
+    })
+}
