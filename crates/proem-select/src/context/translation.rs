@@ -250,7 +250,7 @@ impl Translation {
             let end = found.map_or(c.len_utf8(), |(_, end)| end);
             let (form, tail) = rest.split_at_checked(end).unwrap_or((rest, ""));
             match found {
-                Some((entries, _)) if entries.is_empty() => self.add_between(&mut between, known),
+                Some(([], _)) => self.add_between(&mut between, known),
                 Some((entries, _)) if !is_known(form, &known.code) => {
                     self.add_between(&mut between, known);
                     self.add_entries(entries);
