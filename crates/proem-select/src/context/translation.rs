@@ -397,6 +397,7 @@ mod tests {
             "the German text `Wo wird der Pfad mit Platzhaltern zerlegt` is cut",
             "the string 日本語 wraps at the wrong column",
             "support the locale ru with Привет in the title of the page",
+            "Fehler beim Lesen der Datei: Zugriff verweigert\nwhere does the server print this, and how should it be handled?",
             "fix(parser): skip BOM",
             "",
         ] {
@@ -415,6 +416,21 @@ mod tests {
         let text = "Die Datei src/datei.rs ruft `Pfad zerlegen` und parse_datei() mit --datei in PfadListe auf";
         let (_, english) = looked_for(text, "").unwrap();
         assert_eq!(english, "file src/datei.rs ruft `Pfad zerlegen` parse_datei() --datei PfadListe");
+    }
+
+    #[test]
+    fn code_in_the_language_of_the_task_is_looked_for_by_its_own_words() {
+        let corpus = files(&["src/rechnung.rs", "src/warenkorb.rs", "src/invoice.rs"]);
+        let task = ContextTask::in_words_of(&corpus, "Die Rechnung im Warenkorb wird falsch gerundet");
+        assert_eq!((weight(&task, "rechnung"), weight(&task, "warenkorb")), (Some(1.0), Some(1.0)));
+        assert_eq!(weight(&task, "invoice"), None);
+    }
+
+    #[test]
+    fn names_between_signs_without_spaces_stay() {
+        let (_, text) = looked_for("修复 cmd-kill-session 的崩溃和gin.Context的超时", "").unwrap();
+        assert!(text.contains("cmd-kill-session") && text.contains("gin.Context"), "{text}");
+        assert!(text.contains("crash") && text.contains("timeout"), "{text}");
     }
 
     #[test]
