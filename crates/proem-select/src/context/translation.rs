@@ -50,8 +50,10 @@ impl ContextTask {
         let mut task = Self { places: original.places, names: original.names, ..Self::new(&translation.text) };
         let (english, missing) = translation.english_in(corpus);
         task.terms.retain(|query| !missing.contains(&query.term));
+        // A word that the task writes itself and the code has keeps its weight, though another word leads to it, too.
+        let less = |term: Term| english.get(&term).copied().filter(|_| !known.code.contains(&term));
         for query in &mut task.terms {
-            query.weight *= english.get(&query.term).copied().unwrap_or(1.0);
+            query.weight *= less(query.term).unwrap_or(1.0);
         }
         let asked: BTreeSet<Term> = task.terms.iter().map(|query| query.term).collect();
         let further = english.iter().filter(|(term, _)| !asked.contains(term) && !Self::is_silent(**term));
@@ -60,7 +62,7 @@ impl ContextTask {
             weight: *weight,
             form: WordForm::Part,
         }));
-        let is_own = |query: &QueryTerm| !english.contains_key(&query.term);
+        let is_own = |query: &QueryTerm| less(query.term).is_none();
         // Own words are kept first where there are too many.
         task.terms
             .sort_by(|a, b| is_own(b).cmp(&is_own(a)).then(b.weight.total_cmp(&a.weight)).then(a.term.cmp(&b.term)));
@@ -461,6 +463,8 @@ mod tests {
         let (usual, further) = (weight(&task, "placeholder"), weight(&task, "glob"));
         assert!(own > usual && usual > further && further > Some(0.0), "{own:?} {usual:?} {further:?}");
         assert_eq!(weight(&task, "rechnung"), own, "the code has it");
+        let both = ContextTask::in_words_of(&corpus, "Wo wird das Glob zum Platzhalter?");
+        assert_eq!(weight(&both, "glob"), own, "the task writes it");
         for word in ["wo", "platzhalter", "wildcard", "invoice"] {
             assert_eq!(weight(&task, word), None, "{word}");
         }
