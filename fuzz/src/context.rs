@@ -22,9 +22,6 @@ pub fn feed(bytes: &[u8]) {
     }
     let (head, source) = rest.split_at(rest.iter().position(|&byte| byte == 0).unwrap_or(rest.len() / 2));
     let text = String::from_utf8_lossy(head);
-    let task = ContextTask::new(&text);
-    assert!(task.terms.len() <= MOST_TERMS && task.places.len() <= 64);
-    assert!(task.terms.is_sorted_by(|a, b| a.term < b.term) && task.terms.iter().all(|term| term.weight > 0.0));
     let record = FileRecord::new(source, STYLES[usize::from(choice) % STYLES.len()], Vec::new(), Vec::new());
     assert_eq!(FileRecord::from_bytes(record.as_bytes().to_vec().into()), Some(record.clone()));
     let paths = ["a/printer.rs", "a/printer_test.rs", "docs/printer.md"];
@@ -40,6 +37,11 @@ pub fn feed(bytes: &[u8]) {
         }],
         meaning: None,
     };
+    let task = ContextTask::in_words_of(&corpus, &text);
+    for task in [&task, &ContextTask::new(&text)] {
+        assert!(task.terms.len() <= MOST_TERMS && task.places.len() <= 64);
+        assert!(task.terms.is_sorted_by(|a, b| a.term < b.term) && task.terms.iter().all(|term| term.weight > 0.0));
+    }
     for place in &task.places {
         assert!(paths.into_iter().all(|path| !is_named_by(path, place) || place.path.contains('.')));
     }

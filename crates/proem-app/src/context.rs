@@ -114,6 +114,8 @@ pub struct TaskCandidates {
     pub is_doubtful: bool,
     /// What is missing, in our words.
     pub gaps: Vec<String>,
+    /// The one of [`Self::gaps`] that says why the files are hardly to be relied on, or why there are none.
+    pub weak_evidence: Option<String>,
     /// How many files there are.
     pub files: usize,
     /// How many contents were read anew.

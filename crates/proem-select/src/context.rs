@@ -10,6 +10,7 @@ mod corpus;
 mod definitions;
 mod document;
 mod familiar;
+mod language;
 mod late;
 mod place;
 mod rank;
@@ -18,6 +19,7 @@ mod scores;
 mod signals;
 mod symbol;
 mod task;
+mod translation;
 mod weights;
 pub mod words;
 
@@ -28,6 +30,7 @@ pub use definitions::{
     definition_looks, rank_definitions,
 };
 pub use document::{CommentStyle, MOST_BYTES, TermCount, import_terms};
+pub use language::TaskLanguage;
 pub use place::{PlaceMention, is_named_by, places};
 pub use rank::{FileEvidence, FileRanking, RankedFile, file_signals, rank, signals_of_task};
 pub use record::{FileRecord, SharedSlice};

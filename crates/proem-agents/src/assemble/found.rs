@@ -32,6 +32,8 @@ pub struct TaskContext {
     pub folder_rules: Vec<RuleFile>,
     /// What could not be found out or was cut, in the order met.
     pub gaps: Vec<Gap>,
+    /// Why the files are hardly to be relied on, in our words: the prompt says so. It is among the gaps, too.
+    pub weak_evidence: Option<String>,
 }
 
 /// A file that bears on the task.

@@ -96,12 +96,15 @@ pub(super) fn inputs(
     let as_it_is = |text| text;
     put("cwd", screen.value(&TaskPlace::Folder, as_it_is).unwrap_or_else(|| WITHHELD.into()));
     put("project_rules", LabelTree::list(approved_rules(gathered)));
+    let weak = context.found.and_then(|found| found.weak_evidence.as_ref());
+    let weak = weak.map(|why| format!("files for the task: {why}"));
     if knows_context(request.prompt) {
         put_context(gathered, context, screen, &mut put);
     } else {
         put("rule_files", LabelTree::list(outside_rules(gathered, screen)));
     }
-    put("gaps", LabelTree::list(gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why))));
+    let gaps = gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why));
+    put("gaps", LabelTree::list(gaps.chain(weak)));
     let entry =
         |place: TaskPlace, kept: &PickedMemory, file: &str| screen.value(&place, |text| shown(kept, file, text));
     let kept = memories.kept.iter();

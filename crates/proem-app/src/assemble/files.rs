@@ -65,6 +65,7 @@ pub(super) fn add_files(
     let candidates = context::find(&query, project, &|_, _| ())?;
     let gap = |why: &String| Gap { what: "files for the task".to_owned(), why: why.clone(), about: None };
     found.gaps.extend(candidates.gaps.iter().map(gap));
+    found.weak_evidence.clone_from(&candidates.weak_evidence);
     let mut redacted: u64 = 0;
     let mut files: Vec<&ContextFile> = candidates.all().collect();
     files.sort_by(|a, b| need(b).total_cmp(&need(a)));

@@ -74,7 +74,12 @@ pub(super) fn gather_and_find<T>(
     }
     context.commits.extend(files.commits);
     context.gaps.extend(files.gaps);
-    let context = TaskContext { files: files.files, folder_rules: files.folder_rules, ..context };
+    let context = TaskContext {
+        files: files.files,
+        folder_rules: files.folder_rules,
+        weak_evidence: files.weak_evidence,
+        ..context
+    };
     let took = took.saturating_add(began.elapsed());
     // Code that has nothing to do with the task would only take room; whoever asks for a depth has it.
     let is_by_path_alone = is_doubtful && options.context.is_none() && depth > ContextDepth::Paths;

@@ -110,8 +110,8 @@ impl Search {
     }
 
     pub(super) fn candidates(self, query: &ContextQuery<'_>) -> Result<TaskCandidates, Error> {
-        let task = ContextTask::new(query.task);
         let mut corpus = self.tree.corpus(self.past.as_ref().map(ContextPast::view));
+        let task = ContextTask::in_words_of(&corpus.corpus, query.task);
         // Always the one that ships: the weights are for it, and nothing is sent anywhere.
         let model = StaticModel::built_in().map_err(proem_engine::Error::from)?;
         corpus.corpus.meaning = Some(SubjectModel(&model));
@@ -134,16 +134,18 @@ impl Search {
         let abstention = &self.weights.abstention;
         if is_found && self.knows_all() && about_code < abstention.least {
             if chosen.is_empty() {
-                return Ok(self.nothing(about_code));
+                return Ok(self.nothing(about_code, &task));
             }
             code.clear();
             documents.clear();
         }
         code.splice(0..0, chosen.iter().map(|file| by_person(*file)));
+        let has_code = self.tree.files.iter().any(|file| file.used_for == FilePurpose::Code);
+        let weak = language_gap(&task).filter(|_| has_code && chosen.is_empty());
         let is_doubtful = is_found
             && chosen.is_empty()
             && self.knows_all()
-            && abstention.is_doubtful(about_code, self.tree.files.len());
+            && abstention.is_doubtful(if weak.is_some() { 0.0 } else { about_code }, self.tree.files.len());
         if code.is_empty() {
             // Tests of nothing are no answer.
             tests.clear();
@@ -159,7 +161,7 @@ impl Search {
         let mut ranked = self.definitions(&task, &code, read);
         let fitting = fitting(&ranked);
         // Tests of what the task changes name it.
-        let about = self.with_names(query.task, &fitting, read);
+        let about = self.with_names((query.task, &corpus), &fitting, read);
         ranked.extend(self.definitions(&about, &tests, read));
         let looked = Looked { search: &self, corpus: &corpus, task: &task, read, fitting: &fitting, ranked: &ranked };
         let mut found = TaskCandidates {
@@ -174,13 +176,15 @@ impl Search {
             ..TaskCandidates::default()
         };
         found.gaps.extend(self.tree.gaps.iter().cloned());
-        if is_doubtful {
+        let doubt = is_doubtful.then(|| {
             let percent = f64::from(about_code) * 100.0;
-            found.gaps.push(format!(
+            format!(
                 "by its words it is doubtful whether the task is about the code here ({percent:.0} % likely that it is); a task \
                  that names a file or a definition is never doubted"
-            ));
-        }
+            )
+        });
+        found.weak_evidence = weak.or(doubt);
+        found.gaps.extend(found.weak_evidence.clone());
         Ok(found)
     }
 
@@ -251,14 +255,16 @@ impl Search {
     }
 
     /// The answer to a task that is about no code, whose words some file has all the same.
-    fn nothing(&self, about_code: f32) -> TaskCandidates {
+    fn nothing(&self, about_code: f32, task: &ContextTask) -> TaskCandidates {
         let percent = f64::from(about_code) * 100.0;
         let why = format!(
             "by its words the task is not about the code here ({percent:.0} % likely that it is), so nothing is listed that \
              shares a word with it by chance; a file or a definition that the task names is always looked for"
         );
-        let gaps = self.gaps.iter().chain(&self.tree.gaps).cloned().chain([why]).collect();
-        TaskCandidates { gaps, files: self.tree.files.len(), read: self.tree.read, ..TaskCandidates::default() }
+        let weak = language_gap(task).unwrap_or(why);
+        let gaps = self.gaps.iter().chain(&self.tree.gaps).chain([&weak]).cloned().collect();
+        let (files, read) = (self.tree.files.len(), self.tree.read);
+        TaskCandidates { gaps, weak_evidence: Some(weak), files, read, ..TaskCandidates::default() }
     }
 
     /// Whether anything but habit speaks for a file: what changes often is no answer to a task about no code.
@@ -291,12 +297,18 @@ impl Search {
     }
 
     /// The task with the names of the best definitions.
-    fn with_names(&self, task: &str, fitting: &[(usize, usize)], read: ReadFiles<'_>) -> ContextTask {
+    fn with_names(
+        &self,
+        (task, corpus): (&str, &ContextCorpus<'_>),
+        fitting: &[(usize, usize)],
+        read: ReadFiles<'_>,
+    ) -> ContextTask {
         let name = |(file, symbol): &(usize, usize)| {
             self.record(*file, read)?.symbols().get(*symbol).map(|symbol| symbol.name.clone())
         };
         let names = fitting.iter().take(NAMES_FOR_TESTS).filter_map(name);
-        ContextTask::new(&[task.to_owned()].into_iter().chain(names).collect::<Vec<_>>().join(" "))
+        let text = [task.to_owned()].into_iter().chain(names).collect::<Vec<_>>().join(" ");
+        ContextTask::in_words_of(&corpus.corpus, &text)
     }
 
     /// The definitions of files, best first: file and place in it.
@@ -343,6 +355,16 @@ impl Search {
         };
         ids.filter_map(commit).collect()
     }
+}
+
+/// Says that a task in another language was understood too little to rely on the files that it finds.
+fn language_gap(task: &ContextTask) -> Option<String> {
+    let is_weak = task.is_hardly_understood && task.places.is_empty() && task.names.is_empty();
+    let language = task.language.filter(|_| is_weak)?.name();
+    Some(format!(
+        "the task seems to be in {language}, and hardly a word of it is in the code or among the programming terms that are \
+         known in that language, so the evidence is weak; name a file or a definition, or write it in English"
+    ))
 }
 
 /// How many commits touched each file.

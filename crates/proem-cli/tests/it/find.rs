@@ -48,6 +48,46 @@ fn what_fits_comes_first_with_its_line() {
 }
 
 #[test]
+fn a_task_in_another_language_finds_english_code() {
+    let fixture = shop();
+    // What a translation of the shop's texts has is no word of its code.
+    fixture.write("locale/de.po", "msgid \"discount\"\nmsgstr \"Rabatt im Warenkorb\"\n");
+    fixture.commit("German texts");
+    for task in [
+        "Der Rabatt im Warenkorb ist zu hoch",
+        "La remise du panier est trop élevée",
+        "El descuento de la cesta es demasiado alto",
+        "O desconto do carrinho está alto demais",
+        "Lo sconto del carrello è troppo alto",
+        "De korting in de winkelmand is te hoog",
+        "Rabat w koszyku jest za wysoki",
+        "Скидка в корзине слишком велика",
+        "カートの割引が高すぎる",
+        "购物车的折扣太高了",
+    ] {
+        let found = fixture.proem(&["find", task]);
+        assert!(found.stdout().starts_with("src/basket.rs:"), "{task}: {}{}", found.stdout(), found.stderr());
+        assert!(!found.stderr().contains("seems to be"), "{task}: {}", found.stderr());
+    }
+}
+
+#[test]
+fn a_task_that_is_hardly_understood_says_so_on_screen_and_in_the_prompt() {
+    let fixture = shop();
+    for (task, language) in [
+        ("Der Hund von Frau Meier bellt nicht und die Rechnung schnurrt", "German"),
+        ("El perro de la vecina ladra y la factura está contenta por el sol", "Spanish"),
+        ("Собака соседки лает и счет доволен погодой", "Russian"),
+    ] {
+        let gap = format!("the task seems to be in {language}, and hardly a word of it is in the code");
+        let found = fixture.proem(&["find", task]);
+        assert!(found.stderr().contains(&gap), "{task}: {}{}", found.stdout(), found.stderr());
+        let prompt = fixture.proem(&["assemble", task]);
+        assert!(prompt.stdout().contains(&gap), "{task}: {}", prompt.stdout());
+    }
+}
+
+#[test]
 fn files_are_added_and_left_out_as_a_person_says() {
     let fixture = shop();
     let first = |args: &[&str]| lines(&fixture, args).into_iter().next().unwrap_or_default();

@@ -222,7 +222,13 @@ pub(super) const ENTRIES: &[EntryPoint] = &[
             consume(Manifests::default().add(name, text.as_bytes()));
         }
     }),
-    entry("select: task", |_, text| consume(ContextTask::new(text))),
+    entry("select: task", |_, text| {
+        consume(ContextTask::new(text));
+        let corpus = proem_select::context::Corpus::default();
+        consume(ContextTask::in_words_of(&corpus, text));
+        // Long runs of letters in a language that joins words.
+        consume(ContextTask::in_words_of(&corpus, &format!("Wo wird der Pfad zerlegt und wie {text}")));
+    }),
     entry("select: words", |_, text| consume(distinct_words(text))),
     entry("select: file", |_, text| {
         let styles = [CommentStyle::Slashes, CommentStyle::Hash, CommentStyle::Dashes, CommentStyle::Prose];

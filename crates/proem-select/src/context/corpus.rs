@@ -1,6 +1,7 @@
 //! What is ranked: the files of a repository, and the commits that touched them.
 
 use core::fmt;
+use std::collections::BTreeSet;
 
 use super::record::FileRecord;
 use super::words::{Term, WordForm, each_word};
@@ -60,6 +61,33 @@ pub struct Corpus<'c> {
     /// What says how near the task and a commit's subject are in meaning, if there is such a model. Weights were learned
     /// with the one that ships with Proem.
     pub meaning: Option<SubjectModel<'c>>,
+}
+
+/// Where a word has to stand for a repository to have it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WordPlace {
+    /// In the code or the path of a file of code. Comments and texts are left out, for the texts of a program may have been
+    /// translated into many languages.
+    Code,
+    /// In any file, or in its path.
+    Anywhere,
+}
+
+impl Corpus<'_> {
+    /// Those of some words, sorted by number, that the files have.
+    pub(super) fn words_among(&self, terms: &[Term], place: WordPlace) -> BTreeSet<Term> {
+        let mut found = BTreeSet::new();
+        let is_anywhere = place == WordPlace::Anywhere;
+        for file in self.files.iter().filter(|file| is_anywhere || file.used_for == FilePurpose::Code) {
+            let count = |term: &Term| file.record.and_then(|record| record.count(*term));
+            let has = |term: &&Term| count(term).is_some_and(|count| is_anywhere || count.code > 0);
+            found.extend(terms.iter().filter(has).copied());
+            each_word(file.path.as_bytes(), &mut |term, _| {
+                found.extend(terms.binary_search(&term).is_ok().then_some(term));
+            });
+        }
+        found
+    }
 }
 
 /// A model that says how near texts are in meaning.

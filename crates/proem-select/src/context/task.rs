@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::corpus::parts_of;
+use super::language::TaskLanguage;
 use super::place::{PlaceMention, places};
 use super::words::{Term, WordForm, distinct_words, each_word, term_of_name, term_of_word};
 
 /// The most bytes of a task whose words are looked for; what follows is a log.
-const MOST_BYTES: usize = 16 * 1024;
+pub(super) const MOST_BYTES: usize = 16 * 1024;
 
 /// The most words that are looked for.
 pub const MOST_TERMS: usize = 64;
@@ -59,6 +60,10 @@ pub struct ContextTask {
     pub neighbours: Vec<(Term, Term)>,
     /// Its first words without those that say nothing of what it is about.
     pub content: String,
+    /// The language that [`Self::in_words_of`] found it to be written in, if that is none of English.
+    pub language: Option<TaskLanguage>,
+    /// Whether at most a third of its words in that language are known to be said of programming or stand in the code.
+    pub is_hardly_understood: bool,
 }
 
 impl ContextTask {
@@ -108,7 +113,14 @@ impl ContextTask {
             subject: subject.to_owned(),
             neighbours,
             content: content(text),
+            language: None,
+            is_hardly_understood: false,
         }
+    }
+
+    /// Whether a word says nothing about code.
+    pub(super) fn is_silent(term: Term) -> bool {
+        SILENT.split(' ').any(|silent| term_of_word(silent) == term)
     }
 
     /// Whether it has a word or place to look for.
