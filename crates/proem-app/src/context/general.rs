@@ -103,12 +103,13 @@ const DEEPEST_ENTRY: usize = 4;
 impl GeneralTask {
     /// What a task asks if it names nothing.
     pub(super) fn of(task: &str) -> Option<Self> {
-        let mut kinds = Vec::new();
+        let (mut kinds, mut count) = (Vec::new(), 0_usize);
         for word in task.split_whitespace() {
             if is_name(word) {
                 return None;
             }
             for part in words(word) {
+                count = count.saturating_add(1);
                 let plain = without_marks(&part.to_lowercase());
                 let kind = WORDS.iter().find(|(_, list)| list.split_ascii_whitespace().any(|known| known == plain));
                 match kind {
@@ -118,8 +119,8 @@ impl GeneralTask {
                 }
             }
         }
-        // A wish outweighs what it is about, and how it is built what it is.
-        kinds.into_iter().max()
+        // One word alone is looked for as a name. A wish outweighs what it is about, and how it is built what it is.
+        kinds.into_iter().max().filter(|_| count > 1)
     }
 
     /// How well a file answers, best first; `None` if it doesn't. With it goes why, in our words.
@@ -184,6 +185,8 @@ mod tests {
             ("fix parse_line", None),
             ("", None),
             ("ok", None),
+            ("start", None),
+            ("package", None),
         ] {
             assert_eq!(GeneralTask::of(task), expected, "{task}");
         }
