@@ -343,7 +343,7 @@ impl TriageDesk<'_> {
     ) -> Result<NewEscalation, Error> {
         let unwritten = |error| Error::bug("a question of triage can't be written down", error);
         let (option, why) = question.recommended;
-        let because = format!("{} ({}; {option} is recommended: {why})", question.title, question.reason.as_str());
+        let because = format!("{} Recommended is {option}: {why}.", question.title);
         let causes = earlier.map_or_else(|| question.causes.clone(), |case| case.with_causes(&question.causes));
         let about = match earlier {
             Some(case) => PlannedQuestion { about: case.with_about(&question.about), ..question.clone() }.case(),

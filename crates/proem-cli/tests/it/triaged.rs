@@ -183,7 +183,7 @@ fn a_person_decides_about_the_scope_and_it_is_written_down_as_his() {
     let questions = fixture.proem(&["escalations", "list", "--json"]).json();
     let id = questions[0]["id"].as_str().unwrap().to_owned();
     assert_eq!(count(&questions[0]["options"]), 3);
-    assert!(questions[0]["reason"].as_str().unwrap().contains("B is recommended"), "{questions}");
+    assert!(questions[0]["reason"].as_str().unwrap().contains("Recommended is B"), "{questions}");
     snapshot!(shown(&fixture.proem(&["escalations", "show", &id]), &id));
 
     let decide = ["escalations", "decide", &id, "B", "--because", "Loyalty points can wait"];

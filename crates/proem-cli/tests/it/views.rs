@@ -103,14 +103,11 @@ fn without_durations(line: &str) -> String {
     let mut words = line.split(' ').filter(|word| !word.is_empty()).peekable();
     while let Some(word) = words.next() {
         let is_time = words.peek().is_some_and(|next| next.starts_with("ms"));
-        let is_drawn = word.chars().any(|c| ('\u{2580}'..='\u{259f}').contains(&c));
-        out.push_str(if is_time {
-            "N"
-        } else if is_drawn {
-            "▒"
-        } else {
-            word
-        });
+        // A bar of no length is not drawn.
+        if word.chars().any(|c| ('\u{2580}'..='\u{259f}').contains(&c)) {
+            continue;
+        }
+        out.push_str(if is_time { "N" } else { word });
         out.push(' ');
     }
     out
