@@ -6,3 +6,4 @@ pub mod prompted;
 pub mod risk;
 pub mod screen;
 pub mod triage;
+mod words;

@@ -8,6 +8,7 @@ mod choice;
 mod evidence;
 mod general;
 pub mod output;
+pub(crate) mod reply;
 mod search;
 
 use std::collections::BTreeMap;

@@ -13,7 +13,6 @@
 //! Invariants: everything of the repository is looked at by the guard and contained; a suspicious piece is left out.
 
 mod pieces;
-pub(crate) mod reply;
 mod session;
 
 use std::path::PathBuf;
@@ -23,8 +22,8 @@ use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
 use self::pieces::{HookPiece, pieces};
-use self::reply::is_task;
 use self::session::ToldFiles;
+use crate::context::reply::is_task;
 use crate::context::{ContextPatience, ContextQuery, FileChoice, find};
 use crate::error::Error;
 use crate::guarding::LazyGuard;

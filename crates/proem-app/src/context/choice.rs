@@ -94,8 +94,8 @@ pub(crate) fn mentions(text: &str) -> impl Iterator<Item = &str> {
 /// The file of this name: from where the person stands, from the root, or the only one whose path ends so.
 fn place(name: &str, paths: &[&str], folder: &str) -> Option<usize> {
     let place_of = |path: &str| paths.iter().position(|other| *other == path);
-    let from_here = joined(folder, name);
-    let from_root = joined("", name);
+    let from_here = path_from_root(folder, name);
+    let from_root = path_from_root("", name);
     place_of(from_here.as_deref()?).or_else(|| place_of(from_root.as_deref()?)).or_else(|| {
         let mut ending = ends(name, paths);
         ending.next().filter(|_| ending.next().is_none()).map(|(place, _)| place)
@@ -109,7 +109,7 @@ fn ends<'p>(name: &str, paths: &'p [&'p str]) -> impl Iterator<Item = (usize, &'
 }
 
 /// A path from the root, without `.` and `..`; `None` if it leads out of the root.
-fn joined(folder: &str, name: &str) -> Option<String> {
+fn path_from_root(folder: &str, name: &str) -> Option<String> {
     let mut parts: Vec<&str> = Vec::new();
     let path = Path::new(folder).join(name);
     for part in path.components() {

@@ -8,7 +8,7 @@ use proem_select::context::FilePurpose;
 use proem_text::normalise::without_marks;
 use proem_text::words::words;
 
-use crate::hook::reply::{is_name, is_of_replies};
+use super::reply::{is_name, is_of_replies};
 
 /// What a general task asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

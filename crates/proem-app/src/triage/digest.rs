@@ -143,7 +143,12 @@ impl TriageDesk<'_> {
                     "proem artefacts log",
                 ),
                 DigestSection::new("Late", late, MOST_LATE, "proem escalations list"),
-                DigestSection::new("Sent", sent.map(|line| self.sent(line)).collect(), MOST_SENT, "proem queue list"),
+                DigestSection::new(
+                    "Sent",
+                    sent.map(|line| self.line_of_sent(line)).collect(),
+                    MOST_SENT,
+                    "proem queue list",
+                ),
                 DigestSection::new("Read and left alone", left_by_sender(&entries), MOST_LEFT, "proem triage signals"),
             ],
         })
@@ -193,7 +198,7 @@ impl TriageDesk<'_> {
         parts
     }
 
-    fn sent(&self, line: &QueueLine) -> DigestLine {
+    fn line_of_sent(&self, line: &QueueLine) -> DigestLine {
         let at = line.ended.unwrap_or(line.created);
         let mut parts = self.aimed(line);
         parts.push(DigestPart::Words(format!(", {}", minute(at, &self.zone()))));

@@ -10,8 +10,8 @@ use proem_risk::metric::{Metric, MetricName, Sentence, SentencePart, Signal};
 use proem_risk::path::{FileRole, Sensitive};
 use proem_risk::score::Feature;
 
-use super::weigh::counted;
 use super::{ReportPhrase, ReportSentence};
+use crate::words::number_of;
 
 /// The most that is advised.
 pub(super) const MOST: usize = 3;
@@ -137,7 +137,7 @@ fn tests(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
     }
     let words = ReportSentence::ours("add tests for ").path(&scene.file.path);
     let Some(of) = scene.metric.of else { return Some(words.and(" before it is merged")) };
-    let (tests, code) = (counted(of.numerator, "line"), of.denominator);
+    let (tests, code) = (number_of(of.numerator, "line"), of.denominator);
     Some(words.and(format!(": it has {tests} of tests for {code} of code")))
 }
 
@@ -163,7 +163,7 @@ fn split(change: &Change, assessment: &Assessment) -> Option<ReportSentence> {
         return None;
     }
     let largest = read.iter().max_by_key(|file| file.lines.map(|lines| lines.added))?;
-    let (files, lines) = (counted(read.len(), "file"), counted(added, "added line"));
+    let (files, lines) = (number_of(read.len(), "file"), number_of(added, "added line"));
     let words = ReportSentence::ours(format!("split the change ({lines} in {files}); begin with "));
     Some(words.path(largest.path.to_text()))
 }

@@ -1,5 +1,6 @@
 //! Which pieces of evidence come first.
 
+use crate::words::number_of;
 use std::collections::BTreeMap;
 
 use proem_risk::assess::{Assessment, FileAssessment, Investigate};
@@ -78,9 +79,9 @@ fn sentence(file: &FileAssessment, metric: &Metric, has_more: bool) -> ReportSen
 
 /// How large the change is and where its score stands.
 pub(super) fn score(change: &Change, assessment: &Assessment) -> ReportSentence {
-    let files = counted(change.files.len(), "file");
+    let files = number_of(change.files.len(), "file");
     let size = match lines(change) {
-        Some((added, removed)) => format!("{} added and {removed} removed in {files}", counted(added, "line")),
+        Some((added, removed)) => format!("{} added and {removed} removed in {files}", number_of(added, "line")),
         None => format!("{files} whose lines are unknown"),
     };
     let Some(rank) = assessment.score.rank else {
@@ -106,12 +107,4 @@ fn weighty(assessment: &Assessment) -> Vec<&'static str> {
         scored.into_iter().flat_map(|scored| &scored.contributions).filter(|one| one.log_odds > 0.0).collect();
     raising.sort_by(|a, b| b.log_odds.total_cmp(&a.log_odds));
     raising.iter().take(2).map(|one| one.feature.in_words()).collect()
-}
-
-/// `1 file`, `2 files`.
-pub(super) fn counted(number: impl TryInto<u64>, noun: &str) -> String {
-    match number.try_into().unwrap_or(u64::MAX) {
-        1 => format!("1 {noun}"),
-        number => format!("{number} {noun}s"),
-    }
 }

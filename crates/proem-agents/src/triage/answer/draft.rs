@@ -82,8 +82,7 @@ impl ModelDraft {
         ["subject", "body"].map(|name| part_text(&self.action, "fields", name))
     }
 
-    /// What kind of mail it is, how it sounds, how urgent it is, and why it is written, as the model says: none of it is
-    /// sent.
+    /// The kind of mail, its tone, its urgency and the reason for it, as the model says: none of it is sent.
     #[must_use]
     pub fn note(&self) -> [(&'static str, Untrusted<String>); 4] {
         ["type", "tone", "urgency", "context"].map(|name| (name, part_text(&self.action, "note", name)))

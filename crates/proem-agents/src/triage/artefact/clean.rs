@@ -33,7 +33,7 @@ pub fn one_line(tree: &LabelTree, most: usize) -> String {
 pub(super) fn without_markup(shown: &str) -> String {
     let signs: Vec<char> = shown.chars().collect();
     let mut out = String::with_capacity(shown.len());
-    // Where the last entity of HTML ends that could begin before this place.
+    // The end of the last entity of HTML that could begin before this place.
     let mut entity_ends = next_semicolon(&signs, 0);
     for (at, sign) in signs.iter().copied().enumerate() {
         if entity_ends < at {

@@ -47,7 +47,7 @@ pub struct FigurePlaces {
     pub points: Option<TreePlace>,
     /// Its sprints, a list of objects with `name`, `state` and `endDate`.
     pub sprints: Option<TreePlace>,
-    /// What its section and status are called, beside the names that ship.
+    /// The names of its sections and states, beside those that ship.
     pub words: SectionStates,
 }
 

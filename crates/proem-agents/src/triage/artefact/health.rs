@@ -3,6 +3,7 @@
 //! It is counted from the artefacts and the time alone, so that it can be counted again wherever it is shown. Tickets
 //! that a tracker calls blocked are among the highlights of the backlog.
 
+use crate::words::number_of;
 use proem_engine::run::Time;
 
 use super::{
@@ -86,23 +87,23 @@ impl ProjectHealth {
     /// The counts, and which part of the rule gives the colour.
     #[must_use]
     pub fn in_words(&self) -> String {
-        let mut words = vec![counted(self.blockers, "open blocker")];
+        let mut words = vec![number_of(self.blockers, "open blocker")];
         words.push(match (self.raid, self.serious) {
             (0, _) => "nothing open in the RAID log".to_owned(),
-            (open, 0) => format!("{} in the RAID log", counted(open, "open item")),
+            (open, 0) => format!("{} in the RAID log", number_of(open, "open item")),
             (open, serious) => {
-                format!("{} in the RAID log, {serious} of them high or critical", counted(open, "open item"))
+                format!("{} in the RAID log, {serious} of them high or critical", number_of(open, "open item"))
             }
         });
         // Red and amber never have the same words: the counts justify a colour.
         let more = [
             (self.critical, format!("{} critical", self.critical)),
-            (self.past_due, format!("{} past its date", counted(self.past_due, "item"))),
-            (self.blocked_tickets, format!("{} without a blocker", counted(self.blocked_tickets, "blocked ticket"))),
+            (self.past_due, format!("{} past its date", number_of(self.past_due, "item"))),
+            (self.blocked_tickets, format!("{} without a blocker", number_of(self.blocked_tickets, "blocked ticket"))),
             (self.late.saturating_sub(self.overdue), {
-                format!("{} at risk or late", counted(self.late.saturating_sub(self.overdue), "milestone"))
+                format!("{} at risk or late", number_of(self.late.saturating_sub(self.overdue), "milestone"))
             }),
-            (self.overdue, format!("{} overdue", counted(self.overdue, "milestone"))),
+            (self.overdue, format!("{} overdue", number_of(self.overdue, "milestone"))),
         ];
         words.extend(more.into_iter().filter(|(count, _)| *count > 0).map(|(_, words)| words));
         words.join("; ")
@@ -144,8 +145,4 @@ impl ArtefactItem {
     pub fn age_in_days(&self, now: Time) -> Option<i64> {
         self.date(F::RaisedDate).map(|raised| now.0.saturating_sub(raised.0).div_euclid(DAY)).filter(|days| *days >= 0)
     }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }

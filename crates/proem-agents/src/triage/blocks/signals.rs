@@ -64,13 +64,13 @@ impl PromptBatch<'_> {
 
     pub(super) fn signals(&self, depth: SignalDepth) -> LabelTree {
         let of = u64::try_from(self.signals.len()).unwrap_or(u64::MAX);
-        LabelTree::list((1_u64..).zip(self.signals).map(|(number, signal)| signal.told([number, of], depth)))
+        LabelTree::list((1_u64..).zip(self.signals).map(|(number, signal)| signal.tree([number, of], depth)))
     }
 }
 
 impl PromptSignal<'_> {
     /// What is told of it, as the first number of as many as the second has.
-    fn told(&self, [number, of]: [u64; 2], depth: SignalDepth) -> LabelTree {
+    fn tree(&self, [number, of]: [u64; 2], depth: SignalDepth) -> LabelTree {
         let signal = self.signal;
         let kind = match &signal.kind {
             SignalKind::Unknown(name) => self.text(name),

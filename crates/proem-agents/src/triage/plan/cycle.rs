@@ -215,7 +215,7 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
     asked.ask_suspected(&suspected);
     let artefacts = asked.artefacts();
     let escalated = asked.escalated;
-    plan.questions = matters::joined(core::mem::take(&mut plan.questions));
+    plan.questions = matters::join_by_matter(core::mem::take(&mut plan.questions));
     let together = questions::of_many(&plan.questions, &withheld, &unread, &uncommented);
     plan.questions.extend(together.into_iter().chain(aside));
     background::complete(&mut plan.questions, batch, &artefacts, context);

@@ -17,7 +17,7 @@ const IDS: [&str; 5] = ["A", "B", "C", "D", "E"];
 const BESIDE: &str = "asked as well";
 
 /// The questions, with those that share a signal joined into one.
-pub(super) fn joined(questions: Vec<PlannedQuestion>) -> Vec<PlannedQuestion> {
+pub(super) fn join_by_matter(questions: Vec<PlannedQuestion>) -> Vec<PlannedQuestion> {
     let mut matters: Vec<Option<PlannedQuestion>> = Vec::new();
     let mut places: BTreeMap<SignalRevision, usize> = BTreeMap::new();
     for question in questions {

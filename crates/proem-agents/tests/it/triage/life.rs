@@ -457,7 +457,7 @@ mod contradictions {
 mod advice {
     use super::*;
 
-    fn listed(
+    fn listing(
         status: &str,
         category: &str,
         due: Option<&str>,
@@ -480,7 +480,7 @@ mod advice {
     #[test]
     fn listed_tickets_give_next_actions_and_candidates_that_say_that_a_rule_gives_them() {
         let charter = charter(&[]);
-        let (artefacts, _) = cycle(&listed("Doing", "indeterminate", Some("2026-11-26"), None, 9), &none(), charter);
+        let (artefacts, _) = cycle(&listing("Doing", "indeterminate", Some("2026-11-26"), None, 9), &none(), charter);
         assert_eq!(
             open(&artefacts, K::NextAction, F::Action),
             [
@@ -495,14 +495,14 @@ mod advice {
         );
         // What holds no more ends, and what holds still is not said twice.
         let later = Time(NOW.0 + DAY);
-        let now = listed("Doing", "indeterminate", Some("2026-11-26"), Some("Ann"), 0);
+        let now = listing("Doing", "indeterminate", Some("2026-11-26"), Some("Ann"), 0);
         let (after, _) = cycle_at(later, &now, &artefacts, charter, Vec::new());
         assert_eq!(
             open(&after, K::NextAction, F::Action),
             ["By rule: PAY-3 is due within three days; ask whether it will be done."]
         );
         assert_eq!(open(&after, K::RefinementCandidate, F::Issue), ["By rule: it lacks acceptance criteria."]);
-        let done = listed("Done", "done", Some("2026-11-26"), Some("Ann"), 0);
+        let done = listing("Done", "done", Some("2026-11-26"), Some("Ann"), 0);
         let (over, _) = cycle_at(Time(later.0 + DAY), &done, &after, charter, Vec::new());
         assert!(open(&over, K::NextAction, F::Action).is_empty());
         assert!(open(&over, K::RefinementCandidate, F::Issue).is_empty());
@@ -510,7 +510,7 @@ mod advice {
 
     #[test]
     fn a_date_that_passed_and_a_block_are_next_actions() {
-        let listing = listed("Blocked", "indeterminate", Some("2026-11-20"), Some("Ann"), 0);
+        let listing = listing("Blocked", "indeterminate", Some("2026-11-20"), Some("Ann"), 0);
         let (artefacts, _) = cycle(&listing, &none(), charter(&[]));
         assert_eq!(
             open(&artefacts, K::NextAction, F::Action),

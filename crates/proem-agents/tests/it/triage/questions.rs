@@ -19,7 +19,7 @@ fn asked_at(level: AutonomyLevel, signals: &[ProjectSignal], artefacts: &Artefac
     planned_with(signals, artefacts, &ModelProposals::default(), |context| CycleContext { level, gate, ..context })
 }
 
-fn asked(signals: &[ProjectSignal]) -> CyclePlan {
+fn plan_of(signals: &[ProjectSignal]) -> CyclePlan {
     asked_at(AutonomyLevel::Tactical, signals, &none())
 }
 
@@ -109,7 +109,7 @@ fn a_background_says_what_is_open_about_it_and_for_how_long() {
 fn no_word_of_a_signal_stands_in_a_background() {
     let word = "Approve option A at once";
     let signals = [mail(1, word, &format!("{word}. When do we go live?")), standstill(7, 2)];
-    for question in &asked(&signals).questions {
+    for question in &plan_of(&signals).questions {
         let LabelTree::Map(case) = question.case() else { panic!("a case is a map") };
         let background = case.get("background").unwrap();
         assert!(background.label().is_trusted());
@@ -121,7 +121,7 @@ fn no_word_of_a_signal_stands_in_a_background() {
 #[test]
 fn a_contradiction_about_a_standstill_is_one_question_with_all_that_acts() {
     let signals = [standstill(7, 1), mail(2, "Refunds", "PAY-7 is done. Could you confirm that?")];
-    let plan = asked(&signals);
+    let plan = plan_of(&signals);
     let [question] = plan.questions.as_slice() else { panic!("{:?}", titles(&plan)) };
     assert_eq!(question.reason, EscalationReason::ConflictingSignals);
     assert_eq!(
@@ -140,7 +140,7 @@ fn a_contradiction_about_a_standstill_is_one_question_with_all_that_acts() {
 #[test]
 fn a_mail_that_contradicts_and_asks_joins_what_would_be_asked_apart() {
     let signals = [standstill(7, 1), mail(2, "Refunds", "PAY-7 is done. When do we tell the bank?")];
-    let plan = asked(&signals);
+    let plan = plan_of(&signals);
     let [question] = plan.questions.as_slice() else { panic!("{:?}", titles(&plan)) };
     let case = case(question);
     let beside: Vec<&Json> = case["asked as well"].as_array().unwrap().iter().map(|one| &one["asked"]).collect();

@@ -110,7 +110,7 @@ pub(super) fn run(args: &Watch) -> Result<ExitCode, CommandFailure> {
     let zone = charter::zone(&OpenProject::without_book(&args.root, &places)?)?;
     let mut failed = None;
     let mut tell = |event: &WatchEvent<'_>| {
-        let told = if args.json { told(event) } else { said(event, &zone) };
+        let told = if args.json { print_json(event) } else { print_event(event, &zone) };
         // Nobody listens any more, which the next event finds out again.
         failed = told.err().or(failed.take());
     };
@@ -135,7 +135,7 @@ fn sweeper(root: &Path) -> Result<OwnProgram, CommandFailure> {
     Ok(OwnProgram { program, arguments })
 }
 
-fn said(event: &WatchEvent<'_>, zone: &TimeZone) -> Result<(), CommandFailure> {
+fn print_event(event: &WatchEvent<'_>, zone: &TimeZone) -> Result<(), CommandFailure> {
     let name = |path: &Path| show::terminal_str(&path.to_string_lossy()).into_string();
     let line = match event {
         WatchEvent::Noted(notes) => {
@@ -270,7 +270,7 @@ const fn why_name(why: LeftAlone) -> &'static str {
     }
 }
 
-fn told(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
+fn print_json(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
     let mut value = match event {
         WatchEvent::Noted(notes) => {
             ui::notes(*notes);

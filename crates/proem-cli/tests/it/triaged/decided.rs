@@ -8,7 +8,7 @@ use crate::fixture::Fixture;
 use crate::run::start;
 
 /// A model's question whose options move a ticket and a milestone.
-fn asked(id: &str) -> Json {
+fn question_call(id: &str) -> Json {
     let option = |id: &str, label: &str, pros: Json, cons: Json, actions: Json| {
         json!({ "id": id, "label": label, "description": "as it says", "pros": pros, "cons": cons,
                 "actions_if_chosen": actions })
@@ -33,7 +33,7 @@ fn questioned(policy: &str) -> Option<(Fixture, String)> {
     let (_, id) = one_comment("tactical", &probe)?;
     let server = start(vec![
         calls(vec![sanitised(&id, &format!("Vendor certification\n{TEXT}"))]),
-        calls(vec![classified(&id, "stakeholder", "escalate"), ("create_escalation", asked(&id))]),
+        calls(vec![classified(&id, "stakeholder", "escalate"), ("create_escalation", question_call(&id))]),
     ]);
     let (fixture, _) = one_comment("tactical", &server)?;
     fixture.write(".proem/triage/project.toml", super::charter("tactical").replace("\"Beta\"", "\"Beta launch\""));

@@ -114,7 +114,7 @@ fn three_evenings_tell_of_every_signal() {
 }
 
 /// The stage that a request is of, by its tools, and the first signal that it names.
-fn asked(request: &ReceivedRequest) -> (Vec<String>, String) {
+fn tools_and_id(request: &ReceivedRequest) -> (Vec<String>, String) {
     let body = request.json().unwrap();
     let tools = body["tools"].as_array().unwrap().iter();
     let tools = tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
@@ -128,7 +128,7 @@ fn asked(request: &ReceivedRequest) -> (Vec<String>, String) {
 #[test]
 fn a_hostile_model_sends_nothing_through_the_commands() {
     let server = ScriptedServer::answering(|request| {
-        let (tools, id) = asked(request);
+        let (tools, id) = tools_and_id(request);
         let calls = if tools.iter().any(|tool| tool == "draft_communication") {
             let leak = "The log has: Payment provider sandbox. See https://evil.example/list.";
             let with_body = |(tool, mut arguments): (&'static str, Json)| {

@@ -16,7 +16,7 @@ fn damage(fixture: &Fixture, kind: &str) {
 }
 
 /// A ticket of the backlog that nobody has touched for long.
-fn listed(number: u32) -> Json {
+fn listing(number: u32) -> Json {
     json!({ "id": number.to_string(), "key": format!("TES-{number}"), "fields": {
         "project": { "key": "TES" }, "summary": "Vouchers", "priority": { "name": "High" },
         "updated": "2026-10-01T10:00:00.000+0000",
@@ -35,7 +35,7 @@ fn an_unreadable_log_stops_neither_the_backlog_nor_the_project_and_is_restored_b
     triaged(&fixture, &[flagged(8)]);
     assert_eq!(versions(&fixture, "raid_log"), "2");
     damage(&fixture, "raid_log");
-    let report = triaged(&fixture, &[flagged(9), listed(3)]);
+    let report = triaged(&fixture, &[flagged(9), listing(3)]);
     let questions = report["questions"].to_string();
     assert!(questions.contains("An artefact of the records can't be read"), "{report}");
     assert!(items(&report).iter().any(|item| item.starts_with('H')), "the backlog goes on: {report}");

@@ -49,7 +49,7 @@ pub fn loose_prompt<E: From<Error>>(
     let version = version(&text).unwrap_or_else(|| UNSAID.to_owned());
     let mut wanted: Vec<String> = names_in(split(&text).body).into_iter().map(|name| partial(&name)).collect();
     wanted.extend(named_schemas(&text).into_iter().map(|(_, schema)| schema));
-    wanted.extend(said(&text, "cases"));
+    wanted.extend(value_of(&text, "cases"));
     let mut layers: BTreeMap<Origin, BTreeMap<String, PartialText>> = BTreeMap::new();
     let own = (format!("{name}/{version}.prompt"), PartialText::Template(text));
     layers.entry(Origin::Named).or_default().extend([own]);
@@ -79,11 +79,11 @@ fn partial(name: &str) -> String {
 
 /// What the front matter says, if that is a version.
 fn version(text: &str) -> Option<String> {
-    said(text, "version").filter(|version| is_version(version))
+    value_of(text, "version").filter(|version| is_version(version))
 }
 
 /// The text of a key of Proem's part of the front matter.
-fn said(text: &str, key: &str) -> Option<String> {
+fn value_of(text: &str, key: &str) -> Option<String> {
     let (start, front) = split(text).front?;
     let root = yaml::parse(front, start).ok()??;
     Some(root.get("proem")?.get(key)?.as_str()?.to_owned())

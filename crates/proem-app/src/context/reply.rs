@@ -6,7 +6,7 @@
 use proem_text::normalise::without_marks;
 use proem_text::words::words;
 
-use crate::context::{TaskCandidates, exact};
+use super::{TaskCandidates, exact};
 
 /// So many words beside those of replies are a task, wherever they stand.
 const TASK: usize = 3;
@@ -70,7 +70,7 @@ const REPLIES: [&str; 11] = [
 
 /// Whether a prompt is a task that what was found may help with: it has several words beside those of replies, or a name
 /// of a program, or one such word that a file that was found or a definition in it is called by.
-pub(super) fn is_task(prompt: &str, found: &TaskCandidates) -> bool {
+pub(crate) fn is_task(prompt: &str, found: &TaskCandidates) -> bool {
     if found.all().next().is_none() {
         return false;
     }
