@@ -30,6 +30,7 @@ mod string;
 mod text;
 mod walk;
 
+pub(crate) use date::is_date;
 pub(crate) use lookup::{element, lookup, nth};
 pub(crate) use math::constant;
 pub(crate) use sequence::{Cursor, Items, skip, step, to_sequence};

@@ -26,6 +26,7 @@ mod print;
 mod reader;
 mod resolve;
 mod sanitise;
+mod signature;
 mod source;
 mod value;
 
@@ -40,5 +41,6 @@ pub use pattern::Regexp;
 pub use print::{print_display, print_readable};
 pub use resolve::{Names, resolve_source};
 pub use sanitise::{CleanSource, sanitise_source};
+pub use signature::{BoundedSchema, Coerced, SchemaSignature, Signature, SignatureProblem};
 pub use source::{print_source, read_memory};
 pub use value::{BuiltinBits, FloatBits, Text, Truth, Value, compare, is_equal};
