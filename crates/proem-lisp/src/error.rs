@@ -17,6 +17,8 @@ pub enum Reason {
     TypeError,
     /// A function takes another number of arguments.
     ArityError,
+    /// A value isn't what a signature says.
+    ValidationError,
     /// A name has no value.
     UnboundVar,
     /// The host has no such tool.
@@ -43,6 +45,7 @@ impl Reason {
             Self::EvalError => "eval_error",
             Self::TypeError => "type_error",
             Self::ArityError => "arity_error",
+            Self::ValidationError => "validation_error",
             Self::UnboundVar => "unbound_var",
             Self::UnknownTool => "unknown_tool",
             Self::ToolError => "tool_error",

@@ -19,9 +19,10 @@ pub use to_schema::BoundedSchema;
 
 use crate::{
     pattern::Regexp,
+    resolve::nearest,
     value::{Text, Value},
 };
-use alloc::{string::String, sync::Arc, vec::Vec};
+use alloc::{collections::BTreeSet, string::String, sync::Arc, vec::Vec};
 use core::cmp::Ordering;
 
 /// The most types in one signature.
@@ -29,7 +30,7 @@ const MOST_TYPES: usize = 20_000;
 
 /// The place of a type in its signature's table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct TypeId(usize);
+pub(crate) struct TypeId(usize);
 
 /// What values a place takes.
 #[derive(Debug, Clone)]
@@ -129,6 +130,17 @@ pub struct Signature {
     result: TypeId,
 }
 
+/// What a name means in a map with fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Entry<'a> {
+    /// The field of this number.
+    Field { at: usize, name: &'a str, of: TypeId },
+    /// An entry that may be there without being a field.
+    Free,
+    /// Nothing, with the name that may have been meant.
+    Unknown(Option<&'a str>),
+}
+
 impl Signature {
     /// The name before the parameters, if there is one.
     #[must_use]
@@ -139,6 +151,50 @@ impl Signature {
     /// The names of the parameters in order.
     pub fn parameters(&self) -> impl Iterator<Item = &str> {
         self.record(self.parameters).into_iter().flat_map(|record| record.fields.iter().map(|field| field.name.as_str()))
+    }
+
+    /// The type of a map of arguments.
+    pub(crate) const fn parameters_type(&self) -> TypeId {
+        self.parameters
+    }
+
+    /// The type of a list's elements.
+    pub(crate) fn element(&self, id: TypeId) -> Option<TypeId> {
+        match self.of(id)?.shape {
+            Shape::List(element) => Some(element),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn is_record(&self, id: TypeId) -> bool {
+        self.record(id).is_some()
+    }
+
+    /// Whether values of any kind may be of the type.
+    pub(crate) fn is_open(&self, id: TypeId) -> bool {
+        self.of(id).is_none_or(|of| matches!(of.shape, Shape::Any))
+    }
+
+    /// What a name means in a map of this type.
+    pub(crate) fn entry_of(&self, id: TypeId, name: &str) -> Entry<'_> {
+        let Some(record) = self.record(id) else { return Entry::Free };
+        match (record.find(name), record.rest) {
+            (Some(at), _) => match record.fields.get(at) {
+                Some(field) => Entry::Field { at, name: field.name.as_str(), of: field.of },
+                None => Entry::Free,
+            },
+            (None, Rest::Open | Rest::Typed(_)) => Entry::Free,
+            (None, Rest::Closed) => {
+                Entry::Unknown(nearest(name, record.fields.iter().map(|field| field.name.as_str())))
+            }
+        }
+    }
+
+    /// The fields that a map of this type must have besides those seen, by number, with what they are.
+    pub(crate) fn missing(&self, id: TypeId, seen: &BTreeSet<usize>) -> Vec<(&str, String)> {
+        let fields = self.record(id).map_or(&[][..], |record| &record.fields);
+        let missing = fields.iter().enumerate().filter(|(at, field)| field.is_required && !seen.contains(at));
+        missing.map(|(_, field)| (field.name.as_str(), self.phrase(field.of))).collect()
     }
 
     fn of(&self, id: TypeId) -> Option<&Type> {

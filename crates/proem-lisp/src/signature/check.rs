@@ -93,7 +93,7 @@ impl Signature {
     }
 
     /// Everything that is wrong with a value of one of the types.
-    pub(super) fn check_type(&self, value: &Value, of: TypeId) -> Vec<SignatureProblem> {
+    pub(crate) fn check_type(&self, value: &Value, of: TypeId) -> Vec<SignatureProblem> {
         Walk::new(self, Mode::Strict).check(value, of)
     }
 }

@@ -3,12 +3,16 @@
 use super::{Rest, Shape, Signature, Type, TypeId, is_plain_word, quoted_unless_plain};
 use crate::value::Value;
 use alloc::{
+    format,
     string::{String, ToString as _},
     vec,
     vec::Vec,
 };
 use core::fmt;
 use proem_text::json;
+
+/// How many parameters the call of a tool in a message names.
+const LISTED_FIELDS: usize = 12;
 
 /// The most bytes of an enumeration in a message.
 const PHRASE_BYTES: usize = 160;
@@ -37,6 +41,22 @@ impl fmt::Display for Signature {
 }
 
 impl Signature {
+    /// How a tool of this signature is called, such as `` `(tool/search {:query :string, :limit :int?})` ``.
+    pub(crate) fn call_text(&self, name: &str) -> String {
+        let all = self.record(self.parameters).map_or(&[][..], |record| &record.fields).iter().map(|field| {
+            let optional = if field.is_required { "" } else { "?" };
+            let phrase = match self.of(field.of) {
+                Some(Type { shape: Shape::Enum(_), .. }) => self.phrase(field.of),
+                _ => format!(":{}", self.phrase(field.of)),
+            };
+            let optional = if phrase.ends_with('?') { "" } else { optional };
+            format!(":{} {phrase}{optional}", field.name)
+        });
+        let more = if all.len() > LISTED_FIELDS { ", …" } else { "" };
+        let listed: Vec<String> = all.take(LISTED_FIELDS).collect();
+        format!("`(tool/{name} {{{}{more}}})`", listed.join(", "))
+    }
+
     /// The type as it is printed in a signature.
     pub(super) fn type_text(&self, id: TypeId) -> String {
         struct Shown<'a>(&'a Signature, TypeId);
