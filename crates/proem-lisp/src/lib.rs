@@ -36,7 +36,7 @@ pub use delimiters::{Repair, is_unfinished, repair_delimiters};
 pub use error::{Fault, Problem, Reason};
 pub use json::{read_json, write_json};
 pub use limits::{Limits, Meter, cost};
-pub use machine::{CallId, Machine, Outcome, ToolAnswer, ToolCall};
+pub use machine::{CallId, Machine, Outcome, StateError, StateKey, ToolAnswer, ToolCall};
 pub use pattern::Regexp;
 pub use print::{print_display, print_readable};
 pub use resolve::{Names, resolve_source};

@@ -199,7 +199,21 @@ impl Resolver {
         let main = self.functions.len().saturating_sub(1);
         let defined = self.defined.iter().map(Text::as_str).chain(self.names.functions.iter().map(String::as_str));
         let hidden = defined.filter(|name| names::is_builtin(name)).map(String::from).collect();
-        Ok(Program { source, functions: self.functions, constants: self.constants, hidden, main, is_prelude: false })
+        let names = self.used_names();
+        let (functions, constants) = (self.functions, self.constants);
+        Ok(Program { source, functions, constants, hidden, main, names, prelude: None })
+    }
+
+    /// The names of the memory that make a difference to this source.
+    fn used_names(&self) -> Names {
+        let Names { memory, functions, .. } = &self.names;
+        if memory.is_empty() && functions.is_empty() {
+            return Names::default();
+        }
+        let symbols = || self.forms.symbols().map(Text::as_str);
+        let memory = symbols().filter(|name| memory.contains(*name)).map(String::from).collect();
+        let hiding = functions.iter().filter(|name| names::is_builtin(name)).cloned();
+        Names { memory, functions: hiding.collect(), ..Names::default() }
     }
 
     /// Puts tasks on top of the list, the first to be done first.

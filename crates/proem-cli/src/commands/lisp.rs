@@ -45,7 +45,7 @@ Examples:
   proem lisp check report.clj --json                 # for scripts and editors
   proem lisp check report.clj --signature '(orders [:map]) -> :number' --tools tools.toml
 
-A file of tools has their signatures: [tools] and lines such as search = "(query :string, limit :int?) -> [:map]".
+A file of tools has their signatures: [tools] and lines such as search = '(query :string, limit :int?) -> [:map]'.
 
 Exit code 1: there are problems.";
 

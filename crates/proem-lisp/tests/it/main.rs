@@ -12,4 +12,5 @@ mod machine;
 mod messages;
 mod names;
 mod reference;
+mod stored;
 mod support;
