@@ -1,7 +1,6 @@
 //! Signatures of programs and of the tools that they may call, as people write them.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,7 +19,7 @@ use crate::error::Error;
 pub fn parse_signature(text: &str, limits: &Limits) -> Result<Signature, Error> {
     Signature::parse(text, limits).map_err(|problems| {
         let excerpts: String = problems.iter().map(|problem| problem.render("signature", text)).collect();
-        Error::invalid(format!("this is no signature\n{}", excerpts.trim_end()))
+        Error::invalid(excerpts.trim_end())
     })
 }
 
@@ -51,35 +50,37 @@ pub fn read_tools(path: &Path, limits: &Limits) -> Result<BTreeMap<String, Arc<S
     let mut tools: BTreeMap<String, Arc<Signature>> = BTreeMap::new();
     let mut problems = String::new();
     for (name, text) in &file.tools {
-        match parse_tool(name, text, limits) {
+        match parse_tool(&shown, name, text, limits) {
             Ok(_) if tools.keys().any(|other| is_same_name(other, name)) => {
-                problems.push_str(&format!("`{name}` is there twice, with `-` and `_` taken as the same\n"));
+                problems.push_str(&format!("error: `{name}` is in `{shown}` twice, with `-` and `_` taken as the same\n"));
             }
             Ok(signature) => _ = tools.insert(name.clone(), Arc::new(signature)),
-            // Writing to a string never fails.
-            Err(problem) => _ = writeln!(problems, "{problem}"),
+            Err(problem) => problems.push_str(&problem),
         }
     }
-    if problems.is_empty() { Ok(tools) } else { Err(Error::invalid(format!("`{shown}`: {}", problems.trim_end()))) }
+    if problems.is_empty() { Ok(tools) } else { Err(Error::invalid(problems.trim_end())) }
 }
 
 fn is_same_name(a: &str, b: &str) -> bool {
     a.replace('-', "_") == b.replace('-', "_")
 }
 
-fn parse_tool(name: &str, text: &str, limits: &Limits) -> Result<Signature, String> {
+/// The signature of one tool, or its problems as excerpts; `file` is where it is.
+fn parse_tool(file: &str, name: &str, text: &str, limits: &Limits) -> Result<Signature, String> {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if name.is_empty() || name.len() > NAME_CHARACTERS || !name.chars().all(is_letter) {
         let name = show::terminal_str(name);
-        return Err(format!("`{name}` is no name of a tool: use 1 to {NAME_CHARACTERS} letters, digits, `_` and `-`"));
+        let rule = format!("use 1 to {NAME_CHARACTERS} letters, digits, `_` and `-`");
+        return Err(format!("error: `{name}` in `{file}` is no name of a tool: {rule}\n"));
     }
     let signature = Signature::parse(text, limits).map_err(|problems| {
-        let excerpts: String = problems.iter().map(|problem| problem.render(name, text)).collect();
-        format!("the signature of `{name}` can't be read\n{}", excerpts.trim_end())
+        let place = format!("{file}, tool {name}");
+        problems.iter().map(|problem| problem.render(&place, text)).collect::<String>()
     })?;
     match signature.name() {
         Some(other) if !is_same_name(other, name) => {
-            Err(format!("the signature of `{name}` is named `{}`; give both the same name", show::terminal_str(other)))
+            let other = show::terminal_str(other);
+            Err(format!("error: the signature of `{name}` in `{file}` is named `{other}`; give both the same name\n"))
         }
         _ => Ok(signature),
     }
@@ -111,10 +112,10 @@ mod tests {
         let refused = |text: &str| tools(text).unwrap_err();
         let both = refused("[tools]\nget-x = '(a :int)'\nget_x = '(a :int)'\n\"a b\" = '()'\nc = 'd()'\ne = '(a :x)'\n");
         for part in [
-            "`get_x` is there twice",
-            "`a b` is no name of a tool",
-            "the signature of `c` is named `d`",
-            "the signature of `e` can't be read\nerror: there is no type `:x`\n --> e:1:4",
+            "`get_x` is in `/tools.toml` twice",
+            "`a b` in `/tools.toml` is no name of a tool",
+            "the signature of `c` in `/tools.toml` is named `d`",
+            "error: there is no type `:x`\n --> /tools.toml, tool e:1:4",
         ] {
             assert!(both.contains(part), "{both}");
         }

@@ -14,7 +14,7 @@ use proem_text::json;
 /// How many parameters the call of a tool in a message names.
 const LISTED_FIELDS: usize = 12;
 
-/// The most bytes of an enumeration in a message.
+/// The most bytes of a type in a message.
 const PHRASE_BYTES: usize = 160;
 
 /// What is still to be printed, the last first.
@@ -45,10 +45,7 @@ impl Signature {
     pub(crate) fn call_text(&self, name: &str) -> String {
         let all = self.record(self.parameters).map_or(&[][..], |record| &record.fields).iter().map(|field| {
             let optional = if field.is_required { "" } else { "?" };
-            let phrase = match self.of(field.of) {
-                Some(Type { shape: Shape::Enum(_), .. }) => self.phrase(field.of),
-                _ => format!(":{}", self.phrase(field.of)),
-            };
+            let phrase = clip(self.type_text(field.of));
             let optional = if phrase.ends_with('?') { "" } else { optional };
             format!(":{} {phrase}{optional}", field.name)
         });
@@ -71,14 +68,7 @@ impl Signature {
     /// The type in a message: its word, or the members of an enumeration as far as they fit.
     pub(super) fn phrase(&self, id: TypeId) -> String {
         match self.of(id).map(|of| &of.shape) {
-            Some(Shape::Enum(_)) => {
-                let mut text = self.type_text(id);
-                if text.len() > PHRASE_BYTES {
-                    text.truncate(text.floor_char_boundary(PHRASE_BYTES));
-                    text.push('…');
-                }
-                text
-            }
+            Some(Shape::Enum(_)) => clip(self.type_text(id)),
             Some(shape) => String::from(shape.word().trim_start_matches(':')),
             None => String::from("any"),
         }
@@ -162,6 +152,15 @@ impl Shape {
             Self::Enum(_) => ":enum",
         }
     }
+}
+
+/// The start of a type's text.
+fn clip(mut text: String) -> String {
+    if text.len() > PHRASE_BYTES {
+        text.truncate(text.floor_char_boundary(PHRASE_BYTES));
+        text.push('…');
+    }
+    text
 }
 
 /// A member of an enumeration: a keyword, or a string where no keyword can say it.

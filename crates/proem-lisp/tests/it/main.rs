@@ -6,6 +6,7 @@ mod clojure;
 mod examples;
 mod families;
 mod golden;
+mod golden_stored;
 mod laws;
 mod limits;
 mod machine;
