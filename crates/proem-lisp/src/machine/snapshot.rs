@@ -10,6 +10,7 @@
 mod fibers;
 mod graph;
 mod input;
+mod numbers;
 mod objects;
 mod output;
 mod programs;
@@ -139,7 +140,8 @@ impl Machine {
 
     /// A machine that goes on where the stored one was. [`Machine::run`] gives the calls again that it waits for.
     ///
-    /// Allocates in proportion to the bytes, but for compiled regular expressions, which take at most `limits.bytes`.
+    /// Allocates in proportion to the bytes, and no more than a program under these limits may hold, twice over for what
+    /// lies between values; compiled regular expressions take at most `limits.bytes` besides.
     ///
     /// # Errors
     ///
@@ -191,6 +193,3 @@ fn limit_numbers(limits: &Limits) -> [u64; 12] {
 
 /// Tells tables of functions apart: their names, in order, and their definitions in the language.
 const TABLE_SUM: u64 = builtins::table_sum();
-
-#[cfg(test)]
-mod tests;

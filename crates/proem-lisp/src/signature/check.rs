@@ -115,6 +115,16 @@ struct Frame<'v> {
     is_hidden: bool,
 }
 
+impl Frame<'_> {
+    /// Keeps a part as it is corrected.
+    fn keep(&mut self, part: Value) {
+        match self.step {
+            Step::Index(_) => self.items.push(part),
+            Step::Field(_) | Step::Other => self.entries.push((core::mem::take(&mut self.key), part)),
+        }
+    }
+}
+
 /// Where in a collection a value is.
 #[derive(Debug, Clone, Copy)]
 enum Step {
@@ -165,7 +175,7 @@ impl<'s, 'v> Walk<'s, 'v> {
             return whole;
         }
         while let Some(mut frame) = self.frames.pop() {
-            let next = self.next_part(&mut frame);
+            let next = self.next_open_part(&mut frame);
             let whole = match next {
                 Some((part, of)) => {
                     self.frames.push(frame);
@@ -182,13 +192,24 @@ impl<'s, 'v> Walk<'s, 'v> {
             if let (Some(whole), Some(frame)) = (whole, self.frames.last_mut())
                 && self.mode == Mode::Coerce
             {
-                match frame.step {
-                    Step::Index(_) => frame.items.push(whole),
-                    Step::Field(_) | Step::Other => frame.entries.push((core::mem::take(&mut frame.key), whole)),
-                }
+                frame.keep(whole);
             }
         }
         value.clone()
+    }
+
+    /// The next part that isn't plainly right, with its type.
+    fn next_open_part(&mut self, frame: &mut Frame<'v>) -> Option<(Cow<'v, Value>, TypeId)> {
+        loop {
+            let (part, of) = self.next_part(frame)?;
+            let is_right = |kind: &Type| kind.checks.is_empty() && kind.shape.takes(&part);
+            if !self.signature.of(of).is_some_and(is_right) {
+                return Some((part, of));
+            }
+            if self.mode == Mode::Coerce {
+                frame.keep(part.into_owned());
+            }
+        }
     }
 
     /// The next part of a collection that has a type, with it.
@@ -218,7 +239,12 @@ impl<'s, 'v> Walk<'s, 'v> {
     /// The type of an entry's value, if it has one; the entry is checked for being there.
     fn entry(&mut self, frame: &mut Frame<'v>, record: &Record, key: &'v Value) -> Option<TypeId> {
         let field = match key {
-            Value::Keyword(name) | Value::Text(name) => record.find(name.as_str()),
+            Value::Keyword(name) | Value::Text(name) => {
+                // Most maps have their entries in the order of the fields.
+                let next = if let Step::Field(at) = frame.step { at.wrapping_add(1) } else { 0 };
+                let is_next = record.fields.get(next).is_some_and(|field| field.name == *name);
+                if is_next { Some(next) } else { record.find(name.as_str()) }
+            }
             _ => None,
         };
         frame.step = Step::Other;

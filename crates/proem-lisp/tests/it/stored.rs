@@ -261,7 +261,35 @@ fn sizes_that_a_state_only_claims_are_not_allocated() {
     }
 }
 
-/// Starts a program's source so that it is found in its state.
+#[test]
+fn many_empty_programs_or_collections_are_not_allocated() {
+    let state = first_state("(call \"t\" {})");
+    let limits = few();
+    let body = &state[..state.len() - 32];
+    let source = b"(call \"t\" {})";
+    let at = body.windows(source.len()).position(|window| window == source).unwrap();
+    // One program becomes two million; its number stands before the length of its source.
+    let programs = [&body[..at - 2], b"\x80\x89\x7a", &vec![0; 6_000_000][..]].concat();
+    assert!(matches!(Machine::from_state(&key().seal(programs), &limits, &key()), Err(StateError::Malformed(_))));
+    // Behind the source and its names come the objects: two million empty vectors.
+    let empty = [8_u8, 0, 0].repeat(2_000_000);
+    let objects = [&body[..at + source.len() + 2], b"\x80\x89\x7a", &empty[..]].concat();
+    let error = Machine::from_state(&key().seal(objects), &limits, &key()).map(|_| ()).unwrap_err();
+    assert_eq!(error, StateError::Malformed("it holds more than a program may"));
+}
+
+#[test]
+fn long_ranges_are_stored_as_they_are() {
+    let limits = Limits { collection_size: 10, ..few() };
+    let source = "(let [r (range 5000000000) e (range)] (call \"t\" {}) [(first (drop 4 r)) (second e)])";
+    let mut first = machine(source, Inputs::default(), limits).unwrap();
+    let Outcome::CallTools(calls) = first.run(u64::MAX) else { panic!("no calls") };
+    let mut again = Machine::from_state(&state_of(&first), &limits, &key()).unwrap();
+    again.answer(calls[0].id, ToolAnswer::Value(Value::Nil));
+    assert_eq!(outcome_text(&again.run(u64::MAX)), "[4 1]");
+}
+
+/// A state in which some bytes are replaced by as many others, sealed again.
 fn replaced(state: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut body = state[..state.len() - 32].to_vec();

@@ -43,7 +43,7 @@ pub(super) fn read_machine(body: &[u8], limits: &Limits) -> Read<Machine> {
         }
     }
     let programs = Programs::read(&mut input, limits)?;
-    let mut objects = Objects::of_programs(&programs, *limits);
+    let mut objects = Objects::of_programs(&programs, *limits, body.len());
     objects.read(&mut input)?;
     let mut reader = Reader { input, objects };
     let context = reader.context(limits)?;

@@ -12,6 +12,10 @@ impl<'a> Input<'a> {
         Self(bytes)
     }
 
+    pub(super) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
     pub(super) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

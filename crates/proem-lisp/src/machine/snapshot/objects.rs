@@ -9,7 +9,7 @@ use super::{
 use crate::{
     builtins,
     code::Closure,
-    limits::{Limits, Meter},
+    limits::{Limits, Meter, cost},
     pattern::Regexp,
     value::{
         Branch, BuiltinId, Child, Chunk, Element, Entry, Index, List, Map, Node, NodeSize, Set, Stream, StreamKind, Text,
@@ -84,14 +84,46 @@ enum ReadObject {
     Places(Arc<Vec<u32>>),
 }
 
+impl ReadObject {
+    /// How many values the object takes the place of.
+    fn slots(&self) -> usize {
+        fn node_slots<T: Element>(node: &Node<T>) -> usize {
+            match node {
+                Node::Branch(children) => children.len(),
+                Node::Leaf(chunk) => chunk.as_slice().len(),
+            }
+        }
+        let map_slots = |map: &Map| map.parts().0.parts().1.len().saturating_mul(2);
+        match self {
+            Self::Text(text) => text.len() / cost::SLOT,
+            Self::Elements(node, _) => node_slots(node),
+            Self::Entries(node, ..) => node_slots(node).saturating_mul(2),
+            Self::Branch(branch, _) => branch.children.len(),
+            Self::Places(places) => places.len(),
+            Self::Value(Value::Big(big)) => usize::try_from(big.bits() / 128).unwrap_or(usize::MAX),
+            Self::Value(Value::Vector(vector)) => vector.parts().1.len(),
+            Self::Value(Value::List(list)) => list.parts().0.parts().1.len(),
+            Self::Value(Value::Map(map)) => map_slots(map),
+            Self::Value(Value::Set(set)) => map_slots(&set.0),
+            Self::Value(Value::Stream(stream)) => stream.parts.as_slice().len(),
+            Self::Value(Value::Closure(closure)) => closure.captures.as_slice().len(),
+            Self::Value(_) => 1,
+        }
+    }
+}
+
 /// The objects so far.
 #[derive(Debug)]
 pub(super) struct Objects<'p> {
     all: Vec<ReadObject>,
     programs: &'p Programs,
     limits: Limits,
+    /// The bytes of the state: no trie in it has more elements than that, since none has a part of it twice.
+    length: usize,
     /// Bytes that compiled expressions take.
     patterns: usize,
+    /// Bytes that all other objects take, as the machine counts them.
+    bytes: usize,
     /// Entries whose keys an index was seen to lead to, by the number of their object.
     found: BTreeSet<usize>,
 }
@@ -104,8 +136,9 @@ type Read<T> = Result<T, StateError>;
 
 impl<'p> Objects<'p> {
     /// The objects that the programs' sources gave.
-    pub(super) fn of_programs(programs: &'p Programs, limits: Limits) -> Self {
-        let mut objects = Self { all: Vec::new(), programs, limits, patterns: 0, found: BTreeSet::new() };
+    pub(super) fn of_programs(programs: &'p Programs, limits: Limits, length: usize) -> Self {
+        let all = Vec::new();
+        let mut objects = Self { all, programs, limits, length, patterns: 0, bytes: 0, found: BTreeSet::new() };
         programs.visit_constants(&mut |object| objects.add_constant(object));
         objects
     }
@@ -138,6 +171,12 @@ impl<'p> Objects<'p> {
         let count = input.count()?;
         for _ in 0..count {
             let object = self.object(input)?;
+            let bytes = object.slots().saturating_mul(cost::SLOT).saturating_add(cost::OBJECT);
+            self.bytes = self.bytes.saturating_add(bytes);
+            // Nodes between are not counted while a program runs.
+            if self.bytes / 2 > self.limits.bytes {
+                return Err(StateError::Malformed("it holds more than a program may"));
+            }
             self.all.push(object);
         }
         Ok(())
@@ -264,7 +303,7 @@ impl<'p> Objects<'p> {
     }
 
     fn checked_size(&self, size: Option<NodeSize>) -> Read<NodeSize> {
-        size.filter(|size| size.chunks <= self.limits.collection_size).ok_or(NO_TRIE)
+        size.filter(|size| size.chunks <= self.length).ok_or(NO_TRIE)
     }
 
     /// Places of entries, and how many of them have one.
@@ -322,7 +361,7 @@ impl<'p> Objects<'p> {
             None
         };
         let trie = Trie::from_parts(root, self.values(input)?).ok_or(NO_TRIE)?;
-        if trie.len() > self.limits.collection_size { Err(NO_TRIE) } else { Ok(trie) }
+        if trie.len() > self.length { Err(NO_TRIE) } else { Ok(trie) }
     }
 
     fn whole_map(&mut self, input: &mut Input<'_>) -> Read<Map> {
@@ -343,7 +382,7 @@ impl<'p> Objects<'p> {
         };
         let tail_length = tail.len();
         let entries = Trie::from_parts(root, tail).ok_or(NO_TRIE)?;
-        if entries.len() > self.limits.collection_size.saturating_mul(2) {
+        if entries.len() > self.length {
             return Err(NO_TRIE);
         }
         let map = Map::from_parts(entries, index, count.saturating_add(in_tail)).ok_or(NO_MAP)?;
@@ -404,16 +443,8 @@ impl<'p> Objects<'p> {
             _ => return Err(StateError::Malformed("there is no such kind of sequence")),
         };
         let parts = self.values(input)?;
-        let starts = |length: usize| match kind {
-            StreamKind::Cycle { start } => start < length,
-            StreamKind::Range { start, step, count: Some(count) } => {
-                let steps = i64::try_from(count.saturating_sub(1)).ok().and_then(|last| step.checked_mul(last));
-                count <= self.limits.collection_size && steps.and_then(|steps| start.checked_add(steps)).is_some()
-            }
-            StreamKind::Repeat { count: Some(count) } => count <= self.limits.collection_size,
-            _ => true,
-        };
-        if !parts_are.contains(&parts.len()) || !starts(parts.len()) {
+        let starts_in_it = if let StreamKind::Cycle { start } = kind { start < parts.len() } else { true };
+        if !parts_are.contains(&parts.len()) || !starts_in_it {
             return Err(StateError::Malformed("a sequence isn't built as one"));
         }
         Ok(Stream { kind, parts: Chunk::new(parts) })

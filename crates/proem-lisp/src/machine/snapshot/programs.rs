@@ -16,6 +16,9 @@ use crate::{
 };
 use alloc::{collections::BTreeMap, string::String, sync::Arc, vec::Vec};
 
+/// The bytes that a program, a function of it and what holds that take at least.
+const LEAST_BYTES: usize = 16;
+
 /// The programs of a state by number: those of the table's functions first, then that which runs, then others.
 #[derive(Debug)]
 pub(super) struct Programs {
@@ -50,6 +53,9 @@ impl Programs {
         }
         programs.main = programs.all.len();
         let count = input.count()?;
+        if count.saturating_mul(LEAST_BYTES) > input.len() {
+            return Err(StateError::Malformed("it ends too early"));
+        }
         let mut patterns: usize = 0;
         for _ in 0..count {
             let program = read_program(input, limits)?;

@@ -4,6 +4,7 @@ use super::{
     MAGIC, StateError, TABLE_SUM, VERSION,
     graph::{Object, Scan, scan_constants, scan_machine},
     limit_numbers,
+    numbers::Numbers,
     objects::tag,
     output::Output,
 };
@@ -22,7 +23,7 @@ use num_bigint::Sign;
 type Written = Result<(), StateError>;
 
 pub(super) fn write_machine(machine: &Machine, most: usize) -> Result<Vec<u8>, StateError> {
-    let mut writer = Writer { out: Output::new(most), numbers: Vec::new(), programs: BTreeMap::new(), prelude: Vec::new() };
+    let mut writer = Writer { out: Output::new(most), numbers: Numbers::new(), programs: BTreeMap::new(), prelude: Vec::new() };
     writer.out.raw(MAGIC)?;
     writer.out.byte(VERSION)?;
     writer.out.raw(&TABLE_SUM.to_le_bytes())?;
@@ -36,8 +37,7 @@ pub(super) fn write_machine(machine: &Machine, most: usize) -> Result<Vec<u8>, S
 
 struct Writer {
     out: Output,
-    /// The number of each object by its address.
-    numbers: Vec<(usize, usize)>,
+    numbers: Numbers,
     /// The number of each program by its address.
     programs: BTreeMap<usize, usize>,
     /// The functions of the table that are programs, in the order of their numbers, which are the first.
@@ -79,27 +79,23 @@ impl Writer {
     }
 
     fn number(&mut self, object: Object<'_>) {
-        self.numbers.push((object.address(), self.numbers.len()));
+        self.numbers.add(object.address());
     }
 
     fn objects(&mut self, scan: &Scan<'_>) -> Written {
-        self.numbers.sort_unstable();
-        let known = self.numbers.len();
-        let is_new = |numbers: &[(usize, usize)], object: &Object<'_>| {
-            let known = numbers.get(..known).unwrap_or_default();
-            known.binary_search_by_key(&object.address(), |(address, _)| *address).is_err()
-        };
-        let new: Vec<Object<'_>> = scan.order.iter().copied().filter(|object| is_new(&self.numbers, object)).collect();
-        new.iter().for_each(|object| self.number(*object));
-        self.numbers.sort_unstable();
+        let mut new = Vec::new();
+        for object in &scan.order {
+            if self.numbers.get(object.address()).is_none() {
+                self.number(*object);
+                new.push(*object);
+            }
+        }
         self.out.size(new.len())?;
         new.into_iter().try_for_each(|object| self.object(object))
     }
 
     fn reference(&mut self, object: Object<'_>) -> Written {
-        let address = object.address();
-        let place = self.numbers.binary_search_by_key(&address, |(address, _)| *address);
-        let number = place.ok().and_then(|place| self.numbers.get(place)).map(|(_, number)| *number);
+        let number = self.numbers.get(object.address());
         self.out.size(number.ok_or(StateError::Malformed("an object was not found"))?)
     }
 
