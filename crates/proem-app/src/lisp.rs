@@ -275,7 +275,10 @@ impl LispSession {
         let unprintable = |fault: proem_lisp::Fault| ProgramEnd::Problem(checked.source.place(&fault.at(whole)));
         match outcome {
             Some(Outcome::Done(value) | Outcome::Return(value)) => match print(&value) {
-                Ok(text) if let problems = self.result_problems(&value) && !problems.is_empty() => {
+                Ok(text)
+                    if let problems = self.result_problems(&value)
+                        && !problems.is_empty() =>
+                {
                     (ProgramEnd::Mismatch(problems), text)
                 }
                 Ok(text) => (ProgramEnd::Value(value), text),

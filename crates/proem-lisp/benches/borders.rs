@@ -102,7 +102,12 @@ fn main() {
     criterion.final_summary();
 
     println!("\nstates: {} bytes, and {} bytes for {} bytes of JSON", store(&machine), store(&large), json.len());
-    ratio("small program, stored and resumed over parsed and run", least(|| _ = store(&machine)), least(parse_and_run), 5.0);
+    ratio(
+        "small program, stored and resumed over parsed and run",
+        least(|| _ = store(&machine)),
+        least(parse_and_run),
+        5.0,
+    );
     ratio("1 MiB of memory, stored and resumed over JSON", least(|| _ = store(&large)), least(through_json), 2.0);
     ratio("1,000 maps, checked over walked", least(check), least(|| _ = black_box(walk(&thousand))), 5.0);
 }

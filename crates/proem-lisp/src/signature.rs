@@ -95,11 +95,20 @@ enum Check {
     Most(Value, bool),
     MultipleOf(i64),
     /// Characters of a string.
-    Length { least: usize, most: usize },
+    Length {
+        least: usize,
+        most: usize,
+    },
     /// Elements of a list.
-    Items { least: usize, most: usize },
+    Items {
+        least: usize,
+        most: usize,
+    },
     /// Entries of a map.
-    Entries { least: usize, most: usize },
+    Entries {
+        least: usize,
+        most: usize,
+    },
     /// The most characters of a map's names.
     NameLength(usize),
     Unique,
@@ -150,7 +159,9 @@ impl Signature {
 
     /// The names of the parameters in order.
     pub fn parameters(&self) -> impl Iterator<Item = &str> {
-        self.record(self.parameters).into_iter().flat_map(|record| record.fields.iter().map(|field| field.name.as_str()))
+        self.record(self.parameters)
+            .into_iter()
+            .flat_map(|record| record.fields.iter().map(|field| field.name.as_str()))
     }
 
     /// The type of a map of arguments.

@@ -52,7 +52,8 @@ pub fn read_tools(path: &Path, limits: &Limits) -> Result<BTreeMap<String, Arc<S
     for (name, text) in &file.tools {
         match parse_tool(&shown, name, text, limits) {
             Ok(_) if tools.keys().any(|other| is_same_name(other, name)) => {
-                problems.push_str(&format!("error: `{name}` is in `{shown}` twice, with `-` and `_` taken as the same\n"));
+                problems
+                    .push_str(&format!("error: `{name}` is in `{shown}` twice, with `-` and `_` taken as the same\n"));
             }
             Ok(signature) => _ = tools.insert(name.clone(), Arc::new(signature)),
             Err(problem) => problems.push_str(&problem),
@@ -110,7 +111,8 @@ mod tests {
             Ok("get-order get_order(id :int) -> :any\nsearch (q :string, limit :int?) -> [:map]\n".to_owned())
         );
         let refused = |text: &str| tools(text).unwrap_err();
-        let both = refused("[tools]\nget-x = '(a :int)'\nget_x = '(a :int)'\n\"a b\" = '()'\nc = 'd()'\ne = '(a :x)'\n");
+        let both =
+            refused("[tools]\nget-x = '(a :int)'\nget_x = '(a :int)'\n\"a b\" = '()'\nc = 'd()'\ne = '(a :x)'\n");
         for part in [
             "`get_x` is in `/tools.toml` twice",
             "`a b` in `/tools.toml` is no name of a tool",

@@ -54,7 +54,8 @@ fn programs_run_and_end_as_their_exit_codes_say() {
 #[test]
 fn inputs_and_results_are_checked_against_a_signature() {
     let fixture = Fixture::folder();
-    fixture.write("in.json", "{\"orders\": [{\"id\": \"1\", \"total\": 10}, {\"id\": 2, \"total\": 5}], \"_key\": 7}\n");
+    fixture
+        .write("in.json", "{\"orders\": [{\"id\": \"1\", \"total\": 10}, {\"id\": 2, \"total\": 5}], \"_key\": 7}\n");
     fixture.write("hostile.json", "{\"orders\": \"\\u001b[2J::error::x\\u202e\", \"_key\": \"sk-secret\"}\n");
     let run = |signature: &str, more: &[&str]| {
         let source = "(mapv :id ctx/orders)";
@@ -63,7 +64,14 @@ fn inputs_and_results_are_checked_against_a_signature() {
     let orders = "(orders [{id :int, total :number}], _key :int) -> ";
     let input = ["--input", "in.json"];
     let hostile = fixture.proem(&[
-        "lisp", "run", "-e", "1", "--input", "hostile.json", "--signature", "(orders [:map], _key :int)",
+        "lisp",
+        "run",
+        "-e",
+        "1",
+        "--input",
+        "hostile.json",
+        "--signature",
+        "(orders [:map], _key :int)",
     ]);
     assert!(!hostile.transcript().contains("sk-secret") && !hostile.transcript().contains('\u{1b}'));
     snapshot!(transcripts(&[

@@ -59,7 +59,7 @@ impl Resolver {
             Some(form) => self.check_arguments(&call, *form),
             None => {
                 let problems = signature.check_arguments(&Value::map([]));
-                problems.iter().for_each(|problem| self.argument_problem(&call, span, problem.to_string()));
+                problems.iter().for_each(|problem| self.argument_problem(&call, span, &problem.to_string()));
             }
         }
     }
@@ -72,7 +72,7 @@ impl Resolver {
             if self.forms.is_constant(form) {
                 let value = self.literal_once(form);
                 for problem in call.signature.check_type(&value, argument.of) {
-                    self.argument_problem(call, self.forms.span(form), problem_below(&argument.path, problem));
+                    self.argument_problem(call, self.forms.span(form), &problem_below(&argument.path, problem));
                 }
                 continue;
             }
@@ -88,7 +88,7 @@ impl Resolver {
                 },
                 FormKind::ShortFunction { .. } => {
                     let problem = format!("{}a function isn't data, which tools take", path_prefix(&argument.path));
-                    self.argument_problem(call, self.forms.span(form), problem);
+                    self.argument_problem(call, self.forms.span(form), &problem);
                 }
                 _ => {}
             }
@@ -101,7 +101,7 @@ impl Resolver {
             && let [problem, ..] = call.signature.check_type(sample, argument.of).as_slice()
         {
             let problem = problem_below(&argument.path, problem.clone());
-            self.argument_problem(call, self.forms.span(argument.form), problem);
+            self.argument_problem(call, self.forms.span(argument.form), &problem);
         }
     }
 
@@ -128,7 +128,7 @@ impl Resolver {
                     let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
                     let name = excerpt(name.as_str());
                     let problem = format!("{}there is no `{name}`{near}", path_prefix(&argument.path));
-                    self.argument_problem(call, span, problem);
+                    self.argument_problem(call, span, &problem);
                 }
                 Entry::Free => {}
             }
@@ -137,12 +137,12 @@ impl Resolver {
             for (name, expected) in call.signature.missing(argument.of, &seen) {
                 let dot = if argument.path.is_empty() { "" } else { "." };
                 let problem = format!("{}{dot}{name}: expected {expected}, got nothing", argument.path);
-                self.argument_problem(call, self.forms.span(argument.form), problem);
+                self.argument_problem(call, self.forms.span(argument.form), &problem);
             }
         }
     }
 
-    fn argument_problem(&mut self, call: &ToolForm<'_>, span: Span, problem: String) {
+    fn argument_problem(&mut self, call: &ToolForm<'_>, span: Span, problem: &str) {
         let message = format!("`{}` takes other arguments: {problem}", excerpt(call.name));
         let help = format!("it is called as {}", call.signature.call_text(call.name));
         self.problems.push(Problem::new(Reason::ValidationError, span, message).help(help));

@@ -263,7 +263,12 @@ impl<'s, 'v> Walk<'s, 'v> {
         };
         frame.step = Step::Field(at);
         if frame.seen.get(at).copied().unwrap_or_default() {
-            self.say(Some(frame), String::from("expected one entry of this name"), "two, with `-` as `_` and keywords as strings", None);
+            self.say(
+                Some(frame),
+                String::from("expected one entry of this name"),
+                "two, with `-` as `_` and keywords as strings",
+                None,
+            );
         }
         if let Some(seen) = frame.seen.get_mut(at) {
             *seen = true;
@@ -357,7 +362,11 @@ impl<'s, 'v> Walk<'s, 'v> {
         if self.mode == Mode::Coerce
             && let Some(corrected) = kind.shape.correct(&value)
         {
-            self.warn(None, format!("became {} {}", kind_of(&corrected), print_excerpt(&corrected, FOUND_BYTES)), &value);
+            self.warn(
+                None,
+                format!("became {} {}", kind_of(&corrected), print_excerpt(&corrected, FOUND_BYTES)),
+                &value,
+            );
             self.check_more(&corrected, kind);
             if let Some(frame) = self.frames.last_mut() {
                 frame.is_changed = true;

@@ -41,18 +41,8 @@ const ANNOTATIONS: [&str; 17] = [
 ];
 
 /// Keywords that are read for the signature's types.
-const TYPES: [&str; 10] = [
-    "$ref",
-    "additionalProperties",
-    "allOf",
-    "anyOf",
-    "const",
-    "enum",
-    "items",
-    "oneOf",
-    "properties",
-    "required",
-];
+const TYPES: [&str; 10] =
+    ["$ref", "additionalProperties", "allOf", "anyOf", "const", "enum", "items", "oneOf", "properties", "required"];
 
 /// Keywords that can't be checked here.
 const UNCHECKED: [&str; 17] = [
@@ -116,8 +106,13 @@ impl Signature {
     /// All problems, each with a JSON pointer: what is no schema or can't be checked, references that lead elsewhere or
     /// in a circle, names that are there twice with `-` and `_` taken as the same, a root that is no object.
     pub fn of_schema(name: &str, parameters: &Value, result: Option<&Value>) -> Result<SchemaSignature, Vec<String>> {
-        let mut reading =
-            Reading { root: parameters, types: Vec::new(), tasks: Vec::new(), dropped: Vec::new(), problems: Vec::new() };
+        let mut reading = Reading {
+            root: parameters,
+            types: Vec::new(),
+            tasks: Vec::new(),
+            dropped: Vec::new(),
+            problems: Vec::new(),
+        };
         let first = reading.read(parameters);
         let is_object = matches!(reading.types.get(first.0), Some(Type { shape: Shape::Record(_), .. }));
         if !is_object && reading.problems.is_empty() {
@@ -162,7 +157,10 @@ impl<'v> Reading<'v> {
                 break;
             }
             if self.types.len() > MOST_TYPES {
-                self.problem(&task.place, &format!("makes more than {MOST_TYPES} types with its references; simplify it"));
+                self.problem(
+                    &task.place,
+                    &format!("makes more than {MOST_TYPES} types with its references; simplify it"),
+                );
                 break;
             }
             if task.levels > MOST_LEVELS || task.alternatives > MOST_ALTERNATIVES {
@@ -372,7 +370,11 @@ impl<'v> Reading<'v> {
         let nils = all.iter().filter(|member| member.is_nil()).count();
         if !texts.is_empty() && texts.len().saturating_add(nils) == all.len() {
             let member = |text: &&Text| {
-                if is_plain_word(text.as_str()) { Value::Keyword((*text).clone()) } else { Value::Text((*text).clone()) }
+                if is_plain_word(text.as_str()) {
+                    Value::Keyword((*text).clone())
+                } else {
+                    Value::Text((*text).clone())
+                }
             };
             return Some(Shape::Enum(texts.iter().map(member).collect()));
         }
@@ -439,14 +441,20 @@ impl<'v> Reading<'v> {
 
     fn checks(&mut self, task: &Task<'v>) -> Vec<Check> {
         let mut checks = Vec::new();
-        for (least, most, is_beyond) in [("minimum", "maximum", false), ("exclusiveMinimum", "exclusiveMaximum", true)] {
+        for (least, most, is_beyond) in [("minimum", "maximum", false), ("exclusiveMinimum", "exclusiveMaximum", true)]
+        {
             checks.extend(self.bound(task, least).map(|bound| Check::Least(bound, is_beyond)));
             checks.extend(self.bound(task, most).map(|bound| Check::Most(bound, is_beyond)));
         }
         match task.schema.field("multipleOf") {
             None => {}
             Some(Value::Int(factor)) if *factor > 0 => checks.push(Check::MultipleOf(*factor)),
-            Some(_) => self.problem(&format!("{}/multipleOf", task.place), "can't be checked here unless it is a whole number"),
+            Some(_) => {
+                self.problem(
+                    &format!("{}/multipleOf", task.place),
+                    "can't be checked here unless it is a whole number",
+                );
+            }
         }
         if let Some((least, most)) = self.range(task, "minLength", "maxLength") {
             checks.push(Check::Length { least, most });
@@ -463,14 +471,19 @@ impl<'v> Reading<'v> {
         if let Some(names) = task.schema.field("propertyNames") {
             match (names.entries().count(), names.field("maxLength")) {
                 (1, Some(Value::Int(most))) => checks.push(Check::NameLength(usize::try_from(*most).unwrap_or(0))),
-                _ => self.problem(&format!("{}/propertyNames", task.place), "can't be checked here but for `maxLength`"),
+                _ => {
+                    self.problem(&format!("{}/propertyNames", task.place), "can't be checked here but for `maxLength`");
+                }
             }
         }
         if let Some(pattern) = task.schema.field("pattern") {
             let source = pattern.as_str().unwrap_or_default();
             match Regexp::compile(source, &mut Meter::new(Limits::default())) {
                 Ok(pattern) => checks.push(Check::Pattern(Arc::new(pattern))),
-                Err(fault) => self.problem(&format!("{}/pattern", task.place), &format!("can't be checked here: {}", fault.message())),
+                Err(fault) => self.problem(
+                    &format!("{}/pattern", task.place),
+                    &format!("can't be checked here: {}", fault.message()),
+                ),
             }
         }
         checks

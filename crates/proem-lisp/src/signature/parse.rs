@@ -227,7 +227,8 @@ impl Parser<'_> {
     fn read_types(&mut self, first: Open) -> Result<TypeId, Problem> {
         let mut open = vec![first];
         loop {
-            let whole = if self.ends_or_names_field(open.last_mut())? {
+            let Some(top) = open.last_mut() else { return Ok(TypeId(0)) };
+            let whole = if self.ends_or_names_field(top)? {
                 self.close(open.pop())?
             } else {
                 match self.begin_type()? {
@@ -246,8 +247,8 @@ impl Parser<'_> {
     }
 
     /// Whether a record ends here; if it doesn't, the name of its next field is read.
-    fn ends_or_names_field(&mut self, top: Option<&mut Open>) -> Result<bool, Problem> {
-        let Some(Open::Record { name, closing, opened, .. }) = top else { return Ok(false) };
+    fn ends_or_names_field(&mut self, top: &mut Open) -> Result<bool, Problem> {
+        let Open::Record { name, closing, opened, .. } = top else { return Ok(false) };
         if self.at >= self.tokens.len() {
             return Err(never_closed(*opened, *closing));
         }
@@ -284,9 +285,11 @@ impl Parser<'_> {
                     if !self.take(']') {
                         return Err(match self.next() {
                             (None, _) => never_closed(opened, ']'),
-                            (Some(_), span) => {
-                                problem(span, "a list has one type", "close it with `]`; for several types write `[:any]`")
-                            }
+                            (Some(_), span) => problem(
+                                span,
+                                "a list has one type",
+                                "close it with `]`; for several types write `[:any]`",
+                            ),
                         });
                     }
                     if let Some(list) = self.types.get_mut(id.0) {

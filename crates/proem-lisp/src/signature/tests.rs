@@ -41,8 +41,14 @@ fn every_way_of_writing_a_signature_prints_the_same() {
         ("(q {:id :int :name :string}) -> :map", "(q {id :int, name :string}) -> :map"),
         ("()", "() -> :any"),
         ("f () -> [{id :int, tags [:keyword]?}]?", "f() -> [{id :int, tags [:keyword]?}]?"),
-        ("f(s (:open|:closed)?, t (:a | \"in progress\")) -> :bool", "f(s (:open | :closed)?, t (:a | \"in progress\")) -> :bool"),
-        ("f(_key :string, \"first name\" :string) -> :datetime", "f(_key :string, \"first name\" :string) -> :datetime"),
+        (
+            "f(s (:open|:closed)?, t (:a | \"in progress\")) -> :bool",
+            "f(s (:open | :closed)?, t (:a | \"in progress\")) -> :bool",
+        ),
+        (
+            "f(_key :string, \"first name\" :string) -> :datetime",
+            "f(_key :string, \"first name\" :string) -> :datetime",
+        ),
         ("f(a {}) -> :float", "f(a {}) -> :float"),
         ("f(id:int) -> :number", "f(id :int) -> :number"),
     ];
@@ -98,7 +104,9 @@ fn check_golden(name: &str, text: &str) {
 
 #[test]
 fn all_problems_of_a_value_are_listed_with_their_paths() {
-    let search = signature("search(q :string) -> {results [{customer {id :int, state (:new | :old)}, tags [:string]?}], total :int}");
+    let search = signature(
+        "search(q :string) -> {results [{customer {id :int, state (:new | :old)}, tags [:string]?}], total :int}",
+    );
     let result = data(
         "{:results [{:customer {:id \"abc\" :state :mid} :tags [\"x\" 3]} {:customer {:id 1 :state \"new\"} :extra 1} 7] :totl 1}",
     );
@@ -137,8 +145,26 @@ fn outside_values_are_at_most_eighty_bytes_and_many_problems_are_counted() {
 fn inputs_are_corrected_where_nothing_is_lost_and_only_there() {
     let types = ["int", "float", "number", "bool", "keyword", "string", "datetime", "(:a | :b)"];
     let values = [
-        "\"42\"", "\"042\"", "\" 42\"", "\"42.0\"", "\"1.50\"", "\"1.5\"", "3.0", "3.5", "1e300", "9007199254740993", "\"true\"", "\"yes\"", "\"a\"",
-        ":a", "\"two words\"", "\"2024-02-30\"", "\"2024-02-29T10:00:00Z\"", "\"NaN\"", "7", "true",
+        "\"42\"",
+        "\"042\"",
+        "\" 42\"",
+        "\"42.0\"",
+        "\"1.50\"",
+        "\"1.5\"",
+        "3.0",
+        "3.5",
+        "1e300",
+        "9007199254740993",
+        "\"true\"",
+        "\"yes\"",
+        "\"a\"",
+        ":a",
+        "\"two words\"",
+        "\"2024-02-30\"",
+        "\"2024-02-29T10:00:00Z\"",
+        "\"NaN\"",
+        "7",
+        "true",
     ];
     let mut table = String::new();
     for kind in types {
@@ -164,7 +190,8 @@ fn inputs_are_corrected_where_nothing_is_lost_and_only_there() {
 #[test]
 fn corrected_inputs_keep_everything_else_and_their_names() {
     let of = signature("(rows [{user_id :int, tag :keyword?}], limit :int?) -> :any");
-    let input = json("{\"rows\": [{\"user-id\": \"7\", \"tag\": \"x\"}, {\"user_id\": 8, \"more\": 1}], \"other\": [1]}");
+    let input =
+        json("{\"rows\": [{\"user-id\": \"7\", \"tag\": \"x\"}, {\"user_id\": 8, \"more\": 1}], \"other\": [1]}");
     let coerced = of.coerce_inputs(&input).unwrap();
     assert_eq!(
         format!("{:?}", coerced.value),
@@ -223,7 +250,8 @@ fn endless_sequences_and_functions_are_no_values_of_a_result() {
 
 #[test]
 fn schemas_of_signatures_have_a_maximum_for_everything() {
-    let of = signature("f(q :string, n :int?, tags [:keyword], extra :map?, any :any) -> [{at :datetime, s (:a | :b)?}]");
+    let of =
+        signature("f(q :string, n :int?, tags [:keyword], extra :map?, any :any) -> [{at :datetime, s (:a | :b)?}]");
     let parameters = of.parameters_schema();
     assert_eq!(
         json_text(&parameters.schema),
@@ -290,10 +318,17 @@ fn what_only_a_schema_can_say_is_checked_and_listed() {
     assert_eq!(check(":either true"), ["either: expected one of the types string, integer, got bool true"]);
     assert_eq!(check(":list []"), ["list: expected at least 1 elements, got list"]);
     assert_eq!(check(":list [true true]"), ["list: expected no element twice, got list"]);
-    assert_eq!(check(":map {:a 1 :b \"x\"}"), ["map: expected at most 1 entries, got map", "map.*: expected int, got string \"x\""]);
+    assert_eq!(
+        check(":map {:a 1 :b \"x\"}"),
+        ["map: expected at most 1 entries, got map", "map.*: expected int, got string \"x\""]
+    );
     assert_eq!(
         lines(&of.check_arguments(&data("{:id 11 :name \"A\"}"))),
-        ["id: expected less than 10, got int 11", "id: expected a multiple of 2, got int 11", "name: expected a match of \"^[a-z]+$\", got string \"A\""]
+        [
+            "id: expected less than 10, got int 11",
+            "id: expected a multiple of 2, got int 11",
+            "name: expected a match of \"^[a-z]+$\", got string \"A\""
+        ]
     );
 }
 
@@ -302,8 +337,14 @@ fn schemas_that_cannot_be_checked_are_refused() {
     let cases = [
         ("{\"type\": \"string\"}", "the schema isn't an object"),
         ("{\"type\": \"object\", \"properties\": {\"a\": {\"not\": {}}}}", "`/properties/a/not` can't be checked"),
-        ("{\"type\": \"object\", \"properties\": {\"a\": {\"$ref\": \"http://x/y\"}}}", "`/properties/a/$ref` refers to something outside"),
-        ("{\"type\": \"object\", \"properties\": {\"a\": {\"$ref\": \"#/$defs/x\"}}}", "`/properties/a/$ref` refers to a definition that is missing"),
+        (
+            "{\"type\": \"object\", \"properties\": {\"a\": {\"$ref\": \"http://x/y\"}}}",
+            "`/properties/a/$ref` refers to something outside",
+        ),
+        (
+            "{\"type\": \"object\", \"properties\": {\"a\": {\"$ref\": \"#/$defs/x\"}}}",
+            "`/properties/a/$ref` refers to a definition that is missing",
+        ),
         (
             "{\"type\": \"object\", \"properties\": {\"a\": {\"$ref\": \"#/$defs/x\"}}, \"$defs\": {\"x\": {\"items\": {\"$ref\": \"#/$defs/x\"}}}}",
             "`/properties/a/items/$ref` is recursive",
@@ -311,7 +352,10 @@ fn schemas_that_cannot_be_checked_are_refused() {
         ("{\"$ref\": \"#/$defs/x\", \"$defs\": {\"x\": {\"$ref\": \"#/$defs/x\"}}}", "`/$ref` is recursive"),
         ("{\"type\": \"object\", \"properties\": {\"a-b\": {}, \"a_b\": {}}}", "`/properties` is there twice"),
         ("{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"text\"}}}", "`/properties/a/type` is none of"),
-        ("{\"type\": \"object\", \"properties\": {\"a\": {\"pattern\": \"(?=x)\"}}}", "`/properties/a/pattern` can't be checked here"),
+        (
+            "{\"type\": \"object\", \"properties\": {\"a\": {\"pattern\": \"(?=x)\"}}}",
+            "`/properties/a/pattern` can't be checked here",
+        ),
         ("{\"type\": \"object\", \"properties\": {\"a\": false}}", "`/properties/a` takes no value"),
     ];
     for (schema, start) in cases {
@@ -324,7 +368,8 @@ fn schemas_that_cannot_be_checked_are_refused() {
 fn references_that_double_at_each_level_end() {
     let levels: Vec<String> =
         (0..40).map(|at| format!("\"d{at}\": {{\"type\": \"object\", \"properties\": {{\"a\": {{\"$ref\": \"#/$defs/d{n}\"}}, \"b\": {{\"$ref\": \"#/$defs/d{n}\"}}}}}}", n = at.saturating_add(1))).collect();
-    let schema = format!("{{\"$ref\": \"#/$defs/d0\", \"$defs\": {{{}, \"d40\": {{\"type\": \"string\"}}}}}}", levels.join(","));
+    let schema =
+        format!("{{\"$ref\": \"#/$defs/d0\", \"$defs\": {{{}, \"d40\": {{\"type\": \"string\"}}}}}}", levels.join(","));
     let problems = Signature::of_schema("f", &json(&schema), None).unwrap_err();
     assert!(problems[0].contains("more than 20000 types"), "{problems:?}");
 }
@@ -355,7 +400,8 @@ fn type_text() -> impl Strategy<Value = String> {
             inner.clone().prop_map(|of| format!("[{of}]")),
             prop::collection::vec((inner, any::<bool>()), 1..4).prop_map(|fields| {
                 let fields = fields.iter().enumerate();
-                let fields = fields.map(|(at, (of, is_optional))| format!("f{at} {of}{}", if *is_optional { "?" } else { "" }));
+                let fields =
+                    fields.map(|(at, (of, is_optional))| format!("f{at} {of}{}", if *is_optional { "?" } else { "" }));
                 format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
             }),
         ]

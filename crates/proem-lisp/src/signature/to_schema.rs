@@ -1,6 +1,6 @@
 //! A signature as JSON Schema (2020-12), in which everything has an end.
 
-use super::{Check, HowMany, Rest, Shape, Signature, Type, TypeId};
+use super::{Check, HowMany, Record, Rest, Shape, Signature, Type, TypeId};
 use crate::value::Value;
 use alloc::{format, string::String, vec, vec::Vec};
 
@@ -99,6 +99,17 @@ impl Type {
     /// The types without parts that the type is one of, if it is several.
     fn kinds(&self) -> Option<&[&'static str]> {
         self.checks.iter().find_map(|check| if let Check::Kinds(kinds) = check { Some(kinds.as_slice()) } else { None })
+    }
+}
+
+impl Record {
+    /// Whether its entries have other names than those of fields, which somebody reads.
+    fn is_map(&self) -> bool {
+        match self.rest {
+            Rest::Closed => false,
+            Rest::Open => self.fields.is_empty(),
+            Rest::Typed(_) => true,
+        }
     }
 }
 
@@ -212,13 +223,11 @@ impl Writer<'_> {
             }
             Shape::Keyword => self.fill("maxLength", MOST_NAME),
             Shape::List(_) => self.fill("maxItems", MOST_ELEMENTS),
-            Shape::Record(record) if matches!(record.rest, Rest::Typed(_)) || record.fields.is_empty() => {
-                if !matches!(record.rest, Rest::Closed) {
-                    self.fill("maxProperties", MOST_ENTRIES);
-                    if !self.has("propertyNames") {
-                        self.put("propertyNames", Value::map([(Value::text("maxLength"), Value::from(MOST_NAME))]));
-                        self.filled.push(format!("{}/propertyNames/maxLength", self.pointer));
-                    }
+            Shape::Record(record) if record.is_map() => {
+                self.fill("maxProperties", MOST_ENTRIES);
+                if !self.has("propertyNames") {
+                    self.put("propertyNames", Value::map([(Value::text("maxLength"), Value::from(MOST_NAME))]));
+                    self.filled.push(format!("{}/propertyNames/maxLength", self.pointer));
                 }
             }
             _ => {}

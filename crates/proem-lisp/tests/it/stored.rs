@@ -52,7 +52,8 @@ fn through_bytes(machine: Machine) -> Machine {
 type Whole = (String, u64, usize, String, String, Vec<Vec<u8>>);
 
 fn run_whole(source: &str, mut step: impl FnMut(Machine) -> Machine, piece: u64) -> Whole {
-    let context = read_json("{\"rows\": [{\"id\": 1, \"tags\": [\"a\", \"b\"]}, {\"id\": 2}]}", &mut Meter::unlimited()).unwrap();
+    let context =
+        read_json("{\"rows\": [{\"id\": 1, \"tags\": [\"a\", \"b\"]}, {\"id\": 2}]}", &mut Meter::unlimited()).unwrap();
     let inputs = Inputs { context, ..Inputs::default() };
     let mut machine = machine(source, inputs, few()).unwrap();
     let (mut states, mut output, mut kept) = (Vec::new(), String::new(), Vec::new());
@@ -150,7 +151,9 @@ fn shared_parts_are_stored_once() {
         state.len()
     };
     let one = size("(let [m (zipmap (range 2000) (range 2000))] (call \"t\" {}) m)");
-    let hundred = size("(let [m (zipmap (range 2000) (range 2000)) all (map #(assoc m % :x) (range 100))] (call \"t\" {}) [m all])");
+    let hundred = size(
+        "(let [m (zipmap (range 2000) (range 2000)) all (map #(assoc m % :x) (range 100))] (call \"t\" {}) [m all])",
+    );
     assert!(hundred < one * 5, "{one} bytes for one version, {hundred} for a hundred");
     let deep = size("(let [a [1 2 3] b (nth (iterate (fn [x] [x x]) a) 60)] (call \"t\" {}) b)");
     assert!(deep < 2_000, "{deep}");
@@ -158,7 +161,8 @@ fn shared_parts_are_stored_once() {
 
 #[test]
 fn states_are_bounded_while_they_are_written() {
-    let mut first = machine("(let [v (vec (range 5000))] (call \"t\" {}) v)", Inputs::default(), Limits::default()).unwrap();
+    let mut first =
+        machine("(let [v (vec (range 5000))] (call \"t\" {}) v)", Inputs::default(), Limits::default()).unwrap();
     assert!(matches!(first.run(u64::MAX), Outcome::CallTools(_)));
     let whole = state_of(&first).len();
     assert!(first.to_state(&key(), whole).is_ok());
@@ -292,18 +296,20 @@ fn long_ranges_are_stored_as_they_are() {
 /// A state in which some bytes are replaced by as many others, sealed again.
 fn replaced(state: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
-    let mut body = state[..state.len() - 32].to_vec();
+    let mut body = state.split_at(state.len() - 32).0.to_vec();
     let at = body.windows(from.len()).position(|window| window == from).unwrap();
-    body[at..at + to.len()].copy_from_slice(to);
+    drop(body.splice(at..at + to.len(), to.iter().copied()));
     key().seal(body)
 }
 
 #[test]
 fn a_forged_source_gives_no_frame_that_it_does_not_have() {
     let state = first_state("(let [v [1 2]] (conj v (call \"t\" {})))");
-    let read = |to: &[u8]| Machine::from_state(&replaced(&state, b"(let [v [1 2]] (conj v (call \"t\" {})))", to), &few(), &key());
+    let read = |to: &[u8]| {
+        Machine::from_state(&replaced(&state, b"(let [v [1 2]] (conj v (call \"t\" {})))", to), &few(), &key())
+    };
     assert!(matches!(read(b"12345678901234567890123456789012345678"), Err(StateError::Malformed(_))));
-    assert!(matches!(read(b"((((((((((((((((((((((((((((((((((((((")  , Err(StateError::Malformed(_))));
+    assert!(matches!(read(b"(((((((((((((((((((((((((((((((((((((("), Err(StateError::Malformed(_))));
     if let Ok(machine) = read(b"(let [v [9 9]] (conj v (call \"u\" {})))") {
         run_forged(machine);
     }
@@ -328,7 +334,10 @@ fn an_answer_that_is_a_problem_is_stored_with_its_remedy() {
     let Outcome::CallTools(open) = again.run(u64::MAX) else { panic!("no calls") };
     assert_eq!(open.len(), 1);
     again.answer(open[0].id, ToolAnswer::Value(Value::Nil));
-    assert_eq!(outcome_text(&through_bytes(again).run(u64::MAX)), "unknown_tool: there is no tool `t` (did you mean `u`?)");
+    assert_eq!(
+        outcome_text(&through_bytes(again).run(u64::MAX)),
+        "unknown_tool: there is no tool `t` (did you mean `u`?)"
+    );
 }
 
 proptest! {

@@ -122,7 +122,8 @@ impl Reader<'_, '_> {
             frames.push(self.frame(stack.len())?);
         }
         // Locals begin where those of the frame below do or later.
-        let bases = frames.iter().filter_map(|frame| if let Frame::Code(frame) = frame { Some(frame.base) } else { None });
+        let bases =
+            frames.iter().filter_map(|frame| if let Frame::Code(frame) = frame { Some(frame.base) } else { None });
         if !bases.is_sorted() {
             return Err(NO_FRAME);
         }
@@ -227,7 +228,8 @@ fn check_fibers(fibers: &[Option<Fiber>], ready: &[usize], calls: &[PendingCall]
         if is_main != fiber.parent.is_none() {
             return Err(NO_FIBERS);
         }
-        let (_, below) = fiber.frames.split_last().unwrap_or((&Frame::Call { function: Value::Nil, args: Vec::new() }, &[]));
+        let (_, below) =
+            fiber.frames.split_last().unwrap_or((&Frame::Call { function: Value::Nil, args: Vec::new() }, &[]));
         if below.iter().any(|frame| matches!(frame, Frame::Parallel { .. })) {
             return Err(NO_FIBERS);
         }
@@ -258,7 +260,8 @@ fn check_fibers(fibers: &[Option<Fiber>], ready: &[usize], calls: &[PendingCall]
         return Err(NO_FIBERS);
     }
     for (at, fiber) in fibers.iter().enumerate() {
-        let states = [ready_ones.contains(&at), calling.contains(&at), fiber.as_ref().is_some_and(is_waiting_for_branches)];
+        let states =
+            [ready_ones.contains(&at), calling.contains(&at), fiber.as_ref().is_some_and(is_waiting_for_branches)];
         let count = states.iter().filter(|state| **state).count();
         let is_answered = fiber.as_ref().is_some_and(|fiber| fiber.answer.is_some());
         if count != usize::from(fiber.is_some()) || (is_answered && !ready_ones.contains(&at)) {

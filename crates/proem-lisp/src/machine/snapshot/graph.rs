@@ -7,7 +7,7 @@ use crate::{
         frame::{Fiber, Frame},
     },
     pattern::Regexp,
-    value::{BuiltinId, Branch, Child, Chunk, Entry, List, Map, Node, Set, Stream, Text, Trie, Value, Vector},
+    value::{Branch, BuiltinId, Child, Chunk, Entry, List, Map, Node, Set, Stream, Text, Trie, Value, Vector},
 };
 use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 use num_bigint::BigInt;
@@ -220,11 +220,17 @@ fn scan_fiber<'a>(scan: &mut Scan<'a>, fiber: &'a Fiber) {
             Frame::Code(frame) => scan.add(Object::Closure(&frame.closure)),
             Frame::Each(frame) => {
                 let sources = frame.sources.iter().map(|source| source.sequence());
-                frame.args.iter().chain([&frame.function]).chain(sources).chain(&frame.results)
+                frame
+                    .args
+                    .iter()
+                    .chain([&frame.function])
+                    .chain(sources)
+                    .chain(&frame.results)
                     .for_each(|value| scan.add_value(value));
             }
             Frame::Fold(frame) => {
-                [&frame.function, &frame.result, frame.source.sequence()].into_iter()
+                [&frame.function, &frame.result, frame.source.sequence()]
+                    .into_iter()
                     .for_each(|value| scan.add_value(value));
             }
             Frame::Call { function, args } => {

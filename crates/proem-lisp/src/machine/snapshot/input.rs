@@ -78,7 +78,10 @@ impl<'a> Input<'a> {
     }
 
     /// Some things of one kind.
-    pub(super) fn list<T>(&mut self, mut read: impl FnMut(&mut Self) -> Result<T, StateError>) -> Result<Vec<T>, StateError> {
+    pub(super) fn list<T>(
+        &mut self,
+        mut read: impl FnMut(&mut Self) -> Result<T, StateError>,
+    ) -> Result<Vec<T>, StateError> {
         let count = self.count()?;
         let mut all = Vec::new();
         for _ in 0..count {

@@ -7,17 +7,13 @@ use alloc::{vec, vec::Vec};
 pub(super) struct Numbers {
     /// Address and number; the address 0 is that of none.
     slots: Vec<(usize, usize)>,
+    /// How many numbers were given.
     count: usize,
 }
 
 impl Numbers {
     pub(super) fn new() -> Self {
         Self { slots: vec![(0, 0); 64], count: 0 }
-    }
-
-    /// How many numbers were given.
-    pub(super) const fn count(&self) -> usize {
-        self.count
     }
 
     pub(super) fn get(&self, address: usize) -> Option<usize> {

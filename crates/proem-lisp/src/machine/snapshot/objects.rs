@@ -1,19 +1,14 @@
 //! Objects that are read, each checked against what it is made of.
 
-use super::{
-    StateError,
-    graph::Object,
-    input::Input,
-    programs::Programs,
-};
+use super::{StateError, graph::Object, input::Input, programs::Programs};
 use crate::{
     builtins,
     code::Closure,
     limits::{Limits, Meter, cost},
     pattern::Regexp,
     value::{
-        Branch, BuiltinId, Child, Chunk, Element, Entry, Index, List, Map, Node, NodeSize, Set, Stream, StreamKind, Text,
-        Trie, Value, Vector, from_big, is_equal,
+        Branch, BuiltinId, Child, Chunk, Element, Entry, Index, List, Map, Node, NodeSize, Set, Stream, StreamKind,
+        Text, Trie, Value, Vector, from_big, is_equal,
     },
 };
 use alloc::{collections::BTreeSet, sync::Arc, vec, vec::Vec};
@@ -277,7 +272,11 @@ impl<'p> Objects<'p> {
         let value = from_big(BigInt::from_bytes_le(sign, input.raw(length)?));
         // A digit has more than three bits.
         let is_bounded = length <= self.limits.digits;
-        if is_bounded && matches!(value, Value::Big(_)) { Ok(value) } else { Err(StateError::Malformed("an integer has another form")) }
+        if is_bounded && matches!(value, Value::Big(_)) {
+            Ok(value)
+        } else {
+            Err(StateError::Malformed("an integer has another form"))
+        }
     }
 
     fn elements_above(&self, input: &mut Input<'_>) -> Read<ReadObject> {
@@ -434,7 +433,11 @@ impl<'p> Objects<'p> {
 
     fn stream(&self, input: &mut Input<'_>) -> Read<Stream> {
         let kind = input.byte()?;
-        let count = if matches!(kind, tag::STREAM_RANGE | tag::STREAM_REPEAT) && input.flag()? { Some(input.size()?) } else { None };
+        let count = if matches!(kind, tag::STREAM_RANGE | tag::STREAM_REPEAT) && input.flag()? {
+            Some(input.size()?)
+        } else {
+            None
+        };
         let (kind, parts_are) = match kind {
             tag::STREAM_RANGE => (StreamKind::Range { start: input.signed()?, step: input.signed()?, count }, 0..=0),
             tag::STREAM_REPEAT => (StreamKind::Repeat { count }, 1..=1),

@@ -23,7 +23,8 @@ use num_bigint::Sign;
 type Written = Result<(), StateError>;
 
 pub(super) fn write_machine(machine: &Machine, most: usize) -> Result<Vec<u8>, StateError> {
-    let mut writer = Writer { out: Output::new(most), numbers: Numbers::new(), programs: BTreeMap::new(), prelude: Vec::new() };
+    let mut writer =
+        Writer { out: Output::new(most), numbers: Numbers::new(), programs: BTreeMap::new(), prelude: Vec::new() };
     writer.out.raw(MAGIC)?;
     writer.out.byte(VERSION)?;
     writer.out.raw(&TABLE_SUM.to_le_bytes())?;
