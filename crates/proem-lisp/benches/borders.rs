@@ -1,4 +1,7 @@
 //! What a program's borders cost next to the program itself: signatures and stored states, as ratios of one run.
+//!
+//! `cargo bench -p proem-lisp --bench borders`
+#![expect(clippy::expect_used, clippy::print_stdout, reason = "a bench")]
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -31,7 +34,7 @@ fn rows(bytes: usize) -> String {
         format!(
             "{{\"id\":{at},\"name\":\"customer {at}\",\"total\":{}.25,\"paid\":{},\"tags\":[\"new\",\"t{at}\"],\"note\":\"paid by invoice no. {at}\"}}",
             at % 900,
-            at % 2 == 0
+            at.is_multiple_of(2)
         )
     };
     let rows: Vec<String> = (0..bytes / 110).map(row).collect();

@@ -367,7 +367,7 @@ fn schemas_that_cannot_be_checked_are_refused() {
 #[test]
 fn references_that_double_at_each_level_end() {
     let levels: Vec<String> =
-        (0..40).map(|at| format!("\"d{at}\": {{\"type\": \"object\", \"properties\": {{\"a\": {{\"$ref\": \"#/$defs/d{n}\"}}, \"b\": {{\"$ref\": \"#/$defs/d{n}\"}}}}}}", n = at.saturating_add(1))).collect();
+        (0..40).map(|at: usize| format!("\"d{at}\": {{\"type\": \"object\", \"properties\": {{\"a\": {{\"$ref\": \"#/$defs/d{n}\"}}, \"b\": {{\"$ref\": \"#/$defs/d{n}\"}}}}}}", n = at.saturating_add(1))).collect();
     let schema =
         format!("{{\"$ref\": \"#/$defs/d0\", \"$defs\": {{{}, \"d40\": {{\"type\": \"string\"}}}}}}", levels.join(","));
     let problems = Signature::of_schema("f", &json(&schema), None).unwrap_err();
