@@ -6,22 +6,24 @@
 mod files;
 mod history;
 mod problem;
+mod signatures;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use proem_lisp::documentation::{entry, nearest_name};
 use proem_lisp::{
-    CleanSource, Inputs, Limits, Machine, Meter, Names, Outcome, Problem, Program, Repair, ToolAnswer, ToolCall, Value,
-    print_readable, repair_delimiters, resolve_source, sanitise_source,
+    CleanSource, Inputs, Limits, Machine, Meter, Names, Outcome, Problem, Program, Repair, Signature, SignatureProblem,
+    ToolAnswer, ToolCall, Value, print_readable, repair_delimiters, resolve_source, sanitise_source,
 };
 use proem_text::Span;
 
 pub use self::files::{LispSource, MemoryFile, read_input};
 pub use self::history::LineHistory;
 pub use self::problem::ProgramProblem;
+pub use self::signatures::{parse_signature, read_tools};
 use crate::error::Error;
 use crate::message::Note;
 use crate::places::Places;
@@ -104,6 +106,8 @@ impl ReadSource {
 pub enum ProgramEnd {
     /// With a value, by itself or by `return`.
     Value(Value),
+    /// With a value that isn't what the signature says. Nothing is kept.
+    Mismatch(Vec<SignatureProblem>),
     /// With `fail`.
     Fail(Value),
     /// It could not go on.
@@ -117,7 +121,7 @@ pub enum ProgramEnd {
 pub struct ProgramRun {
     /// How it ended.
     pub end: ProgramEnd,
-    /// The value, or what `fail` was given, as it reads; empty for other ends.
+    /// The value, or what `fail` was given, as it reads; empty for ends without one.
     pub text: String,
     /// Units of fuel used.
     pub fuel: u64,
@@ -133,13 +137,42 @@ pub struct LispSession {
     context: Value,
     memory: Value,
     history: [Value; 3],
+    signature: Option<Signature>,
+    tools: Option<BTreeMap<String, Arc<Signature>>>,
 }
 
 impl LispSession {
     /// A session before its first program; `context` and `memory` are maps.
     #[must_use]
     pub const fn new(limits: Limits, context: Value, memory: Value) -> Self {
-        Self { limits, context, memory, history: [Value::Nil, Value::Nil, Value::Nil] }
+        let history = [Value::Nil, Value::Nil, Value::Nil];
+        Self { limits, context, memory, history, signature: None, tools: None }
+    }
+
+    /// Names the inputs and the result of the programs: other inputs are problems of a source.
+    #[must_use]
+    pub fn with_signature(mut self, signature: Signature) -> Self {
+        self.signature = Some(signature);
+        self
+    }
+
+    /// Names the tools: calls of others, or with other arguments, are problems of a source.
+    #[must_use]
+    pub fn with_tools(mut self, tools: BTreeMap<String, Arc<Signature>>) -> Self {
+        self.tools = Some(tools);
+        self
+    }
+
+    /// Corrects the input where nothing is lost, and gives what was corrected.
+    ///
+    /// # Errors
+    ///
+    /// All that is wrong with the input and can't be corrected.
+    pub fn correct_input(&mut self) -> Result<Vec<SignatureProblem>, Vec<SignatureProblem>> {
+        let Some(signature) = &self.signature else { return Ok(Vec::new()) };
+        let corrected = signature.coerce_inputs(&self.context)?;
+        self.context = corrected.value;
+        Ok(corrected.warnings)
     }
 
     /// What the programs so far have kept.
@@ -187,7 +220,12 @@ impl LispSession {
     }
 
     fn resolve(&self, source: &ReadSource) -> Result<Arc<Program>, Vec<ProgramProblem>> {
-        let names = Names::of_memory(&self.memory);
+        let mut names = Names::of_memory(&self.memory);
+        names.inputs = self.signature.as_ref().map(|signature| signature.parameters().map(str::to_owned).collect());
+        if let Some(tools) = &self.tools {
+            names.tools = Some(tools.keys().cloned().collect());
+            names.signatures.clone_from(tools);
+        }
         match resolve_source(&source.clean.text, &names, &self.limits) {
             Ok(program) => Ok(Arc::new(program)),
             Err(problems) => Err(problems.iter().map(|problem| source.place(problem)).collect()),
@@ -226,6 +264,10 @@ impl LispSession {
         ProgramRun { end, text, fuel: machine.fuel_used(), bytes: machine.bytes_used() }
     }
 
+    fn result_problems(&self, value: &Value) -> Vec<SignatureProblem> {
+        self.signature.as_ref().map(|signature| signature.check_result(value)).unwrap_or_default()
+    }
+
     /// The end for people, with its value as text. A value that can't be printed is a problem.
     fn end(&self, outcome: Option<Outcome>, checked: &CheckedProgram) -> (ProgramEnd, String) {
         let print = |value: &Value| print_readable(value, &mut Meter::new(self.limits));
@@ -233,6 +275,12 @@ impl LispSession {
         let unprintable = |fault: proem_lisp::Fault| ProgramEnd::Problem(checked.source.place(&fault.at(whole)));
         match outcome {
             Some(Outcome::Done(value) | Outcome::Return(value)) => match print(&value) {
+                Ok(text)
+                    if let problems = self.result_problems(&value)
+                        && !problems.is_empty() =>
+                {
+                    (ProgramEnd::Mismatch(problems), text)
+                }
                 Ok(text) => (ProgramEnd::Value(value), text),
                 Err(fault) => (unprintable(fault), String::new()),
             },

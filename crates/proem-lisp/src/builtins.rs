@@ -30,6 +30,7 @@ mod string;
 mod text;
 mod walk;
 
+pub(crate) use date::is_date;
 pub(crate) use lookup::{element, lookup, nth};
 pub(crate) use math::constant;
 pub(crate) use sequence::{Cursor, Items, skip, step, to_sequence};
@@ -201,6 +202,34 @@ const fn table() -> [Option<&'static Row>; TABLE_SIZE] {
         families = others;
     }
     table
+}
+
+/// Tells tables of functions apart: FNV-1a over their names, signatures and definitions in the language.
+pub(crate) const fn table_sum() -> u64 {
+    let mut sum: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut families = FAMILIES;
+    while let [(_, family), others @ ..] = families {
+        let mut rows: &'static [Row] = family;
+        while let [row, after @ ..] = rows {
+            sum = add_to_sum(add_to_sum(sum, row.name), row.signature);
+            if let Run::Lisp(source) = row.run {
+                sum = add_to_sum(sum, source);
+            }
+            rows = after;
+        }
+        families = others;
+    }
+    sum
+}
+
+const fn add_to_sum(mut sum: u64, text: &str) -> u64 {
+    let mut bytes = text.as_bytes();
+    while let [byte, rest @ ..] = bytes {
+        sum = (sum ^ *byte as u64).wrapping_mul(0x0000_0100_0000_01b3);
+        bytes = rest;
+    }
+    // So that the end of one text and the start of the next can't be moved.
+    (sum ^ 0xff).wrapping_mul(0x0000_0100_0000_01b3)
 }
 
 /// The row of an id.

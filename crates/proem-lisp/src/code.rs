@@ -3,7 +3,10 @@
 //! Everything here is plain data and says the same for the same source, so that a stored machine
 //! needs to name only the source and the number of a step.
 
-use crate::value::{BuiltinId, Chunk, Text, Value};
+use crate::{
+    resolve::Names,
+    value::{BuiltinId, Chunk, Text, Value},
+};
 use alloc::{collections::BTreeSet, string::String, sync::Arc, vec::Vec};
 use core::fmt;
 use proem_text::Span;
@@ -224,8 +227,10 @@ pub struct Program {
     pub(crate) hidden: BTreeSet<String>,
     /// The function that is the program itself.
     pub(crate) main: usize,
-    /// Whether this is code of ours, in which no problem is placed.
-    pub(crate) is_prelude: bool,
+    /// The names outside of it that its source uses, so that it can be resolved again.
+    pub(crate) names: Names,
+    /// The function of the table that this is the code of, in which no problem is placed.
+    pub(crate) prelude: Option<BuiltinId>,
 }
 
 impl Program {

@@ -36,8 +36,8 @@ pub(crate) struct Context {
     /// The memory as the program has changed it.
     pub(crate) memory: Arc<Map>,
     pub(crate) tool_calls: usize,
-    output: String,
-    printed: usize,
+    pub(crate) output: String,
+    pub(crate) printed: usize,
 }
 
 impl Context {

@@ -17,6 +17,8 @@ pub enum Reason {
     TypeError,
     /// A function takes another number of arguments.
     ArityError,
+    /// A value isn't what a signature says.
+    ValidationError,
     /// A name has no value.
     UnboundVar,
     /// The host has no such tool.
@@ -34,6 +36,23 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// All reasons, in an order that stored programs rely on.
+    pub(crate) const ALL: [Self; 13] = [
+        Self::ParseError,
+        Self::AnalysisError,
+        Self::EvalError,
+        Self::TypeError,
+        Self::ArityError,
+        Self::ValidationError,
+        Self::UnboundVar,
+        Self::UnknownTool,
+        Self::ToolError,
+        Self::ToolCallLimit,
+        Self::FuelExhausted,
+        Self::MemoryExceeded,
+        Self::OutputLimit,
+    ];
+
     /// The keyword's name, such as `type_error`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -43,6 +62,7 @@ impl Reason {
             Self::EvalError => "eval_error",
             Self::TypeError => "type_error",
             Self::ArityError => "arity_error",
+            Self::ValidationError => "validation_error",
             Self::UnboundVar => "unbound_var",
             Self::UnknownTool => "unknown_tool",
             Self::ToolError => "tool_error",
@@ -104,6 +124,17 @@ struct FaultDetails {
 impl Fault {
     pub(crate) fn new(reason: Reason, message: impl Into<String>) -> Self {
         Self(Box::new(FaultDetails { reason, message: message.into(), help: None, is_usage: false }))
+    }
+
+    /// The remedy, and whether it only says how a function is called.
+    pub(crate) fn remedy(&self) -> (Option<&str>, bool) {
+        (self.0.help.as_deref(), self.0.is_usage)
+    }
+
+    /// A fault that was stored.
+    pub(crate) fn from_parts(reason: Reason, message: &str, help: Option<&str>, is_usage: bool) -> Self {
+        let (message, help) = (String::from(message), help.map(String::from));
+        Self(Box::new(FaultDetails { reason, message, help, is_usage }))
     }
 
     /// A value of the right type that can't be used.

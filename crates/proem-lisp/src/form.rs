@@ -80,6 +80,11 @@ impl Forms {
         if let FormKind::Symbol(name) = self.kind(id) { Some(name) } else { None }
     }
 
+    /// All symbols.
+    pub(crate) fn symbols(&self) -> impl Iterator<Item = &Text> {
+        self.0.iter().filter_map(|form| if let FormKind::Symbol(name) = &form.kind { Some(name) } else { None })
+    }
+
     /// The elements of a list.
     pub(crate) fn list(&self, id: FormId) -> Option<&[FormId]> {
         if let FormKind::List(elements) = self.kind(id) { Some(elements) } else { None }

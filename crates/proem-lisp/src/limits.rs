@@ -148,6 +148,18 @@ impl Meter {
         self.count_at = bytes.saturating_add((left / 2).max(self.limits.bytes / 16));
     }
 
+    /// What a stored machine keeps of a meter: fuel, bytes, and the bytes at which what is alive is to be counted.
+    ///
+    /// How far the host lets a run go is no part of the state: pieces give what the whole gives.
+    pub(crate) const fn counts(&self) -> (u64, usize, usize) {
+        (self.fuel, self.bytes, self.count_at)
+    }
+
+    /// The meter of a machine that was stored.
+    pub(crate) const fn with_counts(limits: Limits, (fuel, bytes, count_at): (u64, usize, usize)) -> Self {
+        Self { limits, fuel, bytes, key_level: 0, pause_at: fuel, count_at }
+    }
+
     /// Lets the machine use so much more fuel before it stops for its host.
     pub(crate) fn allow(&mut self, fuel: u64) {
         self.pause_at = self.pause_at.max(self.fuel).saturating_add(fuel);

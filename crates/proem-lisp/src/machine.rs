@@ -10,6 +10,7 @@ mod commit;
 mod frame;
 mod iterate;
 mod parallel;
+mod snapshot;
 mod steps;
 
 use crate::{
@@ -30,6 +31,7 @@ use alloc::{
 };
 use frame::{Fiber, Frame};
 use proem_text::Span;
+pub use snapshot::{StateError, StateKey};
 pub(crate) use steps::no_clause;
 
 /// The number of a tool call, counted from 0 in each program.
@@ -97,8 +99,8 @@ pub struct Machine {
     ready: VecDeque<usize>,
     calls: Vec<PendingCall>,
     next_call: u64,
-    /// All answers, so that whether a value changes in place never depends on what the host keeps.
-    answers: Vec<Value>,
+    /// All arguments and answers of tools, so that whether a value changes in place never depends on what the host keeps.
+    exchanged: Vec<Value>,
     /// Functions of the table that are written in the language, compiled when first called.
     prelude: BTreeMap<BuiltinId, Arc<Closure>>,
     committed: Value,
@@ -130,7 +132,7 @@ impl Machine {
             ready: VecDeque::from([0]),
             calls: Vec::new(),
             next_call: 0,
-            answers: Vec::new(),
+            exchanged: Vec::new(),
             prelude: BTreeMap::new(),
             committed,
             end: None,
@@ -200,7 +202,7 @@ impl Machine {
         }
         for pending in core::mem::take(&mut self.calls) {
             if let Some(ToolAnswer::Value(value)) = &pending.answer {
-                self.answers.push(value.clone());
+                self.exchanged.push(value.clone());
             }
             if let Some(Some(fiber)) = self.fibers.get_mut(pending.fiber) {
                 fiber.answer = pending.answer;
@@ -212,6 +214,12 @@ impl Machine {
     /// What the program printed since this was last asked.
     pub fn take_output(&mut self) -> String {
         self.context.take_output()
+    }
+
+    /// The source of the program, to which the places of its problems refer.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        self.program.source()
     }
 
     /// The memory: as given until the program succeeds, then as it left it.
@@ -253,7 +261,7 @@ impl Machine {
     /// The function written in the language that a program called and that the fiber is in.
     fn prelude_caller(&self, fiber: &Fiber) -> Option<&'static Row> {
         let closures = fiber.frames.iter().rev().filter_map(Frame::closure);
-        let called = closures.take_while(|closure| closure.program.is_prelude).last()?;
+        let called = closures.take_while(|closure| closure.program.prelude.is_some()).last()?;
         let (id, _) = self.prelude.iter().find(|(_, closure)| Arc::ptr_eq(closure, called))?;
         builtins::row(*id)
     }
@@ -268,7 +276,7 @@ impl Machine {
         for value in [&inputs.context, &inputs.memory, &inputs.budget, &self.committed] {
             census.add(value);
         }
-        inputs.history.iter().chain(&self.answers).for_each(|value| census.add(value));
+        inputs.history.iter().chain(&self.exchanged).for_each(|value| census.add(value));
         census.add(&Value::Map(Arc::clone(&self.context.memory)));
         let mut stacks: usize = 0;
         for fiber in self.fibers.iter().flatten().chain(core::iter::once(fiber)) {
@@ -286,18 +294,23 @@ impl Machine {
         if let Some(closure) = self.prelude.get(&id) {
             return Ok(Arc::clone(closure));
         }
-        let resolved = resolve_source(source, &Names::default(), &Limits::default());
-        // The tests compile every row, so this doesn't happen.
-        let mut program = resolved.map_err(|problems| {
-            let first = problems.first().map(|problem| problem.diagnostic.message.clone());
-            Fault::eval(first.unwrap_or_default())
-        })?;
-        program.is_prelude = true;
-        // The source is one `fn` form, made before the program's own function.
-        let function = program.main.saturating_sub(1);
-        let captures = crate::value::Chunk::new(Vec::new());
-        let closure = Arc::new(Closure { program: Arc::new(program), function, captures });
+        let closure = prelude_closure(id, source)?;
         self.prelude.insert(id, Arc::clone(&closure));
         Ok(closure)
     }
+}
+
+/// A function of the table from its source.
+fn prelude_closure(id: BuiltinId, source: &str) -> Result<Arc<Closure>, Fault> {
+    let resolved = resolve_source(source, &Names::default(), &Limits::default());
+    // The tests compile every row, so this doesn't happen.
+    let mut program = resolved.map_err(|problems| {
+        let first = problems.first().map(|problem| problem.diagnostic.message.clone());
+        Fault::eval(first.unwrap_or_default())
+    })?;
+    program.prelude = Some(id);
+    // The source is one `fn` form, made before the program's own function.
+    let function = program.main.saturating_sub(1);
+    let captures = crate::value::Chunk::new(Vec::new());
+    Ok(Arc::new(Closure { program: Arc::new(program), function, captures }))
 }

@@ -48,16 +48,14 @@ pub fn print_display(value: &Value, meter: &mut Meter) -> Result<String, Fault> 
 pub(crate) fn print_excerpt(value: &Value, most: usize) -> String {
     let mut printer = Printer { out: String::new(), most };
     let mut meter = Meter::unlimited();
-    // Whether it ended or was cut, what there is is shown.
-    match printer.print(value, Style::Readable, &mut meter) {
-        Ok(()) => printer.out,
-        Err(_) => {
-            let end = printer.out.floor_char_boundary(most);
-            printer.out.truncate(end);
-            printer.out.push('…');
-            printer.out
-        }
+    // A text in it may be longer than what is asked for.
+    let is_whole = printer.print(value, Style::Readable, &mut meter).is_ok() && printer.out.len() <= most;
+    if !is_whole {
+        let end = printer.out.floor_char_boundary(most);
+        printer.out.truncate(end);
+        printer.out.push('…');
     }
+    printer.out
 }
 
 /// Appends the value to a text.

@@ -4,6 +4,7 @@
 //! stack. A task for a form puts the tasks for its parts on top of the list; the steps come out in
 //! the order in which they run.
 
+mod arguments;
 mod bindings;
 mod emit;
 mod forms;
@@ -20,10 +21,17 @@ use crate::{
     error::{Problem, Reason},
     form::{FormId, FormKind, Forms},
     limits::{Limits, Meter},
-    reader::{excerpt, read_source},
+    reader::read_source,
+    signature::Signature,
     value::{BuiltinId, Text, Value},
 };
-use alloc::{collections::BTreeSet, string::String, vec, vec::Vec};
+use alloc::{
+    collections::{BTreeMap, BTreeSet},
+    string::String,
+    sync::Arc,
+    vec,
+    vec::Vec,
+};
 pub(crate) use forms::FORMS;
 pub(crate) use names::{data_hides_function, is_builtin};
 use proem_text::Span;
@@ -41,6 +49,10 @@ pub struct Names {
     pub functions: BTreeSet<String>,
     /// The tools that there are, if that is known: calls of others are found before anything runs.
     pub tools: Option<BTreeSet<String>>,
+    /// Signatures of tools by name: arguments of another shape are found before anything runs.
+    pub signatures: BTreeMap<String, Arc<Signature>>,
+    /// The names of the inputs, if they are known: other names in `ctx/` are found before anything runs.
+    pub inputs: Option<BTreeSet<String>>,
 }
 
 impl Names {
@@ -49,7 +61,8 @@ impl Names {
     pub fn of_memory(memory: &Value) -> Self {
         let named = || memory.entries().filter_map(|(key, value)| Some((key.as_str()?, value)));
         let functions = named().filter(|(_, value)| value.is_function()).map(|(name, _)| String::from(name)).collect();
-        Self { memory: named().map(|(name, _)| String::from(name)).collect(), functions, tools: None }
+        let memory = named().map(|(name, _)| String::from(name)).collect();
+        Self { memory, functions, ..Self::default() }
     }
 }
 
@@ -186,7 +199,21 @@ impl Resolver {
         let main = self.functions.len().saturating_sub(1);
         let defined = self.defined.iter().map(Text::as_str).chain(self.names.functions.iter().map(String::as_str));
         let hidden = defined.filter(|name| names::is_builtin(name)).map(String::from).collect();
-        Ok(Program { source, functions: self.functions, constants: self.constants, hidden, main, is_prelude: false })
+        let names = self.used_names();
+        let (functions, constants) = (self.functions, self.constants);
+        Ok(Program { source, functions, constants, hidden, main, names, prelude: None })
+    }
+
+    /// The names of the memory that make a difference to this source.
+    fn used_names(&self) -> Names {
+        let Names { memory, functions, .. } = &self.names;
+        if memory.is_empty() && functions.is_empty() {
+            return Names::default();
+        }
+        let symbols = || self.forms.symbols().map(Text::as_str);
+        let memory = symbols().filter(|name| memory.contains(*name)).map(String::from).collect();
+        let hiding = functions.iter().filter(|name| names::is_builtin(name)).cloned();
+        Names { memory, functions: hiding.collect(), ..Names::default() }
     }
 
     /// Puts tasks on top of the list, the first to be done first.
@@ -348,28 +375,6 @@ impl Resolver {
         let mut tasks: Vec<Task> = arguments.iter().map(|id| Task::Value(*id, Position::Inner)).collect();
         tasks.push(Task::Step(Op::Builtin { id, count: to_u32(arguments.len()) }, span));
         self.schedule(tasks);
-    }
-
-    /// Finds calls of tools that don't exist.
-    fn check_tool(&mut self, id: BuiltinId, arguments: &[FormId]) {
-        let (Some(tools), Some(first)) = (&self.names.tools, arguments.first()) else { return };
-        let FormKind::Text(name) = self.forms.kind(*first) else { return };
-        let is_call = builtins::row(id).is_some_and(|row| row.name == "call");
-        // `-` and `_` are the same in the names of tools.
-        let folded = |name: &str| name.replace('-', "_");
-        if !is_call || tools.iter().any(|tool| folded(tool) == folded(name.as_str())) {
-            return;
-        }
-        let span = self.forms.span(*first);
-        let problem =
-            Problem::new(Reason::UnknownTool, span, alloc::format!("there is no tool `{}`", excerpt(name.as_str())));
-        let nearest = suggest::nearest(name.as_str(), tools.iter().map(String::as_str));
-        let all = || tools.iter().take(10).map(|tool| alloc::format!("`{tool}`")).collect::<Vec<_>>().join(", ");
-        self.problems.push(problem.help(match nearest {
-            Some(nearest) => alloc::format!("did you mean `{nearest}`?"),
-            None if tools.is_empty() => String::from("this program has no tools"),
-            None => alloc::format!("the tools are {}", all()),
-        }));
     }
 
     /// `(tool/name …)`: the arguments are one map, or keywords and values in turn.

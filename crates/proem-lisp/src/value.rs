@@ -27,12 +27,16 @@ mod word;
 
 pub(crate) use children::{Children, has_children};
 pub use compare::{compare, is_equal};
+pub(crate) use drop::{Element, Entry};
+pub(crate) use index::{Branch, Child, Index};
 pub(crate) use list::{List, Stream, StreamKind};
 pub(crate) use map::{Map, Set};
-pub(crate) use number::{Arithmetic, Number, compare_numbers, divide_by_zero, float_to_integer, from_big};
+pub(crate) use number::{
+    Arithmetic, Number, compare_numbers, divide_by_zero, float_to_integer, from_big, int_to_float,
+};
 pub(crate) use size::Census;
 pub use text::Text;
-pub(crate) use trie::{Chunk, Trie};
+pub(crate) use trie::{Chunk, Node, NodeSize, Trie};
 pub use word::{BuiltinBits, FloatBits, Truth};
 
 use crate::{code::Closure, error::Fault, pattern::Regexp};

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use proem_app::lisp::{LispSession, LispSource, MemoryFile, SourceRefusal, limits_in, read_input};
+use proem_app::lisp::{LispSession, LispSource, MemoryFile, SourceRefusal, limits_in, parse_signature, read_input};
 use proem_app::places::Places;
-use proem_lisp::{Limits, Value};
+use proem_lisp::{Limits, SignatureProblem, Value};
 
 use crate::failure::CommandFailure;
 use crate::ui;
@@ -33,15 +33,19 @@ Examples:
   proem lisp run -e '(sum-by :total ctx/orders)' --input orders.json
   proem lisp run report.clj --memory report.memory   # what it keeps is there at the next run
   generate | proem lisp run - --repair --json
+  proem lisp run open.clj --input orders.json --signature '(orders [:map]) -> [{customer :string, open :number}]'
 
 Prints the value so that it reads back; what `println` prints goes to standard error.
-Exit code 1: the program failed. 2: `proem lisp check` would refuse it.";
+Exit code 1: the program failed, or the signature doesn't fit. 2: `proem lisp check` would refuse it.";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
   proem lisp check report.clj
   proem lisp check *.clj --memory report.memory      # names in this memory are known
   proem lisp check report.clj --json                 # for scripts and editors
+  proem lisp check report.clj --signature '(orders [:map]) -> :number' --tools tools.toml
+
+A file of tools has their signatures: [tools] and lines such as search = '(query :string, limit :int?) -> [:map]'.
 
 Exit code 1: there are problems.";
 
@@ -179,6 +183,18 @@ impl PrintedLines {
             ui::aside(&format!("{}\n", ui::plain(&self.begun)));
         }
     }
+}
+
+/// The session with a signature that was typed, if one was.
+fn declare_signature(session: LispSession, text: Option<&str>) -> Result<LispSession, CommandFailure> {
+    let Some(text) = text else { return Ok(session) };
+    let signature = parse_signature(text, &session.limits)?;
+    Ok(session.with_signature(signature))
+}
+
+/// A line for each place that isn't what a signature says. Values in them come from outside.
+fn mismatch_lines(problems: &[SignatureProblem]) -> Vec<String> {
+    problems.iter().map(|problem| ui::plain(&problem.to_string())).collect()
 }
 
 /// Goes on whatever was printed.

@@ -52,6 +52,66 @@ fn programs_run_and_end_as_their_exit_codes_say() {
 }
 
 #[test]
+fn inputs_and_results_are_checked_against_a_signature() {
+    let fixture = Fixture::folder();
+    fixture
+        .write("in.json", "{\"orders\": [{\"id\": \"1\", \"total\": 10}, {\"id\": 2, \"total\": 5}], \"_key\": 7}\n");
+    fixture.write("hostile.json", "{\"orders\": \"\\u001b[2J::error::x\\u202e\", \"_key\": \"sk-secret\"}\n");
+    let run = |signature: &str, more: &[&str]| {
+        let source = "(mapv :id ctx/orders)";
+        fixture.proem(&[&["lisp", "run", "-e", source, "--signature", signature], more].concat())
+    };
+    let orders = "(orders [{id :int, total :number}], _key :int) -> ";
+    let input = ["--input", "in.json"];
+    let hostile = fixture.proem(&[
+        "lisp",
+        "run",
+        "-e",
+        "1",
+        "--input",
+        "hostile.json",
+        "--signature",
+        "(orders [:map], _key :int)",
+    ]);
+    assert!(!hostile.transcript().contains("sk-secret") && !hostile.transcript().contains('\u{1b}'));
+    snapshot!(transcripts(&[
+        run(&format!("{orders}[:int]"), &input),
+        run(&format!("{orders}[:string]"), &input),
+        run(&format!("{orders}[:string]"), &["--input", "in.json", "--json"]),
+        run("(orders [{id :int, price :number}], day :string)", &input),
+        run("(orders :int)", &["--input", "in.json", "--json"]),
+        run("(order [:map]) -> [:int]", &input),
+        run("f(orders :itn", &input),
+        hostile,
+    ]));
+    // A result that doesn't fit keeps nothing.
+    let kept = ["--memory", "kept.clj", "--signature", "() -> :string"];
+    let wrong = fixture.proem(&[&["lisp", "run", "-e", "(memory/put :a 1)"], &kept[..]].concat());
+    assert!(wrong.code() == 1 && !fixture.repo.join("kept.clj").exists(), "{}", wrong.transcript());
+    let right = fixture.proem(&[&["lisp", "run", "-e", "(str (memory/put :a 1))"], &kept[..]].concat());
+    assert!(right.code() == 0 && fixture.repo.join("kept.clj").exists(), "{}", right.transcript());
+}
+
+#[test]
+fn calls_of_tools_are_checked_before_anything_runs() {
+    let fixture = Fixture::folder();
+    fixture.write(
+        "tools.toml",
+        "[tools]\nsearch = \"(query :string, limit :int?) -> [:map]\"\nnotify = \"(to (:team | :lead), items [{id :int, text :string}])\"\n",
+    );
+    fixture.write("wrong.toml", "[tools]\na-b = \"(x :int\"\na_b = \"()\"\n\"a b\" = \"()\"\nc = \"d()\"\n");
+    fixture.write("none.toml", "search = \"()\"\n");
+    fixture.write(
+        "calls.clj",
+        "(let [found (tool/search {:qery ctx/topc :limit \"3\"})\n      all (call \"search\")]\n  (tool/notify {:to :boss :items [{:id 1 :text (str all)} {:id \"2\"}]})\n  (tool/notify :to :lead :items (mapv identity found))\n  (tool/serach {:query \"x\"})\n  (tool/search [1 2]))\n",
+    );
+    let check = |tools: &str| {
+        fixture.proem(&["lisp", "check", "calls.clj", "--signature", "(topic :string) -> :any", "--tools", tools])
+    };
+    snapshot!(transcripts(&[check("tools.toml"), check("wrong.toml"), check("none.toml"), check("gone.toml")]));
+}
+
+#[test]
 fn sources_that_are_no_text_are_named_with_their_remedy() {
     let fixture = Fixture::folder();
     fixture.write("latin1.clj", b"(str \"ok\")\n; caf\xe9\n");

@@ -159,6 +159,11 @@ impl Cursor<'_> {
     }
 }
 
+/// Whether a text is a date of ISO 8601, with a time or without.
+pub(crate) fn is_date(text: &str) -> bool {
+    parse_moment(text).is_some()
+}
+
 fn parse_moment(text: &str) -> Option<Moment> {
     let mut cursor = Cursor(text);
     let year = cursor.digits(4)?;

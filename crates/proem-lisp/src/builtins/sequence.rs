@@ -5,7 +5,7 @@ use crate::{
     context::{Args, Context},
     error::Fault,
     limits::{Meter, cost},
-    value::{Chunk, List, Map, Stream, StreamKind, Value, endless},
+    value::{Chunk, List, Map, Stream, StreamKind, Value, endless, has_children},
 };
 use alloc::{format, sync::Arc, vec, vec::Vec};
 
@@ -61,6 +61,16 @@ impl Cursor {
 
     pub(crate) const fn sequence(&self) -> &Value {
         &self.sequence
+    }
+
+    /// The place of the next element.
+    pub(crate) const fn at(&self) -> usize {
+        self.at
+    }
+
+    /// A place in what [`to_sequence`] gives.
+    pub(crate) fn at_place(sequence: Value, at: usize) -> Option<Self> {
+        has_children(&sequence).then_some(Self { sequence, at })
     }
 
     /// The index of the last element in a vector; `None` if this is another sequence.

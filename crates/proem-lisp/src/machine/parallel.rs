@@ -88,6 +88,7 @@ impl Machine {
                 }
                 let id = CallId(self.next_call);
                 self.next_call = self.next_call.saturating_add(1);
+                self.exchanged.push(args.clone());
                 self.calls.push(PendingCall { call: ToolCall { id, name, args }, fiber: at, answer: None });
             }
             FiberStop::Parallel(branches) => {

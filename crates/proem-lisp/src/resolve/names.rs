@@ -144,7 +144,10 @@ impl Resolver {
     /// `ctx/x`, `data/x`, `memory/x`, `tool/x`; false for any other namespace.
     fn namespaced(&mut self, namespace: &str, key: &str, span: Span) -> bool {
         match namespace {
-            "ctx" | "data" => self.emit_keyed(Op::Input, key, span),
+            "ctx" | "data" => {
+                self.check_input(key, span);
+                self.emit_keyed(Op::Input, key, span);
+            }
             "memory" if builtins::id_of(&format!("memory/{key}")).is_none() => self.emit_keyed(Op::Memory, key, span),
             "tool" => {
                 self.problem(

@@ -12,18 +12,18 @@ const HASH_BITS: u32 = 32;
 /// Places by hash.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Index {
-    root: Arc<Branch>,
+    pub(crate) root: Arc<Branch>,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Branch {
+pub(crate) struct Branch {
     /// One bit for each child that is there.
-    bits: u32,
-    children: Vec<Child>,
+    pub(crate) bits: u32,
+    pub(crate) children: Vec<Child>,
 }
 
 #[derive(Debug, Clone)]
-enum Child {
+pub(crate) enum Child {
     Branch(Arc<Branch>),
     One {
         hash: u32,

@@ -25,6 +25,16 @@ impl List {
         Self { front: Trie::default(), start: start.min(back.len()), back }
     }
 
+    /// What was put before the vector, the vector, and the place in it where the list goes on.
+    pub(crate) const fn parts(&self) -> (&Trie<Value>, &Arc<Trie<Value>>, usize) {
+        (&self.front, &self.back, self.start)
+    }
+
+    /// A list of such parts.
+    pub(crate) fn from_parts(front: Trie<Value>, back: Arc<Trie<Value>>, start: usize) -> Option<Self> {
+        (start <= back.len()).then_some(Self { front, back, start })
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.front.len().saturating_add(self.back.len().saturating_sub(self.start))
     }

@@ -36,6 +36,24 @@ impl Map {
         self.len
     }
 
+    /// The entries with empty places, and the index that leads to them.
+    pub(crate) const fn parts(&self) -> (&Trie<Option<Entry>>, Option<&Index>) {
+        (&self.entries, self.index.as_ref())
+    }
+
+    /// A map of such parts with `len` entries, if there is an index where one is needed. That it leads to the entries
+    /// is for the caller to check.
+    pub(crate) fn from_parts(entries: Trie<Option<Entry>>, index: Option<Index>, len: usize) -> Option<Self> {
+        let is_right = index.is_some() == (entries.len() > FEW) && entries.len() <= len.saturating_mul(2);
+        is_right.then_some(Self { entries, index, len })
+    }
+
+    /// The places of all keys with the hash of this one.
+    pub(crate) fn places_like(&self, key: &Value, meter: &mut Meter) -> Result<&[u32], Fault> {
+        let hash = hash(key, meter)?;
+        Ok(self.index.as_ref().map_or(&[][..], |index| index.places(hash)))
+    }
+
     /// Bytes that copying the object itself takes.
     pub(crate) fn own_bytes(&self) -> usize {
         self.entries.own_bytes().saturating_add(cost::OBJECT)

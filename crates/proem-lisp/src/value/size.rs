@@ -65,7 +65,7 @@ impl Census {
                     self.grow(cost::OBJECT);
                     open.extend(closure.captures.as_slice());
                     // A function keeps the program that it comes from.
-                    if !closure.program.is_prelude && !self.is_counted(&closure.program) {
+                    if closure.program.prelude.is_none() && !self.is_counted(&closure.program) {
                         self.grow(closure.program.source().len());
                         open.extend(&closure.program.constants);
                     }

@@ -89,6 +89,11 @@ impl Text {
         self.is_same(other) || self.0.text == other.0.text
     }
 
+    /// Its address, which tells it from other texts of the same characters.
+    pub(crate) fn address(&self) -> usize {
+        Arc::as_ptr(&self.0).addr()
+    }
+
     /// Its address if it is shared, for counting it once.
     pub(crate) fn shared_address(&self) -> Option<usize> {
         (Arc::strong_count(&self.0) > 1).then(|| Arc::as_ptr(&self.0).addr())

@@ -52,13 +52,47 @@ impl<T: Element> Drop for Chunk<T> {
     }
 }
 
+/// A part of a trie: whole chunks, at the same depth everywhere.
 #[derive(Debug, Clone)]
-enum Node<T: Element> {
+pub(crate) enum Node<T: Element> {
     Branch(Vec<Arc<Self>>),
     Leaf(Chunk<T>),
 }
 
+/// How large a part of a trie is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NodeSize {
+    /// Levels of branches above the chunks.
+    pub(crate) levels: u32,
+    /// Chunks, which are all whole.
+    pub(crate) chunks: usize,
+}
+
+impl NodeSize {
+    /// The size of a whole chunk; nothing for any other number of elements.
+    pub(crate) fn of_leaf(elements: usize) -> Option<Self> {
+        (elements == WIDTH).then_some(Self { levels: 0, chunks: 1 })
+    }
+
+    /// The size of a branch with such children: all of one depth, and all but the last whole.
+    pub(crate) fn of_branch(children: &[Self]) -> Option<Self> {
+        let (last, before) = children.split_last()?;
+        let whole = WIDTH.checked_pow(last.levels)?;
+        let is_whole = |size: &Self| size.levels == last.levels && size.chunks == whole;
+        if before.len() >= WIDTH || !before.iter().all(is_whole) {
+            return None;
+        }
+        let chunks = before.len().checked_mul(whole)?.checked_add(last.chunks)?;
+        Some(Self { levels: last.levels.checked_add(1)?, chunks })
+    }
+}
+
 impl<T: Element> Node<T> {
+    /// A chunk of elements.
+    pub(crate) const fn leaf(elements: Vec<T>) -> Self {
+        Self::Leaf(Chunk(elements))
+    }
+
     fn bytes(&self) -> usize {
         let slots = match self {
             Self::Branch(children) => children.len().saturating_mul(size_of::<usize>()),
@@ -120,6 +154,28 @@ impl<T: Element> Trie<T> {
 
     pub(crate) const fn len(&self) -> usize {
         self.len
+    }
+
+    /// The nodes above whole chunks, and the elements behind them.
+    pub(crate) fn parts(&self) -> (Option<&Arc<Node<T>>>, &[T]) {
+        (self.root.as_ref(), &self.tail.0)
+    }
+
+    /// A trie of such parts. `root` comes with the levels of branches and the chunks in it, which must be as many as a
+    /// trie of its length has.
+    pub(crate) fn from_parts(root: Option<(Arc<Node<T>>, NodeSize)>, tail: Vec<T>) -> Option<Self> {
+        let chunks = root.as_ref().map_or(0, |(_, size)| size.chunks);
+        let len = chunks.checked_mul(WIDTH)?.checked_add(tail.len())?;
+        let has_tail = (1..=WIDTH).contains(&tail.len()) || len == 0;
+        // Below one branch there is another chunk, or it would not be there.
+        let levels = root.as_ref().map_or(0, |(_, size)| size.levels);
+        let least = WIDTH.checked_pow(levels.saturating_sub(1))?;
+        let is_minimal = if levels == 0 { chunks <= 1 } else { chunks > least };
+        if !has_tail || !is_minimal {
+            return None;
+        }
+        let root = root.map(|(node, _)| node);
+        Some(Self { len, shift: levels.checked_mul(BITS)?, root, tail: Chunk(tail) })
     }
 
     /// The elements, if they are few enough to lie in one piece.

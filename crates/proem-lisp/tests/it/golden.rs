@@ -17,10 +17,10 @@ use std::{
 };
 
 #[derive(Default)]
-struct Settings {
-    inputs: Inputs,
-    tools: Vec<Value>,
-    names: BTreeSet<String>,
+pub(crate) struct Settings {
+    pub(crate) inputs: Inputs,
+    pub(crate) tools: Vec<Value>,
+    pub(crate) names: BTreeSet<String>,
 }
 
 fn data(source: &str) -> Value {
@@ -105,6 +105,15 @@ fn golden_files() -> Vec<(PathBuf, String)> {
     let mut paths: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     paths.sort();
     paths.into_iter().map(|path| (path.clone(), fs::read_to_string(&path).unwrap())).collect()
+}
+
+/// The right program of each file, with its settings.
+pub(crate) fn golden_programs() -> Vec<(Settings, String)> {
+    let right = |text: &str| {
+        let (head, pairs) = text.split_once("--- program\n").unwrap();
+        (settings(head), pairs.split_once("--- gives\n").unwrap().0.to_owned())
+    };
+    golden_files().iter().map(|(_, text)| right(text)).collect()
 }
 
 #[test]

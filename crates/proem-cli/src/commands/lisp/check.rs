@@ -5,12 +5,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::ErrorKind;
-use proem_app::lisp::{DelimiterRepair, LispSession};
+use proem_app::lisp::{DelimiterRepair, LispSession, read_tools};
 use proem_text::json;
 use serde_json::json;
 
 use super::output::{CheckedLispFile, LispCheckOutput, LispProblem};
-use super::{ProgramArgs, read_source, refusal_text};
+use super::{ProgramArgs, declare_signature, read_source, refusal_text};
 use crate::failure::CommandFailure;
 use crate::ui::{self, counted};
 
@@ -22,6 +22,12 @@ pub(crate) struct LispCheckArgs {
     /// A file with a memory, whose names the programs may use
     #[arg(long, value_name = "FILE")]
     memory: Option<PathBuf>,
+    /// Know the inputs and the result, such as `report(day :string) -> {total :number}`
+    #[arg(long, value_name = "SIGNATURE")]
+    signature: Option<String>,
+    /// A file with the signatures of tools, whose calls are checked
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
     /// Print JSON: the problems of each file
     #[arg(long)]
     json: bool,
@@ -32,7 +38,11 @@ pub(crate) struct LispCheckArgs {
 
 pub(super) fn run(args: &LispCheckArgs) -> Result<ExitCode, CommandFailure> {
     let given = ProgramArgs { input: None, memory: args.memory.clone(), fuel: None, root: args.root.clone() };
-    let session = given.session(&crate::places()?)?.session;
+    let mut session = declare_signature(given.session(&crate::places()?)?.session, args.signature.as_deref())?;
+    if let Some(path) = &args.tools {
+        let tools = read_tools(path, &session.limits)?;
+        session = session.with_tools(tools);
+    }
     let mut report = String::new();
     let files: Vec<CheckedLispFile> = args.files.iter().map(|path| check_file(path, &session, &mut report)).collect();
     let problems: usize = files.iter().map(|file| file.problems.len()).sum();

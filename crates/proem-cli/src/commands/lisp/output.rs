@@ -33,6 +33,14 @@ pub(crate) struct LispRunOutput {
     pub(super) repaired: Option<String>,
 }
 
+impl LispRunOutput {
+    /// An end of which nothing else is known.
+    pub(super) const fn new(end: LispEnd) -> Self {
+        let (value, text, output, fuel, bytes, problems, repaired) = (None, None, None, None, None, None, None);
+        Self { end, value, text, output, fuel, bytes, problems, repaired }
+    }
+}
+
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -41,6 +49,10 @@ pub(crate) enum LispEnd {
     Value,
     /// With `fail`.
     Fail,
+    /// With a value that isn't what the signature says.
+    Mismatch,
+    /// It did not run, since its input isn't what the signature says.
+    Input,
     /// It could not go on.
     Error,
     /// It was stopped.
@@ -99,6 +111,12 @@ impl LispProblem {
         let ProgramProblem { reason, message, help, place, .. } = problem;
         let (line, column) = place.unzip();
         Self { reason, message: message.clone(), help: help.clone(), line, column }
+    }
+
+    /// Where a value isn't what a signature says.
+    pub(super) const fn of_signature(message: String) -> Self {
+        let reason = proem_lisp::Reason::ValidationError.as_str();
+        Self { reason, message, help: None, line: None, column: None }
     }
 
     /// The problem of a file that is no text or holds no form.

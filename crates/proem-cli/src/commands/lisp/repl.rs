@@ -171,6 +171,8 @@ impl Repl {
                 ui::value(&run.text)?;
                 self.store();
             }
+            // A session without a signature has none of these.
+            ProgramEnd::Mismatch(_) => {}
             ProgramEnd::Fail(_) => {
                 ui::error(&CommandFailure::finding(format!("the program ended with `fail`: {}", run.text)));
             }

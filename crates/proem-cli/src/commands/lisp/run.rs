@@ -6,12 +6,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramRun, SourceRefusal};
-use proem_lisp::{Meter, write_json};
+use proem_lisp::{Meter, SignatureProblem, write_json};
 use proem_text::json;
 use serde_json::json;
 
 use super::output::{LispEnd, LispProblem, LispRunOutput};
-use super::{GO_ON, PrintedLines, ProgramArgs, note_repairs, read_source, refusal_text};
+use super::{
+    GO_ON, KeptSession, PrintedLines, ProgramArgs, declare_signature, mismatch_lines, note_repairs, read_source,
+    refusal_text,
+};
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -25,6 +28,9 @@ pub(crate) struct LispRunArgs {
     expression: Option<String>,
     #[command(flatten)]
     program: ProgramArgs,
+    /// Check the input and the result, such as `report(day :string) -> {total :number}`
+    #[arg(long, value_name = "SIGNATURE")]
+    signature: Option<String>,
     /// Correct miscounted brackets where the indentation leaves one way only
     #[arg(long)]
     repair: bool,
@@ -37,7 +43,8 @@ pub(crate) struct LispRunArgs {
 const REFUSED: u8 = 2;
 
 pub(super) fn run(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
-    let mut kept = args.program.session(&crate::places()?)?;
+    let KeptSession { session, memory } = args.program.session(&crate::places()?)?;
+    let mut kept = KeptSession { session: declare_signature(session, args.signature.as_deref())?, memory };
     let source = match (&args.expression, &args.file) {
         (Some(expression), _) => LispSource::of_expression(expression)?,
         (None, Some(file)) => read_source(file, &kept.session.limits)?,
@@ -50,6 +57,10 @@ pub(super) fn run(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
     };
     checked.warnings.iter().for_each(|warning| ui::aside(warning));
     note_repairs(&checked.repairs);
+    match kept.session.correct_input() {
+        Ok(warnings) => mismatch_lines(&warnings).iter().for_each(|line| ui::note(&format!("input {line}"))),
+        Err(problems) => return refuse_input(&problems, args.json),
+    }
     let mut lines = PrintedLines::default();
     let mut output = String::new();
     let run = kept.session.run(&checked, |printed| {
@@ -73,14 +84,9 @@ fn refuse(refusal: &SourceRefusal, as_json: bool) -> Result<ExitCode, CommandFai
     if as_json {
         refusal.warnings.iter().for_each(|warning| ui::aside(warning));
         let refused = LispRunOutput {
-            end: LispEnd::Refused,
-            value: None,
-            text: None,
-            output: None,
-            fuel: None,
-            bytes: None,
             problems: Some(LispProblem::all_of(refusal)),
             repaired: refusal.repair.as_ref().map(|repair| repair.text.clone()),
+            ..LispRunOutput::new(LispEnd::Refused)
         };
         ui::document(&json::compact(&json!(refused)))?;
     } else {
@@ -90,6 +96,23 @@ fn refuse(refusal: &SourceRefusal, as_json: bool) -> Result<ExitCode, CommandFai
         }
     }
     Ok(ExitCode::from(REFUSED))
+}
+
+/// The program doesn't run, because its input isn't what the signature says.
+fn refuse_input(problems: &[SignatureProblem], as_json: bool) -> Result<ExitCode, CommandFailure> {
+    let lines = mismatch_lines(problems);
+    if as_json {
+        let problems = Some(lines.into_iter().map(LispProblem::of_signature).collect());
+        ui::document(&json::compact(&json!(LispRunOutput { problems, ..LispRunOutput::new(LispEnd::Input) })))?;
+    } else {
+        print_mismatch("the input isn't what the signature says", &lines);
+    }
+    Ok(ExitCode::FAILURE)
+}
+
+fn print_mismatch(what: &str, lines: &[String]) {
+    let lines: String = lines.iter().map(|line| format!("\n  {line}")).collect();
+    ui::error(&CommandFailure::finding(format!("{what}{lines}")));
 }
 
 fn print_end(run: &ProgramRun) -> Result<ExitCode, CommandFailure> {
@@ -102,6 +125,9 @@ fn print_end(run: &ProgramRun) -> Result<ExitCode, CommandFailure> {
             let failure = CommandFailure::finding(format!("the program ended with `fail`: {}", run.text));
             ui::error(&failure);
         }
+        ProgramEnd::Mismatch(problems) => {
+            print_mismatch("the result isn't what the signature says", &mismatch_lines(problems));
+        }
         ProgramEnd::Problem(problem) => ui::aside(&problem.excerpt),
         ProgramEnd::Stopped => ui::note("the program was stopped"),
     }
@@ -110,21 +136,23 @@ fn print_end(run: &ProgramRun) -> Result<ExitCode, CommandFailure> {
 
 /// Prints the end of a program as one object. A value that JSON has no form for is a problem.
 fn print_json(run: &ProgramRun, output: String, limits: &proem_lisp::Limits) -> Result<ExitCode, CommandFailure> {
-    let (end, value, problem) = match &run.end {
+    let (end, value, problems) = match &run.end {
         ProgramEnd::Value(value) => (LispEnd::Value, Some(value), None),
+        ProgramEnd::Mismatch(problems) => {
+            let lines = mismatch_lines(problems).into_iter();
+            (LispEnd::Mismatch, None, Some(lines.map(LispProblem::of_signature).collect()))
+        }
         ProgramEnd::Fail(value) => (LispEnd::Fail, Some(value), None),
-        ProgramEnd::Problem(problem) => (LispEnd::Error, None, Some(problem)),
+        ProgramEnd::Problem(problem) => (LispEnd::Error, None, Some(vec![LispProblem::new(problem)])),
         ProgramEnd::Stopped => (LispEnd::Stopped, None, None),
     };
     let whole = LispRunOutput {
-        end,
-        value: None,
         text: value.map(|_| run.text.clone()),
         output: Some(output),
         fuel: Some(run.fuel),
         bytes: Some(run.bytes),
-        problems: problem.map(|problem| vec![LispProblem::new(problem)]),
-        repaired: None,
+        problems,
+        ..LispRunOutput::new(end)
     };
     let mut fields: BTreeMap<String, String> = BTreeMap::new();
     for (name, field) in json!(whole).as_object().into_iter().flatten() {

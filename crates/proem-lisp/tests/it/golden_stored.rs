@@ -1,0 +1,103 @@
+//! The right programs of the golden files, stored at every call of a tool and taken up by a second process.
+
+use crate::golden::{Settings, golden_programs};
+use crate::support::outcome_text;
+use proem_lisp::{Limits, Machine, Names, Outcome, StateKey, ToolAnswer, resolve_source, sanitise_source};
+use std::{process::Command, sync::Arc};
+
+fn key() -> StateKey {
+    StateKey::new(*b"a key that nobody else may know!")
+}
+
+fn to_hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    let digits: Vec<char> = text.chars().collect();
+    digits.chunks(2).map(|pair| u8::from_str_radix(&pair.iter().collect::<String>(), 16).unwrap()).collect()
+}
+
+/// Units of fuel between two suspensions, besides the calls of tools.
+const PIECE: u64 = 40;
+
+/// Runs a machine to its end after `answered` calls: a line for each suspension with its state, and one for the end.
+/// `suspend` is given the machine and its state.
+fn run_on(
+    mut machine: Machine,
+    settings: &Settings,
+    mut answered: usize,
+    suspend: fn(Machine, &[u8]) -> Machine,
+) -> Vec<String> {
+    let mut lines = Vec::new();
+    loop {
+        let outcome = machine.run(PIECE);
+        if !matches!(outcome, Outcome::CallTools(_) | Outcome::OutOfFuel) {
+            let used = (machine.fuel_used(), machine.bytes_used(), machine.tool_calls());
+            let (end, output) = (outcome_text(&outcome), machine.take_output());
+            lines.push(format!("{end} {used:?} {output:?} {:?}", machine.memory()));
+            return lines;
+        }
+        let state = machine.to_state(&key(), Machine::MOST_STATE_BYTES).unwrap();
+        lines.push(format!("{answered} {}", to_hex(&state)));
+        machine = suspend(machine, &state);
+        if let Outcome::CallTools(calls) = outcome {
+            for call in calls {
+                machine.answer(call.id, ToolAnswer::Value(settings.tools.get(answered).unwrap().clone()));
+                answered += 1;
+            }
+        }
+    }
+}
+
+/// A machine made of the state alone.
+fn from_state(machine: Machine, state: &[u8]) -> Machine {
+    drop(machine);
+    Machine::from_state(state, &Limits::default(), &key()).unwrap()
+}
+
+fn begin(source: &str, settings: &Settings) -> Machine {
+    let names = Names { tools: Some(settings.names.clone()), ..Names::of_memory(&settings.inputs.memory) };
+    let program = resolve_source(&sanitise_source(source).text, &names, &Limits::default()).unwrap();
+    Machine::new(Arc::new(program), settings.inputs.clone(), Limits::default())
+}
+
+/// Set for the child: the number of the program, of the calls that were answered, and the state.
+const CHILD: &str = "PROEM_LISP_STORED";
+
+/// Run by the test below in a process of its own. Alone, it goes on from the first state of the first program.
+#[test]
+fn child_goes_on_from_a_state() {
+    let programs = golden_programs();
+    let given = std::env::var(CHILD).unwrap_or_else(|_| {
+        let (settings, source) = &programs[0];
+        format!("0 {}", run_on(begin(source, settings), settings, 0, from_state)[0])
+    });
+    let [index, answered, state] = given.split(' ').collect::<Vec<_>>().try_into().unwrap();
+    let (settings, _) = &programs[index.parse::<usize>().unwrap()];
+    let machine = Machine::from_state(&from_hex(state), &Limits::default(), &key()).unwrap();
+    for line in run_on(machine, settings, answered.parse().unwrap(), from_state) {
+        println!("line {line}");
+    }
+}
+
+#[test]
+fn every_golden_program_goes_on_in_a_second_process_after_each_suspension() {
+    let mut suspensions = 0;
+    for (index, (settings, source)) in golden_programs().iter().enumerate() {
+        let straight = run_on(begin(source, settings), settings, 0, |machine, _| machine);
+        let lines = run_on(begin(source, settings), settings, 0, from_state);
+        assert_eq!(lines.last(), straight.last(), "{source}");
+        let (first, others) = lines.split_first().unwrap();
+        let child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "golden_stored::child_goes_on_from_a_state", "--nocapture"])
+            .env(CHILD, format!("{index} {first}"))
+            .output()
+            .unwrap();
+        let output = String::from_utf8(child.stdout).unwrap();
+        let found: Vec<&str> = output.lines().filter_map(|line| Some(line.split_once("line ")?.1)).collect();
+        assert!(found == others, "{source}\n{output}");
+        suspensions += others.len();
+    }
+    assert!(suspensions >= 60, "{suspensions}");
+}
