@@ -177,7 +177,7 @@ fn kept_files(fixture: &Fixture) -> Vec<std::path::PathBuf> {
             let path = entry.path();
             if path.is_dir() && !path.is_symlink() {
                 open.push(path);
-            } else if path.file_name().is_some_and(|name| name == "context-5.bin") {
+            } else if path.file_name().is_some_and(|name| name == "context-6.bin") {
                 found.push(path);
             }
         }
