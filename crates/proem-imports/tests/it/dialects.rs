@@ -75,6 +75,27 @@ struct line *find_line(struct line *l) {
 }
 
 #[test]
+fn macros_around_a_function_are_not_its_name() {
+    let source = "\
+static void printflike(3, 4)
+log_all(const char *fmt, ...)
+{
+}
+int run(int a) UNUSED(a) {
+}
+DEFINE(x) int more(void) {
+}
+SYSCALL_DEFINE2(read, unsigned int, fd) {
+}
+";
+    check(
+        "a.c",
+        source,
+        &["Function log_all 1 2 3 4", "Function run 5 5 5 6", "Function more 7 7 7 8", "Function read 9 9 9 10"],
+    );
+}
+
+#[test]
 fn branches_of_the_preprocessor_open_a_body_once() {
     let source = "\
 #ifdef A

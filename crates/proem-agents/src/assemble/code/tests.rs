@@ -4,9 +4,13 @@ use proem_guard::contain::{ContainmentPart, contain};
 use proem_guard::{InstallationKey, Tag, Untrusted};
 use proem_text::{Label, Source};
 
-use super::*;
+use super::{renderings as render, *};
 
 const ROOM: usize = 90;
+
+fn renderings(text: &str, definitions: &[Definition], places: &[LineSpan], task: &str, room: usize) -> CodeRenderings {
+    render(text, &FileQuestion { definitions, places, task, callees: &[], room })
+}
 
 const fn span(first: u32, last: u32) -> LineSpan {
     LineSpan { first, last }
@@ -275,4 +279,63 @@ fn of_a_long_comment_in_a_definition_the_place_that_the_task_names_is_shown() {
     assert!(plain.contains("// 2\n") && !plain.contains("// 3\n") && plain.contains("\t}\n"), "{plain}");
     let named = parts(&[span(242, 242)]);
     assert!(named.contains("// 40\n") && named.contains("// 2\n") && !named.contains("// 20\n"), "{named}");
+}
+
+/// A file with a function of so many lines between two others, which is what it was chosen for.
+fn with_long_function(lines: u32) -> (String, Vec<Definition>) {
+    let body = lines - 2;
+    let text = format!(
+        "fn before() {{\n{}}}\nfn long() {{\n{}}}\nfn after() {{\n    long(1);\n{}}}\n",
+        "    a();\n".repeat(58),
+        (0..body).map(|n| format!("    step_{n}();\n")).collect::<String>(),
+        "    b();\n".repeat(57),
+    );
+    let mut definitions = vec![definition(1, 60), definition(61, 60 + lines), definition(61 + lines, 120 + lines)];
+    for (definition, name) in definitions.iter_mut().zip(["before", "long", "after"]) {
+        definition.name = name.to_owned();
+    }
+    definitions[1].rank = Some(0);
+    definitions[1].is_among_best = true;
+    (text, definitions)
+}
+
+#[test]
+fn the_definition_that_a_file_was_chosen_for_is_whole_however_little_room_there_is() {
+    let (text, definitions) = with_long_function(400);
+    let rendered = renderings(&text, &definitions, &[], "", 60);
+    let parts = rendered.parts.unwrap();
+    assert!((0..398).all(|n| parts.contains(&format!("\t    step_{n}();\n"))), "{parts}");
+    assert!(!parts.contains("a();") && parts.contains("fn before() {\n"), "{parts}");
+    // An excerpt says what it was cut out of.
+    let excerpt = rendered.excerpt.unwrap();
+    assert!(excerpt.contains("lines of `long` not shown]"), "{excerpt}");
+}
+
+#[test]
+fn another_definition_is_whole_or_a_signature() {
+    let (text, mut definitions) = with_long_function(100);
+    definitions[0].rank = Some(1);
+    let parts = renderings(&text, &definitions, &[], "step_7 a", 120).parts.unwrap();
+    assert!(
+        parts.contains("step_97();") && parts.contains("fn before() {\n[59 lines") && !parts.contains("a();"),
+        "{parts}"
+    );
+}
+
+#[test]
+fn what_alone_is_longer_than_all_files_may_be_is_cut_and_says_so() {
+    let (text, definitions) = with_long_function(2_000);
+    let parts = renderings(&text, &definitions, &[], "where is step_1500", 60).parts.unwrap();
+    assert!(parts.contains("step_1500();") && parts.contains("lines of `long` not shown]"), "{parts}");
+}
+
+#[test]
+fn the_lines_that_call_what_is_to_be_changed_are_shown_with_what_they_stand_in() {
+    let (text, definitions) = with_long_function(100);
+    let callees = ["long".to_owned(), "step_3".to_owned()];
+    let question = FileQuestion { definitions: &definitions, places: &[], task: "", callees: &callees, room: 120 };
+    let parts = numbered(&render(&text, &question).parts.unwrap());
+    assert!(parts.contains("161\tfn after() {\n162\t    long(1);\n") && !parts.contains("168\t"), "{parts}");
+    assert_eq!(calls("a.b(c_d (1), ärger())").collect::<Vec<_>>(), ["ärger", "c_d", "b"]);
+    assert_eq!(calls("((").count() + calls("no call").count(), 0);
 }

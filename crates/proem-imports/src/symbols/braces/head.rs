@@ -279,15 +279,16 @@ impl Head {
                     _ => false,
                 }
         });
-        // `MACRO(x) int f(int a)`: what stands first without a type is none, if another follows that has one.
-        let next = candidates.next().filter(|next| {
-            let close = self.closing(first.saturating_add(1));
-            close.is_some_and(|close| {
-                self.word(close.saturating_add(1), source).is_some_and(|word| !AFTER.contains(&word))
-                    && *next > close.saturating_add(1)
-            })
+        // `MACRO(x) int f(int a)` and `void printflike(1, 2) f(int a)`: another follows, which has its type before it or
+        // directly behind the first. `int f(int a) MACRO(x)` is none of them.
+        let close = self.closing(first.saturating_add(1)).map(|close| close.saturating_add(1));
+        let next = candidates.next().zip(close).filter(|(next, behind)| match has_type {
+            false => next > behind && self.word(*behind, source).is_some_and(|word| !AFTER.contains(&word)),
+            true => {
+                next == behind && self.word(*next, source).is_some_and(|word| word.iter().any(u8::is_ascii_lowercase))
+            }
         });
-        let name = if has_type { first } else { next.unwrap_or(first) };
+        let name = next.map_or(first, |(next, _)| next);
         Some((self.qualified(name, source)..name.saturating_add(1), name.saturating_add(1)))
     }
 
