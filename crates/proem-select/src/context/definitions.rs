@@ -328,6 +328,40 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_the_task_decides_in_its_own_case_first() {
+        let content =
+            b"class query {}\nclass Query {}\nvoid Table::get() {}\nvoid Other::get() {}\nvoid filter() { lost }\n";
+        let names = ["query", "Query", "Table::get", "Other::get", "filter"];
+        let symbol = |(line, name): (u32, &&str)| CodeSymbol {
+            name: (*name).into(),
+            kind: SymbolKind::Function,
+            depth: 0,
+            lines: LineSpan { first: line, last: line },
+            own_line: line,
+            signature_line: line,
+        };
+        let symbols: Vec<CodeSymbol> = (1..).zip(&names).map(symbol).collect();
+        let record = FileRecord::new(content, CommentStyle::Slashes, symbols, Vec::new());
+        let order = |task: &str| -> Vec<&str> {
+            let source = DefinitionSource { file: 0, probability: 0.5, record: &record, content, lines: &[] };
+            let weights = ContextWeights::shipped().expect("a test of the weights reads them");
+            let ranked = rank_definitions(&[source], &ContextTask::new(task), &weights, 10, &Sequential);
+            ranked.iter().filter_map(|ranked| names.get(ranked.symbol).copied()).collect()
+        };
+        for (task, first) in [
+            ("`Query` is slow", &["Query", "query"][..]),
+            ("`query` is slow", &["query", "Query"]),
+            ("`QUERY` is slow", &["query", "Query"]),
+            ("Table::get() fails in `Table`", &["Table::get", "Other::get"]),
+            ("call `Other`'s `get`", &["Other::get", "Table::get"]),
+            ("Fix: the Query drops what it has", &["Query"]),
+            ("Filter what is lost", &["filter"]),
+        ] {
+            assert_eq!(order(task).get(..first.len()), Some(first), "{task}");
+        }
+    }
+
+    #[test]
     fn what_stands_in_tests_comes_last_unless_they_are_asked_for() {
         let content = b"fn read(text) {\n  parse(text)\n}\n\n#[cfg(test)]\nmod checks {\n  #[tokio::test(flavor = \"one\")]\n  \
                         fn invalid_json() {\n    invalid json\n  }\n  fn json() {\n  }\n}\n#[testing]\nfn other() {\n}\n";

@@ -281,6 +281,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_capital_within_a_sentence_may_be_a_name() {
+        for (text, expected) in [
+            ("Fix the Query builder. Then Table: Row", "Query Table"),
+            ("the (Query), a HTTP and an Iö", "Query"),
+            ("Line one\nLine two has Words", "Words"),
+            ("", ""),
+        ] {
+            assert_eq!(ContextTask::new(text).written.join(" "), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn names_are_what_code_writes() {
         for (text, expected) in [
             ("fix Replacer", ""),
