@@ -3,8 +3,8 @@
 //! Import and call edges of source files, by tree-sitter; of C and C++, what their preprocessor includes.
 //!
 //! - [`extract`](fn@extract) reads one source: what it imports, defines and calls ([`SourceFacts`]).
-//! - [`ParsedSource::symbols`] lists what one source defines, and where ([`Symbol`]); [`dialect_symbols`] does so for languages
-//!   without a grammar here ([`Dialect`]), and [`notebook_text`] makes a notebook readable as one.
+//! - [`symbols`](fn@symbols) lists what one source defines, and where ([`Symbol`]); without a grammar by its [`Dialect`].
+//!   [`notebook_text`] makes a notebook readable as a source.
 //! - [`resolve`](fn@resolve) takes the facts of all files of a repository and the project files of
 //!   its languages ([`Manifests`]), and says which file imports which ([`Resolution`]).
 //!
@@ -32,4 +32,4 @@ pub use extracted::SourceFacts;
 pub use language::SourceLanguage;
 pub use notebook::notebook_text;
 pub use resolve::{Manifests, Resolution, resolve};
-pub use symbols::{Symbol, SymbolKind, dialect_symbols};
+pub use symbols::{Symbol, SymbolKind, dialect_symbols, symbols};

@@ -90,6 +90,25 @@ pub struct Symbol {
     pub depth: u8,
 }
 
+/// The definitions of a source, whose path tells its language; none of what is no source. `give_up` is asked now and then, and
+/// ends the work by answering true.
+///
+/// # Errors
+///
+/// [`ExtractError`] if the source is too long, has no parser that fits, or `give_up` said so.
+pub fn symbols(
+    path: &[u8],
+    source: &[u8],
+    limits: &SourceLimits,
+    give_up: &mut dyn FnMut() -> bool,
+) -> Result<Vec<Symbol>, ExtractError> {
+    match (SourceLanguage::of_path(path), Dialect::of_path(path)) {
+        (Some(language), _) => ParsedSource::new(language, source, limits, give_up)?.symbols(give_up),
+        (None, Some(dialect)) => dialect_symbols(dialect, source, limits, give_up),
+        (None, None) => Ok(Vec::new()),
+    }
+}
+
 /// The definitions of a source in a language without a grammar here; `give_up` is asked now and then, and ends the work by
 /// answering true. A notebook is given as it is, and its lines are those of [`notebook_text`](crate::notebook_text).
 ///

@@ -1,21 +1,11 @@
 //! What sources define, in every language: kind, name, and the lines of documentation, signature and body.
 
-use proem_imports::{Dialect, ParsedSource, SourceLanguage, SourceLimits, Symbol, dialect_symbols};
+use proem_imports::{ParsedSource, SourceLanguage, SourceLimits, Symbol, symbols};
 
 /// The definitions of the file at a path.
 #[expect(clippy::unwrap_used, reason = "a helper of tests")]
 pub(crate) fn symbols_at(path: &str, source: &str) -> Vec<Symbol> {
-    let limits = SourceLimits::default();
-    match SourceLanguage::of_path(path.as_bytes()) {
-        Some(language) => {
-            let parsed = ParsedSource::new(language, source.as_bytes(), &limits, &mut || false).unwrap();
-            parsed.symbols(&mut || false).unwrap()
-        }
-        None => {
-            let dialect = Dialect::of_path(path.as_bytes()).unwrap();
-            dialect_symbols(dialect, source.as_bytes(), &limits, &mut || false).unwrap()
-        }
-    }
+    symbols(path.as_bytes(), source.as_bytes(), &SourceLimits::default(), &mut || false).unwrap()
 }
 
 /// Compares kind, name and the lines of documentation, name, signature and end of each definition.
