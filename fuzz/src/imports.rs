@@ -1,6 +1,10 @@
-//! Any source is read, its facts read back, and any stored facts and project files are read or refused.
+//! Any source is read, its facts read back, its definitions lie within it, and any stored facts and project files
+//! are read or refused.
 
-use proem_imports::{Manifests, SourceFacts, SourceLanguage, SourceLimits, extract, resolve, resolve::ResolvableFile};
+use proem_imports::{
+    Dialect, Manifests, ParsedSource, SourceFacts, SourceLanguage, SourceLimits, Symbol, dialect_symbols, extract,
+    notebook_text, resolve, resolve::ResolvableFile,
+};
 
 const NAMES: [&[u8]; 7] = [b"p/a.go", b"p/A.java", b"p/a.js", b"p/a.py", b"src/lib.rs", b"p/a.tsx", b"p/a.ts"];
 const MANIFESTS: [&[u8]; 4] = [b"Cargo.toml", b"go.mod", b"p/package.json", b"tsconfig.json"];
@@ -21,4 +25,23 @@ pub fn feed(bytes: &[u8]) {
     let found = resolve(&files, &manifests);
     assert_eq!(found.files.len(), 2);
     assert!(found.edges.iter().all(|edge| edge.from != edge.to && edge.from < 2 && edge.to < 2));
+    let dialect = Dialect::ALL[usize::from(choice) % Dialect::ALL.len()];
+    let lines = match (dialect, core::str::from_utf8(source)) {
+        (Dialect::Notebook, Ok(text)) => notebook_text(text).map_or(0, |text| text.lines().count()),
+        _ => source.split(|&byte| byte == b'\n').count(),
+    };
+    holds(&dialect_symbols(dialect, source, &SourceLimits::default(), &mut || false).unwrap(), lines);
+    for language in [SourceLanguage::C, SourceLanguage::Cpp, language] {
+        let parsed = ParsedSource::new(language, source, &SourceLimits::default(), &mut || false).unwrap();
+        holds(&parsed.symbols(&mut || false).unwrap(), source.split(|&byte| byte == b'\n').count());
+    }
+}
+
+/// Each definition lies within the source.
+fn holds(symbols: &[Symbol], lines: usize) {
+    for symbol in symbols {
+        let places = [1, symbol.first_line, symbol.own_line, symbol.last_line];
+        assert!(places.is_sorted() && symbol.signature_line <= symbol.last_line, "{symbol:?}");
+        assert!(!symbol.name.is_empty() && symbol.last_line as usize <= lines, "{symbol:?} of {lines}");
+    }
 }

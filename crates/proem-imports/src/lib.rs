@@ -3,7 +3,8 @@
 //! Import and call edges of source files, by tree-sitter; of C and C++, what their preprocessor includes.
 //!
 //! - [`extract`](fn@extract) reads one source: what it imports, defines and calls ([`SourceFacts`]).
-//! - [`symbols`](fn@symbols) lists what one source defines, and where ([`Symbol`]).
+//! - [`symbols`](fn@symbols) lists what one source defines, and where ([`Symbol`]); without a grammar by its [`Dialect`].
+//!   [`notebook_text`] makes a notebook readable as a source.
 //! - [`resolve`](fn@resolve) takes the facts of all files of a repository and the project files of
 //!   its languages ([`Manifests`]), and says which file imports which ([`Resolution`]).
 //!
@@ -15,16 +16,20 @@
 //! What is not resolved is counted, as internal or as a third party's: a fan-in of which nobody
 //! knows how much is missing would be worth nothing.
 
+mod dialect;
 mod encode;
 pub mod extract;
 pub mod extracted;
 mod language;
+mod notebook;
 pub mod resolve;
 pub mod symbols;
 
+pub use dialect::Dialect;
 pub use encode::FactsDecodeError;
 pub use extract::{ExtractError, ParsedSource, SourceLimits, extract};
 pub use extracted::SourceFacts;
 pub use language::SourceLanguage;
+pub use notebook::notebook_text;
 pub use resolve::{Manifests, Resolution, resolve};
-pub use symbols::{Symbol, SymbolKind, symbols};
+pub use symbols::{Symbol, SymbolKind, dialect_symbols, symbols};

@@ -40,6 +40,7 @@ use crate::structure::{
 };
 
 pub use self::ignored::IgnorePatterns;
+pub use self::record::shown_text;
 pub(crate) use self::record::{RecordWant, of_source};
 
 /// The file whose patterns keep paths out, in git's syntax for ignored files.

@@ -36,5 +36,5 @@ pub use rank::{FileEvidence, FileRanking, RankedFile, file_signals, rank, signal
 pub use record::{FileRecord, SharedSlice};
 pub use signals::{FIRST_LATE, FileSignals, SIGNAL_NAMES, SIGNALS};
 pub use symbol::{CodeSymbol, LineSpan, SymbolKind};
-pub use task::{ContextTask, MOST_TERMS, QueryTerm};
+pub use task::{ContextTask, MOST_TERMS, Naming, QueryTerm};
 pub use weights::{AbstentionWeights, ContextWeights};

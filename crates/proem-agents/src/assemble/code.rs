@@ -1,8 +1,9 @@
 //! A file of source or documentation on the rungs of its ladder: whole, the parts that matter, an excerpt, its outline.
 //!
-//! Parts are the definitions that the task concerns, whole where they are short, with the signatures of those around
-//! them and without the most of long comments; an excerpt is the few definitions that are among the best of all files, and
-//! an outline signatures, or a document's headings. What is left out is said where it was, by lines and definitions, so that
+//! Parts are the definitions that the task concerns, with the signatures of those around them, with the lines that call what
+//! is to be changed, and without the most of long comments. The definition that a file was chosen for is whole unless it is
+//! longer than any part may be; another is whole or a signature. An excerpt is the few definitions that are among the best of
+//! all files, and an outline signatures, or a document's headings. What is left out is said where it was, by lines and definitions, so that
 //! nobody takes a part for the whole; a line in ten has its number before it, so that all can be cited.
 //!
 //! Invariants: every line that is shown is the file's own and stands in its order; every rendering is bounded; the
@@ -16,8 +17,10 @@ use std::collections::BTreeSet;
 use proem_select::context::LineSpan;
 use proem_text::words::words;
 
-use self::comments::{without_licence, without_long_comments};
+use self::comments::without_licence;
 use self::listing::{listing, outline};
+
+pub use self::comments::without_long_comments;
 
 /// A file of at most so many lines is one part.
 const SMALL_LINES: usize = 80;
@@ -28,14 +31,17 @@ const NEARLY_WHOLE: usize = 2;
 const LINE_BYTES: usize = 64;
 /// The largest file that is offered whole, in bytes.
 const WHOLE_BYTES: usize = 64 * 1024;
-/// The most lines of one definition that are shown whole.
-const LONG_LINES: usize = 90;
+/// The most lines of the definition that a file was chosen for which are shown whole: two thirds of what all files have
+/// together at the default budget, by the fourteen tokens that a line of code has at most on average.
+const CHOSEN_LINES: usize = 900;
+/// As many in an excerpt.
+const CHOSEN_EXCERPT_LINES: usize = 150;
 /// Lines shown on each side of a place in what is longer, or in no definition.
 const AROUND: u32 = 14;
 /// The most places that are shown within one long definition.
 const MAX_WITHIN: usize = 2;
 /// The most definitions of which parts are made.
-const MAX_NAMED: usize = 12;
+const MAX_NAMED: usize = 32;
 /// Of how many of them is looked at what they use.
 const MOST_FOLLOWED: usize = 1;
 /// The most definitions that one is said to use.
@@ -46,6 +52,10 @@ const SHORT_LINES: usize = 25;
 const SHORT_GAP: u32 = 6;
 /// The shortest name that is looked for.
 const SHORTEST_NAME: usize = 3;
+/// The most places of a file that call what is to be changed.
+const MAX_CALLS: usize = 4;
+/// Lines shown on each side of such a place.
+const AROUND_CALL: u32 = 2;
 /// The most signatures of neighbours among the parts.
 const MAX_NEIGHBOURS: usize = 10;
 /// The most lines of an excerpt.
@@ -84,24 +94,31 @@ pub struct CodeRenderings {
     pub outline: Option<String>,
 }
 
+/// What a task has to do with a file.
+#[derive(Debug, Clone, Copy)]
+pub struct FileQuestion<'q> {
+    /// What the file defines.
+    pub definitions: &'q [Definition],
+    /// The lines that speak for it, such as where a stack trace leads; without any, and without a definition that the task
+    /// concerns, lines with the task's words stand for them.
+    pub places: &'q [LineSpan],
+    /// The task.
+    pub task: &'q str,
+    /// Names of what is to be changed, here or elsewhere: who calls it has to follow.
+    pub callees: &'q [String],
+    /// How many lines the parts may have; the definition that the file was chosen for has its own room.
+    pub room: usize,
+}
+
 /// Renders a file.
-///
-/// `places` are the lines that speak for it, such as where a stack trace leads; without any, and without a
-/// definition that the task concerns, lines with the task's words stand for them. `room` is how many lines the parts may
-/// have.
 #[must_use]
-pub fn renderings(
-    text: &str,
-    definitions: &[Definition],
-    places: &[LineSpan],
-    task: &str,
-    room: usize,
-) -> CodeRenderings {
+pub fn renderings(text: &str, question: &FileQuestion<'_>) -> CodeRenderings {
+    let FileQuestion { definitions, room, .. } = *question;
     let lines: Vec<&str> = text.lines().collect();
     if lines.is_empty() || lines.iter().any(|line| line.chars().count() > LONGEST_LINE.saturating_mul(8)) {
         return CodeRenderings::default();
     }
-    let source = SourceFile { lines: &lines, definitions, places, task };
+    let source = SourceFile { lines: &lines, question };
     let all = LineSpan { first: 1, last: last_line(&lines) };
     let whole = || source.listed(&BTreeSet::from([all]));
     let most = room.saturating_mul(NEARLY_WHOLE).max(SMALL_LINES);
@@ -140,17 +157,14 @@ fn lines_in(spans: &BTreeSet<LineSpan>) -> usize {
 #[derive(Debug, Clone, Copy)]
 struct SourceFile<'s> {
     lines: &'s [&'s str],
-    definitions: &'s [Definition],
-    /// Lines that speak for it.
-    places: &'s [LineSpan],
-    task: &'s str,
+    question: &'s FileQuestion<'s>,
 }
 
 impl SourceFile<'_> {
     /// The lines that matter, none twice: the definitions that the task concerns, what the best of them uses, and the
     /// signatures around that.
     fn parts(&self, room: usize) -> BTreeSet<LineSpan> {
-        let Self { lines, definitions, places, task } = *self;
+        let Self { lines, question: FileQuestion { definitions, places, task, .. } } = *self;
         let mut shown = ShownLines::new(last_line(lines), room);
         let found;
         let has_fitting = definitions.iter().any(|definition| definition.rank.is_some());
@@ -158,40 +172,42 @@ impl SourceFile<'_> {
             found = lines_about(lines, shown.all(), task);
             &found
         } else {
-            places
+            *places
         };
-        self.add_wanted(&mut shown, places, |_| true, MOST_FOLLOWED);
+        self.add_wanted(&mut shown, places, |_| true, Reach { chosen: CHOSEN_LINES, followed: MOST_FOLLOWED });
+        self.add_calls(&mut shown);
         let Some(first) = shown.first else { return BTreeSet::new() };
         let mut neighbours: Vec<LineSpan> = definitions.iter().map(|definition| definition.signature).collect();
         neighbours.sort_by_key(|span| (span.first.abs_diff(first), span.first));
-        shown.room = room.saturating_add(MAX_NEIGHBOURS);
+        shown.room = shown.room.max(room).saturating_add(MAX_NEIGHBOURS);
         neighbours.into_iter().take(MAX_NEIGHBOURS).for_each(|span| shown.add(span));
         shown.spans()
     }
 
     /// These lines as they are shown.
     fn listed(&self, spans: &BTreeSet<LineSpan>) -> String {
-        listing(self.lines, spans, self.definitions)
+        listing(self.lines, spans, self.question.definitions)
     }
 
     /// The few lines that matter most: places that the task names, and those of its definitions that are among the best
     /// of all files.
     fn excerpt(&self) -> BTreeSet<LineSpan> {
         let mut shown = ShownLines::new(last_line(self.lines), EXCERPT_LINES);
-        self.add_wanted(&mut shown, self.places, |definition| definition.is_among_best, 0);
+        let reach = Reach { chosen: CHOSEN_EXCERPT_LINES, followed: 0 };
+        self.add_wanted(&mut shown, self.question.places, |definition| definition.is_among_best, reach);
         shown.spans()
     }
 
     /// Adds the definitions that are wanted: the narrowest one around each place, then those that fit the task and
-    /// `counts` holds for, the best first; behind each of the first `followed` what it uses.
+    /// `counts` holds for, the best first; behind each of the first what it uses, as far as that reaches.
     fn add_wanted(
         &self,
         shown: &mut ShownLines,
         places: &[LineSpan],
         counts: impl Fn(&Definition) -> bool,
-        followed: usize,
+        reach: Reach,
     ) {
-        let Self { lines, definitions, task, .. } = *self;
+        let Self { lines, question: FileQuestion { definitions, .. } } = *self;
         let mut wanted: Vec<(&Definition, Option<LineSpan>)> = Vec::new();
         for place in places {
             let inside = definitions.iter().filter(|definition| definition.lines.overlaps(*place));
@@ -206,37 +222,93 @@ impl SourceFile<'_> {
         wanted.extend(fitting.into_iter().filter(|(_, fits)| counts(fits)).map(|(_, definition)| (definition, None)));
         wanted.truncate(MAX_NAMED);
         for (at, (definition, place)) in wanted.into_iter().enumerate() {
-            // For the best there is always room for some of it; another is shown whole or by its signature.
-            let is_first = shown.first.is_none();
+            let is_chosen = shown.first.is_none();
             let body = without_long_comments(lines, definition.lines);
-            if lines_in(&body) > LONG_LINES || (is_first && !shown.has_room(&body)) {
-                shown.add(definition.signature);
-                let begins = LineSpan { first: definition.lines.first, last: definition.lines.first };
-                let within = place.map_or_else(|| lines_about(lines, definition.lines, task), |place| vec![place]);
-                // It begins with what it needs; what the task is about may stand hundreds of lines behind that.
-                let within = if within.is_empty() { vec![begins] } else { within };
-                within.into_iter().take(MAX_WITHIN).for_each(|place| shown.add(around(place, definition.lines)));
-            } else if shown.has_room(&body) {
+            if is_chosen && lines_in(&body) <= reach.chosen {
+                shown.make_room(&body);
+            }
+            if shown.has_room(&body) {
                 body.into_iter().for_each(|span| shown.add(span));
                 // A place may lie in a comment that is not shown.
                 if let Some(hidden) = place.filter(|place| !shown.lines.contains(&place.first)) {
                     shown.add(around(hidden, definition.lines));
                 }
+            } else {
+                shown.add(definition.signature);
+                if is_chosen || place.is_some() {
+                    self.add_within(shown, definition, place);
+                }
             }
             // What it stands in says what it belongs to.
-            for outer in definitions {
+            for outer in *definitions {
                 if outer.lines.contains(definition.lines) && outer.lines != definition.lines {
                     shown.add(outer.signature);
                 }
             }
             // Of what the best needs, what is short is shown, and how the rest is called.
-            if at < followed {
+            if at < reach.followed {
                 for used in used_in(lines, definition.lines, definitions) {
                     shown.add(if lines_of(used.lines) <= SHORT_LINES { used.lines } else { used.signature });
                 }
             }
         }
     }
+
+    /// Adds of a definition that has no room the place that speaks for it, or those that have the task's words.
+    fn add_within(&self, shown: &mut ShownLines, definition: &Definition, place: Option<LineSpan>) {
+        let begins = LineSpan { first: definition.lines.first, last: definition.lines.first };
+        let about = || lines_about(self.lines, definition.lines, self.question.task);
+        let within = place.map_or_else(about, |place| vec![place]);
+        // It begins with what it needs; what the task is about may stand hundreds of lines behind that.
+        let within = if within.is_empty() { vec![begins] } else { within };
+        within.into_iter().take(MAX_WITHIN).for_each(|place| shown.add(around(place, definition.lines)));
+    }
+
+    /// Adds the places that call what is to be changed, each with the signature of what it stands in.
+    fn add_calls(&self, shown: &mut ShownLines) {
+        let Self { lines, question: FileQuestion { definitions, callees, .. } } = *self;
+        if callees.is_empty() {
+            return;
+        }
+        let is_call = |line: &str| calls(line).any(|name| callees.iter().any(|callee| callee == name));
+        let is_own =
+            |number: u32| definitions.iter().any(|own| own.signature.holds(number) && callees.contains(&own.name));
+        let found: Vec<u32> = numbered_lines(lines, shown.all())
+            .filter(|(number, line)| is_call(line) && !shown.lines.contains(number) && !is_own(*number))
+            .map(|(number, _)| number)
+            .take(MAX_CALLS)
+            .collect();
+        for number in found {
+            let around = definitions.iter().filter(|definition| definition.lines.holds(number));
+            let inner = around.min_by_key(|definition| definition.lines.len());
+            let within = inner.map_or(shown.all(), |definition| definition.lines);
+            if let Some(definition) = inner {
+                shown.add(definition.signature);
+            }
+            shown.add(LineSpan {
+                first: number.saturating_sub(AROUND_CALL).max(within.first).max(1),
+                last: number.saturating_add(AROUND_CALL).min(within.last),
+            });
+        }
+    }
+}
+
+/// The names that a line calls: those before a bracket.
+fn calls(line: &str) -> impl Iterator<Item = &str> {
+    line.split('(').rev().skip(1).filter_map(|before| {
+        let name = before.trim_end();
+        let start = name.char_indices().rev().take_while(|(_, c)| c.is_alphanumeric() || *c == '_').last();
+        start.and_then(|(start, _)| name.get(start..))
+    })
+}
+
+/// How far a definition reaches that is wanted.
+#[derive(Debug, Clone, Copy)]
+struct Reach {
+    /// The most lines of the first that are shown whole.
+    chosen: usize,
+    /// Behind how many of the first what they use is shown.
+    followed: usize,
 }
 
 /// A place with lines on each side, within a span.
@@ -287,6 +359,11 @@ impl ShownLines {
     fn has_room(&self, spans: &BTreeSet<LineSpan>) -> bool {
         let new = spans.iter().flat_map(|span| self.inside(*span)).filter(|line| !self.lines.contains(line)).count();
         self.lines.len().saturating_add(new) <= self.room
+    }
+
+    /// Makes room for these lines, whatever is shown already.
+    fn make_room(&mut self, spans: &BTreeSet<LineSpan>) {
+        self.room = self.room.max(self.lines.len().saturating_add(lines_in(spans)));
     }
 
     /// Adds lines, if there is room for all of them.

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use proem_agents::assemble::Task;
-use proem_agents::assemble::code::{CodeRenderings, Definition, renderings};
+use proem_agents::assemble::code::{CodeRenderings, Definition, FileQuestion, renderings};
 use proem_agents::assemble::found::{FoundFile, TaskContext};
 use proem_agents::assemble::gathered::Gap;
 use proem_agents::assemble::outline::language;
@@ -26,8 +26,14 @@ const MOST_FILES: usize = 16;
 /// The most lines that parts of a file have which is hardly likely.
 const LEAST_LINES: usize = 60;
 
+/// Of how many of the likeliest files the best function's callers are looked for.
+const CALLED_FILES: usize = 2;
+
+/// The shortest name whose callers are looked for, in bytes: shorter ones are called `run` and `get`.
+const SHORTEST_CALLED: usize = 6;
+
 /// How many more those of a file have that is certain.
-const MORE_LINES: f32 = 450.0;
+const MORE_LINES: f32 = 900.0;
 
 /// Files that people write for agents.
 const RULE_NAMES: [&str; 4] = ["AGENTS.md", "CLAUDE.md", ".cursorrules", "copilot-instructions.md"];
@@ -71,7 +77,8 @@ pub(super) fn add_files(
     files.sort_by(|a, b| need(b).total_cmp(&need(a)));
     // Rule files have a section of their own.
     files.retain(|file| !RULE_NAMES.contains(&exact(&file.path).rsplit('/').next().unwrap_or_default()));
-    for (file, is_redacted) in map_on_all(&files, |file| rendered(file, &task)) {
+    let callees = callees(&candidates.code);
+    for (file, is_redacted) in map_on_all(&files, |file| rendered(file, &task, &callees)) {
         found.files.push(file);
         redacted = redacted.saturating_add(u64::from(is_redacted));
     }
@@ -112,7 +119,7 @@ fn without_credentials(text: &Untrusted<String>) -> Untrusted<String> {
 }
 
 /// A file on its rungs, and whether a credential stood in it.
-fn rendered(file: &ContextFile, task: &str) -> (FoundFile, bool) {
+fn rendered(file: &ContextFile, task: &str, callees: &[String]) -> (FoundFile, bool) {
     let mut is_redacted = false;
     let path = exact(&file.path);
     let mut shown = CodeRenderings::default();
@@ -126,7 +133,8 @@ fn rendered(file: &ContextFile, task: &str) -> (FoundFile, bool) {
         let definitions: Vec<Definition> = symbols.map(|(at, symbol)| definition(file, at, symbol)).collect();
         let places: Vec<LineSpan> =
             file.named_lines.iter().map(|line| LineSpan { first: *line, last: *line }).collect();
-        shown = renderings(&text, &definitions, &places, task, room(file));
+        let question = FileQuestion { definitions: &definitions, places: &places, task, callees, room: room(file) };
+        shown = renderings(&text, &question);
         // Without definitions an outline is headings, which comments and texts within code only look like.
         shown.outline = shown.outline.filter(|_| !definitions.is_empty() || language(&path) == Some("Markdown"));
     }
@@ -151,6 +159,13 @@ fn rendered(file: &ContextFile, task: &str) -> (FoundFile, bool) {
     (found, is_redacted)
 }
 
+/// The names of the best functions of the likeliest files, whose callers matter: without what many things are called.
+fn callees(code: &[ContextFile]) -> Vec<String> {
+    let best = code.iter().take(CALLED_FILES).filter_map(|file| file.symbols.get(*file.fitting.first()?));
+    let names = best.filter(|symbol| symbol.kind.runs()).map(|symbol| symbol.last_name().to_owned());
+    names.filter(|name| name.len() >= SHORTEST_CALLED).collect()
+}
+
 /// The most lines of parts of a file: the likelier it is, the more.
 fn room(file: &ContextFile) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of some hundred lines")]
@@ -161,7 +176,7 @@ fn room(file: &ContextFile) -> usize {
 /// A definition at a place of a file's list.
 fn definition(file: &ContextFile, at: usize, symbol: &CodeSymbol) -> Definition {
     Definition {
-        name: symbol.name.clone(),
+        name: symbol.last_name().to_owned(),
         lines: symbol.lines,
         signature: LineSpan { first: symbol.own_line, last: symbol.signature_line.max(symbol.own_line) },
         rank: file.ranked.iter().position(|place| *place == at),

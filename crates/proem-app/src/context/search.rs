@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proem_embed::StaticModel;
 use proem_runtime::context::{
-    ContextCorpus, ContextLimits, ContextPast, ContextReader, ContextTree, context_history, read_folder,
+    ContextCorpus, ContextLimits, ContextPast, ContextReader, ContextTree, context_history, read_folder, shown_text,
 };
 use proem_runtime::git::{GitProgram, discover};
 use proem_runtime::readers::source_text;
@@ -157,6 +157,7 @@ impl Search {
             .iter()
             .filter_map(|(place, content)| Some((*place, self.tree.late_record(*place, content, &self.limits)?)))
             .collect();
+        let contents = self.as_shown(contents);
         let read = ReadFiles { contents: &contents, late: &late };
         let mut ranked = self.definitions(&task, &code, read);
         let fitting = fitting(&ranked);
@@ -216,7 +217,7 @@ impl Search {
         found.sort_unstable();
         found.truncate(query.most);
         let places: Vec<usize> = found.iter().map(|(_, place, _)| *place).collect();
-        let contents = self.contents(&places)?;
+        let contents = self.as_shown(self.contents(&places)?);
         let late = BTreeMap::new();
         let read = ReadFiles { contents: &contents, late: &late };
         let looked = Looked { search: self, corpus, task, read, fitting: &[], ranked: &[] };
@@ -294,6 +295,16 @@ impl Search {
                 Ok(places.iter().filter_map(held).collect())
             }
         }
+    }
+
+    /// Contents as they are shown, in which places are looked for: a notebook's cells stand for it.
+    fn as_shown(&self, contents: Contents) -> Contents {
+        let path = |place: &usize| self.tree.files.get(*place).map(|file| file.raw_path.as_slice()).unwrap_or_default();
+        let shown = contents.into_iter().map(|(place, bytes)| match shown_text(path(&place), &bytes) {
+            Some(Cow::Owned(text)) => (place, text.into_bytes()),
+            Some(Cow::Borrowed(_)) | None => (place, bytes),
+        });
+        shown.collect()
     }
 
     /// The task with the names of the best definitions.

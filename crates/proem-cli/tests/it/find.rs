@@ -88,6 +88,37 @@ fn a_task_that_is_hardly_understood_says_so_on_screen_and_in_the_prompt() {
 }
 
 #[test]
+fn definitions_of_many_languages_are_found_by_their_line() {
+    let fixture = Fixture::folder().unborn();
+    let pad = "int pad(void);\n".repeat(4_500);
+    fixture.write("tty.c", &format!("{pad}\nstatic void\ntty_draw_cursor(int a)\n{{\n\tint blink(int);\n}}\n"));
+    fixture.write("tty.h", "static void tty_draw_cursor(int a);\n");
+    fixture
+        .write("db/table.cc", "#include \"x\"\nStatus Table::Compact(int a) {\n}\nStatus Index::Compact(int a) {\n}\n");
+    fixture.write("app/Basket.kt", "class Basket {\n    internal fun total() = 1\n}\n");
+    fixture.write("Makefile", "CC := gcc\npackage: all\n\ttar cf ship.tar\n");
+    fixture.write(
+        "prices.ipynb",
+        "{\n \"cells\": [\n  {\n   \"cell_type\": \"code\",\n   \"outputs\": [{\"text\": [\"zebra stripes\"]}],\n   \"source\": [\n    \
+         \"def discounted(price):\\n\",\n    \"    return price * 0.9\"\n   ]\n  }\n ]\n}\n",
+    );
+    fixture.commit("many languages");
+    for (task, expected) in [
+        ("the cursor is drawn twice by tty_draw_cursor", "tty.c:4503"),
+        ("`Index` loses keys in `Compact`", "db/table.cc:4"),
+        ("the total of the Basket is wrong", "app/Basket.kt:2"),
+        ("discounted prices are too low", "prices.ipynb:7"),
+    ] {
+        let listed = lines(&fixture, &[task]);
+        assert_eq!(listed.first().map(String::as_str), Some(expected), "{task}: {listed:?}");
+    }
+    let listed = lines(&fixture, &["make the package with tar"]);
+    assert!(listed.contains(&"Makefile:2".to_owned()), "{listed:?}");
+    let prompt = fixture.proem(&["assemble", "discounted prices are too low"]);
+    assert!(prompt.stdout().contains("7\tdef discounted(price):") && !prompt.stdout().contains("zebra"));
+}
+
+#[test]
 fn files_are_added_and_left_out_as_a_person_says() {
     let fixture = shop();
     let first = |args: &[&str]| lines(&fixture, args).into_iter().next().unwrap_or_default();
@@ -177,7 +208,7 @@ fn kept_files(fixture: &Fixture) -> Vec<std::path::PathBuf> {
             let path = entry.path();
             if path.is_dir() && !path.is_symlink() {
                 open.push(path);
-            } else if path.file_name().is_some_and(|name| name == "context-5.bin") {
+            } else if path.file_name().is_some_and(|name| name == "context-6.bin") {
                 found.push(path);
             }
         }

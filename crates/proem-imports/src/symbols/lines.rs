@@ -1,186 +1,182 @@
-//! Symbols by the words at the start of a line, for languages without a grammar.
+//! Symbols by the words at the start of a line, for languages that introduce each definition with one.
 //!
-//! A line that is indented less or as much as the definition's own, and is not its closing bracket, ends it. That is
-//! how people format what they write; where somebody doesn't, a symbol is too long or too short, and nothing else.
+//! A definition goes on as long as lines are indented further than it, braces that it opened are open, or a line closes
+//! what it began (`end`, `}`, `rescue`). That is how people format what they write; where somebody doesn't, a symbol is too
+//! long or too short, and nothing else. Nothing within a function is a definition.
 
+mod introductions;
+
+use self::introductions::{Introduction, introduction};
+use super::mask::{HIDDEN, is_name};
 use super::{MOST, Symbol, SymbolKind, name_of};
-
-/// Words that introduce a definition, whose name follows.
-const INTRODUCTIONS: [(&[u8], SymbolKind); 22] = [
-    (b"class", SymbolKind::Type),
-    (b"struct", SymbolKind::Type),
-    (b"enum", SymbolKind::Type),
-    (b"union", SymbolKind::Type),
-    (b"record", SymbolKind::Type),
-    (b"object", SymbolKind::Type),
-    (b"interface", SymbolKind::Interface),
-    (b"trait", SymbolKind::Interface),
-    (b"protocol", SymbolKind::Interface),
-    (b"extension", SymbolKind::Extension),
-    (b"namespace", SymbolKind::Module),
-    (b"module", SymbolKind::Module),
-    (b"defmodule", SymbolKind::Module),
-    (b"def", SymbolKind::Function),
-    (b"defp", SymbolKind::Function),
-    (b"fun", SymbolKind::Function),
-    (b"func", SymbolKind::Function),
-    (b"function", SymbolKind::Function),
-    (b"sub", SymbolKind::Function),
-    (b"proc", SymbolKind::Function),
-    (b"fn", SymbolKind::Function),
-    (b"macro", SymbolKind::Macro),
-];
-
-/// Words that may stand before such a word, or before a type and a name.
-const MODIFIERS: [&[u8]; 26] = [
-    b"public",
-    b"private",
-    b"protected",
-    b"internal",
-    b"static",
-    b"final",
-    b"abstract",
-    b"override",
-    b"open",
-    b"sealed",
-    b"data",
-    b"async",
-    b"export",
-    b"default",
-    b"inline",
-    b"virtual",
-    b"extern",
-    b"suspend",
-    b"local",
-    b"case",
-    b"implicit",
-    b"lazy",
-    b"synchronized",
-    b"native",
-    b"partial",
-    b"unsafe",
-];
-
-/// Words that begin a statement, so that what looks like a call is one.
-const STATEMENTS: [&[u8]; 20] = [
-    b"if", b"else", b"for", b"while", b"switch", b"return", b"catch", b"do", b"throw", b"new", b"case", b"try", b"in",
-    b"sizeof", b"defer", b"using", b"when", b"assert", b"elif", b"until",
-];
+use crate::dialect::Dialect;
 
 /// A definition whose end isn't reached yet.
 struct OpenDefinition {
     symbol: usize,
     indent: usize,
+    /// Braces that were open before it.
+    braces: usize,
+    runs: bool,
+    /// Whether a line of it is indented further.
+    is_indented: bool,
 }
 
-pub(super) fn read(source: &[u8]) -> Vec<Symbol> {
-    let mut found: Vec<Symbol> = Vec::new();
-    let mut open: Vec<OpenDefinition> = Vec::new();
-    let mut last_full: u32 = 0;
-    for (number, line) in (1_u32..).zip(source.split(|&byte| byte == b'\n')) {
-        let text = line.trim_ascii_start();
-        let shown = text.trim_ascii_end();
-        if shown.is_empty() || is_comment(shown) {
-            continue;
-        }
-        let indent = line.len().saturating_sub(text.len());
-        let closes = matches!(shown.first(), Some(b'}' | b')' | b']')) || shown.starts_with(b"end");
-        while let Some(around) = open.last() {
-            if indent > around.indent || (indent == around.indent && (closes || shown.starts_with(b"{"))) {
-                break;
-            }
-            end(&mut found, around.symbol, last_full);
-            open.pop();
-        }
-        last_full = number;
-        if found.len() >= MOST {
-            continue;
-        }
-        let inside_function =
-            open.iter().any(|around| found.get(around.symbol).is_some_and(|symbol| symbol.kind.runs()));
-        let Some((kind, name)) = definition(shown, indent).filter(|_| !inside_function) else { continue };
-        let in_type = open
-            .last()
-            .and_then(|around| found.get(around.symbol))
-            .is_some_and(|symbol| matches!(symbol.kind, SymbolKind::Type | SymbolKind::Interface));
-        let kind = if in_type && kind == SymbolKind::Function { SymbolKind::Method } else { kind };
-        open.push(OpenDefinition { symbol: found.len(), indent });
-        found.push(Symbol {
-            name,
-            kind,
-            first_line: number,
-            own_line: number,
-            signature_line: number,
-            last_line: number,
-            depth: u8::try_from(open.len().saturating_sub(1)).unwrap_or(u8::MAX),
-        });
-    }
-    while let Some(around) = open.pop() {
-        end(&mut found, around.symbol, last_full);
-    }
-    found
+/// A line of code.
+struct CodeLine<'s> {
+    number: u32,
+    indent: usize,
+    /// Without strings and comments, and without blanks around it.
+    masked: &'s [u8],
+    /// The same, as it is written.
+    text: &'s [u8],
 }
 
-fn end(found: &mut [Symbol], symbol: usize, line: u32) {
-    if let Some(symbol) = found.get_mut(symbol) {
-        symbol.last_line = symbol.last_line.max(line);
-    }
+struct LineScan {
+    dialect: Dialect,
+    found: Vec<Symbol>,
+    open: Vec<OpenDefinition>,
+    braces: usize,
+    last_full: u32,
 }
 
-fn is_comment(line: &[u8]) -> bool {
-    [&b"//"[..], b"#", b"*", b"/*", b"--", b";"].iter().any(|mark| line.starts_with(mark))
-}
-
-fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
-}
-
-/// The words of a line up to the first sign that is neither one nor a blank; with what follows.
-fn words(line: &[u8]) -> (Vec<&[u8]>, &[u8]) {
-    let (mut words, mut rest) = (Vec::new(), line);
-    loop {
-        rest = rest.trim_ascii_start();
-        let length = rest.iter().position(|&byte| !is_name(byte)).unwrap_or(rest.len());
-        let Some((word, after)) = rest.split_at_checked(length).filter(|(word, _)| !word.is_empty()) else { break };
-        words.push(word);
-        rest = after;
-        // A type may be a pointer, a reference, generic or an array.
-        if words.len() > 8 {
+pub(super) fn read(source: &[u8], masked: &[u8], dialect: Dialect) -> Vec<Symbol> {
+    let mut scan = LineScan { dialect, found: Vec::new(), open: Vec::new(), braces: 0, last_full: 0 };
+    let lines = source.split(|&byte| byte == b'\n').zip(masked.split(|&byte| byte == b'\n'));
+    for (number, (line, masked)) in (1_u32..).zip(lines) {
+        let begun = masked.trim_ascii_start();
+        let indent = masked.len().saturating_sub(begun.len());
+        let masked = begun.trim_ascii_end();
+        let text = line.get(indent..).unwrap_or_default();
+        let text = text.get(..masked.len()).unwrap_or(text);
+        if masked == b"__END__" {
             break;
         }
-        while let [b'*' | b'&', after @ ..] = rest.trim_ascii_start() {
-            rest = after;
+        if !masked.is_empty() {
+            scan.line(&CodeLine { number, indent, masked, text });
         }
-        rest = without_generics(rest);
     }
-    (words, rest)
+    scan.close_to(0);
+    scan.found
 }
 
-/// What follows `<…>` or `[]`.
-fn without_generics(line: &[u8]) -> &[u8] {
-    let close = match line.first() {
-        Some(b'<') => b'>',
-        Some(b'[') => b']',
-        _ => return line,
-    };
-    let end = line.iter().rposition(|&byte| byte == close);
-    end.and_then(|end| line.get(end.saturating_add(1)..)).unwrap_or(line)
+impl LineScan {
+    fn line(&mut self, line: &CodeLine<'_>) {
+        // The inside of a string is indented as it likes.
+        if line.masked.first() == Some(&HIDDEN) {
+            self.last_full = line.number;
+            return self.count_braces(line.masked);
+        }
+        let found = introduction(line.masked, line.text, line.indent, self.dialect);
+        let closes = closes(line.masked, self.dialect);
+        let keep = self.open.iter().rposition(|around| !self.is_over(around, line, closes, found.is_some()));
+        self.close_to(keep.map_or(0, |keep| keep.saturating_add(1)));
+        self.last_full = line.number;
+        if let Some(around) = self.open.last_mut() {
+            around.is_indented |= line.indent > around.indent;
+        }
+        if let Some(introduction) = found.filter(|_| !self.open.iter().any(|around| around.runs)) {
+            self.begin(introduction, line);
+        }
+        self.count_braces(line.masked);
+        // `end` and the brace that it opened end it for good.
+        let ends = closes && (is_end(line.masked) || line.masked.first() == Some(&b'}'));
+        if ends && self.open.last().is_some_and(|around| around.indent == line.indent && self.braces <= around.braces) {
+            self.close_to(self.open.len().saturating_sub(1));
+        }
+    }
+
+    /// Whether a line stands behind the end of a definition.
+    fn is_over(&self, around: &OpenDefinition, line: &CodeLine<'_>, closes: bool, introduces: bool) -> bool {
+        if line.indent > around.indent || (line.indent == around.indent && closes) {
+            return false;
+        }
+        // Braces that nobody closes don't hold what is written as a definition of its own.
+        self.braces <= around.braces || (around.is_indented && introduces)
+    }
+
+    fn begin(&mut self, introduction: Introduction, line: &CodeLine<'_>) {
+        if self.found.len() >= MOST {
+            return;
+        }
+        let in_type = self.open.last().and_then(|around| self.found.get(around.symbol)).is_some_and(|symbol| {
+            matches!(symbol.kind, SymbolKind::Type | SymbolKind::Interface | SymbolKind::Extension)
+                || (symbol.kind == SymbolKind::Module && matches!(self.dialect, Dialect::Ruby))
+        });
+        let kind = match introduction.kind {
+            SymbolKind::Function if in_type => SymbolKind::Method,
+            kind => kind,
+        };
+        self.open.push(OpenDefinition {
+            symbol: self.found.len(),
+            indent: line.indent,
+            braces: self.braces,
+            runs: kind.runs(),
+            is_indented: false,
+        });
+        self.found.push(Symbol {
+            name: introduction.name,
+            kind,
+            first_line: line.number,
+            own_line: line.number,
+            signature_line: line.number,
+            last_line: line.number,
+            depth: u8::try_from(self.open.len().saturating_sub(1)).unwrap_or(u8::MAX),
+        });
+    }
+
+    /// Ends all but the first definitions that are open.
+    fn close_to(&mut self, keep: usize) {
+        for around in self.open.drain(keep.min(self.open.len())..) {
+            if let Some(symbol) = self.found.get_mut(around.symbol) {
+                symbol.last_line = symbol.last_line.max(self.last_full);
+            }
+        }
+    }
+
+    fn count_braces(&mut self, masked: &[u8]) {
+        if has_braces(self.dialect) {
+            for byte in masked {
+                match byte {
+                    b'{' => self.braces = self.braces.saturating_add(1),
+                    b'}' => self.braces = self.braces.saturating_sub(1),
+                    _ => {}
+                }
+            }
+        }
+    }
 }
 
-fn definition(line: &[u8], indent: usize) -> Option<(SymbolKind, String)> {
-    let (words, rest) = words(line);
-    let mut left = words.iter().copied().skip_while(|word| MODIFIERS.contains(word));
-    let first = left.next()?;
-    if let Some((_, kind)) = INTRODUCTIONS.iter().find(|(word, _)| *word == first) {
-        let name = left.next()?;
-        return name_of(name).map(|name| (*kind, name));
+const fn has_braces(dialect: Dialect) -> bool {
+    !matches!(dialect, Dialect::Ruby | Dialect::Elixir | Dialect::Julia | Dialect::Lua | Dialect::Dashes)
+}
+
+fn is_end(line: &[u8]) -> bool {
+    line.strip_prefix(b"end").is_some_and(|rest| rest.first().is_none_or(|&byte| !is_name(byte)))
+}
+
+/// Whether a line that is indented as a definition is still one of it.
+fn closes(line: &[u8], dialect: Dialect) -> bool {
+    if matches!(line.first(), Some(b'}' | b')' | b']' | b'{')) || is_end(line) {
+        return true;
     }
-    // `int main(void) {` at the beginning of a line, or a member with a type before its name.
-    let name = *words.last()?;
-    let is_definition = words.len() >= 2
-        && rest.starts_with(b"(")
-        && !rest.ends_with(b";")
-        && !words.iter().any(|word| STATEMENTS.contains(word))
-        && (indent == 0 || rest.ends_with(b"{"));
-    is_definition.then(|| name_of(name)).flatten().map(|name| (SymbolKind::Function, name))
+    let word = line.get(..line.iter().position(|&byte| !is_name(byte)).unwrap_or(line.len())).unwrap_or_default();
+    match dialect {
+        Dialect::Ruby | Dialect::Elixir | Dialect::Julia => {
+            matches!(
+                word,
+                b"rescue" | b"ensure" | b"else" | b"elsif" | b"elseif" | b"when" | b"catch" | b"after" | b"finally"
+            )
+        }
+        Dialect::Lua => matches!(word, b"else" | b"elseif" | b"until"),
+        Dialect::Kotlin | Dialect::Swift | Dialect::Scala => {
+            matches!(word, b"where" | b"with" | b"extends" | b"else" | b"catch")
+        }
+        _ => false,
+    }
+}
+
+/// A name that is kept.
+fn kept(bytes: &[u8]) -> Option<String> {
+    name_of(bytes).filter(|name| !name.bytes().all(|byte| byte.is_ascii_digit()))
 }

@@ -2,7 +2,7 @@
 
 use tree_sitter::{Node, Tree, TreeCursor};
 
-use super::{MOST, Symbol, SymbolKind, name_of};
+use super::{MOST, Symbol, SymbolKind, line_number, name_of};
 use crate::{
     SourceLanguage,
     extract::{ExtractError, NODES, WalkStep, field},
@@ -90,10 +90,10 @@ impl SymbolWalk<'_> {
         self.found.push(Symbol {
             name,
             kind,
-            first_line: line(leading(own, self.language, Lead::Any).start_position().row),
-            own_line: line(own_row),
-            signature_line: line(signature.max(own_row)),
-            last_line: line(last_row(definition.whole)),
+            first_line: line_number(leading(own, self.language, Lead::Any).start_position().row),
+            own_line: line_number(own_row),
+            signature_line: line_number(signature.max(own_row)),
+            last_line: line_number(last_row(definition.whole)),
             depth: u8::try_from(self.around.len()).unwrap_or(u8::MAX),
         });
         self.around.push((kind, node.end_byte()));
@@ -111,11 +111,6 @@ impl SymbolWalk<'_> {
             SourceLanguage::C | SourceLanguage::Cpp => None,
         }
     }
-}
-
-/// A row as a line counted from 1.
-fn line(row: usize) -> u32 {
-    u32::try_from(row.saturating_add(1)).unwrap_or(u32::MAX)
 }
 
 /// The last row that holds something of a node: one that ends with a line feed ends on the line before.
@@ -161,12 +156,31 @@ fn rust(node: Node<'_>) -> Option<Definition<'_>> {
         "function_item" | "function_signature_item" => named(SymbolKind::Function, node, "name"),
         "struct_item" | "enum_item" | "union_item" | "type_item" => named(SymbolKind::Type, node, "name"),
         "trait_item" => named(SymbolKind::Interface, node, "name"),
-        "impl_item" => named(SymbolKind::Extension, node, "type"),
+        "impl_item" => {
+            let name = bare_type(field(node, "type")?);
+            Some(Definition { kind: SymbolKind::Extension, name, whole: node, body: field(node, "body") })
+        }
         "mod_item" if field(node, "body").is_some() => named(SymbolKind::Module, node, "name"),
         "const_item" | "static_item" => named(SymbolKind::Constant, node, "name"),
         "macro_definition" => named(SymbolKind::Macro, node, "name"),
         _ => None,
     }
+}
+
+/// The name of a type without its path and parameters.
+fn bare_type(node: Node<'_>) -> Node<'_> {
+    let mut bare = node;
+    // A type has few layers.
+    for _ in 0..8 {
+        let inner = match bare.kind() {
+            "generic_type" | "reference_type" => field(bare, "type"),
+            "scoped_type_identifier" => field(bare, "name"),
+            _ => None,
+        };
+        let Some(inner) = inner else { break };
+        bare = inner;
+    }
+    bare
 }
 
 fn python(node: Node<'_>) -> Option<Definition<'_>> {

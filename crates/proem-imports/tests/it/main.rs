@@ -1,5 +1,6 @@
 //! What `proem-imports` does, seen from outside: one binary, one module for each subject.
 
 mod corpus;
+mod dialects;
 mod imports;
 mod symbols;

@@ -17,7 +17,7 @@ use proem_runtime::git::{GitProgram, Repository, discover};
 use proem_runtime::history::{HistoryWanted, history};
 use proem_runtime::structure::TreeState;
 use proem_select::context::words::Term;
-use proem_select::context::{ContextTask, Corpus, FilePurpose, SubjectModel};
+use proem_select::context::{ContextTask, Corpus, FilePurpose, LineSpan, SubjectModel};
 
 /// The time for a small question to git.
 const SMALL: Duration = Duration::from_mins(1);
@@ -127,7 +127,7 @@ impl Clone {
     }
 
     /// Lines of the parent that a case changed or inserted behind, by file.
-    pub(super) fn changed_lines(&self, case: &Case) -> Result<Vec<(String, u32, u32)>, String> {
+    pub(super) fn changed_lines(&self, case: &Case) -> Result<Vec<ChangedLines>, String> {
         let parent = format!("{}^", case.commit);
         let diff = said(&self.folder, &["diff", "-U0", "--no-renames", "--no-ext-diff", &parent, &case.commit])?;
         let (mut file, mut found) = (String::new(), Vec::new());
@@ -138,10 +138,29 @@ impl Clone {
                 let old = hunk.split(' ').next().unwrap_or_default();
                 let (first, count) = old.split_once(',').unwrap_or((old, "1"));
                 let (Ok(first), Ok(count)) = (first.parse::<u32>(), count.parse::<u32>()) else { continue };
-                found.push((file.clone(), first, first.saturating_add(count.saturating_sub(1))));
+                let last = first.saturating_add(count.saturating_sub(1));
+                found.push(ChangedLines { path: file.clone(), first, last, is_insertion: count == 0 });
             }
         }
         Ok(found)
+    }
+}
+
+/// Lines that a commit changed, counted from 1.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ChangedLines {
+    pub(super) path: String,
+    pub(super) first: u32,
+    pub(super) last: u32,
+    /// Whether something stands behind the line now, and the line is as it was.
+    pub(super) is_insertion: bool,
+}
+
+impl ChangedLines {
+    /// Whether they lie in a definition; what was inserted behind its end doesn't.
+    pub(super) const fn lie_in(&self, lines: LineSpan) -> bool {
+        let is_behind = self.is_insertion && self.first == lines.last;
+        lines.first <= self.last && self.first <= lines.last && !is_behind
     }
 }
 

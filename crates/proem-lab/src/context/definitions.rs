@@ -40,11 +40,9 @@ pub(super) fn with_definitions<T>(
     let mut wanted: BTreeSet<DefinitionPlace> = BTreeSet::new();
     for (place, file) in corpus.files.iter().enumerate().filter(|(_, file)| case.answers.contains(file.path)) {
         let symbols = file.record.map(FileRecord::symbols).unwrap_or_default();
-        for (_, first, last) in changed.iter().filter(|(path, _, _)| path == file.path) {
-            let inside = symbols
-                .iter()
-                .enumerate()
-                .filter(|(_, symbol)| symbol.kind.runs() && symbol.lines.first <= *last && *first <= symbol.lines.last);
+        for lines in changed.iter().filter(|lines| lines.path == file.path) {
+            let symbols = symbols.iter().enumerate();
+            let inside = symbols.filter(|(_, symbol)| symbol.kind.runs() && lines.lie_in(symbol.lines));
             wanted.extend(inside.map(|(at, _)| (place, at)));
         }
     }

@@ -1,4 +1,5 @@
-//! `proem-lab eval prompts`: how much of what a commit changed stands in the prompt that `proem assemble` makes for it.
+//! `proem-lab eval prompts`: how much of what a commit changed stands in the prompt that `proem assemble` makes for it: places,
+//! and functions from their first line to their last.
 //!
 //! The whole command is run as its user runs it, on the parent of a past commit and its past alone. Beside it stand
 //! whole files, best first, until they have as many bytes as the prompt's section with code: by Proem's own order, which
@@ -10,10 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Args;
-use proem_select::context::{ContextTask, ContextWeights, FilePurpose, FileSignals, file_signals};
+use proem_agents::assemble::code::without_long_comments;
+use proem_select::context::{
+    ContextTask, ContextWeights, Corpus, FilePurpose, FileRecord, FileSignals, LineSpan, file_signals,
+};
 use serde::Deserialize;
 
-use super::cases::{Asker, Case, Clone, said};
+use super::cases::{Asker, Case, ChangedLines, Clone, said};
 use super::definitions::score;
 use super::eval::by_score;
 use super::train::{eprint_line, weights_of};
@@ -50,8 +54,16 @@ struct Shown {
     cases: usize,
     /// Sums over cases of the share of places that were shown, and in how many cases one was.
     ways: [(f64, usize); WAYS.len()],
+    /// In how many cases a function was changed, and how many were.
+    with_functions: usize,
+    functions: usize,
+    /// Sums over those cases of the share of functions that were shown whole, and how many were.
+    whole: [(f64, usize); WAYS.len()],
     bytes: usize,
 }
+
+/// A function that a case changed: the file, and the lines that have to be there for it to be whole.
+type ChangedFunction = (String, BTreeSet<u32>);
 
 /// The answer of `proem assemble --json`, as far as it is needed.
 #[derive(Debug, Deserialize)]
@@ -159,7 +171,7 @@ impl PastRepository {
 fn one(shown: &mut Shown, clone: &mut Clone, case: &Case, maker: &PromptMaker<'_>) -> Result<(), String> {
     let Some(tree) = clone.tree(case)? else { return Ok(()) };
     let mut changed = clone.changed_lines(case)?;
-    changed.retain(|(path, ..)| case.answers.contains(path));
+    changed.retain(|place| case.answers.contains(&place.path));
     if changed.is_empty() {
         return Ok(());
     }
@@ -178,21 +190,74 @@ fn one(shown: &mut Shown, clone: &mut Clone, case: &Case, maker: &PromptMaker<'_
     let whole = |order: &[&str], room| whole(clone, &parent, order, room);
     let ways =
         [lines_of(&code), whole(&by_ours, code.len())?, whole(&by_ours, sources)?, whole(&by_words, code.len())?];
+    let functions = changed_functions(clone, &parent, &corpus.corpus, &changed)?;
     shown.cases += 1;
     shown.bytes += code.len();
-    for (way, lines) in shown.ways.iter_mut().zip(ways) {
-        let found = changed.iter().filter(|place| is_shown(place, &lines)).count();
-        #[expect(clippy::cast_precision_loss, reason = "places of one commit")]
-        let share = found as f64 / changed.len() as f64;
-        way.0 += share;
-        way.1 += usize::from(found > 0);
+    shown.functions += functions.len();
+    shown.with_functions += usize::from(!functions.is_empty());
+    for ((way, of_functions), lines) in shown.ways.iter_mut().zip(&mut shown.whole).zip(ways) {
+        add_share(way, changed.iter().map(|place| is_shown(place, &lines)));
+        let found =
+            functions.iter().filter(|(path, wanted)| lines.get(path).is_some_and(|lines| wanted.is_subset(lines)));
+        let found = found.count();
+        if !functions.is_empty() {
+            add_share(of_functions, (0..functions.len()).map(|number| number < found));
+            of_functions.1 = of_functions.1 - usize::from(found > 0) + found;
+        }
     }
     Ok(())
 }
 
+/// Adds the share of what was found, and whether anything was.
+fn add_share(sum: &mut (f64, usize), found: impl ExactSizeIterator<Item = bool>) {
+    let all = found.len().max(1);
+    let found = found.filter(|is_found| *is_found).count();
+    #[expect(clippy::cast_precision_loss, reason = "places of one commit")]
+    let share = found as f64 / all as f64;
+    sum.0 += share;
+    sum.1 += usize::from(found > 0);
+}
+
 /// Whether a line of a place is shown.
-fn is_shown((path, first, last): &(String, u32, u32), lines: &BTreeMap<String, BTreeSet<u32>>) -> bool {
+fn is_shown(place: &ChangedLines, lines: &BTreeMap<String, BTreeSet<u32>>) -> bool {
+    let ChangedLines { path, first, last, .. } = place;
     lines.get(path).is_some_and(|lines| lines.range(*first..=(*last).max(*first)).next().is_some())
+}
+
+/// The functions that were changed, innermost: from the line of the name to the last, without what is left out of comments.
+fn changed_functions(
+    clone: &Clone,
+    parent: &str,
+    corpus: &Corpus<'_>,
+    changed: &[ChangedLines],
+) -> Result<Vec<ChangedFunction>, String> {
+    let mut found = Vec::new();
+    let paths: BTreeSet<&str> = changed.iter().map(|place| place.path.as_str()).collect();
+    for file in corpus.files.iter().filter(|file| paths.contains(file.path)) {
+        let symbols = file.record.map(FileRecord::symbols).unwrap_or_default();
+        let places = || changed.iter().filter(|place| place.path == file.path);
+        let wanted = symbols.iter().filter(|symbol| {
+            let own = LineSpan { first: symbol.own_line, last: symbol.lines.last };
+            symbol.kind.runs() && places().any(|place| place.lie_in(own))
+        });
+        let wanted: Vec<LineSpan> = wanted.map(|symbol| LineSpan { first: symbol.own_line, ..symbol.lines }).collect();
+        if wanted.is_empty() {
+            continue;
+        }
+        let text = said(&clone.folder, &["show", &format!("{parent}:{}", file.path)])?;
+        let lines: Vec<&str> = text.lines().collect();
+        found.extend(wanted.into_iter().map(|span| {
+            let left = without_long_comments(&lines, span);
+            let left = left.into_iter().flat_map(|span| span.first..=span.last);
+            // What containment breaks off is shown all the same, and a blank line at the end of a part isn't.
+            let has_text = |number: &u32| {
+                let line = usize::try_from(*number).ok().and_then(|number| lines.get(number.checked_sub(1)?));
+                line.is_some_and(|line| !line.trim().is_empty())
+            };
+            (file.path.to_owned(), left.filter(has_text).collect())
+        }));
+    }
+    Ok(found)
 }
 
 /// Each line of a section with code behind the path of its file, with its number if it is one of the file's: what stands
@@ -255,31 +320,48 @@ fn whole(clone: &Clone, parent: &str, order: &[&str], room: usize) -> Result<BTr
 fn report(rows: &[(String, Shown)], args: &EvalPrompts) -> String {
     let mut out = String::from(
         "# Context: what of a change stands in its prompt\n\nWritten by `cargo lab eval prompts`; which cases, and of what, says the \
-         [data card](README.md). Of the places that a commit changed in sources, the share that the prompt for its message shows, \
-         the mean over cases, and in brackets the cases in which it shows one; in per cent. Whole files have as many bytes as \
-         the prompt's own section with code, which has tests, documents and reasons as well; in the room of its sources they \
-         have what is left without tests and documents.\n\n",
+         [data card](README.md). Whole files have as many bytes as the prompt's own section with code, which has tests, documents \
+         and reasons as well; in the room of its sources they have what is left without tests and documents.\n\n## Functions\n\nOf \
+         the functions that a commit changed in sources, the share that the prompt for its message shows whole, from the line of \
+         the name to the last (long comments may be shortened): the mean over cases, and in brackets all functions together; in \
+         per cent.\n\n",
     );
-    _ = writeln!(out, "| repository | cases | {} | kB of code |", WAYS.join(" | "));
-    out.push_str("|---|---:|---:|---:|---:|---:|---:|\n");
+    let of_functions = |shown: &Shown| (shown.with_functions, shown.functions, shown.whole);
+    out.push_str(&table(rows, ("functions", &of_functions)));
+    out.push_str(
+        "\n## Places\n\nOf the places that it changed, the share of which a line is shown, the mean over cases, and in brackets the cases \
+         in which one is; in per cent.\n\n",
+    );
+    let of_places = |shown: &Shown| (shown.cases, shown.cases, shown.ways);
+    out.push_str(&table(rows, ("cases", &of_places)));
+    _ = writeln!(out, "\nCases: at most {} of the newest {} commits of each clone.", args.cases, args.window);
+    out
+}
+
+/// How many cases there are, how many things are counted, and of each way the sum of shares and how many were found.
+type Counts<'c> = &'c dyn Fn(&Shown) -> (usize, usize, [(f64, usize); WAYS.len()]);
+
+#[expect(clippy::cast_precision_loss, reason = "a few hundred cases, and some megabytes")]
+fn table(rows: &[(String, Shown)], (counted, counts): (&str, Counts<'_>)) -> String {
+    let mut out = format!(
+        "| repository | {counted} | {} | kB of code |\n|---|---:|---:|---:|---:|---:|---:|\n",
+        WAYS.join(" | ")
+    );
     let mut sums = [(0.0, 0.0); WAYS.len()];
     for (name, shown) in rows {
-        #[expect(clippy::cast_precision_loss, reason = "a few hundred cases, and some megabytes")]
-        let (cases, kilobytes) = (shown.cases.max(1) as f64, shown.bytes as f64 / 1_000.0);
+        let (cases, all, ways) = counts(shown);
         let mut cells = Vec::new();
-        for (sum, (share, one)) in sums.iter_mut().zip(shown.ways) {
-            #[expect(clippy::cast_precision_loss, reason = "a few hundred cases")]
-            let (share, one) = (100.0 * share / cases, 100.0 * one as f64 / cases);
-            *sum = (sum.0 + share, sum.1 + one);
-            cells.push(format!("{share:.1} ({one:.1})"));
+        for (sum, (share, found)) in sums.iter_mut().zip(ways) {
+            let (share, found) = (100.0 * share / cases.max(1) as f64, 100.0 * found as f64 / all.max(1) as f64);
+            *sum = (sum.0 + share, sum.1 + found);
+            cells.push(format!("{share:.1} ({found:.1})"));
         }
-        _ = writeln!(out, "| {name} | {} | {} | {:.1} |", shown.cases, cells.join(" | "), kilobytes / cases);
+        let kilobytes = shown.bytes as f64 / 1_000.0 / shown.cases.max(1) as f64;
+        _ = writeln!(out, "| {name} | {all} | {} | {kilobytes:.1} |", cells.join(" | "));
     }
-    #[expect(clippy::cast_precision_loss, reason = "a few repositories")]
     let all = rows.len().max(1) as f64;
-    let means = sums.map(|(share, one)| format!("{:.1} ({:.1})", share / all, one / all));
+    let means = sums.map(|(share, found)| format!("{:.1} ({:.1})", share / all, found / all));
     _ = writeln!(out, "| mean | | {} | |", means.join(" | "));
-    _ = writeln!(out, "\nCases: at most {} of the newest {} commits of each clone.", args.cases, args.window);
     out
 }
 
@@ -296,9 +378,18 @@ mod tests {
         assert_eq!(lines["src/a.rs"], BTreeSet::from([3, 6, 7, 8, 9]));
         assert_eq!(lines["src/b.rs"], BTreeSet::from([1, 9]));
         assert_eq!(bytes_of(code, |path| path == "src/b.rs"), "src/b.rs (Rust)\n1\tx\n9\ty\n".len());
-        assert!(is_shown(&("src/a.rs".to_owned(), 5, 6), &lines));
-        assert!(is_shown(&("src/a.rs".to_owned(), 3, 3), &lines));
-        assert!(!is_shown(&("src/a.rs".to_owned(), 4, 5), &lines));
-        assert!(!is_shown(&("src/c.rs".to_owned(), 1, 9), &lines));
+        let is_shown = |path: &str, first, last| {
+            is_shown(&ChangedLines { path: path.to_owned(), first, last, is_insertion: false }, &lines)
+        };
+        assert!(is_shown("src/a.rs", 5, 6) && is_shown("src/a.rs", 3, 3));
+        assert!(!is_shown("src/a.rs", 4, 5) && !is_shown("src/c.rs", 1, 9));
+    }
+
+    #[test]
+    fn what_is_inserted_behind_a_function_does_not_change_it() {
+        let place = |first, is_insertion| ChangedLines { path: String::new(), first, last: first, is_insertion };
+        let lines = LineSpan { first: 3, last: 9 };
+        assert!(place(9, false).lie_in(lines) && place(8, true).lie_in(lines) && place(3, true).lie_in(lines));
+        assert!(!place(9, true).lie_in(lines) && !place(10, false).lie_in(lines));
     }
 }

@@ -34,7 +34,7 @@ use proem_guard::show::{self, TerminalStream};
 use proem_guard::{
     ContainmentPart, Guard, InstallationKey, LabelTree, LanguageFamily, Policy, Tag, Untrusted, clean, cut, source,
 };
-use proem_imports::{Manifests, SourceLanguage, SourceLimits, extract};
+use proem_imports::{Dialect, Manifests, SourceLanguage, SourceLimits, dialect_symbols, extract, notebook_text};
 use proem_llm::codec::AnswerReader;
 use proem_llm::secret::{self, Secret, SecretStream};
 use proem_risk::coverage::Coverage;
@@ -217,6 +217,16 @@ pub(super) const ENTRIES: &[EntryPoint] = &[
     entry("imports: Rust", |_, text| read_source(b"a.rs", text)),
     entry("imports: JavaScript", |_, text| read_source(b"a.js", text)),
     entry("imports: Python", |_, text| read_source(b"a.py", text)),
+    entry("imports: definitions", |_, text| {
+        for dialect in Dialect::ALL {
+            consume(dialect_symbols(dialect, text.as_bytes(), &SourceLimits::default(), &mut || false));
+        }
+    }),
+    entry("imports: notebook", |_, text| {
+        let cell = json!({"cells": [{"cell_type": "code", "source": [text]}]});
+        consume(notebook_text(&cell.to_string()));
+        consume(notebook_text(text));
+    }),
     entry("imports: manifests", |_, text| {
         for name in [&b"Cargo.toml"[..], b"go.mod", b"package.json", b"tsconfig.json"] {
             consume(Manifests::default().add(name, text.as_bytes()));

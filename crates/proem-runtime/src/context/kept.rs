@@ -13,10 +13,10 @@ use crate::files::{self, FileContent};
 use crate::structure::{EntryPlace, StructureCacheKey, entry_places, keep_entries};
 
 /// The file's name; another form gets another one.
-const NAME: &str = "context-5.bin";
+const NAME: &str = "context-6.bin";
 
 /// The names of the forms before.
-const OLDER: [&str; 4] = ["context-1.bin", "context-2.bin", "context-3.bin", "context-4.bin"];
+const OLDER: [&str; 5] = ["context-1.bin", "context-2.bin", "context-3.bin", "context-4.bin", "context-5.bin"];
 
 /// The largest file that is read, in bytes: a record takes about 3 kB.
 const MOST_BYTES: usize = 512 << 20;

@@ -1,8 +1,9 @@
 //! Makes the record of a source: its words by tree-sitter's and our own reading of it.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
-use proem_imports::{ParsedSource, SourceLanguage, SourceLimits, symbols};
+use proem_imports::{Dialect, ParsedSource, SourceLanguage, SourceLimits, dialect_symbols, notebook_text};
 use proem_risk::path::FileRole;
 use proem_select::context::{CodeSymbol, CommentStyle, FilePurpose, FileRecord, LineSpan, SymbolKind, import_terms};
 
@@ -15,19 +16,20 @@ use crate::structure::without_parser;
 pub(crate) enum RecordWant {
     /// A source in a language with a parser.
     Parsed(SourceLanguage),
+    /// A source whose definitions are told without one.
+    Defining(Dialect),
     /// Any other text.
     Text(CommentStyle),
 }
 
 /// Endings of text that is no source of a language, and how its comments are written.
-const TEXTS: [(&str, CommentStyle); 26] = [
+const TEXTS: [(&str, CommentStyle); 24] = [
     ("adoc", CommentStyle::Prose),
     ("asciidoc", CommentStyle::Prose),
     ("cfg", CommentStyle::Hash),
     ("cmake", CommentStyle::Hash),
     ("conf", CommentStyle::Hash),
     ("css", CommentStyle::Slashes),
-    ("gradle", CommentStyle::Slashes),
     ("graphql", CommentStyle::Hash),
     ("htm", CommentStyle::Prose),
     ("html", CommentStyle::Prose),
@@ -44,24 +46,12 @@ const TEXTS: [(&str, CommentStyle); 26] = [
     ("toml", CommentStyle::Hash),
     ("txt", CommentStyle::Prose),
     ("xml", CommentStyle::Prose),
-    ("y", CommentStyle::Slashes),
     ("yaml", CommentStyle::Hash),
     ("yml", CommentStyle::Hash),
 ];
 
 /// Names of text without an ending.
-const NAMES: [&[u8]; 10] = [
-    b"Makefile",
-    b"Dockerfile",
-    b"Justfile",
-    b"justfile",
-    b"Rakefile",
-    b"Gemfile",
-    b"README",
-    b"CHANGELOG",
-    b"Jenkinsfile",
-    b"Procfile",
-];
+const NAMES: [&[u8]; 5] = [b"Justfile", b"justfile", b"README", b"CHANGELOG", b"Procfile"];
 
 impl RecordWant {
     /// How the file at a path is read; `None` for what is no text.
@@ -69,8 +59,8 @@ impl RecordWant {
         if let Some(language) = SourceLanguage::of_path(path) {
             return Some(Self::Parsed(language));
         }
-        if let Some(language) = without_parser(path) {
-            return Some(Self::Text(style_of(language)));
+        if let Some(dialect) = Dialect::of_path(path) {
+            return Some(Self::Defining(dialect));
         }
         let name = path.rsplit(|&byte| byte == b'/').next()?;
         if NAMES.contains(&name) {
@@ -89,6 +79,10 @@ impl RecordWant {
                 let at = SourceLanguage::ALL.iter().position(|known| *known == language);
                 at.and_then(|at| u8::try_from(at).ok()).map_or(0xbf, |at| 0x80_u8.saturating_add(at))
             }
+            Self::Defining(dialect) => {
+                let at = Dialect::ALL.iter().position(|known| *known == dialect);
+                at.and_then(|at| u8::try_from(at).ok()).map_or(0xff, |at| 0xc4_u8.saturating_add(at))
+            }
             Self::Text(CommentStyle::Slashes) => 0xc0,
             Self::Text(CommentStyle::Hash) => 0xc1,
             Self::Text(CommentStyle::Dashes) => 0xc2,
@@ -97,12 +91,29 @@ impl RecordWant {
     }
 }
 
-fn style_of(language: &str) -> CommentStyle {
-    match language {
-        "Shell" | "Ruby" | "Perl" | "PowerShell" | "R" | "Elixir" | "Julia" | "Nim" | "Terraform" => CommentStyle::Hash,
-        "SQL" | "Lua" | "Haskell" | "Elm" => CommentStyle::Dashes,
+/// How comments are written; of what has none that are told, as in C.
+const fn style_of(dialect: Dialect) -> CommentStyle {
+    match dialect {
+        Dialect::Shell | Dialect::Ruby | Dialect::Perl | Dialect::R | Dialect::Elixir | Dialect::Julia => {
+            CommentStyle::Hash
+        }
+        Dialect::Terraform | Dialect::Makefile | Dialect::Dockerfile | Dialect::Notebook | Dialect::Hash => {
+            CommentStyle::Hash
+        }
+        Dialect::Sql | Dialect::Lua | Dialect::Dashes => CommentStyle::Dashes,
         _ => CommentStyle::Slashes,
     }
+}
+
+/// The text of a file as it is read and shown: of a notebook its cells, of any other all of it. `None` for what is no text.
+#[must_use]
+pub fn shown_text<'b>(path: &[u8], bytes: &'b [u8]) -> Option<Cow<'b, str>> {
+    let text = source_text(bytes)?;
+    if Dialect::of_path(path) != Some(Dialect::Notebook) {
+        return Some(text);
+    }
+    // What is damaged is shown as it is.
+    Some(notebook_text(&text).map_or(text, Cow::Owned))
 }
 
 /// What a file is for. Code is what a language can be told of: the rules take any unknown file for code, which suits a
@@ -128,21 +139,24 @@ pub(crate) fn of_source(want: RecordWant, source: &[u8], parse_time: Duration) -
     let Some(source) = source_text(source) else {
         return FileRecord::new(&[], CommentStyle::Prose, Vec::new(), Vec::new());
     };
-    let source = source.as_bytes();
     let (language, style) = match want {
         RecordWant::Parsed(SourceLanguage::Python) => (Some(SourceLanguage::Python), CommentStyle::Hash),
         RecordWant::Parsed(language) => (Some(language), CommentStyle::Slashes),
+        RecordWant::Defining(dialect) => (None, style_of(dialect)),
         RecordWant::Text(style) => (None, style),
     };
+    let cells = if want == RecordWant::Defining(Dialect::Notebook) { notebook_text(&source) } else { None };
+    let source = source.as_bytes();
     // Parsed once for both questions.
     let parsed = language.and_then(|language| ParsedSource::new(language, source, &limits, &mut give_up).ok());
-    let found = match (&parsed, language) {
+    let found = match (&parsed, want) {
         (Some(parsed), _) => parsed.symbols(&mut give_up).unwrap_or_default(),
-        (None, None) if style != CommentStyle::Prose => {
-            symbols(None, source, &limits, &mut give_up).unwrap_or_default()
+        (None, RecordWant::Defining(dialect)) => {
+            dialect_symbols(dialect, source, &limits, &mut give_up).unwrap_or_default()
         }
         (None, _) => Vec::new(),
     };
+    let source = cells.as_deref().map_or(source, str::as_bytes);
     let facts = parsed.and_then(|parsed| parsed.facts(&limits, &mut give_up).ok());
     let imports = facts.map(|facts| import_terms(facts.imports.iter().map(|import| import.path.as_str())));
     FileRecord::new(source, style, found.into_iter().map(symbol).collect(), imports.unwrap_or_default())
@@ -175,6 +189,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_notebook_is_read_and_shown_without_its_outputs() {
+        let notebook = br#"{"cells": [{"cell_type": "code", "outputs": ["zebra"], "source": ["def price(): 1"]}], "metadata": {}}"#;
+        assert_eq!(shown_text(b"a.ipynb", notebook).as_deref(), Some("def price(): 1\n"));
+        assert_eq!(shown_text(b"a.ipynb", b"zebra").as_deref(), Some("zebra"));
+        assert_eq!(shown_text(b"a.json", b"{\"cells\": []}").as_deref(), Some("{\"cells\": []}"));
+        let record = of_source(RecordWant::Defining(Dialect::Notebook), notebook, Duration::from_secs(9));
+        let names: Vec<String> = record.symbols().into_iter().map(|symbol| symbol.name).collect();
+        assert_eq!(names, ["cell 1", "price"]);
+        let zebra = proem_select::context::words::distinct_words("zebra");
+        assert!(zebra.into_iter().all(|term| record.count(term).is_none()));
+    }
+
+    #[test]
     fn what_has_no_time_to_be_parsed_has_no_definitions() {
         let source = b"fn a() {}\n".repeat(10_000);
         let rust = RecordWant::Parsed(SourceLanguage::Rust);
@@ -188,8 +215,9 @@ mod tests {
         for (path, expected) in [
             ("a/b.rs", Some(RecordWant::Parsed(SourceLanguage::Rust))),
             ("README.md", Some(RecordWant::Text(CommentStyle::Prose))),
-            ("x/Makefile", Some(RecordWant::Text(CommentStyle::Hash))),
-            ("a.lua", Some(RecordWant::Text(CommentStyle::Dashes))),
+            ("x/Makefile", Some(RecordWant::Defining(Dialect::Makefile))),
+            ("a.lua", Some(RecordWant::Defining(Dialect::Lua))),
+            ("a.css", Some(RecordWant::Text(CommentStyle::Slashes))),
             ("a.png", None),
             ("LICENSE", None),
         ] {

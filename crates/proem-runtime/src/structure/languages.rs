@@ -1,7 +1,7 @@
 //! Languages that have no parser here, by the endings of their files.
 
 /// Endings and languages, sorted by ending.
-const ENDINGS: [(&[u8], &str); 38] = [
+const ENDINGS: [(&[u8], &str); 41] = [
     (b".bash", "Shell"),
     (b".clj", "Clojure"),
     (b".cs", "C#"),
@@ -14,6 +14,7 @@ const ENDINGS: [(&[u8], &str); 38] = [
     (b".fs", "F#"),
     (b".groovy", "Groovy"),
     (b".hs", "Haskell"),
+    (b".ipynb", "Jupyter"),
     (b".jl", "Julia"),
     (b".kt", "Kotlin"),
     (b".kts", "Kotlin"),
@@ -29,7 +30,9 @@ const ENDINGS: [(&[u8], &str); 38] = [
     (b".proto", "Protocol Buffers"),
     (b".ps1", "PowerShell"),
     (b".r", "R"),
+    (b".rake", "Ruby"),
     (b".rb", "Ruby"),
+    (b".sbt", "Scala"),
     (b".scala", "Scala"),
     (b".sh", "Shell"),
     (b".sql", "SQL"),

@@ -9,7 +9,7 @@ use proem_engine::workers::{self, Workers};
 
 use super::record::FileRecord;
 use super::symbol::{CodeSymbol, LineSpan, SymbolKind};
-use super::task::ContextTask;
+use super::task::{ContextTask, Naming};
 use super::weights::ContextWeights;
 use super::words::{Term, WordForm, each_word};
 
@@ -62,6 +62,15 @@ const IN_NAME: f32 = 3.0;
 const IN_HEAD: f32 = 1.5;
 /// What a definition has whose name or line the task writes: more than all signals can add up to.
 const NAMED: f32 = 1_000.0;
+/// What it has if the task writes its name with other capitals: `Query` comes before `query`.
+const NAMED_OTHERWISE: f32 = 500.0;
+/// What it has more for each name that the task writes of what it belongs to, so that of two members called alike that of
+/// the type which is named as well comes first.
+const OWNED: f32 = 100.0;
+/// What it has if a sentence of the task has its name with a capital: about as much as its strongest signal.
+const WRITTEN: f32 = 1.0;
+/// The most names of owners that count.
+const MOST_OWNERS: u8 = 4;
 
 /// What a definition loses that stands among the tests of its file, unless the task is about tests: more than all signals.
 const AMONG_TESTS: f32 = 100.0;
@@ -82,8 +91,10 @@ pub struct DefinitionLook {
     pub symbol: usize,
     /// What speaks for it.
     pub signals: DefinitionSignals,
-    /// Whether the task writes its name, or a line of it.
-    pub is_named: bool,
+    /// How the task names it; a line of it is as good as its name.
+    pub naming: Naming,
+    /// How many names the task writes of what it belongs to.
+    pub named_owners: u8,
     /// Whether it is a test, or stands among those of its file.
     pub is_in_tests: bool,
 }
@@ -107,11 +118,24 @@ pub fn definition_looks(
         let lines: Vec<&[u8]> = source.content.split(|&byte| byte == b'\n').collect();
         let symbols = source.record.symbols();
         let tests = test_modules(&symbols, &lines);
+        // The names of what the members of a type belong to, once for all of them.
+        let mut around: Vec<(LineSpan, bool)> = Vec::new();
+        let mut owned: Vec<u8> = Vec::new();
+        for symbol in &symbols {
+            around.retain(|(span, _)| span.contains(symbol.lines));
+            let by_name = symbol.owners().filter(|owner| task.names.iter().any(|name| name == owner)).count();
+            let by_place = around.iter().filter(|(_, is_named)| *is_named).count();
+            owned.push(u8::try_from(by_name.saturating_add(by_place)).unwrap_or(u8::MAX).min(MOST_OWNERS));
+            if symbol.kind.holds_others() {
+                around.push((symbol.lines, task.naming(symbol) == Naming::Exact));
+            }
+        }
         let symbols = symbols.iter().enumerate().filter(|(_, symbol)| counts(symbol));
         let look = |(at, symbol): (usize, &CodeSymbol)| {
             let mut found = look(source, at, symbol, &lines, task);
             found.look.is_in_tests =
                 tests.iter().any(|span| span.holds(symbol.lines.first)) || is_marked_test(symbol, &lines);
+            found.look.named_owners = owned.get(at).copied().unwrap_or_default();
             found
         };
         symbols.map(look).collect::<Vec<_>>()
@@ -165,12 +189,15 @@ pub fn rank_definitions(
     }
     let mut ranked: Vec<RankedDefinition> = definition_looks(sources, task, workers)
         .into_iter()
-        .map(|DefinitionLook { file, symbol, signals, is_named, is_in_tests }| {
+        .map(|DefinitionLook { file, symbol, signals, naming, named_owners, is_in_tests }| {
             let learned: f32 = weights.definitions.iter().zip(&signals).map(|(weight, signal)| weight * signal).sum();
-            let score = match (is_named, is_in_tests && !wants_tests) {
-                (true, _) => NAMED + learned,
-                (false, true) => learned - AMONG_TESTS,
-                (false, false) => learned,
+            let of_owners = OWNED * f32::from(named_owners);
+            let among_tests = if is_in_tests && !wants_tests { AMONG_TESTS } else { 0.0 };
+            let score = match naming {
+                Naming::Exact => NAMED + of_owners + learned,
+                Naming::OtherCase => NAMED_OTHERWISE + of_owners + learned,
+                Naming::Written => WRITTEN + learned - among_tests,
+                Naming::Not => learned - among_tests,
             };
             RankedDefinition { file, symbol, score }
         })
@@ -248,7 +275,8 @@ fn look(
             }
         });
     }
-    let is_named = task.names.contains(&symbol.name) || source.lines.iter().any(|line| symbol.lines.holds(*line));
+    let has_place = source.lines.iter().any(|line| symbol.lines.holds(*line));
+    let naming = if has_place { Naming::Exact } else { task.naming(symbol) };
     let lines = real(usize::try_from(symbol.lines.len()).unwrap_or(usize::MAX));
     let signals = [
         libm::logf(source.probability.max(1e-4)) / LOG_SIZE,
@@ -260,7 +288,7 @@ fn look(
         f32::from(u8::from(symbol.kind.runs())),
     ];
     WordLook {
-        look: DefinitionLook { file: source.file, symbol: at, signals, is_named, is_in_tests: false },
+        look: DefinitionLook { file: source.file, symbol: at, signals, naming, named_owners: 0, is_in_tests: false },
         counts,
         lines,
     }
@@ -297,6 +325,40 @@ mod tests {
         assert_eq!(first("the buffer isn't written", &[]), Some(1));
         assert_eq!(first("headers are parsed wrongly", &[6]), Some(1), "a line that is named decides");
         assert_eq!(first("call `flush` later, header", &[]), Some(1));
+    }
+
+    #[test]
+    fn a_name_in_the_task_decides_in_its_own_case_first() {
+        let content =
+            b"class query {}\nclass Query {}\nvoid Table::get() {}\nvoid Other::get() {}\nvoid filter() { lost }\n";
+        let names = ["query", "Query", "Table::get", "Other::get", "filter"];
+        let symbol = |(line, name): (u32, &&str)| CodeSymbol {
+            name: (*name).into(),
+            kind: SymbolKind::Function,
+            depth: 0,
+            lines: LineSpan { first: line, last: line },
+            own_line: line,
+            signature_line: line,
+        };
+        let symbols: Vec<CodeSymbol> = (1..).zip(&names).map(symbol).collect();
+        let record = FileRecord::new(content, CommentStyle::Slashes, symbols, Vec::new());
+        let order = |task: &str| -> Vec<&str> {
+            let source = DefinitionSource { file: 0, probability: 0.5, record: &record, content, lines: &[] };
+            let weights = ContextWeights::shipped().expect("a test of the weights reads them");
+            let ranked = rank_definitions(&[source], &ContextTask::new(task), &weights, 10, &Sequential);
+            ranked.iter().filter_map(|ranked| names.get(ranked.symbol).copied()).collect()
+        };
+        for (task, first) in [
+            ("`Query` is slow", &["Query", "query"][..]),
+            ("`query` is slow", &["query", "Query"]),
+            ("`QUERY` is slow", &["query", "Query"]),
+            ("Table::get() fails in `Table`", &["Table::get", "Other::get"]),
+            ("call `Other`'s `get`", &["Other::get", "Table::get"]),
+            ("Fix: the Query drops what it has", &["Query"]),
+            ("Filter what is lost", &["filter"]),
+        ] {
+            assert_eq!(order(task).get(..first.len()), Some(first), "{task}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use proem_engine::workers::{self, Sequential, Workers};
 use super::abstain::{LIKELIEST, TaskSignals, task_signals};
 use super::corpus::{Corpus, FilePurpose};
 use super::signals::{BEST, Evidence, FileSignals, OF_SHORT, SIGNALS, Signal};
-use super::task::ContextTask;
+use super::task::{ContextTask, Naming};
 use super::weights::ContextWeights;
 
 /// A file in the ranking.
@@ -301,10 +301,9 @@ fn said(
 /// The definitions whose names the task writes, by their places.
 pub(super) fn defined(task: &ContextTask, record: Option<&super::record::FileRecord>) -> Vec<usize> {
     let Some(record) = record else { return Vec::new() };
-    let wanted = |name: &str| task.names.iter().any(|wanted| wanted == name);
     let symbols = record.symbols();
     let symbols = symbols.iter().enumerate();
-    symbols.filter(|(_, symbol)| wanted(&symbol.name)).map(|(at, _)| at).take(8).collect()
+    symbols.filter(|(_, symbol)| task.naming(symbol) == Naming::Exact).map(|(at, _)| at).take(8).collect()
 }
 
 /// The best file that a file changed with most often.

@@ -89,6 +89,12 @@ impl SymbolKind {
         }
     }
 
+    /// Whether other definitions stand inside it.
+    #[must_use]
+    pub const fn holds_others(self) -> bool {
+        matches!(self, Self::Type | Self::Interface | Self::Extension | Self::Module)
+    }
+
     /// Whether it is code that runs.
     #[must_use]
     pub const fn runs(self) -> bool {
@@ -123,4 +129,17 @@ pub struct CodeSymbol {
     pub own_line: u32,
     /// The last line of its signature.
     pub signature_line: u32,
+}
+
+impl CodeSymbol {
+    /// Its name without what it belongs to: `get` of `Table::get`.
+    #[must_use]
+    pub fn last_name(&self) -> &str {
+        self.name.rsplit("::").next().unwrap_or(&self.name)
+    }
+
+    /// What it belongs to by its own name, outermost first: `Table` of `Table::get`.
+    pub(super) fn owners(&self) -> impl Iterator<Item = &str> {
+        self.name.rsplit_once("::").into_iter().flat_map(|(owners, _)| owners.split("::"))
+    }
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::corpus::parts_of;
 use super::language::TaskLanguage;
 use super::place::{PlaceMention, places};
+use super::symbol::CodeSymbol;
 use super::words::{Term, WordForm, distinct_words, each_word, term_of_name, term_of_word};
 
 /// The most bytes of a task whose words are looked for; what follows is a log.
@@ -52,6 +53,8 @@ pub struct ContextTask {
     pub scope: Vec<Term>,
     /// Names that it writes as code does, in its order: `only_matching`, `Replacer`, `f()`, whatever stands in backticks.
     pub names: Vec<String>,
+    /// Words with a capital in the middle of its sentences, which may be names of types: `Query`.
+    pub written: Vec<String>,
     /// The words of its first line, sorted and distinct: the line says what it is about, and what follows explains.
     pub first_line: Vec<Term>,
     /// That line as it stands.
@@ -109,6 +112,7 @@ impl ContextTask {
             places,
             scope,
             names: names(text),
+            written: written(text),
             first_line,
             subject: subject.to_owned(),
             neighbours,
@@ -199,6 +203,57 @@ fn joined_names(text: &str) -> Vec<JoinedName> {
     found
 }
 
+/// How a task names a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Naming {
+    /// It doesn't.
+    Not,
+    /// In the middle of a sentence, with the capital that it is written with: `the Query is lost`.
+    Written,
+    /// As code, but with other capitals.
+    OtherCase,
+    /// As code, as it is written.
+    Exact,
+}
+
+impl ContextTask {
+    /// How it names a definition, by the whole name or that without what it belongs to.
+    #[must_use]
+    pub fn naming(&self, symbol: &CodeSymbol) -> Naming {
+        let names = [symbol.name.as_str(), symbol.last_name()];
+        let has = |is_same: fn(&str, &str) -> bool| {
+            self.names.iter().any(|known| names.iter().any(|name| is_same(known, name)))
+        };
+        if has(|known, name| known == name) {
+            Naming::Exact
+        } else if has(str::eq_ignore_ascii_case) {
+            Naming::OtherCase
+        } else if self.written.iter().any(|word| names.contains(&word.as_str())) {
+            Naming::Written
+        } else {
+            Naming::Not
+        }
+    }
+}
+
+/// Words with a capital that no sentence begins with; the first of a line or behind a full stop or colon says nothing.
+fn written(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let mut begins = true;
+        for token in line.split_whitespace() {
+            let word = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+            let has_capital = word.chars().next().is_some_and(char::is_uppercase);
+            let is_name = !begins && has_capital && word.len() >= 3 && word.chars().any(char::is_lowercase);
+            if is_name && !found.iter().any(|known| known == word) && found.len() < MOST_TERMS {
+                found.push(word.to_owned());
+            }
+            begins = token.ends_with(['.', ':', '!', '?']);
+        }
+    }
+    found
+}
+
 /// Names as code writes them.
 fn names(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
@@ -224,6 +279,18 @@ fn names(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_capital_within_a_sentence_may_be_a_name() {
+        for (text, expected) in [
+            ("Fix the Query builder. Then Table: Row", "Query Table"),
+            ("the (Query), a HTTP and an Iö", "Query"),
+            ("Line one\nLine two has Words", "Words"),
+            ("", ""),
+        ] {
+            assert_eq!(ContextTask::new(text).written.join(" "), expected, "{text}");
+        }
+    }
 
     #[test]
     fn names_are_what_code_writes() {

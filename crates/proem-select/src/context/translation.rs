@@ -47,7 +47,12 @@ impl ContextTask {
         };
         let translation = translate(&pieces, language, &known);
         let original = Self::new(text);
-        let mut task = Self { places: original.places, names: original.names, ..Self::new(&translation.text) };
+        let mut task = Self {
+            places: original.places,
+            names: original.names,
+            written: original.written,
+            ..Self::new(&translation.text)
+        };
         let (english, missing) = translation.english_in(corpus);
         task.terms.retain(|query| !missing.contains(&query.term));
         // A word that the task writes itself and the code has keeps its weight, though another word leads to it, too.

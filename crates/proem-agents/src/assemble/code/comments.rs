@@ -22,8 +22,9 @@ const LICENCE_WORDS: [&str; 3] = ["copyright", "licence", "license"];
 /// What quotes a text of many lines in Python.
 const QUOTES: [&str; 2] = ["\"\"\"", "'''"];
 
-/// The lines of a span without what follows on the first lines of its long comments.
-pub(super) fn without_long_comments(lines: &[&str], span: LineSpan) -> BTreeSet<LineSpan> {
+/// The lines of a span without what follows on the first lines of its long comments; lines are counted from 1.
+#[must_use]
+pub fn without_long_comments(lines: &[&str], span: LineSpan) -> BTreeSet<LineSpan> {
     let mut left = BTreeSet::new();
     let mut next = span.first;
     for comment in comments(lines, span) {

@@ -46,7 +46,24 @@ fn elision(first: u32, last: u32, definitions: &[Definition], out: &mut String) 
     let s = |is_one: bool| if is_one { "" } else { "s" };
     let defined = definitions.iter().filter(inside).count();
     let defined = if defined == 0 { String::new() } else { format!(", {defined} definition{}", s(defined == 1)) };
-    out.push_str(&format!("[{lines} line{}{defined} not shown]\n", s(lines == 1)));
+    let of = cut_definition(first, last, definitions);
+    let of = match of {
+        Some(cut) if last < cut.lines.last => format!(" of `{}`", cut.name),
+        Some(cut) => format!(" from `{}` on", cut.name),
+        None => String::new(),
+    };
+    out.push_str(&format!("[{lines} line{}{of}{defined} not shown]\n", s(lines == 1)));
+}
+
+/// The definition of which some lines are shown and these are cut out; `None` if they lie between definitions, or behind a
+/// signature.
+fn cut_definition(first: u32, last: u32, definitions: &[Definition]) -> Option<&Definition> {
+    let is_around = |definition: &&Definition| definition.lines.holds(first) && definition.signature.last < first;
+    let inner = definitions.iter().filter(is_around).min_by_key(|definition| definition.lines.len())?;
+    // What holds others is known to go on.
+    let holds_others = definitions.iter().any(|other| inner.lines.contains(other.lines) && other.lines != inner.lines);
+    let is_cut = last < inner.lines.last || first > inner.signature.last.saturating_add(1);
+    (is_cut && !holds_others && !inner.name.is_empty()).then_some(inner)
 }
 
 /// Whether a line underlines the one above it, as titles of reStructuredText and of documentation in Python are.

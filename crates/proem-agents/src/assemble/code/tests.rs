@@ -4,9 +4,13 @@ use proem_guard::contain::{ContainmentPart, contain};
 use proem_guard::{InstallationKey, Tag, Untrusted};
 use proem_text::{Label, Source};
 
-use super::*;
+use super::{renderings as render, *};
 
 const ROOM: usize = 90;
+
+fn renderings(text: &str, definitions: &[Definition], places: &[LineSpan], task: &str, room: usize) -> CodeRenderings {
+    render(text, &FileQuestion { definitions, places, task, callees: &[], room })
+}
 
 const fn span(first: u32, last: u32) -> LineSpan {
     LineSpan { first, last }
@@ -139,11 +143,11 @@ fn the_best_goes_before_what_stands_first() {
 #[test]
 fn a_definition_for_which_there_is_no_room_is_shown_by_the_lines_about_the_task() {
     let line = |n: usize| if n == 50 { "restart(env)\n".to_owned() } else { format!("line {n}\n") };
-    let text: String = (1..=120).map(line).collect();
-    let best = Definition { rank: Some(0), ..definition(1, 80) };
+    let text: String = (1..=1_040).map(line).collect();
+    let best = Definition { rank: Some(0), ..definition(1, 1_000) };
     let parts = numbered(&renderings(&text, &[best], &[], "restart it", 50).parts.unwrap());
     assert!(parts.starts_with("1\tline 1\n[34 lines not shown]\n36\tline 36\n"), "{parts}");
-    assert!(parts.contains("50\trestart(env)\n") && parts.ends_with("64\tline 64\n[56 lines not shown]\n"), "{parts}");
+    assert!(parts.contains("50\trestart(env)\n") && parts.ends_with("64\tline 64\n[976 lines not shown]\n"), "{parts}");
 }
 
 /// What the best calls is shown whole if it is short, else by its signature; what nothing calls is not.
@@ -192,25 +196,25 @@ fn an_excerpt_is_what_is_among_the_best_of_all() {
 
 #[test]
 fn a_long_definition_is_shown_around_its_place() {
-    let text: String = (1..=400).map(|n| format!("line {n}\n")).collect();
-    let parts = numbered(&renderings(&text, &[definition(1, 400)], &[span(300, 300)], "", ROOM).parts.unwrap());
+    let text: String = (1..=1_000).map(|n| format!("line {n}\n")).collect();
+    let parts = numbered(&renderings(&text, &[definition(1, 1_000)], &[span(300, 300)], "", ROOM).parts.unwrap());
     assert!(parts.starts_with("1\tline 1\n[284 lines not shown]\n286\t"), "{parts}");
-    assert!(parts.ends_with("314\tline 314\n[86 lines not shown]\n"), "{parts}");
+    assert!(parts.ends_with("314\tline 314\n[686 lines not shown]\n"), "{parts}");
 }
 
 #[test]
 fn within_a_long_definition_lines_with_the_tasks_words_are_shown() {
     let text: String =
-        (1..=400).map(|n| if n == 320 { "restart(env)\n".to_owned() } else { format!("line {n}\n") }).collect();
+        (1..=1_000).map(|n| if n == 320 { "restart(env)\n".to_owned() } else { format!("line {n}\n") }).collect();
     let fitting = |task: &str| {
-        let long = Definition { rank: Some(0), ..definition(1, 400) };
+        let long = Definition { rank: Some(0), ..definition(1, 1_000) };
         numbered(&renderings(&text, &[long], &[], task, ROOM).parts.unwrap())
     };
     let parts = fitting("restart when the env changes");
     assert!(parts.starts_with("1\tline 1\n[304 lines not shown]\n306\t"), "{parts}");
-    assert!(parts.contains("320\trestart(env)\n") && parts.ends_with("[66 lines not shown]\n"), "{parts}");
+    assert!(parts.contains("320\trestart(env)\n") && parts.ends_with("[666 lines not shown]\n"), "{parts}");
     let begins = fitting("nothing of this");
-    assert!(begins.starts_with("1\tline 1\n2\tline 2\n") && begins.ends_with("[385 lines not shown]\n"), "{begins}");
+    assert!(begins.starts_with("1\tline 1\n2\tline 2\n") && begins.ends_with("[985 lines not shown]\n"), "{begins}");
 }
 
 #[test]
@@ -275,4 +279,63 @@ fn of_a_long_comment_in_a_definition_the_place_that_the_task_names_is_shown() {
     assert!(plain.contains("// 2\n") && !plain.contains("// 3\n") && plain.contains("\t}\n"), "{plain}");
     let named = parts(&[span(242, 242)]);
     assert!(named.contains("// 40\n") && named.contains("// 2\n") && !named.contains("// 20\n"), "{named}");
+}
+
+/// A file with a function of so many lines between two others, which is what it was chosen for.
+fn with_long_function(lines: u32) -> (String, Vec<Definition>) {
+    let body = lines - 2;
+    let text = format!(
+        "fn before() {{\n{}}}\nfn long() {{\n{}}}\nfn after() {{\n    long(1);\n{}}}\n",
+        "    a();\n".repeat(58),
+        (0..body).map(|n| format!("    step_{n}();\n")).collect::<String>(),
+        "    b();\n".repeat(57),
+    );
+    let mut definitions = vec![definition(1, 60), definition(61, 60 + lines), definition(61 + lines, 120 + lines)];
+    for (definition, name) in definitions.iter_mut().zip(["before", "long", "after"]) {
+        definition.name = name.to_owned();
+    }
+    definitions[1].rank = Some(0);
+    definitions[1].is_among_best = true;
+    (text, definitions)
+}
+
+#[test]
+fn the_definition_that_a_file_was_chosen_for_is_whole_however_little_room_there_is() {
+    let (text, definitions) = with_long_function(400);
+    let rendered = renderings(&text, &definitions, &[], "", 60);
+    let parts = rendered.parts.unwrap();
+    assert!((0..398).all(|n| parts.contains(&format!("\t    step_{n}();\n"))), "{parts}");
+    assert!(!parts.contains("a();") && parts.contains("fn before() {\n"), "{parts}");
+    // An excerpt says what it was cut out of.
+    let excerpt = rendered.excerpt.unwrap();
+    assert!(excerpt.ends_with("[445 lines from `long` on, 1 definition not shown]\n"), "{excerpt}");
+}
+
+#[test]
+fn another_definition_is_whole_or_a_signature() {
+    let (text, mut definitions) = with_long_function(100);
+    definitions[0].rank = Some(1);
+    let parts = renderings(&text, &definitions, &[], "step_7 a", 100).parts.unwrap();
+    assert!(
+        parts.contains("step_97();") && parts.contains("fn before() {\n[59 lines") && !parts.contains("a();"),
+        "{parts}"
+    );
+}
+
+#[test]
+fn what_alone_is_longer_than_all_files_may_be_is_cut_and_says_so() {
+    let (text, definitions) = with_long_function(2_000);
+    let parts = renderings(&text, &definitions, &[], "where is step_1500", 60).parts.unwrap();
+    assert!(parts.contains("step_1500();") && parts.contains("lines of `long` not shown]"), "{parts}");
+}
+
+#[test]
+fn the_lines_that_call_what_is_to_be_changed_are_shown_with_what_they_stand_in() {
+    let (text, definitions) = with_long_function(100);
+    let callees = ["long".to_owned(), "step_3".to_owned()];
+    let question = FileQuestion { definitions: &definitions, places: &[], task: "", callees: &callees, room: 105 };
+    let parts = numbered(&render(&text, &question).parts.unwrap());
+    assert!(parts.contains("161\tfn after() {\n162\t    long(1);\n") && !parts.contains("168\t"), "{parts}");
+    assert_eq!(calls("a.b(c_d (1), ärger())").collect::<Vec<_>>(), ["ärger", "c_d", "b"]);
+    assert_eq!(calls("((").count() + calls("no call").count(), 0);
 }
