@@ -182,7 +182,7 @@ mod tests {
         let folder = tempfile::TempDir::new().unwrap();
         let to = folder.path().join("said");
         let script = format!(
-            "exec 9>'{0}.new'; pwd >&9; ls -l /proc/$$/fd/0 /proc/$$/fd/1 /proc/$$/fd/2 >&9; env >&9; mv '{0}.new' '{0}'",
+            "said=$(pwd; for fd in 0 1 2; do readlink /proc/$$/fd/$fd; done; env); echo \"$said\" >'{0}.new'; mv '{0}.new' '{0}'",
             to.display()
         );
         shell(&script).start_apart().unwrap();
@@ -191,8 +191,7 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
         let said = std::fs::read_to_string(&to).unwrap();
-        assert!(said.starts_with("/\n"), "{said}");
-        assert_eq!(said.matches("-> /dev/null").count(), 3, "{said}");
+        assert!(said.starts_with("/\n/dev/null\n/dev/null\n/dev/null\n"), "{said}");
         assert!(!said.contains("CARGO_MANIFEST_DIR"), "{said}");
     }
 
