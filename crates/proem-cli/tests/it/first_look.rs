@@ -20,8 +20,6 @@ fn large() -> Fixture {
         fixture.write(&format!("src/shelf{}/cake{n}.rs", n % 20), text);
     }
     fixture.commit("a bakery");
-    fixture.write("src/shelf3/cake3.rs", "/// Bakes.\npub fn bake_3() {}\n");
-    fixture.commit("cake 3 needs no oven");
     fixture
 }
 

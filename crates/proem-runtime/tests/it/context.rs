@@ -125,7 +125,7 @@ fn a_bare_repository_is_read_as_its_work_tree_is() {
 
 #[test]
 fn a_short_look_at_a_history_that_is_not_kept_has_its_newest_commits_and_keeps_no_part_of_it() {
-    let mut fixture = Fixture::unborn();
+    let fixture = Fixture::unborn();
     for n in 0..5 {
         fixture.write("a.rs", &format!("fn a{n}() {{}}\n"));
         fixture.commit(&format!("change {n}"));
