@@ -119,7 +119,7 @@ impl RepositoryReading {
             }
             Fits::No => reading.first_look(query.task, weights, progress)?,
         }
-        reading.note_clock();
+        reading.gaps.extend(reading.clock_gap());
         Ok(reading)
     }
 
@@ -240,14 +240,15 @@ impl RepositoryReading {
         ));
     }
 
-    fn note_clock(&mut self) {
-        if self.tree.is_out_of_time {
+    /// Why the answer may differ from the next one; `None` if the clock ended nothing.
+    pub(super) fn clock_gap(&self) -> Option<String> {
+        self.tree.is_out_of_time.then(|| {
             let limit = ContextLimits::default().time.as_secs();
-            self.gaps.push(format!(
-                "reading was ended after {limit} s, far beyond what it should take, so this answer may differ from the next \
-                 one; `--wait` has the same limit"
-            ));
-        }
+            format!(
+                "reading the repository was ended after {limit} s, far beyond what it should take, so that what is listed may \
+                 differ from the next time; look at the machine's load and disk"
+            )
+        })
     }
 }
 

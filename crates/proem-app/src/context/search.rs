@@ -111,10 +111,7 @@ impl Search {
         let places: Vec<usize> = [&code, &tests, &documents].into_iter().flatten().map(|file| file.file).collect();
         let contents = self.contents(&places)?;
         // What a first look knows by some words alone and is likely all the same is looked into now.
-        let late: BTreeMap<usize, FileRecord> = contents
-            .iter()
-            .filter_map(|(place, content)| Some((*place, self.reading.tree.late_record(*place, content)?)))
-            .collect();
+        let late = self.late_records(&contents);
         let read = ReadFiles { contents: &contents, late: &late };
         let mut ranked = self.definitions(&task, &code, read);
         let fitting = fitting(&ranked);
@@ -141,8 +138,9 @@ impl Search {
                  that names a file or a definition is never doubted"
             )
         });
-        found.weak_evidence = weak.or(doubt);
-        found.gaps.extend(found.weak_evidence.clone());
+        let weak = weak.or(doubt);
+        found.gaps.extend(weak.clone());
+        found.weak_evidence = self.reading.clock_gap().or(weak);
         Ok(found)
     }
 
@@ -177,7 +175,7 @@ impl Search {
         found.truncate(query.most);
         let places: Vec<usize> = found.iter().map(|(_, place, _)| *place).collect();
         let contents = self.contents(&places)?;
-        let late = BTreeMap::new();
+        let late = self.late_records(&contents);
         let read = ReadFiles { contents: &contents, late: &late };
         let looked = Looked { search: self, corpus, task, read, fitting: &[], ranked: &[] };
         let code = found.into_iter().enumerate().map(|(rank, (_, place, why))| ContextFile {
@@ -211,7 +209,8 @@ impl Search {
 
     /// Whether all that was to be read was: what stands in the rest may be what the task is about.
     fn knows_all(&self) -> bool {
-        self.reading.tree.unread == 0 && (self.reading.past.is_some() || !self.reading.reader.is_of_repository())
+        let tree = &self.reading.tree;
+        tree.unread == 0 && !tree.is_out_of_time && (self.reading.past.is_some() || !self.reading.reader.is_of_repository())
     }
 
     /// The answer to a task that is about no code, whose words some file has all the same.
@@ -249,6 +248,14 @@ impl Search {
 
     fn contents(&self, places: &[usize]) -> Result<Contents, Error> {
         Ok(self.reading.reader.contents(&self.reading.tree, places)?)
+    }
+
+    /// The whole records of files that a first look knows by some words alone.
+    fn late_records(&self, contents: &Contents) -> BTreeMap<usize, FileRecord> {
+        let late = |(place, content): (&usize, &Vec<u8>)| {
+            Some((*place, self.reading.tree.late_record(*place, content)?))
+        };
+        contents.iter().filter_map(late).collect()
     }
 
     /// The task with the names of the best definitions.
