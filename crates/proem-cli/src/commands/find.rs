@@ -43,7 +43,7 @@ pub(crate) struct Find {
     pub(crate) top: u16,
     #[command(flatten)]
     pub(crate) files: ChosenFiles,
-    /// Read all files first, instead of counting the task's words and reading the likeliest ones
+    /// Read all files first, not just the likeliest ones
     #[arg(long)]
     pub(crate) wait: bool,
     /// Say what speaks for each file, which definitions fit, and which commits are about the same
