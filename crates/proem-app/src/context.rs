@@ -7,7 +7,9 @@
 mod choice;
 mod evidence;
 mod general;
+pub mod index;
 pub mod output;
+mod reading;
 pub(crate) mod reply;
 mod search;
 
@@ -16,7 +18,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use proem_guard::{Untrusted, show};
-use proem_runtime::context::ContextLimits;
 use proem_runtime::git::GitAnswers;
 use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
 use proem_text::{Label, Source};
@@ -30,7 +31,8 @@ use crate::project::OpenProject;
 /// How long reading what isn't kept may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextPatience {
-    /// So long that a person still waits for the answer; the rest counts from the next time on.
+    /// What is little work; of a large repository that is new that is a first look, and the rest counts from the next time
+    /// on.
     Short,
     /// Until all is read.
     Whole,
@@ -143,11 +145,12 @@ pub fn find(
     progress: &dyn Fn(usize, usize),
 ) -> Result<TaskCandidates, Error> {
     let began = Instant::now();
-    let limits = match query.patience {
-        ContextPatience::Short => ContextLimits::default(),
-        ContextPatience::Whole => ContextLimits { time: None, ..ContextLimits::default() },
-    };
-    let search = Search::open(query, project, limits, progress)?;
+    // A process that reads all of it at this moment is waited for, and what it kept is used.
+    let _lock = (query.patience == ContextPatience::Whole).then(|| index::wait_for_index(project));
+    let search = Search::open(query, project, progress)?;
+    if search.is_first_look() {
+        project.first_look.note();
+    }
     let mut found = search.candidates(query)?;
     found.took = began.elapsed();
     Ok(found)

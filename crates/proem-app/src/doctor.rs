@@ -172,6 +172,7 @@ pub fn examine(folder: &Path, places: &Places) -> Result<Checkup, Error> {
     };
     let endpoints = model::models(&project.config, &environment, &mut lines);
     lines.push(installation::store(&project)?);
+    lines.extend(installation::index(&project));
     lines.push(installation::trust(folder, &project));
     lines.push(book(folder, places));
     lines.extend(installation::rules(&project));

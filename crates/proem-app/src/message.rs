@@ -21,6 +21,8 @@ pub enum Hint {
     },
     /// Trust the files that were written.
     TrustFiles,
+    /// Read the whole repository where its progress is seen.
+    ReadWhole,
     /// See every key of the configuration.
     SeeEveryKey,
     /// See which agents have recorded results.

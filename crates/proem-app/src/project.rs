@@ -4,6 +4,7 @@ mod restricted;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use proem_agents::assemble::output::UntrustedFile;
@@ -62,6 +63,23 @@ pub enum BookReading {
     All,
 }
 
+/// Whether a repository was looked at for the first time.
+#[derive(Debug, Default)]
+pub struct FirstLook(AtomicBool);
+
+impl FirstLook {
+    /// It was.
+    pub(crate) fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it was.
+    #[must_use]
+    pub fn is_noted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// An opened project.
 #[derive(Debug)]
 pub struct OpenProject {
@@ -73,6 +91,8 @@ pub struct OpenProject {
     pub key: String,
     /// What git answered when it was opened: where its files are, which holds as long as the project does.
     pub answers: GitAnswers,
+    /// Whether its repository was looked at for the first time, so that the rest of it is worth reading.
+    pub first_look: FirstLook,
     /// What this user trusts in it.
     pub vouched: RepositoryTrust,
     /// The user's configuration with the project's laid over or, untrusted, restricting it.
@@ -215,6 +235,7 @@ impl OpenProject {
             root,
             key,
             answers,
+            first_look: FirstLook::default(),
             vouched,
             config: Config::default(),
             catalogue: [user.catalogue.clone(), CatalogueFiles::default()],

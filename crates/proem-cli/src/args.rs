@@ -10,8 +10,8 @@ pub(crate) mod words;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, find, hook, init,
-    lisp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
+    adapt, artefacts, ask, assemble, book, catalogue, cost, doctor, effects, escalations, failures, find, hook, index,
+    init, lisp, policy, queue, reference, risk, run, runs, scan, select, stats, store, tokens, triage, trust,
 };
 
 /// Decides what a language model reads, and accounts for every token of it.
@@ -111,6 +111,9 @@ pub(crate) enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+    /// Read the whole repository and keep what ranking needs of it
+    #[command(hide = true)]
+    Index(index::Index),
     /// Print a generated reference document
     #[command(hide = true)]
     Reference {

@@ -66,6 +66,8 @@ enum Train {
 enum Eval {
     /// The ranking of a repository's files for a task.
     Context(context::eval::EvalContext),
+    /// The first prompt in a repository.
+    ContextCold(context::cold::EvalCold),
     /// Credentials by shape, in folders that should hold none.
     Credentials(credentials::EvalCredentials),
     /// The guard against prompt injections.
@@ -125,6 +127,7 @@ fn report(command: DataCommand) -> Result<String, String> {
         DataCommand::Train(Train::Select(args)) => selection::train::run(&args),
         DataCommand::Train(Train::Triage(args)) => triage::train::run(&args),
         DataCommand::Eval(Eval::Context(args)) => context::eval::run(&args),
+        DataCommand::Eval(Eval::ContextCold(args)) => context::cold::run(&args),
         DataCommand::Eval(Eval::Credentials(args)) => credentials::run(&args),
         DataCommand::Eval(Eval::Guard(args)) => guard::eval::run(&args),
         DataCommand::Eval(Eval::GuardFiles(args)) => guard::files::run(&args),

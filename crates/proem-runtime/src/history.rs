@@ -53,6 +53,8 @@ pub struct HistoryWanted {
     pub since: Option<i64>,
     /// The most commits that are kept, newest first.
     pub most_commits: u32,
+    /// The most commits that are read where none were kept; a history that this cuts is not kept.
+    pub most_unkept: u32,
     /// The caller's clock, in seconds since 1970: what is dated later can't be true.
     pub now: i64,
 }
@@ -60,8 +62,25 @@ pub struct HistoryWanted {
 impl Default for HistoryWanted {
     /// All of nothing, at the beginning of 1970.
     fn default() -> Self {
-        Self { tips: Vec::new(), base: None, first_parent: false, since: None, most_commits: MOST, now: 0 }
+        Self {
+            tips: Vec::new(),
+            base: None,
+            first_parent: false,
+            since: None,
+            most_commits: MOST,
+            most_unkept: MOST,
+            now: 0,
+        }
     }
+}
+
+/// How much of a wanted history was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PastExtent {
+    /// All that is wanted.
+    Whole,
+    /// The newest commits alone, for none were kept.
+    Newest,
 }
 
 /// A history and where it came from.
@@ -73,6 +92,8 @@ pub struct HistoryReading {
     pub cached: u32,
     /// How many were read from git.
     pub new: u32,
+    /// Whether [`HistoryWanted::most_unkept`] cut it.
+    pub extent: PastExtent,
     /// What the caller should know, in our words.
     pub notes: Vec<String>,
 }
@@ -115,24 +136,27 @@ pub fn history(
             && count(kept) <= wanted.most_commits
             && kept.holds_at(wanted.now, &surroundings.ignored)
     };
+    let most = if kept.is_some() { wanted.most_commits } else { wanted.most_commits.min(wanted.most_unkept) };
     let mut new = 0;
     let mut history = match kept {
         // Nothing would come of putting it together again.
         Some(kept) if is_same(&kept) => kept.with_gaps(surroundings.missing),
         kept => {
-            let mut builder = HistoryBuilder::new(kept).tips(wanted.tips.clone()).most(wanted.most_commits);
+            let mut builder = HistoryBuilder::new(kept).tips(wanted.tips.clone()).most(most);
             if !is_kept {
                 let rules = PathRules::shipped().map_err(Error::Assessment)?;
                 let mut log = Log::new(builder, Mailmap::read(&surroundings.mailmap), rules, progress);
                 log.without_parents(listed(&surroundings.shallow));
-                read_log(&session, wanted, &kept_tips, &mut log)?;
+                read_log(&session, (wanted, most), &kept_tips, &mut log)?;
                 (builder, new) = log.end()?;
             }
             builder.finish(wanted.now, &surroundings.ignored, surroundings.missing).map_err(Error::History)?
         }
     };
     let RepositoryFacts { ignored, .. } = surroundings;
-    if let Some(cache) = cache.filter(|_| !is_kept)
+    let is_cut = most < wanted.most_commits && history.missing().capped;
+    let extent = if is_cut { PastExtent::Newest } else { PastExtent::Whole };
+    if let Some(cache) = cache.filter(|_| !is_kept && !is_cut)
         && let Err(error) = cache.write(&wanted.tips, &history)
     {
         notes.push(format!("the history could not be cached: {error}"));
@@ -145,7 +169,7 @@ pub fn history(
         let window = HistoryBuilder::new(Some(history)).since(since);
         history = window.finish(wanted.now, &ignored, missing).map_err(Error::History)?;
     }
-    Ok(HistoryReading { history, cached, new, notes })
+    Ok(HistoryReading { history, cached, new, extent, notes })
 }
 
 fn count(history: &History) -> u32 {
@@ -226,7 +250,12 @@ fn is_commit(session: &Session<'_>, id: &ObjectId) -> bool {
 ///
 /// Each option outranks a setting that the repository's own configuration could have changed. Nothing limits
 /// the log by date: git would end it at the first commit with a wrong one.
-fn read_log(session: &Session<'_>, wanted: &HistoryWanted, kept: &[ObjectId], log: &mut Log<'_>) -> Result<(), Error> {
+fn read_log(
+    session: &Session<'_>,
+    (wanted, most): (&HistoryWanted, u32),
+    kept: &[ObjectId],
+    log: &mut Log<'_>,
+) -> Result<(), Error> {
     let mut more = if wanted.first_parent {
         log.follow(Parents::First);
         vec!["--first-parent".to_owned(), "--diff-merges=first-parent".to_owned()]
@@ -234,7 +263,7 @@ fn read_log(session: &Session<'_>, wanted: &HistoryWanted, kept: &[ObjectId], lo
         vec!["--diff-merges=off".to_owned()]
     };
     // One more than wanted shows that there are more.
-    more.push(format!("--max-count={}", wanted.most_commits.saturating_add(1)));
+    more.push(format!("--max-count={}", most.saturating_add(1)));
     more.extend(wanted.tips.iter().map(ObjectId::to_string));
     more.extend(kept.iter().map(|kept| format!("^{kept}")));
     more.push("--".to_owned());

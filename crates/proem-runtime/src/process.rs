@@ -10,6 +10,8 @@
 
 mod memory;
 
+pub(crate) use self::memory::confine;
+
 use std::{
     io::{self, Read, Write},
     ops::ControlFlow,

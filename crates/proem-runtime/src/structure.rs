@@ -336,7 +336,6 @@ impl SourceReadings {
                 Ok(ContentReading::Lines(lines)) => job.settle(&Ok(SourceReading::Lines(lines)), &mut cache),
                 Ok(ContentReading::Bytes(bytes)) => gaps.extend(job.into_manifests(&bytes, manifests)),
                 // Nobody here asks for records.
-                Ok(ContentReading::Record(_)) => {}
                 Err(why) => job.settle(&Err(why), &mut cache),
             }
         }

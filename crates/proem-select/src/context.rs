@@ -32,9 +32,10 @@ pub use definitions::{
 pub use document::{CommentStyle, MOST_BYTES, TermCount, import_terms};
 pub use language::TaskLanguage;
 pub use place::{PlaceMention, is_named_by, places};
-pub use rank::{FileEvidence, FileRanking, RankedFile, file_signals, rank, signals_of_task};
+pub use rank::{FileEvidence, FileRanking, RankedFile, file_signals, likeliest_files, rank, signals_of_task};
 pub use record::{FileRecord, SharedSlice};
 pub use signals::{FIRST_LATE, FileSignals, SIGNAL_NAMES, SIGNALS};
 pub use symbol::{CodeSymbol, LineSpan, SymbolKind};
 pub use task::{ContextTask, MOST_TERMS, Naming, QueryTerm};
+pub use translation::words_to_count;
 pub use weights::{AbstentionWeights, ContextWeights};

@@ -5,13 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use proem_embed::StaticModel;
-use proem_runtime::context::{
-    ContextCorpus, ContextLimits, ContextPast, ContextReader, ContextTree, context_history, read_folder, shown_text,
-};
-use proem_runtime::git::{GitProgram, discover};
+use proem_runtime::AllProcessors;
+use proem_runtime::context::{ContextCorpus, ContextPast, shown_text};
 use proem_runtime::readers::source_text;
-use proem_runtime::structure::TreeState;
-use proem_runtime::{AllProcessors, Environment};
 use proem_select::context::{
     ContextTask, ContextWeights, DefinitionSource, FileEvidence, FilePurpose, FileRanking, FileRecord, RankedFile,
     SIGNALS, SubjectModel, is_named_by, rank, rank_definitions,
@@ -19,10 +15,10 @@ use proem_select::context::{
 
 use super::evidence::{EvidenceWords, in_words};
 use super::general::GeneralTask;
+use super::reading::RepositoryReading;
 use super::{Contents, ContextCommit, ContextFile, ContextQuery, TaskCandidates, outside};
 use crate::error::Error;
-use crate::project::{OpenProject, now};
-use crate::trust::hash;
+use crate::project::OpenProject;
 
 /// The most definitions that are named, over all files.
 const DEFINITIONS: usize = 10;
@@ -46,71 +42,30 @@ const MOST_STEPS: usize = 20;
 
 /// Everything that was read for one search.
 pub(super) struct Search {
-    tree: ContextTree,
-    past: Option<ContextPast>,
-    limits: ContextLimits,
-    /// What reads more contents; `None` outside a repository, where all are held.
-    reader: Option<ContextReader>,
+    reading: RepositoryReading,
     weights: ContextWeights,
     /// Where the person stands, from the root.
     folder: String,
-    gaps: Vec<String>,
 }
 
 impl Search {
     pub(super) fn open(
         query: &ContextQuery<'_>,
         project: &OpenProject,
-        limits: ContextLimits,
         progress: &dyn Fn(usize, usize),
     ) -> Result<Self, Error> {
         let weights = ContextWeights::shipped()?;
-        let environment = Environment::inherited();
-        let answers = query.answers.cloned().unwrap_or_else(|| project.answers.branched());
-        let git = match GitProgram::find(&environment) {
-            Ok(git) => Some(git.within(project.config.git.limits()).remembering(&answers)),
-            Err(proem_runtime::Error::GitMissing) => None,
-            Err(error) => return Err(error.into()),
-        };
-        let repository = match &git {
-            Some(git) => discover(git, query.root, git.limits().question)?,
-            None => None,
-        };
-        let Some((git, repository)) = git.zip(repository) else {
-            let tree = read_folder(&environment, query.root, &limits)?;
-            let gaps = vec!["the folder is in no git repository, so no history speaks for any file".to_owned()];
-            return Ok(Self { tree, past: None, limits, reader: None, weights, folder: String::new(), gaps });
-        };
-        let cache = project.places.cache.join("context").join(hash(project.key.as_bytes()));
-        let mut gaps = Vec::new();
-        // Git walks the history while the files are read.
-        let (tree, past) = std::thread::scope(|scope| {
-            let history = scope.spawn(|| {
-                let mut notes = Vec::new();
-                (context_history(&git, &repository, Some(&cache), now(), &mut notes), notes)
-            });
-            let tree = ContextReader::open(&git, &repository, Some(&cache), limits)
-                .and_then(|mut reader| Ok((reader.read(TreeState::WorkTree, progress)?, reader)));
-            (tree, history.join())
-        });
-        let (tree, mut reader) = tree?;
-        gaps.extend(reader.keep());
-        let past = match past {
-            Ok((past, notes)) => {
-                gaps.extend(notes);
-                // A history that can't be read in time costs some of the evidence, not the answer.
-                past.unwrap_or_else(|error| {
-                    gaps.push(format!("the history was not read: {error}"));
-                    None
-                })
-            }
-            Err(_) => return Err(Error::bug("reading the history ended early", "a thread panicked")),
-        };
-        Ok(Self { tree, past, limits, reader: Some(reader), weights, folder: folder(query.root, project), gaps })
+        let reading = RepositoryReading::new(query, project, &weights, progress)?;
+        Ok(Self { reading, weights, folder: folder(query.root, project) })
+    }
+
+    /// Whether more is to be read and kept.
+    pub(super) const fn is_first_look(&self) -> bool {
+        self.reading.is_first_look
     }
 
     pub(super) fn candidates(self, query: &ContextQuery<'_>) -> Result<TaskCandidates, Error> {
-        let mut corpus = self.tree.corpus(self.past.as_ref().map(ContextPast::view));
+        let mut corpus = self.reading.tree.corpus(self.reading.past.as_ref().map(ContextPast::view));
         let task = ContextTask::in_words_of(&corpus.corpus, query.task);
         // Always the one that ships: the weights are for it, and nothing is sent anywhere.
         let model = StaticModel::built_in().map_err(proem_engine::Error::from)?;
@@ -124,8 +79,11 @@ impl Search {
         let ranked = if query.choice.excludes_any() { usize::MAX } else { query.most };
         let FileRanking { code, tests, documents, about_code } =
             rank(&corpus.corpus, &task, &self.weights, ranked, &AllProcessors);
+        // What was not looked into may be what the task is about.
+        let known = self.reading.known_share();
         let worth = |files: Vec<RankedFile>, most: usize| {
-            let fits = files.into_iter().filter(|file| file.probability >= LEAST && !file.evidence.is_empty());
+            let files = files.into_iter().map(|file| RankedFile { probability: file.probability * known, ..file });
+            let fits = files.filter(|file| file.probability >= LEAST && !file.evidence.is_empty());
             let fits = fits.filter(|file| self.is_about(file, &task) && self.is_open(file, query, &chosen));
             fits.take(most).collect::<Vec<_>>()
         };
@@ -140,23 +98,20 @@ impl Search {
             documents.clear();
         }
         code.splice(0..0, chosen.iter().map(|file| by_person(*file)));
-        let has_code = self.tree.files.iter().any(|file| file.used_for == FilePurpose::Code);
+        let has_code = self.reading.tree.files.iter().any(|file| file.used_for == FilePurpose::Code);
         let weak = language_gap(&task).filter(|_| has_code && chosen.is_empty());
         let is_doubtful = is_found
             && chosen.is_empty()
             && self.knows_all()
-            && abstention.is_doubtful(if weak.is_some() { 0.0 } else { about_code }, self.tree.files.len());
+            && abstention.is_doubtful(if weak.is_some() { 0.0 } else { about_code }, self.reading.tree.files.len());
         if code.is_empty() {
             // Tests of nothing are no answer.
             tests.clear();
         }
         let places: Vec<usize> = [&code, &tests, &documents].into_iter().flatten().map(|file| file.file).collect();
         let contents = self.contents(&places)?;
-        // What was cut off by time and is likely all the same is looked into now.
-        let late: BTreeMap<usize, FileRecord> = contents
-            .iter()
-            .filter_map(|(place, content)| Some((*place, self.tree.late_record(*place, content, &self.limits)?)))
-            .collect();
+        // What a first look knows by some words alone and is likely all the same is looked into now.
+        let late = self.late_records(&contents);
         let contents = self.as_shown(contents);
         let read = ReadFiles { contents: &contents, late: &late };
         let mut ranked = self.definitions(&task, &code, read);
@@ -171,12 +126,12 @@ impl Search {
             documents: documents.iter().map(|file| looked.file(file)).collect(),
             commits: self.commits(&corpus, &code),
             is_doubtful,
-            gaps: self.gaps.clone(),
-            files: self.tree.files.len(),
-            read: self.tree.read,
+            gaps: self.reading.gaps.clone(),
+            files: self.reading.tree.files.len(),
+            read: self.reading.tree.read,
             ..TaskCandidates::default()
         };
-        found.gaps.extend(self.tree.gaps.iter().cloned());
+        found.gaps.extend(self.reading.tree.gaps.iter().cloned());
         let doubt = is_doubtful.then(|| {
             let percent = f64::from(about_code) * 100.0;
             format!(
@@ -184,8 +139,9 @@ impl Search {
                  that names a file or a definition is never doubted"
             )
         });
-        found.weak_evidence = weak.or(doubt);
-        found.gaps.extend(found.weak_evidence.clone());
+        let weak = weak.or(doubt);
+        found.gaps.extend(weak.clone());
+        found.weak_evidence = self.reading.clock_gap().or(weak);
         Ok(found)
     }
 
@@ -197,28 +153,31 @@ impl Search {
         (task, corpus): (&ContextTask, &ContextCorpus<'_>),
     ) -> Result<TaskCandidates, Error> {
         let mut found: Vec<(usize, usize, String)> = if general == GeneralTask::Wish {
-            let files = self.tree.files.iter().enumerate().filter(|(_, file)| file.used_for == FilePurpose::Code);
-            let commits = touches(corpus, self.tree.files.len());
+            let files =
+                self.reading.tree.files.iter().enumerate().filter(|(_, file)| file.used_for == FilePurpose::Code);
+            let commits = touches(corpus, self.reading.tree.files.len());
             files
                 .filter_map(|(place, _)| Some((place, *commits.get(place)?)))
                 .filter(|(_, count)| *count > 0)
                 .map(|(place, count)| (usize::MAX.saturating_sub(count), place, format!("changed by {count} commits")))
                 .collect()
         } else {
-            let files = self.tree.files.iter().enumerate();
+            let files = self.reading.tree.files.iter().enumerate();
             let ranked = files.filter_map(|(place, file)| {
                 let (order, why) = general.rank(&file.path, file.used_for)?;
                 Some((order, place, why.to_owned()))
             });
             ranked.collect()
         };
-        found
-            .retain(|(_, place, _)| self.tree.files.get(*place).is_some_and(|file| !query.choice.excludes(&file.path)));
+        found.retain(|(_, place, _)| {
+            self.reading.tree.files.get(*place).is_some_and(|file| !query.choice.excludes(&file.path))
+        });
         found.sort_unstable();
         found.truncate(query.most);
         let places: Vec<usize> = found.iter().map(|(_, place, _)| *place).collect();
-        let contents = self.as_shown(self.contents(&places)?);
-        let late = BTreeMap::new();
+        let contents = self.contents(&places)?;
+        let late = self.late_records(&contents);
+        let contents = self.as_shown(contents);
         let read = ReadFiles { contents: &contents, late: &late };
         let looked = Looked { search: self, corpus, task, read, fitting: &[], ranked: &[] };
         let code = found.into_iter().enumerate().map(|(rank, (_, place, why))| ContextFile {
@@ -226,33 +185,34 @@ impl Search {
             evidence: vec![outside(why)],
             ..looked.file(&by_person(place))
         });
-        let mut gaps = self.gaps.clone();
-        gaps.extend(self.tree.gaps.iter().cloned());
+        let mut gaps = self.reading.gaps.clone();
+        gaps.extend(self.reading.tree.gaps.iter().cloned());
         if general == GeneralTask::Wish {
             gaps.push(
                 "the task names no place, so the code that changes most often is listed; say what is to be better"
                     .to_owned(),
             );
         }
-        let (files, read) = (self.tree.files.len(), self.tree.read);
+        let (files, read) = (self.reading.tree.files.len(), self.reading.tree.read);
         Ok(TaskCandidates { code: code.collect(), gaps, files, read, ..TaskCandidates::default() })
     }
 
     /// The places of the files that a person named.
     fn chosen(&self, query: &ContextQuery<'_>) -> Result<Vec<usize>, Error> {
-        let paths: Vec<&str> = self.tree.files.iter().map(|file| file.path.as_str()).collect();
+        let paths: Vec<&str> = self.reading.tree.files.iter().map(|file| file.path.as_str()).collect();
         query.choice.places(&paths, &self.folder)
     }
 
     /// Whether a file is neither left out nor in the list already.
     fn is_open(&self, file: &RankedFile, query: &ContextQuery<'_>, chosen: &[usize]) -> bool {
-        let path = self.tree.files.get(file.file).map_or("", |file| file.path.as_str());
+        let path = self.reading.tree.files.get(file.file).map_or("", |file| file.path.as_str());
         !chosen.contains(&file.file) && !query.choice.excludes(path)
     }
 
     /// Whether all that was to be read was: what stands in the rest may be what the task is about.
-    const fn knows_all(&self) -> bool {
-        self.tree.unread == 0 && (self.reader.is_none() || self.past.is_some())
+    fn knows_all(&self) -> bool {
+        let tree = &self.reading.tree;
+        tree.unread == 0 && !tree.is_out_of_time && (self.reading.past.is_some() || !self.reading.reader.is_of_repository())
     }
 
     /// The answer to a task that is about no code, whose words some file has all the same.
@@ -263,20 +223,21 @@ impl Search {
              shares a word with it by chance; a file or a definition that the task names is always looked for"
         );
         let weak = language_gap(task).unwrap_or(why);
-        let gaps = self.gaps.iter().chain(&self.tree.gaps).chain([&weak]).cloned().collect();
-        let (files, read) = (self.tree.files.len(), self.tree.read);
+        let gaps = self.reading.gaps.iter().chain(&self.reading.tree.gaps).chain([&weak]).cloned().collect();
+        let (files, read) = (self.reading.tree.files.len(), self.reading.tree.read);
         TaskCandidates { gaps, weak_evidence: Some(weak), files, read, ..TaskCandidates::default() }
     }
 
     /// Whether anything but habit speaks for a file: what changes often is no answer to a task about no code.
     fn is_about(&self, file: &RankedFile, task: &ContextTask) -> bool {
         use proem_select::context::FileEvidence as Said;
-        let path = self.tree.files.get(file.file).map_or("", |file| file.path.as_str());
+        let path = self.reading.tree.files.get(file.file).map_or("", |file| file.path.as_str());
         // What Proem and its tools are set up with is no part of what the task is about.
         if path.starts_with(".proem/") || matches!(path, "proem.toml" | ".mcp.json") {
             return false;
         }
-        let is_setting = self.tree.files.get(file.file).is_some_and(|file| file.used_for == FilePurpose::Configuration);
+        let is_setting =
+            self.reading.tree.files.get(file.file).is_some_and(|file| file.used_for == FilePurpose::Configuration);
         let telling = |said: &Said| match said {
             // A word or a commit in common is found in any manifest.
             Said::Words { matched, .. } => !is_setting || *matched >= 3,
@@ -288,18 +249,20 @@ impl Search {
     }
 
     fn contents(&self, places: &[usize]) -> Result<Contents, Error> {
-        match &self.reader {
-            Some(reader) => Ok(reader.contents(&self.tree, places)?),
-            None => {
-                let held = |place: &usize| Some((*place, self.tree.held(*place)?.to_vec()));
-                Ok(places.iter().filter_map(held).collect())
-            }
-        }
+        Ok(self.reading.reader.contents(&self.reading.tree, places)?)
+    }
+
+    /// The whole records of files that a first look knows by some words alone.
+    fn late_records(&self, contents: &Contents) -> BTreeMap<usize, FileRecord> {
+        let late = |(place, content): (&usize, &Vec<u8>)| {
+            Some((*place, self.reading.tree.late_record(*place, content)?))
+        };
+        contents.iter().filter_map(late).collect()
     }
 
     /// Contents as they are shown, in which places are looked for: a notebook's cells stand for it.
     fn as_shown(&self, contents: Contents) -> Contents {
-        let path = |place: &usize| self.tree.files.get(*place).map(|file| file.raw_path.as_slice()).unwrap_or_default();
+        let path = |place: &usize| self.reading.tree.files.get(*place).map(|file| file.raw_path.as_slice()).unwrap_or_default();
         let shown = contents.into_iter().map(|(place, bytes)| match shown_text(path(&place), &bytes) {
             Some(Cow::Owned(text)) => (place, text.into_bytes()),
             Some(Cow::Borrowed(_)) | None => (place, bytes),
@@ -339,20 +302,20 @@ impl Search {
         ranked.into_iter().map(|ranked| (ranked.file, ranked.symbol)).collect()
     }
 
-    /// What a file is made of, read in time or since.
+    /// What a file is made of: what was read since has more.
     fn record<'r>(&'r self, file: usize, read: ReadFiles<'r>) -> Option<&'r FileRecord> {
-        self.tree.files.get(file)?.record.as_ref().or_else(|| read.late.get(&file))
+        read.late.get(&file).or(self.reading.tree.files.get(file)?.record.as_ref())
     }
 
     fn named_lines(&self, file: usize, task: &ContextTask) -> Vec<u32> {
-        let path = self.tree.files.get(file).map_or("", |file| file.path.as_str());
+        let path = self.reading.tree.files.get(file).map_or("", |file| file.path.as_str());
         task.places.iter().filter(|place| is_named_by(path, place)).filter_map(|place| place.line).collect()
     }
 
     /// The commits that speak for the best files.
     fn commits(&self, corpus: &ContextCorpus<'_>, code: &[RankedFile]) -> Vec<ContextCommit> {
         use proem_select::context::FileEvidence as Said;
-        let Some(history) = self.past.as_ref().map(ContextPast::history) else { return Vec::new() };
+        let Some(history) = self.reading.past.as_ref().map(ContextPast::history) else { return Vec::new() };
         let mut seen = BTreeSet::new();
         let named = code.iter().take(5).flat_map(|file| &file.evidence).filter_map(|said| match said {
             Said::Commits { commits } => Some(commits),
@@ -421,7 +384,7 @@ fn fitting(ranked: &[(usize, usize)]) -> Vec<(usize, usize)> {
 #[derive(Clone, Copy)]
 struct ReadFiles<'r> {
     contents: &'r Contents,
-    /// The records of those that were not read in time.
+    /// The records of those that were not read whole before.
     late: &'r BTreeMap<usize, FileRecord>,
 }
 
@@ -438,9 +401,9 @@ struct Looked<'s, 't> {
 impl Looked<'_, '_> {
     fn file(&self, ranked: &RankedFile) -> ContextFile {
         let Self { search, corpus, task, read, fitting, ranked: definitions } = self;
-        let file = search.tree.files.get(ranked.file);
+        let file = search.reading.tree.files.get(ranked.file);
         let record = search.record(ranked.file, *read);
-        let words = EvidenceWords { corpus, history: search.past.as_ref().map(ContextPast::history), record };
+        let words = EvidenceWords { corpus, history: search.reading.past.as_ref().map(ContextPast::history), record };
         let text = read.contents.get(&ranked.file).and_then(|bytes| source_text(bytes)).map(Cow::into_owned);
         ContextFile {
             path: outside(file.map_or_else(String::new, |file| file.path.clone())),

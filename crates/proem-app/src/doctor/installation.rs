@@ -8,6 +8,7 @@ use proem_store::{StoreAccess, StoreCreator};
 
 use super::{CheckupLine, CheckupState, CheckupSubject};
 use crate::config::KeepRecords;
+use crate::context::index::index_failure;
 use crate::effects::policy;
 use crate::embedding::EmbeddingSetup;
 use crate::error::Error;
@@ -54,6 +55,17 @@ pub(super) fn key(places: &Places) -> CheckupLine {
             }
         }
     }
+}
+
+/// Looks at how the last reading of the whole repository ended; nothing if it is well.
+pub(super) fn index(project: &OpenProject) -> Option<CheckupLine> {
+    let why = index_failure(project)?;
+    let text = format!(
+        "the whole repository could not be read and kept: {}; `find` and `assemble` look only at what is likeliest until \
+         that works",
+        show::terminal_str(&why)
+    );
+    Some(CheckupLine::new(CheckupSubject::Git, CheckupState::Wrong, text).hinting(Hint::ReadWhole))
 }
 
 /// Whether a file that isn't there could be made: the nearest folder above it that is there can be written.

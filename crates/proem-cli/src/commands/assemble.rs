@@ -22,6 +22,7 @@ use serde::Serialize;
 use self::args::{Assemble, PromptFormat};
 use self::picture::{PictureSource, svg};
 use super::explain::{Account, SelectionAccount, explain};
+use super::index;
 use crate::failure::CommandFailure;
 use crate::hints;
 use crate::ui;
@@ -41,6 +42,9 @@ pub(super) fn run(args: &Assemble) -> Result<ExitCode, CommandFailure> {
         return send::run(args, &places, &mut project);
     }
     let printed = print(args, &mut project);
+    if !args.no_record {
+        index::go_on(&project, &args.root);
+    }
     // What was not trusted may be why it failed.
     ui::notes(&project.all_notes());
     match printed? {

@@ -9,6 +9,7 @@ use proem_guard::{Untrusted, show};
 use proem_text::json;
 use serde_json::json;
 
+use super::index;
 use crate::args::files::ChosenFiles;
 use crate::args::words::words;
 use crate::failure::CommandFailure;
@@ -42,7 +43,7 @@ pub(crate) struct Find {
     pub(crate) top: u16,
     #[command(flatten)]
     pub(crate) files: ChosenFiles,
-    /// Read all files however long it takes, instead of what fits into two seconds
+    /// Read all files first, not just the likeliest ones
     #[arg(long)]
     pub(crate) wait: bool,
     /// Say what speaks for each file, which definitions fit, and which commits are about the same
@@ -85,6 +86,7 @@ pub(super) fn run(args: &Find) -> Result<ExitCode, CommandFailure> {
         let lines: String = found.all().map(|file| format!("{}:{}\n", path_column(&file.path), file.line())).collect();
         ui::listing(&lines)?;
     }
+    index::go_on(&project, &args.root);
     if found.all().next().is_none() {
         ui::note("nothing of this repository fits the task");
         return Ok(ExitCode::from(1));

@@ -12,6 +12,7 @@ use proem_app::hook::{HookTool, PromptEvent, USUAL_BYTES, answer};
 use proem_app::project::{BookReading, OpenProject};
 use proem_text::json;
 
+use super::index;
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -79,5 +80,6 @@ fn answered(args: &HookArgs) -> Result<(), CommandFailure> {
     }
     // The coding agent has its context; what is not kept is for the user to know.
     ui::notes(&notes);
+    index::go_on(&project, &event.cwd);
     Ok(())
 }

@@ -15,6 +15,7 @@ mod explain;
 pub(crate) mod failures;
 pub(crate) mod find;
 pub(crate) mod hook;
+pub(crate) mod index;
 pub(crate) mod init;
 mod interrupt;
 pub(crate) mod lisp;
@@ -53,6 +54,7 @@ pub(crate) fn run(args: CommandLine) -> Result<ExitCode, CommandFailure> {
         Command::Failures(command) => failures::run(&command),
         Command::Hook(args) => hook::run(&args),
         Command::Find(args) => find::run(&args),
+        Command::Index(args) => index::run(&args),
         Command::Lisp(command) => lisp::run(&command),
         Command::Policy(command) => policy::run(&command),
         Command::Queue(command) => queue::run(&command),

@@ -37,6 +37,7 @@ mod embedding;
 mod figures;
 mod find;
 mod first_hour;
+mod first_look;
 mod fixture;
 mod found;
 mod gallery;

@@ -22,6 +22,9 @@ use proem_select::context::{ContextTask, Corpus, FilePurpose, LineSpan, SubjectM
 /// The time for a small question to git.
 const SMALL: Duration = Duration::from_mins(1);
 
+/// No clock ends the reading of a clone.
+const A_DAY: Duration = Duration::from_hours(24);
+
 /// The most sources, and files, that a case changes.
 const MOST_SOURCES: usize = 5;
 const MOST_FILES: usize = 12;
@@ -67,7 +70,7 @@ impl Clone {
             .ok_or_else(|| words(&"is not in a git repository"))?;
         let name = clone_name(folder);
         let cache = cache.join(name.replace('/', "+"));
-        let limits = ContextLimits { time: None, ..ContextLimits::default() };
+        let limits = ContextLimits { time: A_DAY, ..ContextLimits::default() };
         let reader = ContextReader::open(&git, &repository, Some(&cache), limits).map_err(|error| words(&error))?;
         let head = said(folder, &["rev-parse", "HEAD"])?;
         let head = ObjectId::parse(head.trim().as_bytes()).ok_or_else(|| words(&"has no commit"))?;
@@ -81,14 +84,7 @@ impl Clone {
 
     /// The cases among the newest `window` commits, spread evenly, at most `most`.
     pub(super) fn cases(&self, window: usize, most: usize) -> Result<Vec<Case>, String> {
-        let window = window.to_string();
-        let args =
-            ["log", "--no-merges", "--name-status", "--no-renames", "-z", "-n", &window, "--format=%x02%H%x00%B%x00"];
-        let log = said(&self.folder, &args)?;
-        let mut cases: Vec<Case> = log.split('\u{2}').filter_map(case).collect();
-        let step = cases.len().div_ceil(most.max(1)).max(1);
-        cases = cases.into_iter().step_by(step).collect();
-        Ok(cases)
+        cases_of(&self.folder, window, most)
     }
 
     /// What a commit changed, if it is a case, with a task in other words.
@@ -162,6 +158,17 @@ impl ChangedLines {
         let is_behind = self.is_insertion && self.first == lines.last;
         lines.first <= self.last && self.first <= lines.last && !is_behind
     }
+}
+
+/// The cases among the newest `window` commits of a clone, spread evenly, at most `most`.
+pub(super) fn cases_of(folder: &Path, window: usize, most: usize) -> Result<Vec<Case>, String> {
+    let window = window.to_string();
+    let args =
+        ["log", "--no-merges", "--name-status", "--no-renames", "-z", "-n", &window, "--format=%x02%H%x00%B%x00"];
+    let log = said(folder, &args)?;
+    let cases: Vec<Case> = log.split('\u{2}').filter_map(case).collect();
+    let step = cases.len().div_ceil(most.max(1)).max(1);
+    Ok(cases.into_iter().step_by(step).collect())
 }
 
 fn case(entry: &str) -> Option<Case> {

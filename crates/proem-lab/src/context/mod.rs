@@ -4,6 +4,7 @@ mod ablation;
 pub(crate) mod abstention;
 mod assistant;
 mod cases;
+pub(crate) mod cold;
 mod definitions;
 pub(crate) mod eval;
 mod fit;

@@ -46,6 +46,13 @@ pub(super) struct FoundRecord {
     kept_at: Option<usize>,
 }
 
+impl FoundRecord {
+    /// The record, of which this run makes no further use.
+    pub(super) fn into_record(self) -> FileRecord {
+        self.record
+    }
+}
+
 impl KeptRecords {
     /// Opens what is kept in `folder`; without one it holds what this run reads. What can't be read is made anew.
     pub(super) fn open(folder: Option<&Path>) -> Self {
@@ -95,6 +102,11 @@ impl KeptRecords {
         let mut entries: BTreeMap<&[u8], &[u8]> = kept.chain(new).collect();
         let used: BTreeSet<&[u8]> =
             self.used.iter().filter_map(|at| self.places.get(*at)).map(|place| self.key(place)).collect();
+        let bytes: usize = entries.iter().map(|(key, value)| key.len().saturating_add(value.len())).sum();
+        if bytes >= MOST_BYTES {
+            let most = MOST_BYTES >> 20;
+            return Some(format!("what was read of the files is more than the {most} MiB that are kept"));
+        }
         let is_used = |key: &[u8]| used.contains(key) || self.new.contains_key(key);
         let spare = used.len().saturating_add(self.new.len()).saturating_add(SPARE);
         let saved = keep_entries(&folder, NAME, &mut entries, spare, is_used);

@@ -1,13 +1,12 @@
 //! Makes the record of a source: its words by tree-sitter's and our own reading of it.
 
 use std::borrow::Cow;
-use std::time::Duration;
 
 use proem_imports::{Dialect, ParsedSource, SourceLanguage, SourceLimits, dialect_symbols, notebook_text};
 use proem_risk::path::FileRole;
+use proem_select::context::words::Term;
 use proem_select::context::{CodeSymbol, CommentStyle, FilePurpose, FileRecord, LineSpan, SymbolKind, import_terms};
 
-use crate::parallel::thread_time;
 use crate::readers::source_text;
 use crate::structure::without_parser;
 
@@ -129,24 +128,55 @@ pub(super) fn use_of(role: FileRole, path: &[u8]) -> FilePurpose {
     }
 }
 
-/// The record of a source. What can't be parsed in time has its words, and no definitions. The time is the processor's: a
-/// record is kept, so that a machine that is busy for once must not leave a source without its definitions for good.
-pub(crate) fn of_source(want: RecordWant, source: &[u8], parse_time: Duration) -> FileRecord {
-    let end = thread_time().saturating_add(parse_time);
-    let mut give_up = || thread_time() >= end;
+/// How often a parser may ask whether to give up: tree-sitter asks after every hundred steps, and a source of 1 MiB that
+/// people wrote takes some ten thousand of these.
+const MOST_ASKED: u32 = 60_000;
+
+/// The record of a source. What is too much work to parse has its words, and no definitions.
+pub(crate) fn of_source(want: RecordWant, source: &[u8]) -> FileRecord {
+    of_source_within(want, source, MOST_ASKED)
+}
+
+/// The record of a source with how often it has each of `terms`, which are sorted, and with nothing that it defines.
+pub(super) fn of_words(want: RecordWant, source: &[u8], terms: &[Term]) -> FileRecord {
+    let Some(source) = source_text(source) else { return without_words() };
+    let cells = cells_of(want, &source);
+    let source = cells.as_deref().unwrap_or(&source);
+    FileRecord::of_words(source.as_bytes(), style_and_language(want).0, terms)
+}
+
+/// The cells of a notebook, which are read in its place.
+fn cells_of(want: RecordWant, source: &str) -> Option<String> {
+    if want == RecordWant::Defining(Dialect::Notebook) { notebook_text(source) } else { None }
+}
+
+/// What is not text has no words that anybody looks for.
+fn without_words() -> FileRecord {
+    FileRecord::new(&[], CommentStyle::Prose, Vec::new(), Vec::new())
+}
+
+fn style_and_language(want: RecordWant) -> (CommentStyle, Option<SourceLanguage>) {
+    match want {
+        RecordWant::Parsed(SourceLanguage::Python) => (CommentStyle::Hash, Some(SourceLanguage::Python)),
+        RecordWant::Parsed(language) => (CommentStyle::Slashes, Some(language)),
+        RecordWant::Defining(dialect) => (style_of(dialect), None),
+        RecordWant::Text(style) => (style, None),
+    }
+}
+
+/// Work is counted and no clock is looked at: a record is kept, so a machine that is busy for once must not leave a source
+/// without its definitions for good.
+fn of_source_within(want: RecordWant, source: &[u8], most_asked: u32) -> FileRecord {
+    let mut asked = 0_u32;
+    let mut give_up = || {
+        asked = asked.saturating_add(1);
+        asked > most_asked
+    };
     let limits = SourceLimits { bytes: usize::MAX, ..SourceLimits::default() };
-    // What is not text has no words that anybody looks for.
-    let Some(source) = source_text(source) else {
-        return FileRecord::new(&[], CommentStyle::Prose, Vec::new(), Vec::new());
-    };
-    let (language, style) = match want {
-        RecordWant::Parsed(SourceLanguage::Python) => (Some(SourceLanguage::Python), CommentStyle::Hash),
-        RecordWant::Parsed(language) => (Some(language), CommentStyle::Slashes),
-        RecordWant::Defining(dialect) => (None, style_of(dialect)),
-        RecordWant::Text(style) => (None, style),
-    };
-    let cells = if want == RecordWant::Defining(Dialect::Notebook) { notebook_text(&source) } else { None };
+    let Some(source) = source_text(source) else { return without_words() };
+    let cells = cells_of(want, &source);
     let source = source.as_bytes();
+    let (style, language) = style_and_language(want);
     // Parsed once for both questions.
     let parsed = language.and_then(|language| ParsedSource::new(language, source, &limits, &mut give_up).ok());
     let found = match (&parsed, want) {
@@ -194,7 +224,7 @@ mod tests {
         assert_eq!(shown_text(b"a.ipynb", notebook).as_deref(), Some("def price(): 1\n"));
         assert_eq!(shown_text(b"a.ipynb", b"zebra").as_deref(), Some("zebra"));
         assert_eq!(shown_text(b"a.json", b"{\"cells\": []}").as_deref(), Some("{\"cells\": []}"));
-        let record = of_source(RecordWant::Defining(Dialect::Notebook), notebook, Duration::from_secs(9));
+        let record = of_source(RecordWant::Defining(Dialect::Notebook), notebook);
         let names: Vec<String> = record.symbols().into_iter().map(|symbol| symbol.name).collect();
         assert_eq!(names, ["cell 1", "price"]);
         let zebra = proem_select::context::words::distinct_words("zebra");
@@ -202,11 +232,27 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_time_to_be_parsed_has_no_definitions() {
-        let source = b"fn a() {}\n".repeat(10_000);
+    fn a_source_that_is_too_much_work_has_its_words_and_no_definitions() {
+        let source = b"fn a_name() {}\n".repeat(60_000);
         let rust = RecordWant::Parsed(SourceLanguage::Rust);
-        assert!(of_source(rust, &source, Duration::ZERO).symbols().is_empty());
-        assert_eq!(of_source(rust, b"fn a() {}\n", Duration::from_secs(9)).symbols().len(), 1);
+        let cut = of_source_within(rust, &source, 100);
+        assert!(cut.symbols().is_empty() && cut.lines() == 60_000);
+        let all = of_source_within(rust, &source, u32::MAX);
+        assert!(of_source(rust, &source) == all && !all.symbols().is_empty(), "nearly a megabyte of ordinary source");
+    }
+
+    #[test]
+    fn words_are_counted_as_in_the_whole_record() {
+        let source = b"// replaces matches\nstruct Replacer { matches: u32 }\nfn matches() {}\n";
+        let rust = RecordWant::Parsed(SourceLanguage::Rust);
+        let terms = proem_select::context::words::distinct_words("replacer matches nothing");
+        let (whole, words) = (of_source(rust, source), of_words(rust, source, &terms));
+        for term in terms {
+            assert_eq!(words.count(term), whole.count(term));
+        }
+        assert_eq!((words.length(), words.lines()), (whole.length(), whole.lines()));
+        assert!(words.symbols().is_empty() && words.imports().next().is_none());
+        assert_eq!(of_words(rust, b"\0\x01\x02matches", &[1]).length(), (0, 0));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::{io, process::Child};
 ///
 /// What the system says, unless the child has ended already or the system has no such limit.
 #[cfg(target_os = "linux")]
-pub(super) fn confine(child: &Child, bytes: u64) -> io::Result<()> {
+pub(crate) fn confine(child: &Child, bytes: u64) -> io::Result<()> {
     use rustix::{
         io::Errno,
         process::{Pid, Resource, Rlimit, getrlimit, prlimit},
@@ -32,6 +32,6 @@ pub(super) fn confine(child: &Child, bytes: u64) -> io::Result<()> {
 
 /// This system has no limit of memory for one process.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn confine(_: &Child, _: u64) -> io::Result<()> {
+pub(crate) fn confine(_: &Child, _: u64) -> io::Result<()> {
     Ok(())
 }

@@ -33,6 +33,9 @@ const HANDED_ON: [&str; 15] = [
 /// How much of what it says is kept of each stream, in bytes; the rest is read and thrown away.
 const MOST: u64 = 4 * 1024 * 1024;
 
+/// The most memory of a process that is started for its own sake, in bytes.
+const APART_MEMORY: u64 = 2 << 30;
+
 /// What is started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnProgram {
@@ -62,15 +65,37 @@ pub struct ProcessEnd {
 }
 
 impl OwnProgram {
+    /// Starts it for its own sake: nobody hears what it says, and it may outlive its starter. On Linux it may have at most 2 GiB of
+    /// memory of its own.
+    ///
+    /// # Errors
+    ///
+    /// If the system starts no process.
+    pub fn start_apart(&self) -> io::Result<()> {
+        let mut command = self.command();
+        // Where it was started may be a folder that is to be removed.
+        command.current_dir("/").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn()?;
+        crate::process::confine(&child, APART_MEMORY)?;
+        // Whoever started it may go on for long, and is to leave no dead process behind.
+        std::thread::Builder::new().name("proem-process".to_owned()).spawn(move || child.wait())?;
+        Ok(())
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).env_clear();
+        command.envs(HANDED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        command
+    }
+
     /// Starts it.
     ///
     /// # Errors
     ///
     /// If the system starts no process.
     pub fn start(&self) -> io::Result<OwnProcess> {
-        let mut command = Command::new(&self.program);
-        command.args(&self.arguments).env_clear();
-        command.envs(HANDED_ON.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+        let mut command = self.command();
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -92,6 +117,16 @@ impl OwnProgram {
         })?;
         Ok(OwnProcess { id, end })
     }
+}
+
+/// How much less a background process is preferred to others, of at most 19 (setpriority(2)).
+const NICE: i32 = 15;
+
+/// Makes this process one in the background: in a session of its own, so that no terminal is its, and after all others.
+/// What the system refuses of that stays as it is: a shell's own job is the first of its group, and keeps its terminal.
+pub fn leave_terminal() {
+    _ = rustix::process::setsid();
+    _ = rustix::process::nice(NICE);
 }
 
 fn read(mut from: impl io::Read) -> io::Result<Vec<u8>> {
@@ -140,6 +175,24 @@ mod tests {
         assert!(others.is_empty(), "{others:?}");
         assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some(), "there was something to keep back");
         assert_eq!(said.lines().last().unwrap().trim(), process.id.to_string());
+    }
+
+    #[test]
+    fn what_is_started_apart_has_no_stream_of_its_starter_and_may_outlive_it() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let to = folder.path().join("said");
+        let script = format!(
+            "said=$(pwd; for fd in 0 1 2; do readlink /proc/$$/fd/$fd; done; env); echo \"$said\" >'{0}.new'; mv '{0}.new' '{0}'",
+            to.display()
+        );
+        shell(&script).start_apart().unwrap();
+        let began = std::time::Instant::now();
+        while !to.exists() && began.elapsed() < std::time::Duration::from_mins(1) {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let said = std::fs::read_to_string(&to).unwrap();
+        assert!(said.starts_with("/\n/dev/null\n/dev/null\n/dev/null\n"), "{said}");
+        assert!(!said.contains("CARGO_MANIFEST_DIR"), "{said}");
     }
 
     #[tokio::test]

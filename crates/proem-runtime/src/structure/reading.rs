@@ -13,11 +13,9 @@ use std::{
 };
 
 use proem_imports::{SourceFacts, SourceLanguage, extract};
-use proem_select::context::FileRecord;
 
 use crate::{
     Error,
-    context::of_source,
     git::Session,
     parallel::thread_time,
     structure::{
@@ -61,7 +59,6 @@ pub(crate) enum ContentReading {
     Facts(SourceFacts),
     Lines(u32),
     Bytes(Vec<u8>),
-    Record(Box<FileRecord>),
 }
 
 /// A job with what became of it.
@@ -218,10 +215,7 @@ fn parse<'a>(bounds: ReadingBounds<'_>, waiting: &Mutex<Receiver<FetchedJob<'a>>
         let result = match job.want {
             Want::Facts(language) => facts(language, &bytes, bounds),
             Want::Lines => Ok(ContentReading::Lines(lines(&bytes))),
-            Want::Manifest => Ok(ContentReading::Bytes(bytes)),
-            Want::Record(want) => {
-                Ok(ContentReading::Record(Box::new(of_source(want, &bytes, bounds.limits.parse_time))))
-            }
+            Want::Manifest | Want::Record(_) => Ok(ContentReading::Bytes(bytes)),
         };
         // The receiver stays until the threads have ended.
         let _ = done.send(FinishedJob { job, result });

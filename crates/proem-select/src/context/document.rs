@@ -46,8 +46,7 @@ pub(super) fn parts_of(
     symbols: Vec<CodeSymbol>,
     imports: Vec<Term>,
 ) -> RecordParts {
-    let bytes = u32::try_from(source.len()).unwrap_or(u32::MAX);
-    let lines = u32::try_from(source.iter().filter(|&&byte| byte == b'\n').count()).unwrap_or(u32::MAX);
+    let Shape { bytes, lines, is_machine_made } = Shape::of(source);
     let head = source.get(..MOST_BYTES).unwrap_or(source);
     let mut seen: Vec<(Term, bool)> = Vec::with_capacity(head.len() / 8);
     for (piece, is_prose) in Pieces::new(head, style) {
@@ -66,16 +65,60 @@ pub(super) fn parts_of(
     for symbol in &symbols {
         each_word(symbol.name.as_bytes(), &mut |term, _| defined.push(term));
     }
-    let is_minified = bytes > 20_000 && bytes / lines.saturating_add(1) > 400;
-    let is_machine_made = is_minified || says_generated(source);
     RecordParts {
         lines,
         bytes,
         is_machine_made,
+        words: None,
         terms,
         imports: distinct(imports),
         defined: distinct(defined),
         symbols,
+    }
+}
+
+/// Counts those words of `source` that are among `terms`, which are sorted, and how many words there are.
+pub(super) fn counts_of(source: &[u8], style: CommentStyle, terms: &[Term]) -> RecordParts {
+    let Shape { bytes, lines, is_machine_made } = Shape::of(source);
+    let head = source.get(..MOST_BYTES).unwrap_or(source);
+    let mut counts: Vec<TermCount> = terms.iter().map(|term| TermCount { term: *term, code: 0, prose: 0 }).collect();
+    let mut words = (0_u32, 0_u32);
+    for (piece, is_prose) in Pieces::new(head, style) {
+        each_word(piece, &mut |term, _| {
+            let all = if is_prose { &mut words.1 } else { &mut words.0 };
+            *all = all.saturating_add(1);
+            if let Some(count) = terms.binary_search(&term).ok().and_then(|at| counts.get_mut(at)) {
+                let count = if is_prose { &mut count.prose } else { &mut count.code };
+                *count = count.saturating_add(1);
+            }
+        });
+    }
+    counts.retain(|count| count.code > 0 || count.prose > 0);
+    RecordParts {
+        lines,
+        bytes,
+        is_machine_made,
+        words: Some(words),
+        terms: counts,
+        imports: Vec::new(),
+        defined: Vec::new(),
+        symbols: Vec::new(),
+    }
+}
+
+/// What a source looks like from afar.
+struct Shape {
+    bytes: u32,
+    lines: u32,
+    is_machine_made: bool,
+}
+
+impl Shape {
+    fn of(source: &[u8]) -> Self {
+        let bytes = u32::try_from(source.len()).unwrap_or(u32::MAX);
+        let lines = u32::try_from(source.iter().filter(|&&byte| byte == b'\n').count()).unwrap_or(u32::MAX);
+        let is_minified = bytes > 20_000 && bytes / lines.saturating_add(1) > 400;
+        Self { bytes, lines, is_machine_made: is_minified || says_generated(source) }
     }
 }
 

@@ -129,6 +129,20 @@ pub fn signals_of_task(corpus: &Corpus<'_>, task: &ContextTask, weights: &Contex
     weighed(corpus, task, weights, &Sequential)?.task_signals(task, weights)
 }
 
+/// The places of all files, likeliest first, by what is known of them; in the corpus' order for a task without words.
+#[must_use]
+pub fn likeliest_files(
+    corpus: &Corpus<'_>,
+    task: &ContextTask,
+    weights: &ContextWeights,
+    workers: &dyn Workers,
+) -> Vec<usize> {
+    match weighed(corpus, task, weights, workers) {
+        Some(weighed) => ordered(&weighed.scores, |_| true, usize::MAX),
+        None => (0..corpus.files.len()).collect(),
+    }
+}
+
 fn weighed<'c>(
     corpus: &'c Corpus<'c>,
     task: &ContextTask,

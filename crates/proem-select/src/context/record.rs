@@ -12,7 +12,7 @@ use core::fmt;
 use core::ops::Range;
 use std::sync::Arc;
 
-use super::document::{CommentStyle, TermCount, parts_of};
+use super::document::{CommentStyle, TermCount, counts_of, parts_of};
 use super::symbol::{CodeSymbol, LineSpan, SymbolKind};
 use super::words::Term;
 
@@ -29,6 +29,8 @@ pub(super) struct RecordParts {
     pub(super) lines: u32,
     pub(super) bytes: u32,
     pub(super) is_machine_made: bool,
+    /// How many words stand in code and in prose; `None` if [`Self::terms`] are all of them.
+    pub(super) words: Option<(u32, u32)>,
     /// Sorted by number.
     pub(super) terms: Vec<TermCount>,
     /// Sorted and distinct.
@@ -127,11 +129,23 @@ impl FileRecord {
     /// Counts the words of `source`.
     #[must_use]
     pub fn new(source: &[u8], style: CommentStyle, symbols: Vec<CodeSymbol>, imports: Vec<Term>) -> Self {
-        let parts = parts_of(source, style, symbols, imports);
+        Self::of_parts(&parts_of(source, style, symbols, imports))
+    }
+
+    /// Counts in `source` how often it has each of `terms`, which are sorted; what it defines and imports is left out.
+    #[must_use]
+    pub fn of_words(source: &[u8], style: CommentStyle, terms: &[Term]) -> Self {
+        Self::of_parts(&counts_of(source, style, terms))
+    }
+
+    fn of_parts(parts: &RecordParts) -> Self {
         let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let words = parts.terms.iter().fold((0_u32, 0_u32), |(code, prose), count| {
-            (code.saturating_add(count.code.into()), prose.saturating_add(count.prose.into()))
-        });
+        let sum = || {
+            parts.terms.iter().fold((0_u32, 0_u32), |(code, prose), count| {
+                (code.saturating_add(count.code.into()), prose.saturating_add(count.prose.into()))
+            })
+        };
+        let words = parts.words.unwrap_or_else(sum);
         let heading = RecordHeading {
             lines: parts.lines,
             size: parts.bytes,

@@ -79,6 +79,24 @@ impl ContextTask {
     }
 }
 
+/// The numbers of all words that [`ContextTask::in_words_of`] may look for or ask a corpus for, sorted, as far as they can be
+/// known before the corpus is: pairs of words beside each other depend on which of them stay.
+#[must_use]
+pub fn words_to_count(text: &str) -> Vec<Term> {
+    let mut found: BTreeSet<Term> = ContextTask::new(text).terms.iter().map(|query| query.term).collect();
+    let end = (0..=MOST_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    let head = text.get(..end).unwrap_or_default();
+    let pieces = pieces(head);
+    let folded: Vec<String> = pieces.iter().filter(|piece| piece.is_word).map(|p| fold_word(p.text)).collect();
+    if let Some(language) = language_of(head, &folded) {
+        let translation = translate(&pieces, language, &KnownWords::default());
+        found.extend(terms_of(&pieces));
+        found.extend(translation.english.iter().flatten().map(|(term, _)| *term));
+        found.extend(ContextTask::new(&translation.text).terms.iter().map(|query| query.term));
+    }
+    found.into_iter().collect()
+}
+
 /// Words of a task that a repository has.
 #[derive(Debug, Default)]
 struct KnownWords {

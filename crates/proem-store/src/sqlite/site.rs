@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::form;
 use super::place::{self, There};
 use super::tables::{Tables, unusable};
-use crate::error::Error;
+use crate::error::{Error, Unusable};
 
 /// How long it is waited for another process's transaction.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
@@ -103,9 +103,25 @@ impl Site {
     }
 
     /// A connection that only reads, and finds the newest form.
+    ///
+    /// A shared file needs room beside it even to be read. Where there is none, as on a full disk, and nobody has it open, it is
+    /// read as one that doesn't change.
     pub(crate) fn connect(&self) -> Result<SiteConnection, Error> {
+        match self.connect_as(self.sight) {
+            Err(Error::Unusable(Unusable::Unwritable { .. })) if self.is_idle() => self.connect_as(Sight::Immutable),
+            connected => connected,
+        }
+    }
+
+    /// Whether nobody has the file open: what connections share is beside it as long as there are any.
+    fn is_idle(&self) -> bool {
+        let is_none = |ending| place::size(&place::beside(&self.path, ending)) == 0;
+        self.sight == Sight::Shared && is_none("-wal") && is_none("-shm")
+    }
+
+    fn connect_as(&self, sight: Sight) -> Result<SiteConnection, Error> {
         let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = match self.sight {
+        let opened = match sight {
             Sight::Shared => Connection::open_with_flags(&self.path, read_only),
             Sight::Immutable => {
                 Connection::open_with_flags(immutable(&self.path), read_only | OpenFlags::SQLITE_OPEN_URI)
@@ -113,7 +129,7 @@ impl Site {
             Sight::Nothing => Connection::open_in_memory(),
         };
         let tables = connected(opened, &self.path)?;
-        let form = match self.sight {
+        let form = match sight {
             Sight::Nothing => form::make(&tables, None).map(|()| form::newest())?,
             Sight::Shared | Sight::Immutable => form::make_readable(&tables)?,
         };
@@ -193,6 +209,29 @@ mod tests {
         let tables = writing(&path, There::Empty).unwrap();
         let number = |sql| tables.row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
         assert_eq!(number("PRAGMA synchronous"), Some(2), "FULL");
+    }
+
+    #[test]
+    fn a_file_is_read_where_there_is_no_room_beside_it_unless_somebody_has_it_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("records.db");
+        let key = || InstallationKey::new([7; 32]);
+        place::make_file(&path).unwrap();
+        let tables = writing(&path, There::Empty).unwrap();
+        form::make(&tables, Some(&key())).unwrap();
+        tables.close().unwrap();
+        let shared = place::beside(&path, "-shm");
+        let is_readable = || {
+            let site = Site::read(path.clone(), TimeZone::UTC, key()).unwrap();
+            site.reading(|tables| tables.row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))).is_ok()
+        };
+        assert!(is_readable());
+        // A pipe can't be made longer, which SQLite reports as it does a full disk.
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &shared, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        assert!(is_readable(), "nothing is beside it");
+        std::fs::write(place::beside(&path, "-wal"), "somebody wrote").unwrap();
+        assert!(!is_readable(), "what is in the log would be missing");
     }
 
     #[test]

@@ -136,7 +136,7 @@ pub(crate) struct Assemble {
     /// How much of the files that the task needs is put in
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) context: Option<ContextArg>,
-    /// Read all files of the repository however long it takes, instead of what fits into two seconds
+    /// Read all files of the repository first, not just the likeliest ones
     #[arg(long)]
     pub(crate) wait: bool,
     /// The version of the prompt, instead of the current one

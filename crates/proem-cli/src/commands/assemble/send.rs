@@ -10,6 +10,7 @@ use proem_app::project::OpenProject;
 
 use super::args::Assemble;
 use super::{account, gathered, task};
+use crate::commands::index;
 use crate::commands::run::single::{self, QuestionSource, RunVerbosity};
 use crate::commands::run::{calling, open_run};
 use crate::failure::CommandFailure;
@@ -23,6 +24,10 @@ pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -
     ui::notes(&project.all_notes());
     let (setting, chosen) = (setting?, chosen?);
     let start = gathered(&options, chosen, project)?;
+    if !args.no_record {
+        // Nobody prints before the model answers.
+        index::go_on(project, &args.root);
+    }
     calling(async |stop| {
         let mut notes = Vec::new();
         let begun = AssemblyRecord::new(&options, &start, project, &mut notes).await;
