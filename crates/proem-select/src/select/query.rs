@@ -3,6 +3,7 @@
 //! Invariants: at most [`MAX_BYTES`] of a task are looked at, in at most [`MAX_PARTS`] parts of
 //! [`MAX_WORDS`] different words each.
 
+use super::intents::{AskedIntents, IntentTable};
 use super::lexicon::{DetectedLanguage, TranslationLexicon};
 use super::terms::{bare_words, gram_ids, stem, stem_id};
 use super::weights::WordWeights;
@@ -29,6 +30,8 @@ pub(super) struct QueryPart {
     /// The text with words of other languages replaced by English ones.
     pub(super) text: String,
     pub(super) words: Vec<QueryWord>,
+    /// What it asks for in so many words.
+    pub(super) intents: AskedIntents,
 }
 
 /// A word of the task.
@@ -48,9 +51,22 @@ impl Query {
     /// Prepares a task.
     #[must_use]
     pub fn new(task: &str, lexicon: &TranslationLexicon, weights: &WordWeights) -> Self {
+        Self::with_intents(task, lexicon, weights, &IntentTable::empty())
+    }
+
+    /// Prepares a task, with the intents that it expresses.
+    pub(super) fn with_intents(
+        task: &str,
+        lexicon: &TranslationLexicon,
+        weights: &WordWeights,
+        intents: &IntentTable,
+    ) -> Self {
         let looked_at = task.get(..task.floor_char_boundary(MAX_BYTES)).unwrap_or(task);
         let language = language(looked_at, lexicon);
-        let part = |text: &str| QueryPart::new(text, language, lexicon, weights);
+        let part = |text: &str| QueryPart {
+            intents: intents.of_task(text),
+            ..QueryPart::new(text, language, lexicon, weights)
+        };
         let mut parts = vec![part(looked_at)];
         let sentences: Vec<&str> = sentences(looked_at).take(MAX_PARTS).collect();
         if sentences.len() > 1 {
@@ -112,7 +128,7 @@ impl QueryPart {
                 ));
             }
         }
-        Self { text: written, words }
+        Self { text: written, words, intents: AskedIntents::default() }
     }
 }
 
