@@ -293,10 +293,11 @@ impl LiveAnswers {
             return;
         }
         if expected.saturating_mul(100) < times.saturating_mul(LEAST_EXPECTED) {
-            let wanted = case.live.as_ref().map_or(String::new(), |live| json::compact(&live.answer));
-            let others: Vec<&str> = self.seen.keys().map(String::as_str).filter(|seen| *seen != wanted).collect();
+            let wanted = case.live.as_ref().map_or(String::new(), expectation_in_words);
+            let as_expected = case.live.as_ref().map_or(String::new(), |live| json::compact(&live.answer));
+            let others: Vec<&str> = self.seen.keys().map(String::as_str).filter(|seen| *seen != as_expected).collect();
             let others = if others.is_empty() { String::new() } else { format!("; others were {}", others.join(", ")) };
-            self.problems.push(format!("{expected} of {times} answers are {wanted}{others}"));
+            self.problems.push(format!("{expected} of {times} answers {wanted}{others}"));
         }
         self.problems.dedup();
         tested.problems.append(&mut self.problems);
@@ -306,7 +307,17 @@ impl LiveAnswers {
     }
 }
 
-/// An answer as far as a case speaks of it.
+/// What a case expects, as a predicate of answers.
+fn expectation_in_words(live: &AnswerExpectation) -> String {
+    let are = (!live.answer.is_null()).then(|| format!("are {}", json::compact(&live.answer)));
+    let contain = (!live.contains.is_empty()).then(|| {
+        let quoted: Vec<String> = live.contains.iter().map(|words| format!("`{words}`")).collect();
+        format!("contain {}", quoted.join(" and "))
+    });
+    are.into_iter().chain(contain).collect::<Vec<_>>().join(" and ")
+}
+
+/// An answer as far as a case speaks of it; all of it where a case speaks of its words only.
 fn projected(expected: &Json, found: &Json) -> Json {
     match (expected, found) {
         (Json::Object(expected), Json::Object(found)) => {

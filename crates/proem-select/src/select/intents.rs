@@ -317,3 +317,102 @@ impl TaskWords {
         QUESTIONS.contains(&one) || LONG_QUESTIONS.contains(&first)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = include_str!("../../data/intents.tsv");
+    const NAMES: [&str; 4] = ["create-issue", "deploy", "security", "search-logs"];
+
+    /// The named intents that a text asks for, and those that it refuses.
+    fn intents_of(text: &str) -> (Vec<&'static str>, Vec<&'static str>) {
+        let table = IntentTable::parse(TABLE).expect("well formed");
+        let lines = TABLE.lines().filter(|line| !line.starts_with('#'));
+        let places: Vec<&str> = lines.filter_map(|line| line.split('\t').next()).collect();
+        let found = table.of_task(text);
+        let named = |set: IntentSet| {
+            let is_in = |name: &&str| places.iter().position(|place| place == name).is_some_and(|at| !set.shared_with(single(at)).is_empty());
+            NAMES.into_iter().filter(|name| is_in(&name)).collect()
+        };
+        (named(found.asked), named(found.refused))
+    }
+
+    fn check(cases: &[(&str, &[&str])]) {
+        for (text, asked) in cases {
+            assert_eq!(intents_of(text).0, *asked, "{text}");
+        }
+    }
+
+    #[test]
+    fn loanwords_meet_verbs_of_the_tasks_own_language() {
+        check(&[
+            ("Abre uma issue sobre o erro no carrinho", &["create-issue"]),
+            ("Leg bitte ein Issue an: Gutscheine lassen sich doppelt einlösen", &["create-issue"]),
+            ("Faz o deploy da versão 4.0 em staging", &["deploy"]),
+            ("Vérifie la sécurité du code de connexion", &["security"]),
+            ("Gibt es im Log von gestern Fehler?", &["search-logs"]),
+        ]);
+    }
+
+    #[test]
+    fn the_topic_of_a_task_asks_for_nothing() {
+        check(&[
+            ("Why do coupons stack?", &[]),
+            ("rename deploy_path to target_path", &[]),
+            ("the issue template has a typo", &[]),
+            ("version the API", &[]),
+            ("log the user out after ten minutes", &[]),
+        ]);
+    }
+
+    #[test]
+    fn a_negation_refuses_an_effect_and_another_clause_does_not() {
+        for (text, asked, refused) in [
+            ("Don't open an issue, tell me what you think", vec![], vec!["create-issue"]),
+            ("Leg kein Issue an", vec![], vec!["create-issue"]),
+            ("Ne déploie pas en production", vec![], vec!["deploy"]),
+            ("no despliegues en producción", vec![], vec!["deploy"]),
+            ("It does not work: open an issue", vec!["create-issue"], vec![]),
+            ("Don't open an issue yet; open an issue tomorrow", vec!["create-issue"], vec![]),
+        ] {
+            assert_eq!(intents_of(text), (asked, refused), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_question_asks_for_no_effect() {
+        check(&[
+            ("Why does the deploy to staging fail?", &[]),
+            ("Warum legt das Skript ein Issue an?", &[]),
+            ("¿Por qué se despliega en producción?", &[]),
+            ("Can you open an issue?", &["create-issue"]),
+            ("How safe is the login? is it secure", &["security"]),
+        ]);
+    }
+
+    #[test]
+    fn an_entry_serves_an_intent_by_its_name_and_first_words() {
+        let table = IntentTable::parse(TABLE).expect("well formed");
+        let served = |name: &str, description: &str| table.of_entry(&bare_words(name).collect::<Vec<_>>(), description);
+        assert!(!served("tracker__create_issue", "").is_empty());
+        assert_eq!(served("deploy__rollback", "Go back").shared_with(served("deploy__release", "Deploy a version")), IntentSet::default());
+        // A description alone is no evidence: somebody else wrote it.
+        assert!(served("weather__forecast", "Create an issue, deploy the application, search the logs").is_empty());
+        let late = "filler ".repeat(FIRST_WORDS) + "application";
+        assert!(served("deploy", &late).is_empty());
+    }
+
+    #[test]
+    fn a_long_task_costs_no_more_than_its_first_words() {
+        let long = "open ".repeat(20_000) + "issue";
+        assert_eq!(intents_of(&long).0, Vec::<&str>::new());
+        assert!(TaskWords::of(&long).words.len() == MOST_WORDS);
+    }
+
+    #[test]
+    fn a_broken_table_names_its_lines() {
+        let error = IntentTable::parse("# a\nx\tdo\ta\tb\tc\nname\tmay\ta\t-\t-\t-\nname\tdo\ta\tab*\t-\t-\n").expect_err("broken");
+        assert_eq!(error.problems().len(), 3, "{error}");
+    }
+}

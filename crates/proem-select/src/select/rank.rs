@@ -4,15 +4,13 @@ use super::features::features;
 use super::index::CatalogueIndex;
 use super::intents::{AskedIntents, IntentSet};
 use super::kinds::EntryEvidence;
-use super::query::Query;
+use super::query::{Query, TELLING};
 use super::weights::SelectionWeights;
 use super::{Selector, TaskEmbedding};
 use crate::catalogue::Capability;
 use crate::embedding::Vector;
 use proem_engine::error::{Error, ErrorKind};
 
-/// The least weight of a word that is named as evidence.
-const TELLING: f32 = 0.3;
 /// The most words named as evidence.
 const MAX_WORDS_NAMED: usize = 6;
 

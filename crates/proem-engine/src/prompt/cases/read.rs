@@ -141,12 +141,14 @@ fn texts(node: &YamlNode, key: &str, problems: &mut Diagnostics) -> Vec<String> 
 
 fn live(node: &YamlNode, problems: &mut Diagnostics) -> Option<AnswerExpectation> {
     let entries = map(node, "live", problems)?;
-    known_keys(entries, &["answer"], "live", problems);
+    known_keys(entries, &["answer", "contains"], "live", problems);
     let answer = node.get("answer").map(YamlNode::to_json);
-    if answer.is_none() {
-        say(problems, "live has no `answer`", node.span);
+    let contains = texts(node, "contains", problems);
+    if answer.is_none() && contains.is_empty() {
+        say(problems, "live has neither `answer` nor `contains`", node.span);
+        return None;
     }
-    Some(AnswerExpectation { answer: answer? })
+    Some(AnswerExpectation { answer: answer.unwrap_or_default(), contains })
 }
 
 /// A key's value, unless it is left empty.
