@@ -147,12 +147,22 @@ fn by_sentences(paragraph: &str) -> Vec<(&str, Placement)> {
         at = range.end;
         let decided = by_signs(sentence.trim());
         match groups.last_mut() {
-            // An example shows what stands before it, and what follows belongs to it.
-            Some((text, before)) if before.part == decided.part || is_example(before) => text.end = range.end,
+            // What follows on an example belongs to it, and "You prepare releases" to who the model is.
+            Some((text, before))
+                if before.part == decided.part || is_example(before) || goes_on(sentence.trim(), &decided) =>
+            {
+                text.end = range.end;
+            }
             _ => groups.push((range, decided)),
         }
     }
     groups.into_iter().filter_map(|(range, decided)| Some((paragraph.get(range)?.trim(), decided))).collect()
+}
+
+/// Whether a sentence without a sign speaks of what the one before did.
+fn goes_on(sentence: &str, decided: &Placement) -> bool {
+    let starts = ["You ", "Your ", "It ", "This ", "That ", "They "];
+    decided.reason == SplitReason::NoSign && starts.iter().any(|start| sentence.starts_with(start))
 }
 
 fn is_example(placement: &Placement) -> bool {
@@ -337,6 +347,7 @@ fn known(name: &str) -> Option<SplitDestination> {
     }
 }
 
+const IDENTITY: &str = "it says who the model is";
 const EXAMPLE: &str = "it looks like an example";
 
 /// Signs, with the phrases that show them, `|` between two. The first that is found decides.
@@ -348,7 +359,7 @@ const SIGNS: [(SplitDestination, &str, &str); 5] = [
     ),
     (
         SplitDestination::Constitution,
-        "it says who the model is",
+        IDENTITY,
         "you are a |you are an |you are the |you are our |your name is|your role|you act as|you work as|\
         your responsibilities|your mission",
     ),
@@ -389,6 +400,9 @@ fn by_signs(paragraph: &str) -> Placement {
         return by_sign(SplitDestination::Project, "it has a placeholder");
     }
     let text = format!(" {} ", paragraph.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" "));
+    if text.starts_with(" you are ") {
+        return by_sign(SplitDestination::Constitution, IDENTITY);
+    }
     let found = SIGNS.iter().find(|(_, _, phrases)| phrases.split('|').any(|phrase| stands_in(&text, phrase)));
     match found {
         Some((part, sign, _)) => by_sign(*part, sign),
