@@ -94,7 +94,8 @@ pub async fn taught(
     let mut unread = None;
     let mut notes = Vec::new();
     let recorded = match history {
-        _ if is_off => Vec::new(),
+        // What is learned was not shown to help anywhere, so it takes a person who wants it.
+        _ if config.enabled != Some(true) => Vec::new(),
         FailureHistory::Fixed => Vec::new(),
         FailureHistory::Open(store) => recorded(store, project, &name, &mut notes).await,
         FailureHistory::Closed | FailureHistory::Unusable if !project.places.records().exists() => Vec::new(),

@@ -115,6 +115,7 @@ fn a_run_is_recorded_unless_that_is_not_wanted() {
 #[test]
 fn an_assembly_is_recorded_and_never_fails_for_it() {
     let fixture = Fixture::folder().committed();
+    crate::run::let_learn(&fixture);
     fixture.proem(&["assemble", "mend the clock"]).answer();
     assert_eq!(sql(&fixture, "SELECT kind || ' ' || outcome FROM runs"), ["assemble assembled"]);
     fixture.proem(&["assemble", "mend the clock", "--no-record"]).answer();

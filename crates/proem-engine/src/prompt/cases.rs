@@ -69,6 +69,18 @@ pub struct AnswerExpectation {
     pub answer: Json,
     /// Each of these stands in one of its texts, in upper or lower case.
     pub contains: Vec<String>,
+    /// What another prompt says of it.
+    pub judge: Option<JudgeExpectation>,
+}
+
+/// What a prompt of the book says of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgeExpectation {
+    /// The prompt that judges, `agent/name`; its input `answer` is the answer, and inputs of the case with names of its own
+    /// inputs are given to it.
+    pub prompt: String,
+    /// The value of the field `verdict` in its answer: yes or no, or one of a closed list.
+    pub verdict: Json,
 }
 
 impl RequestExpectation {

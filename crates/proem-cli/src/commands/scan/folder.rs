@@ -62,7 +62,9 @@ impl FolderScan<'_> {
             self.take(&folder.name(entry), seen)?;
         }
         self.progress.clear();
-        ui::notes(&folder.note(show::terminal_str(&name(path)).as_str()));
+        if !self.args.quiet {
+            ui::notes(&folder.note(show::terminal_str(&name(path)).as_str()));
+        }
         Ok(())
     }
 

@@ -56,7 +56,7 @@ fn what_is_no_case_file_is_refused_with_every_problem_and_its_place() {
         &[
             "5:15: expect.tokens is not a whole number of tokens",
             "7:27: contains is not a list of texts; write `contains: [\"…\"]`",
-            "8:11: live has neither `answer` nor `contains`",
+            "8:11: live has none of `answer`, `contains` and `judge`",
         ],
     );
     // What the parser of YAML itself says has its place too.
@@ -76,7 +76,7 @@ fn rules_are_compared_by_name() {
 #[test]
 fn an_answer_may_have_more_than_is_expected() {
     let check = |expected: Json, found: Json, differences: &[&str]| {
-        assert_eq!(AnswerExpectation { answer: expected, contains: Vec::new() }.differences(&found), differences);
+        assert_eq!(AnswerExpectation { answer: expected, ..AnswerExpectation::default() }.differences(&found), differences);
     };
     check(json!({ "a": 1 }), json!({ "a": 1.0, "b": 2 }), &[]);
     check(json!({ "a": { "b": "x" } }), json!({ "a": { "b": "y" } }), &["/a/b"]);
@@ -99,5 +99,17 @@ fn an_answer_contains_words_wherever_they_stand() {
     let cases = Cases::parse("c", "cases:\n  - name: a\n    inputs: {}\n    live: { contains: [deadlock] }\n").unwrap();
     assert_eq!(cases.cases[0].live.as_ref().unwrap().contains, ["deadlock"]);
     let problem = Cases::parse("c", "cases:\n  - name: a\n    inputs: {}\n    live: {}\n").unwrap_err();
-    assert!(problem.to_string().contains("live has neither `answer` nor `contains`"), "{problem}");
+    assert!(problem.to_string().contains("live has none of `answer`, `contains` and `judge`"), "{problem}");
+}
+
+#[test]
+fn a_judge_has_a_prompt_and_a_verdict() {
+    let parse = |judge: &str| Cases::parse("c", &format!("cases:\n  - name: a\n    inputs: {{}}\n    live: {{ judge: {judge} }}\n"));
+    let cases = parse("{ prompt: me/grade, verdict: good }").unwrap();
+    let judge = cases.cases[0].live.as_ref().unwrap().judge.as_ref().unwrap();
+    assert_eq!((judge.prompt.as_str(), &judge.verdict), ("me/grade", &json!("good")));
+    for broken in ["{ prompt: me/grade }", "{ verdict: true }", "{ prompt: me/grade, verdict: 3 }"] {
+        let problem = parse(broken).unwrap_err();
+        assert!(problem.to_string().contains("live.judge needs `prompt`"), "{broken}: {problem}");
+    }
 }
