@@ -461,7 +461,7 @@ fn processes_at_once_lose_nothing() {
 
 #[test]
 fn what_init_wrote_is_listed_as_trusted_and_on_another_branch_as_elsewhere() {
-    let fixture = Fixture::folder().committed();
+    let fixture = crate::fixture::Fixture::folder().committed();
     fixture.write("prompt.txt", "You are a clerk. Always answer in one sentence. Prices are stored in cents.\n");
     fixture.proem(&["init", "--from", "prompt.txt"]).answer();
     let listed = fixture.proem(&["trust", "list"]).answer().to_owned();

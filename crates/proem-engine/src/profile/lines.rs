@@ -95,7 +95,10 @@ struct Behind {
 
 impl Adaptation {
     fn add(&mut self, rule: ProfileRule, behind: &Behind, lines: impl IntoIterator<Item = (List, String)>) {
-        self.rules.push(rule);
+        // Parts of a contract and other risks are lines of one rule.
+        if self.rules.last() != Some(&rule) {
+            self.rules.push(rule);
+        }
         for (list, line) in lines {
             let lines = match list {
                 List::Instructions => &mut self.profile.instructions,
