@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use proem_engine::providers::{Model, Providers, Tokeniser};
 use proem_engine::tokens::{Exactness, OpenAi, TokenCounter};
 use proem_guard::show;
+use proem_runtime::Environment;
 use proem_runtime::files::{self, FileContent};
 use proem_runtime::folder::{EntryKind, list};
-use proem_runtime::Environment;
 
 use crate::calling;
 use crate::error::Error;

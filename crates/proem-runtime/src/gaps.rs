@@ -9,10 +9,7 @@ use proem_agents::assemble::gathered::Gap;
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
-use crate::{
-    Error,
-    git::by_hand::by_hand,
-};
+use crate::{Error, git::by_hand::by_hand};
 
 /// A gap that concerns no text from outside.
 pub(crate) fn gap(what: &str, why: impl Into<String>) -> Gap {

@@ -249,8 +249,7 @@ mod tests {
         ]);
         let task_vector = vector(1.0, 0.0);
         let meaning = EntryMeaning { task: Some(&task_vector), vectors: &vectors, related: 0.5 };
-        let selected =
-            pick(&entries, &task(Some(&meaning)), 3, &mut |_| Verdict::Allow).expect("one model");
+        let selected = pick(&entries, &task(Some(&meaning)), 3, &mut |_| Verdict::Allow).expect("one model");
         assert_eq!(selected.kept.iter().map(|kept| kept.line).collect::<Vec<_>>(), [2, 1, 4]);
         assert_eq!((selected.instructing, selected.unrelated, selected.without_vector), (1, 1, 1));
         let other = Vector::new(&ModelId::new("other").expect("an id"), vec![1.0, 0.0]).expect("a direction");

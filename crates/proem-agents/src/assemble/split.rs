@@ -183,7 +183,10 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
             let after = rest.get(behind..)?;
             let is_end = match c {
                 '\n' => starts_item(after),
-                '.' | '!' | '?' => next.is_whitespace() && after.trim_start().starts_with(|c: char| !c.is_lowercase() && !c.is_ascii_digit()),
+                '.' | '!' | '?' => {
+                    next.is_whitespace()
+                        && after.trim_start().starts_with(|c: char| !c.is_lowercase() && !c.is_ascii_digit())
+                }
                 _ => false,
             };
             // The number of an item ends no sentence.
@@ -352,11 +355,7 @@ const EXAMPLE: &str = "it looks like an example";
 
 /// Signs, with the phrases that show them, `|` between two. The first that is found decides.
 const SIGNS: [(SplitDestination, &str, &str); 5] = [
-    (
-        SplitDestination::Project,
-        EXAMPLE,
-        "for example:|example:|example 1|example input|example output",
-    ),
+    (SplitDestination::Project, EXAMPLE, "for example:|example:|example 1|example input|example output"),
     (
         SplitDestination::Constitution,
         IDENTITY,
@@ -384,7 +383,8 @@ const SIGNS: [(SplitDestination, &str, &str); 5] = [
 
 /// Whether a text has a placeholder or a fenced block.
 fn has_code(text: &str) -> bool {
-    has_placeholder(text) || text.lines().any(|line| ["```", "~~~"].iter().any(|mark| line.trim_start().starts_with(mark)))
+    has_placeholder(text)
+        || text.lines().any(|line| ["```", "~~~"].iter().any(|mark| line.trim_start().starts_with(mark)))
 }
 
 fn has_placeholder(text: &str) -> bool {

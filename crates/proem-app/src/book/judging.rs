@@ -147,7 +147,9 @@ pub(super) fn judge_inputs(judge: &RunSetting, case: JudgedCase<'_>) -> OrderedJ
 fn check_judge(judge: &JudgeExpectation, setting: &RunSetting) -> Result<(), Error> {
     let name = &judge.prompt;
     if !setting.prompt.file.has_input(ANSWER) {
-        return Err(Error::invalid(format!("the judge `{name}` has no input `{ANSWER}`; declare one in its `input.schema`")));
+        return Err(Error::invalid(format!(
+            "the judge `{name}` has no input `{ANSWER}`; declare one in its `input.schema`"
+        )));
     }
     let contract = setting.prompt.contract()?;
     let schema = contract.value().map(|contract| contract.schema());

@@ -119,7 +119,8 @@ pub async fn taught(
     let derived = teaching(derived, schema.as_ref());
     let baseline = prompt.file.strict.baseline;
     let tags = &derived.signals.risk_tags;
-    let parts = schema.as_ref().map_or_else(|| Registry::Closed(BTreeSet::new()), |schema| contract_parts(schema, tags));
+    let parts =
+        schema.as_ref().map_or_else(|| Registry::Closed(BTreeSet::new()), |schema| contract_parts(schema, tags));
     let mut adapted = grounded(&derived.signals, &Registry::Closed(BTreeSet::new()), &parts, baseline);
     adapted.notes.splice(0..0, unread.into_iter().chain(derived.notes.iter().cloned()));
     let lessons = lessons(&name, &derived, &adapted.profile, ageing);
@@ -140,7 +141,8 @@ fn teaching(mut derived: SignalDerivation, schema: Option<&Json>) -> SignalDeriv
     };
     derived.counted.retain(|result| result.issue.risks.iter().any(is_named));
     let signals = &mut derived.signals;
-    signals.risk_tags = derived.counted.iter().flat_map(|result| &result.issue.risks).filter(|risk| is_named(risk)).cloned().collect();
+    signals.risk_tags =
+        derived.counted.iter().flat_map(|result| &result.issue.risks).filter(|risk| is_named(risk)).cloned().collect();
     signals.risk_tags.sort();
     signals.risk_tags.dedup();
     signals.needs_retry = false;

@@ -102,7 +102,10 @@ fn left_out(file: &FileCount) -> Option<String> {
     let (_, left_out) = file.folder.filter(|(_, left_out)| *left_out > 0)?;
     let paths = ui::counted(left_out as u64, "path");
     let name = show::terminal_str(&file.name);
-    Some(format!("{paths} of `{name}` not counted: binary, larger than {} bytes, or no regular file", grouped(MAX_FOLDER_FILE)))
+    Some(format!(
+        "{paths} of `{name}` not counted: binary, larger than {} bytes, or no regular file",
+        grouped(MAX_FOLDER_FILE)
+    ))
 }
 
 fn read(path: &Path) -> Result<String, String> {

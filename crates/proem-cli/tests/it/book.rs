@@ -241,7 +241,11 @@ fn another_prompt_judges_an_answer_and_is_asked_live_only() {
     let asked = String::from_utf8(server.requests()[1].body.clone()).unwrap();
     assert!(asked.contains("UNTRUSTED_CONTEXT") && asked.contains("high"), "the answer is contained: {asked}");
     let run = fixture.proem(&live);
-    assert!(run.code() == 1 && run.transcript().contains("`reviews/grade` says \"bad\", expected \"good\""), "{}", run.transcript());
+    assert!(
+        run.code() == 1 && run.transcript().contains("`reviews/grade` says \"bad\", expected \"good\""),
+        "{}",
+        run.transcript()
+    );
     let run = fixture.proem(&live);
     assert!(run.code() == 1 && run.transcript().contains("contain `HIGH`"), "{}", run.transcript());
     // A verdict of no list could be anything.

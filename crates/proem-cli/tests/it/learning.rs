@@ -278,7 +278,11 @@ fn only_what_a_prompt_made_is_judged_for_it() {
     assert_eq!(learned(&ask(&fixture, "reviews/strict", &["--no-record"])), [""; 0], "the answer was good");
     assert_eq!(judge("bad")["as"], "failure");
     assert_eq!(failures(&fixture).as_array().map(Vec::len), Some(2), "a person knows better");
-    assert_eq!(learned(&ask(&fixture, "reviews/strict", &["--no-record"])), [""; 0], "and gave no reason of the contract");
+    assert_eq!(
+        learned(&ask(&fixture, "reviews/strict", &["--no-record"])),
+        [""; 0],
+        "and gave no reason of the contract"
+    );
     assert_eq!(judge("good")["as"], "success");
     assert_eq!(learned(&ask(&fixture, "reviews/strict", &["--no-record"])), [""; 0]);
     let fixture = shop().within(Fixture::folder());
@@ -303,7 +307,8 @@ fn a_rating_recommends_a_command_that_works_for_a_prompt_in_a_file_too() {
 #[test]
 fn recorded_names_that_the_schema_does_not_declare_write_no_line() {
     let (fixture, _server) = failed(vec![low()]);
-    let risks = r#"["schema_failed/enum/severity","schema_failed/enum/ignore-the-rules","schema_failed/obey/severity"]"#;
+    let risks =
+        r#"["schema_failed/enum/severity","schema_failed/enum/ignore-the-rules","schema_failed/obey/severity"]"#;
     sql(&fixture, &format!("UPDATE outcomes SET risks = '{risks}'"));
     let text = fixture.proem(&["adapt", "reviews/strict"]).answer().to_owned();
     assert!(text.contains("`severity` (`enum`)"), "{text}");

@@ -254,7 +254,10 @@ fn attacks_are_cut_out() {
 #[test]
 fn each_text_of_a_mail_is_cut_below_its_name() {
     let fixture = fixture();
-    fixture.write("plain.eml", format!("From: a@example.com\nSubject: Thursday\n\nThe meeting is at noon.\n\n{ATTACK}\n\nBye.\n"));
+    fixture.write(
+        "plain.eml",
+        format!("From: a@example.com\nSubject: Thursday\n\nThe meeting is at noon.\n\n{ATTACK}\n\nBye.\n"),
+    );
     let run = fixture.proem(&["scan", "--cut", "plain.eml"]);
     assert!(run.stdout().contains("[subject]\nThursday\n"), "{}", run.stdout());
     assert!(run.stdout().contains("The meeting is at noon.") && !run.stdout().contains(ATTACK), "{}", run.stdout());

@@ -168,7 +168,8 @@ fn unrelated_memories_stay_out() {
         ("with this one, make it so that they should never be there", ""),
     ] {
         let json = fixture.proem(&["assemble", task, "--json"]).json();
-        let memories: Vec<&str> = json["context"]["memories"].as_array().unwrap().iter().filter_map(|m| m.as_str()).collect();
+        let memories: Vec<&str> =
+            json["context"]["memories"].as_array().unwrap().iter().filter_map(|m| m.as_str()).collect();
         let is_right = match expected {
             "" => memories.is_empty(),
             start => memories.len() == 1 && memories[0].starts_with(start),

@@ -59,7 +59,10 @@ pub fn grounded(signals: &Signals, agents: &Registry, risks: &Registry, baseline
     let slot = adapted.slot("risk", &parts, risks, RISKS);
     if slot != NameSlot::default() {
         let parts: Vec<String> = slot.names.iter().map(|part| parts::in_words(part)).collect();
-        let line = format!("An earlier answer did not meet the contract at {}: check that before answering.", parts.join(", "));
+        let line = format!(
+            "An earlier answer did not meet the contract at {}: check that before answering.",
+            parts.join(", ")
+        );
         adapted.add(ProfileRule::Risks, &Behind { failures: None, slot }, [(List::Instructions, line)]);
     }
     let slot = adapted.slot("risk", &risk_tags, risks, RISKS);

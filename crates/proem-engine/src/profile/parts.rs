@@ -14,8 +14,25 @@ use crate::schema::declared_names;
 
 /// Keywords of JSON Schema that a part may be named by.
 const RULES: [&str; 20] = [
-    "additionalProperties", "anyOf", "const", "contains", "enum", "exclusiveMaximum", "exclusiveMinimum", "format", "maxItems",
-    "maxLength", "maximum", "minItems", "minLength", "minimum", "multipleOf", "oneOf", "pattern", "required", "type",
+    "additionalProperties",
+    "anyOf",
+    "const",
+    "contains",
+    "enum",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "maxItems",
+    "maxLength",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minimum",
+    "multipleOf",
+    "oneOf",
+    "pattern",
+    "required",
+    "type",
     "uniqueItems",
 ];
 /// What stands for a place in a list.
@@ -83,8 +100,12 @@ mod tests {
             broken("json", "/level"),
             broken("type", ""),
         ]);
-        assert_eq!(tags.iter().collect::<Vec<_>>(), ["schema_failed/enum/level", "schema_failed/required/risks/items/owner"]);
-        let foreign = ["schema_failed/enum/do-as-i-say".to_owned(), "schema_failed/obey/level".to_owned(), "refused".to_owned()];
+        assert_eq!(
+            tags.iter().collect::<Vec<_>>(),
+            ["schema_failed/enum/level", "schema_failed/required/risks/items/owner"]
+        );
+        let foreign =
+            ["schema_failed/enum/do-as-i-say".to_owned(), "schema_failed/obey/level".to_owned(), "refused".to_owned()];
         assert_eq!(contract_parts(&schema, tags.iter().chain(&foreign)), Registry::Closed(tags));
         assert_eq!(in_words("schema_failed/required/risks/items/owner"), "`risks/items/owner` (`required`)");
     }

@@ -144,7 +144,8 @@ impl Book {
         self.layers.iter().enumerate().rev().find_map(|(index, layer)| {
             let of_versions = layer.files.range(start.clone()..).take_while(|(path, _)| path.starts_with(&start));
             let of_versions = of_versions.filter_map(|(path, text)| Some((since(path)?, path, text)));
-            let newest = of_versions.filter(|(since, ..)| *since <= numbers(version)).max_by_key(|(since, ..)| since.clone());
+            let newest =
+                of_versions.filter(|(since, ..)| *since <= numbers(version)).max_by_key(|(since, ..)| since.clone());
             let file = newest.map(|(_, path, text)| (path, text)).or_else(|| layer.files.get_key_value(&plain));
             file.map(|(path, text)| (path.clone(), (index, text, layer.origin)))
         })

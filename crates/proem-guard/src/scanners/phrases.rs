@@ -115,9 +115,11 @@ impl Scanner for RuleFamily {
                     Some(PartialMatch { start: mention.span.start, end: mention.span.end, has_name: is_name })
                 } else {
                     let before = ways.get(place.number.saturating_sub(1)).copied().flatten();
-                    before
-                        .filter(|way| place.is_near(text, way.end, mention.span.start))
-                        .map(|way| PartialMatch { end: mention.span.end, has_name: way.has_name || is_name, ..way })
+                    before.filter(|way| place.is_near(text, way.end, mention.span.start)).map(|way| PartialMatch {
+                        end: mention.span.end,
+                        has_name: way.has_name || is_name,
+                        ..way
+                    })
                 };
                 let Some(way) = way else { continue };
                 if place.is_last {

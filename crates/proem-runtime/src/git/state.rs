@@ -12,8 +12,8 @@ use crate::{
     Error, Extent,
     gaps::{gap, gap_of},
     git::{
-        GitProgram, Repository, RepositoryKind, Session, SetUp, StatusListing, UNTRACKED_PATHS, Upstream,
-        filters, parse_numstat, parse_status,
+        GitProgram, Repository, RepositoryKind, Session, SetUp, StatusListing, UNTRACKED_PATHS, Upstream, filters,
+        parse_numstat, parse_status,
         state::changes::{LinesByPath, changes, diff_stat},
     },
     parallel::joined,
@@ -186,7 +186,8 @@ fn upstream(upstream: Upstream, gaps: &mut Vec<Gap>) -> Option<Divergence> {
         Upstream::Gone => {
             gaps.push(gap(
                 "upstream",
-                "the upstream of this branch is missing from this clone: it was deleted there, or never fetched".to_owned(),
+                "the upstream of this branch is missing from this clone: it was deleted there, or never fetched"
+                    .to_owned(),
             ));
             None
         }

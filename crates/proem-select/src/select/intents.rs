@@ -27,15 +27,15 @@ const NEGATED_WITHIN: usize = 3;
 
 /// Words that negate what follows; `no` does directly before it only, because it is "in the" in Portuguese.
 const NEGATIONS: [&str; 21] = [
-    "not", "don", "never", "without", "nicht", "kein", "keine", "keinen", "ohne", "nie", "ne", "pas", "sans", "jamais", "sin",
-    "nunca", "nao", "sem", "non", "senza", "mai",
+    "not", "don", "never", "without", "nicht", "kein", "keine", "keinen", "ohne", "nie", "ne", "pas", "sans", "jamais",
+    "sin", "nunca", "nao", "sem", "non", "senza", "mai",
 ];
 /// The one that often stands behind.
 const NEGATES_BEHIND: &str = "nicht";
 /// How a clause begins that asks something; only effects are not asked for by it.
 const QUESTIONS: [&str; 26] = [
-    "why", "how", "what", "where", "who", "when", "explain", "warum", "wieso", "weshalb", "wie", "was", "wo", "wer", "wann",
-    "pourquoi", "quand", "quoi", "como", "donde", "quien", "onde", "quem", "perche", "quando", "dove",
+    "why", "how", "what", "where", "who", "when", "explain", "warum", "wieso", "weshalb", "wie", "was", "wo", "wer",
+    "wann", "pourquoi", "quand", "quoi", "como", "donde", "quien", "onde", "quem", "perche", "quando", "dove",
 ];
 /// Questions of two words.
 const LONG_QUESTIONS: [[&str; 2]; 2] = [["por", "que"], ["para", "que"]];
@@ -139,11 +139,17 @@ impl IntentTable {
         let mut problems = Vec::new();
         for (number, line) in lines {
             if table.add_line(line).is_none() {
-                problems.push(format!("intents: line {number} is not `name<TAB>do or look<TAB>entry<TAB>verbs<TAB>objects<TAB>phrases`"));
+                problems.push(format!(
+                    "intents: line {number} is not `name<TAB>do or look<TAB>entry<TAB>verbs<TAB>objects<TAB>phrases`"
+                ));
             }
         }
         if table.entries.len() > usize::try_from(u64::BITS).unwrap_or(0) {
-            problems.push(format!("intents: there are {}, and at most {} can be told apart", table.entries.len(), u64::BITS));
+            problems.push(format!(
+                "intents: there are {}, and at most {} can be told apart",
+                table.entries.len(),
+                u64::BITS
+            ));
         }
         if problems.is_empty() { Ok(table) } else { Err(Error::all(ErrorKind::InvalidFile, problems)) }
     }
@@ -217,7 +223,8 @@ impl IntentTable {
                 FormRole::Phrase => consider(found.intent, found.at.start, found.at.end),
                 FormRole::Object => {}
                 FormRole::Verb => {
-                    let near = matches.iter().filter(|other| other.role == FormRole::Object && other.intent == found.intent);
+                    let near =
+                        matches.iter().filter(|other| other.role == FormRole::Object && other.intent == found.intent);
                     for object in near.filter(|object| words.are_near(&found.at, &object.at)) {
                         consider(found.intent, found.at.start.min(object.at.start), found.at.end.max(object.at.end));
                     }
@@ -235,7 +242,11 @@ impl IntentTable {
             for form in self.exact.get(word.as_str()).into_iter().chain(stems).flatten() {
                 let start = at.saturating_add(1);
                 if let Some(length) = words.length_of(start, form.rest) {
-                    matches.push(FormMatch { intent: form.intent, role: form.role, at: at..start.saturating_add(length) });
+                    matches.push(FormMatch {
+                        intent: form.intent,
+                        role: form.role,
+                        at: at..start.saturating_add(length),
+                    });
                 }
             }
         }
@@ -260,7 +271,8 @@ struct TaskWords {
 impl TaskWords {
     fn of(text: &str) -> Self {
         let mut all = Self::default();
-        let clauses = text.split(|c| matches!(c, ',' | ';' | ':' | '.' | '!' | '?' | '(' | ')' | '\n' | '¿' | '¡' | '–' | '—'));
+        let clauses =
+            text.split(|c| matches!(c, ',' | ';' | ':' | '.' | '!' | '?' | '(' | ')' | '\n' | '¿' | '¡' | '–' | '—'));
         for (clause, text) in clauses.enumerate() {
             let room = MOST_WORDS.saturating_sub(all.words.len());
             all.words.extend(bare_words(text).take(room));
@@ -304,14 +316,20 @@ impl TaskWords {
         let behind = end..end.saturating_add(NEGATED_WITHIN);
         before.filter(is_same).any(is_negation)
             || (start > 0 && is_same(&start.saturating_sub(1)) && word(start.saturating_sub(1)) == "no")
-            || (start.saturating_add(1)..end).filter(is_same).any(|at| matches!(word(at), "not" | "nicht" | "kein" | "keine" | "keinen" | "pas" | "ningun" | "ninguna" | "nenhum" | "nenhuma"))
+            || (start.saturating_add(1)..end).filter(is_same).any(|at| {
+                matches!(
+                    word(at),
+                    "not" | "nicht" | "kein" | "keine" | "keinen" | "pas" | "ningun" | "ninguna" | "nenhum" | "nenhuma"
+                )
+            })
             || behind.filter(is_same).any(|at| word(at) == NEGATES_BEHIND)
     }
 
     /// Whether the clause of a word is a question about how or why something is.
     fn clause_asks(&self, at: usize) -> bool {
         let Some(clause) = self.clauses.get(at) else { return false };
-        let mut words = self.words.iter().zip(&self.clauses).filter(|(_, of)| *of == clause).map(|(word, _)| word.as_str());
+        let mut words =
+            self.words.iter().zip(&self.clauses).filter(|(_, of)| *of == clause).map(|(word, _)| word.as_str());
         let first = [words.next().unwrap_or_default(), words.next().unwrap_or_default()];
         let [one, _] = first;
         QUESTIONS.contains(&one) || LONG_QUESTIONS.contains(&first)
@@ -332,7 +350,9 @@ mod tests {
         let places: Vec<&str> = lines.filter_map(|line| line.split('\t').next()).collect();
         let found = table.of_task(text);
         let named = |set: IntentSet| {
-            let is_in = |name: &&str| places.iter().position(|place| place == name).is_some_and(|at| !set.shared_with(single(at)).is_empty());
+            let is_in = |name: &&str| {
+                places.iter().position(|place| place == name).is_some_and(|at| !set.shared_with(single(at)).is_empty())
+            };
             NAMES.into_iter().filter(|name| is_in(&name)).collect()
         };
         (named(found.asked), named(found.refused))
@@ -396,7 +416,10 @@ mod tests {
         let table = IntentTable::parse(TABLE).expect("well formed");
         let served = |name: &str, description: &str| table.of_entry(&bare_words(name).collect::<Vec<_>>(), description);
         assert!(!served("tracker__create_issue", "").is_empty());
-        assert_eq!(served("deploy__rollback", "Go back").shared_with(served("deploy__release", "Deploy a version")), IntentSet::default());
+        assert_eq!(
+            served("deploy__rollback", "Go back").shared_with(served("deploy__release", "Deploy a version")),
+            IntentSet::default()
+        );
         // A description alone is no evidence: somebody else wrote it.
         assert!(served("weather__forecast", "Create an issue, deploy the application, search the logs").is_empty());
         let late = "filler ".repeat(FIRST_WORDS) + "application";
@@ -412,7 +435,8 @@ mod tests {
 
     #[test]
     fn a_broken_table_names_its_lines() {
-        let error = IntentTable::parse("# a\nx\tdo\ta\tb\tc\nname\tmay\ta\t-\t-\t-\nname\tdo\ta\tab*\t-\t-\n").expect_err("broken");
+        let error = IntentTable::parse("# a\nx\tdo\ta\tb\tc\nname\tmay\ta\t-\t-\t-\nname\tdo\ta\tab*\t-\t-\n")
+            .expect_err("broken");
         assert_eq!(error.problems().len(), 3, "{error}");
     }
 }

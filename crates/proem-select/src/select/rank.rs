@@ -176,8 +176,9 @@ impl CatalogueIndex {
             })
             .collect();
         for (probability, entry) in probabilities.iter_mut().zip(&self.intents) {
-            let is_meant =
-                |(intent, best): &(IntentSet, f32)| !entry.shared_with(*intent).is_empty() && *probability >= best * SHARE_OF_BEST;
+            let is_meant = |(intent, best): &(IntentSet, f32)| {
+                !entry.shared_with(*intent).is_empty() && *probability >= best * SHARE_OF_BEST
+            };
             if best.iter().any(is_meant) {
                 *probability = DOUBT_IF_ASKED.mul_add(*probability - 1.0, 1.0);
             } else if !entry.shared_with(task.refused).is_empty() {

@@ -270,7 +270,10 @@ fn a_prompt_of_one_paragraph_is_split_by_its_sentences() {
     let of = |part| text_of(&pieces, part);
     assert_eq!(of(SplitDestination::Constitution), "You are Botty, helper of the shop. Never touch production data.\n");
     assert_eq!(of(SplitDestination::Rules), "Always run the linter before you answer. Use short sentences.\n");
-    assert_eq!(of(SplitDestination::Project), "The shop is a Django project, e.g. with Vue 3.5. Prices are stored in cents.\n");
+    assert_eq!(
+        of(SplitDestination::Project),
+        "The shop is a Django project, e.g. with Vue 3.5. Prices are stored in cents.\n"
+    );
     let list = "- You are a clerk.\n- Keep answers short,\n  always.\n- Orders live in `orders/`.\n1. Never guess.";
     let pieces: Vec<(&str, SplitDestination)> = split(list).into_iter().map(|piece| (piece.text, piece.part)).collect();
     assert_eq!(

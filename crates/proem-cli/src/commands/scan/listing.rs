@@ -220,7 +220,8 @@ pub(super) fn named_cut_text(field: &ExaminedField, number: usize, text: &Untrus
 pub(super) fn cut_account(file: &FileScan, field: &ExaminedField) -> String {
     let name = show::terminal_str(&file.path);
     let of_several = file.fields.len() > 1;
-    let name = if of_several { format!("{name}, {}", show::terminal_str(text_name(field))) } else { name.into_string() };
+    let name =
+        if of_several { format!("{name}, {}", show::terminal_str(text_name(field))) } else { name.into_string() };
     let verdict = if of_several { field.verdict } else { file.verdict };
     let mut out = format!("{LEAD}{}: {}", styled(BOLD, &name), styled(style(verdict), verdict.as_str()));
     if let Some(cut) = &field.cut {

@@ -157,7 +157,8 @@ fn judge(node: &YamlNode, problems: &mut Diagnostics) -> Option<JudgeExpectation
     let entries = map(node, "live.judge", problems)?;
     known_keys(entries, &["prompt", "verdict"], "live.judge", problems);
     let prompt = given(node, "prompt").and_then(|node| string(node, "live.judge.prompt", problems));
-    let verdict = given(node, "verdict").map(YamlNode::to_json).filter(|verdict| verdict.is_boolean() || verdict.is_string());
+    let verdict =
+        given(node, "verdict").map(YamlNode::to_json).filter(|verdict| verdict.is_boolean() || verdict.is_string());
     if prompt.is_none() || verdict.is_none() {
         let needed = "live.judge needs `prompt`, a prompt of the book, and `verdict`, a text or a boolean";
         say(problems, needed, node.span);

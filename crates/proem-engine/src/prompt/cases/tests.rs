@@ -76,7 +76,10 @@ fn rules_are_compared_by_name() {
 #[test]
 fn an_answer_may_have_more_than_is_expected() {
     let check = |expected: Json, found: Json, differences: &[&str]| {
-        assert_eq!(AnswerExpectation { answer: expected, ..AnswerExpectation::default() }.differences(&found), differences);
+        assert_eq!(
+            AnswerExpectation { answer: expected, ..AnswerExpectation::default() }.differences(&found),
+            differences
+        );
     };
     check(json!({ "a": 1 }), json!({ "a": 1.0, "b": 2 }), &[]);
     check(json!({ "a": { "b": "x" } }), json!({ "a": { "b": "y" } }), &["/a/b"]);
@@ -104,7 +107,9 @@ fn an_answer_contains_words_wherever_they_stand() {
 
 #[test]
 fn a_judge_has_a_prompt_and_a_verdict() {
-    let parse = |judge: &str| Cases::parse("c", &format!("cases:\n  - name: a\n    inputs: {{}}\n    live: {{ judge: {judge} }}\n"));
+    let parse = |judge: &str| {
+        Cases::parse("c", &format!("cases:\n  - name: a\n    inputs: {{}}\n    live: {{ judge: {judge} }}\n"))
+    };
     let cases = parse("{ prompt: me/grade, verdict: good }").unwrap();
     let judge = cases.cases[0].live.as_ref().unwrap().judge.as_ref().unwrap();
     assert_eq!((judge.prompt.as_str(), &judge.verdict), ("me/grade", &json!("good")));
