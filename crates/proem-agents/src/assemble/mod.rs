@@ -311,8 +311,7 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
     let wanted = request.task.text().unwrap_or_default();
     let mut screen = Screen::new(request.screening);
     inputs::admit_all(request, selected.as_ref(), &mut screen);
-    let knows_context = inputs::knows_context(request.prompt);
-    let context = request.context.filter(|_| knows_context);
+    let context = request.context.filter(|_| inputs::knows_context(request.prompt));
     let offers = context.map(|context| found::admit(context, request, &mut screen)).unwrap_or_default();
     let rule_sections = inputs::admit_rule_sections(request, wanted, &mut screen);
     let least = request.settings.injection_min_score;

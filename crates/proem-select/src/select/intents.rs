@@ -272,7 +272,7 @@ impl TaskWords {
     fn of(text: &str) -> Self {
         let mut all = Self::default();
         let clauses =
-            text.split(|c| matches!(c, ',' | ';' | ':' | '.' | '!' | '?' | '(' | ')' | '\n' | '¿' | '¡' | '–' | '—'));
+            text.split([',', ';', ':', '.', '!', '?', '(', ')', '\n', '¿', '¡', '–', '—']);
         for (clause, text) in clauses.enumerate() {
             let room = MOST_WORDS.saturating_sub(all.words.len());
             all.words.extend(bare_words(text).take(room));
@@ -353,7 +353,7 @@ mod tests {
             let is_in = |name: &&str| {
                 places.iter().position(|place| place == name).is_some_and(|at| !set.shared_with(single(at)).is_empty())
             };
-            NAMES.into_iter().filter(|name| is_in(&name)).collect()
+            NAMES.into_iter().filter(|name| is_in(name)).collect()
         };
         (named(found.asked), named(found.refused))
     }
