@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proem_agents::assemble::settings::AssembleSettings;
 use proem_select::mode::Mode;
-use proem_select::select::{BaseNames, Selector, UsageHistory, choose};
+use proem_select::select::{BaseNames, Selector, choose};
 use serde::Deserialize;
 
 use super::data::{ToolCatalogue, text};
