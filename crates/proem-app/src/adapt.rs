@@ -6,7 +6,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use proem_agents::adapt::{self as files, quoted};
-use proem_engine::profile::{Adaptation, Registry, ResultRecord, adapt, derive, known_risks};
+use proem_engine::profile::{Adaptation, Registry, ResultRecord, adapt, derive, is_contract_part, known_risks};
 use proem_engine::run::Time;
 use proem_guard::show;
 
@@ -113,6 +113,10 @@ async fn recorded(
     for agent in agents {
         // What is too old is left out by the rules, which say so.
         history.extend(store.history(&owner, &agent, Time(0)).await?);
+    }
+    // Each prompt's own profile names parts of its contract; several prompts have none in common.
+    for result in &mut history {
+        result.issue.risks.retain(|risk| !is_contract_part(risk));
     }
     Ok(history)
 }

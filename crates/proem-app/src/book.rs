@@ -2,6 +2,7 @@
 
 pub mod compare;
 pub mod diff;
+mod judging;
 pub mod live;
 pub mod lock;
 pub mod test;

@@ -333,7 +333,8 @@ pub struct TriageFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AdaptFile {
-    /// Whether prompts show what was learned; they do unless this is `false`.
+    /// Whether prompts show what was learned; they do if this is `true`. With `false`, what is asked for below is left out
+    /// as well.
     pub enabled: Option<bool>,
     /// For how many days a failure counts; without it, 7.
     pub days: Option<NonZeroU32>,

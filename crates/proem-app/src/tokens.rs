@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use proem_engine::providers::{Model, Providers, Tokeniser};
 use proem_engine::tokens::{Exactness, OpenAi, TokenCounter};
 use proem_guard::show;
-use proem_runtime::{Environment, files};
+use proem_runtime::Environment;
+use proem_runtime::files::{self, FileContent};
+use proem_runtime::folder::{EntryKind, list};
 
 use crate::calling;
 use crate::error::Error;
@@ -128,6 +130,62 @@ impl TokenColumn {
                 Hint::MeasureCounts,
             ),
         })
+    }
+}
+
+/// What the files of a folder come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FolderCount {
+    /// How many files were counted.
+    pub files: usize,
+    /// Their bytes.
+    pub bytes: usize,
+    /// Their tokens by column.
+    pub tokens: Vec<usize>,
+    /// How many paths were not counted: binary files, larger ones than [`MAX_FOLDER_FILE`], links, submodules, devices.
+    pub left_out: usize,
+}
+
+/// The largest file of a folder that is counted, in bytes, as `proem scan` reads them.
+pub const MAX_FOLDER_FILE: usize = 1024 * 1024;
+
+/// Counts the text files of a folder that git tracks, or all of them where there is no git. `tell` hears how many of how
+/// many are done.
+///
+/// # Errors
+///
+/// In words, if the folder can't be listed.
+pub fn count_folder(
+    path: &Path,
+    columns: &[TokenColumn],
+    tell: &mut dyn FnMut(usize, usize),
+) -> Result<FolderCount, String> {
+    let listing = list(&Environment::inherited(), path).map_err(|error| format!("could not be listed: {error}"))?;
+    let mut count = FolderCount { files: 0, bytes: 0, tokens: vec![0; columns.len()], left_out: 0 };
+    for (number, entry) in listing.entries.iter().enumerate() {
+        tell(number, listing.entries.len());
+        let text = match entry.kind {
+            EntryKind::File => text_beneath(path, &entry.path),
+            EntryKind::Link | EntryKind::Submodule | EntryKind::Special => None,
+        };
+        let Some(text) = text else {
+            count.left_out = count.left_out.saturating_add(1);
+            continue;
+        };
+        count.files = count.files.saturating_add(1);
+        count.bytes = count.bytes.saturating_add(text.len());
+        for (sum, column) in count.tokens.iter_mut().zip(columns) {
+            *sum = sum.saturating_add(column.count(&text));
+        }
+    }
+    Ok(count)
+}
+
+/// The text of a file of a folder; `None` if it is none, or too long.
+fn text_beneath(folder: &Path, path: &Path) -> Option<String> {
+    match files::read_beneath(folder, path, MAX_FOLDER_FILE) {
+        Ok(Some(FileContent::Whole(bytes))) => String::from_utf8(bytes).ok().filter(|text| !text.contains('\0')),
+        _ => None,
     }
 }
 

@@ -10,6 +10,7 @@ mod evaluate;
 mod format;
 mod grounds;
 mod lines;
+mod parts;
 mod registry;
 mod signals;
 
@@ -21,13 +22,14 @@ pub use self::evaluate::{evaluate, of_judgement, of_outcome};
 pub use self::format::Format;
 pub use self::grounds::{LineGround, List};
 pub use self::lines::{adapt, grounded};
+pub use self::parts::{contract_parts, is_contract_part};
 pub use self::registry::{Registry, is_identifier, is_path, known_risks};
 pub use self::signals::{SignalDerivation, derive, signals};
 use crate::run::Time;
 
 /// The version of profiles. It is raised with every change that gives the same history and wishes another profile,
 /// or the same profile another text, so that a record can name the one that it was made with.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// How good a result is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]

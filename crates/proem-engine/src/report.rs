@@ -272,8 +272,22 @@ fn steps(shrunk: &[ShrunkReport]) -> Vec<String> {
         *count = count.saturating_add(1);
     }
     let inputs = shrunk.iter().filter(|step| step.item.is_none());
-    let inputs = inputs.map(|step| format!("{} to {}", step.input, step.rung.as_str()));
-    inputs.chain(items.iter().map(|((input, rung), n)| format!("{n} of {input} to {}", rung.as_str()))).collect()
+    let inputs = inputs.map(|step| format!("{} {}", step.input, rung_in_words(step.rung)));
+    inputs.chain(items.iter().map(|((input, rung), n)| format!("{n} of {input} {}", rung_in_words(*rung)))).collect()
+}
+
+/// What is left of something at a rung of its ladder, in words.
+const fn rung_in_words(rung: Rung) -> &'static str {
+    match rung {
+        Rung::Full => "in full",
+        Rung::Parts => "in parts",
+        Rung::Excerpt => "as an excerpt",
+        Rung::Brief => "shortened",
+        Rung::Outline => "as an outline",
+        Rung::Named => "by name only",
+        Rung::Count => "counted only",
+        Rung::Omitted => "left out",
+    }
 }
 
 fn sources(contained: &ContainedText) -> Vec<String> {

@@ -7,7 +7,7 @@ use std::{io, path::Path, path::PathBuf, time::Duration};
 
 use proem_guard::Untrusted;
 
-use crate::git::by_hand::{Errand, by_hand, look_at};
+use crate::git::by_hand::{by_hand, look_at};
 
 /// What can go wrong with git, files and keys.
 #[derive(Debug, thiserror::Error)]
@@ -45,7 +45,7 @@ pub enum Error {
         cap: usize,
     },
     /// git ended with a code that says it failed, or by a signal.
-    #[error("`git {command}` failed with {}; `{}` finds the damage", ending(*.code), by_hand(Errand::Here, "fsck"))]
+    #[error("`git {command}` failed with {}; `{}` finds the damage", ending(*.code), by_hand("fsck"))]
     GitFailed {
         /// The git command, such as `status`.
         command: &'static str,
@@ -56,8 +56,8 @@ pub enum Error {
     },
     /// An object that a partial clone left at its remote.
     #[error(
-        "`git {command}` needs trees that this partial clone left out; `{}` fetches all trees",
-        by_hand(Errand::Fetch, "fetch --refetch --filter=blob:none")
+        "`git {command}` needs trees that this partial clone left out; clone the repository again, without `--filter` or \
+         with `--filter=blob:none`"
     )]
     NotFetched {
         /// The git command, such as `ls-tree`.
@@ -72,7 +72,7 @@ pub enum Error {
     /// There is a `.git`, and git doesn't take it for a repository.
     #[error(
         "git does not recognise `{}` as a repository; run `{}` there to see why, or remove it",
-        shown(.path), by_hand(Errand::Here, "rev-parse --git-dir")
+        shown(.path), by_hand("rev-parse --git-dir")
     )]
     BrokenRepository {
         /// The path of that `.git`, a folder or a file.
@@ -178,7 +178,7 @@ pub enum Error {
     /// What git listed is no history.
     #[error(
         "the history of the repository can't be read: {0}; `{look}` finds the damage",
-        look = by_hand(Errand::Here, "fsck")
+        look = by_hand("fsck")
     )]
     History(proem_risk::Error),
     /// A revision that names no commit.
@@ -206,8 +206,8 @@ pub enum Error {
     },
     /// A commit whose parent a shallow clone left out.
     #[error(
-        "the parent of `{commit}` is not in this clone, so its change is unknown; `{}` fetches it",
-        by_hand(Errand::Fetch, "fetch --deepen=100")
+        "the parent of `{commit}` is not in this clone, so its change is unknown; clone the repository again without \
+         `--depth`"
     )]
     MissingParent {
         /// The commit whose parent is missing.

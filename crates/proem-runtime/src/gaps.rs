@@ -9,10 +9,7 @@ use proem_agents::assemble::gathered::Gap;
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
-use crate::{
-    Error,
-    git::by_hand::{Errand, by_hand},
-};
+use crate::{Error, git::by_hand::by_hand};
 
 /// A gap that concerns no text from outside.
 pub(crate) fn gap(what: &str, why: impl Into<String>) -> Gap {
@@ -27,7 +24,7 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
             ("git refuses the repository, which belongs to another user".to_owned(), Some(outside(path)))
         }
         Error::BrokenRepository { path } => {
-            let look = by_hand(Errand::Here, "rev-parse --git-dir");
+            let look = by_hand("rev-parse --git-dir");
             let why = format!(
                 "there is a `.git` that git does not recognise; run `{look}` there to see why, or remove \
                                it"

@@ -13,6 +13,7 @@ mod choose;
 mod documents;
 mod features;
 mod index;
+mod intents;
 mod kinds;
 mod late;
 mod lexicon;
@@ -25,6 +26,7 @@ mod weights;
 
 pub use choose::{BaseNames, Caps, RejectedEntry, RejectionReason, SelectedEntry, Selection, choose};
 pub use index::CatalogueIndex;
+pub use intents::IntentTable;
 pub use kinds::{EntryEvidence, FEATURE_NAMES, FEATURES};
 pub use lexicon::TranslationLexicon;
 pub use query::{MAX_BYTES, MAX_PARTS, MAX_WORDS, Query};
@@ -42,13 +44,14 @@ pub struct Selector {
     lexicon: TranslationLexicon,
     words: WordWeights,
     calibrations: SelectionWeightSet,
+    intents: IntentTable,
 }
 
 impl Selector {
-    /// Puts a selector together.
+    /// Puts a selector together, which knows no intents.
     #[must_use]
     pub const fn new(lexicon: TranslationLexicon, words: WordWeights, calibrations: SelectionWeightSet) -> Self {
-        Self { lexicon, words, calibrations }
+        Self { lexicon, words, calibrations, intents: IntentTable::empty() }
     }
 
     /// What ships with Proem.
@@ -61,6 +64,7 @@ impl Selector {
             lexicon: TranslationLexicon::of_index(include_str!("../data/lexicon-index.txt"))?,
             words: WordWeights::parse(include_str!("../data/select-words.tsv"))?,
             calibrations: SelectionWeightSet::parse(include_str!("../data/select-weights.json"))?,
+            intents: IntentTable::parse(include_str!("../data/intents.tsv"))?,
         })
     }
 
@@ -94,7 +98,7 @@ impl Selector {
     /// Prepares a task.
     #[must_use]
     pub fn query(&self, task: &str) -> Query {
-        Query::new(task, &self.lexicon, &self.words)
+        Query::with_intents(task, &self.lexicon, &self.words, &self.intents)
     }
 
     /// Embeds a task and its sentences in one call.

@@ -41,7 +41,7 @@ use proem_select::select::BaseNames;
 use found::{FoundAccount, Offers, TaskContext};
 use gathered::{PlaceFacts, RememberedEntry};
 use inputs::{PromptCapabilities, PromptContext, PromptMemories};
-use memory::EntryMeaning;
+use memory::{EntryMeaning, MemoryTask};
 use places::{TaskPlace, needs_request};
 use selecting::{CapabilitySelection, SelectionTask};
 use settings::AssembleSettings;
@@ -143,11 +143,17 @@ pub fn embedded_book() -> BookLayer {
         "assemble/task/1.3.0.prompt",
         "assemble/task/1.4.0.prompt",
         "assemble/task/1.5.0.prompt",
+        "assemble/task/1.6.0.prompt",
         "assemble/task/_constitution.prompt",
+        "assemble/task/_constitution@1.6.0.prompt",
         "assemble/task/_rules.prompt",
+        "assemble/task/_rules@1.6.0.prompt",
         "assemble/task/_rules-plan.prompt",
+        "assemble/task/_rules-plan@1.6.0.prompt",
         "assemble/task/_rules-act.prompt",
+        "assemble/task/_rules-act@1.6.0.prompt",
         "assemble/task/_rules-review.prompt",
+        "assemble/task/_rules-review@1.6.0.prompt",
         "ask/question/1.0.0.prompt",
         "ask/question/question.cases.yaml",
         "risk/decision/1.0.0.prompt",
@@ -305,8 +311,7 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
     let wanted = request.task.text().unwrap_or_default();
     let mut screen = Screen::new(request.screening);
     inputs::admit_all(request, selected.as_ref(), &mut screen);
-    let knows_context = inputs::knows_context(request.prompt);
-    let context = request.context.filter(|_| knows_context);
+    let context = request.context.filter(|_| inputs::knows_context(request.prompt));
     let offers = context.map(|context| found::admit(context, request, &mut screen)).unwrap_or_default();
     let rule_sections = inputs::admit_rule_sections(request, wanted, &mut screen);
     let least = request.settings.injection_min_score;
@@ -323,7 +328,8 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
             }
             verdict
         };
-        let picked = memory::pick(entries, wanted, request.entries, request.settings.max_memories, &mut judge)?;
+        let task = MemoryTask { text: wanted, selecting: request.selecting, meaning: request.entries };
+        let picked = memory::pick(entries, &task, request.settings.max_memories, &mut judge)?;
         for kept in &picked.kept {
             if let Some(found) = looked.remove(&kept.line) {
                 screen.hold(place(kept.line), &what(kept.line), found);

@@ -9,7 +9,10 @@
 //!    prohibitions are constitution; words of instruction are rules.
 //! 3. Without a sign: the project's, which stand in every prompt, so that nothing is lost.
 //!
-//! Invariants: every paragraph that isn't blank is in exactly one piece, unchanged and in order; a
+//! A paragraph without a title around it, placeholders or code is decided sentence by sentence, for a prompt without
+//! headings is often one paragraph about everything.
+//!
+//! Invariants: every sentence that isn't blank is in exactly one piece, unchanged and in order; a
 //! fenced block is one paragraph; a title that stands alone goes where what it announces goes.
 
 use super::RULES;
@@ -55,10 +58,10 @@ pub enum SplitReason {
     NoSign,
 }
 
-/// One paragraph and where it belongs.
+/// One paragraph, or the sentences of it that belong together, and where it belongs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SplitParagraph<'t> {
-    /// The paragraph without the blank lines around it.
+    /// The text without the blank lines around it.
     pub text: &'t str,
     /// Where it belongs.
     pub part: SplitDestination,
@@ -80,12 +83,11 @@ pub fn split(text: &str) -> Vec<SplitParagraph<'_>> {
     for paragraph in paragraphs(text) {
         let around = titles.enter(paragraph);
         let alone = !paragraph.lines().any(|line| title(line).is_none() && closing(line).is_none());
-        let decided = match around {
-            Some((part, name)) => Some(Placement { part, reason: SplitReason::Title(name) }),
-            None if alone => None,
-            None => Some(by_signs(paragraph)),
-        };
-        placed.push((paragraph, decided));
+        match around {
+            Some((part, name)) => placed.push((paragraph, Some(Placement { part, reason: SplitReason::Title(name) }))),
+            None if alone => placed.push((paragraph, None)),
+            None => placed.extend(by_sentences(paragraph).into_iter().map(|(text, decided)| (text, Some(decided)))),
+        }
         titles.leave(paragraph);
     }
     place_titles(placed)
@@ -130,6 +132,72 @@ pub fn missing_rules(constitution: &str) -> Vec<&'static str> {
     let text = constitution.to_lowercase();
     let states = |words: &[&str]| text.lines().any(|line| words.iter().all(|word| line.contains(word)));
     RULES.iter().zip(OURS).filter(|((_, words), _)| !states(words)).map(|(_, ours)| ours).collect()
+}
+
+/// The sentences of a paragraph, neighbours of one destination together.
+fn by_sentences(paragraph: &str) -> Vec<(&str, Placement)> {
+    let whole = by_signs(paragraph);
+    if has_code(paragraph) || paragraph.lines().any(|line| title(line).is_some() || closing(line).is_some()) {
+        return vec![(paragraph, whole)];
+    }
+    let mut groups: Vec<(std::ops::Range<usize>, Placement)> = Vec::new();
+    let mut at = 0_usize;
+    for sentence in sentences(paragraph) {
+        let range = at..at.saturating_add(sentence.len());
+        at = range.end;
+        let decided = by_signs(sentence.trim());
+        match groups.last_mut() {
+            // What follows on an example belongs to it, and "You prepare releases" to who the model is.
+            Some((text, before))
+                if before.part == decided.part || is_example(before) || goes_on(sentence.trim(), &decided) =>
+            {
+                text.end = range.end;
+            }
+            _ => groups.push((range, decided)),
+        }
+    }
+    groups.into_iter().filter_map(|(range, decided)| Some((paragraph.get(range)?.trim(), decided))).collect()
+}
+
+/// Whether a sentence without a sign speaks of what the one before did.
+fn goes_on(sentence: &str, decided: &Placement) -> bool {
+    let starts = ["You ", "Your ", "It ", "This ", "That ", "They "];
+    decided.reason == SplitReason::NoSign && starts.iter().any(|start| sentence.starts_with(start))
+}
+
+fn is_example(placement: &Placement) -> bool {
+    placement.reason == SplitReason::Sign(EXAMPLE)
+}
+
+/// A text's sentences and items of lists with the space behind them.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let starts_item = |rest: &str| {
+        let rest = rest.trim_start();
+        let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.starts_with(['-', '*', '•']) || (number.len() < rest.len() && number.starts_with(['.', ')']))
+    };
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let ends = rest.char_indices().zip(rest.chars().skip(1)).filter_map(|((at, c), next)| {
+            let behind = at.saturating_add(c.len_utf8());
+            let after = rest.get(behind..)?;
+            let is_end = match c {
+                '\n' => starts_item(after),
+                '.' | '!' | '?' => {
+                    next.is_whitespace()
+                        && after.trim_start().starts_with(|c: char| !c.is_lowercase() && !c.is_ascii_digit())
+                }
+                _ => false,
+            };
+            // The number of an item ends no sentence.
+            let is_number = rest.get(..at).is_some_and(|head| head.trim().bytes().all(|byte| byte.is_ascii_digit()));
+            (is_end && !is_number).then_some(behind)
+        });
+        let end = ends.into_iter().next().unwrap_or(rest.len());
+        let (sentence, tail) = rest.split_at_checked(end)?;
+        rest = tail;
+        (!sentence.is_empty()).then_some(sentence)
+    })
 }
 
 /// Runs of lines that aren't blank; a fenced block belongs to one run with its blank lines.
@@ -282,16 +350,15 @@ fn known(name: &str) -> Option<SplitDestination> {
     }
 }
 
+const IDENTITY: &str = "it says who the model is";
+const EXAMPLE: &str = "it looks like an example";
+
 /// Signs, with the phrases that show them, `|` between two. The first that is found decides.
 const SIGNS: [(SplitDestination, &str, &str); 5] = [
-    (
-        SplitDestination::Project,
-        "it looks like an example",
-        "for example:|example:|example 1|example input|example output",
-    ),
+    (SplitDestination::Project, EXAMPLE, "for example:|example:|example 1|example input|example output"),
     (
         SplitDestination::Constitution,
-        "it says who the model is",
+        IDENTITY,
         "you are a |you are an |you are the |you are our |your name is|your role|you act as|you work as|\
         your responsibilities|your mission",
     ),
@@ -314,15 +381,28 @@ const SIGNS: [(SplitDestination, &str, &str); 5] = [
     ),
 ];
 
+/// Whether a text has a placeholder or a fenced block.
+fn has_code(text: &str) -> bool {
+    has_placeholder(text)
+        || text.lines().any(|line| ["```", "~~~"].iter().any(|mark| line.trim_start().starts_with(mark)))
+}
+
+fn has_placeholder(text: &str) -> bool {
+    ["{{", "${", "<%"].iter().any(|mark| text.contains(mark))
+}
+
 fn by_signs(paragraph: &str) -> Placement {
     let by_sign = |part: SplitDestination, sign: &'static str| Placement { part, reason: SplitReason::Sign(sign) };
     if ["```", "~~~"].iter().any(|mark| paragraph.starts_with(mark)) {
         return by_sign(SplitDestination::Project, "it is a block of code");
     }
-    if ["{{", "${", "<%"].iter().any(|mark| paragraph.contains(mark)) {
+    if has_placeholder(paragraph) {
         return by_sign(SplitDestination::Project, "it has a placeholder");
     }
     let text = format!(" {} ", paragraph.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" "));
+    if text.starts_with(" you are ") {
+        return by_sign(SplitDestination::Constitution, IDENTITY);
+    }
     let found = SIGNS.iter().find(|(_, _, phrases)| phrases.split('|').any(|phrase| stands_in(&text, phrase)));
     match found {
         Some((part, sign, _)) => by_sign(*part, sign),

@@ -292,13 +292,17 @@ impl<'t> Investigation<'t> {
     fn keep(&mut self, outcome: Outcome) {
         let prompt = if matches!(self.state.phase, InvestigationPhase::Deciding { .. }) { DECISION } else { SYNTHESIS };
         outcome.usage_doubts().into_iter().for_each(|doubt| self.note(doubt));
-        self.state.exchanges.push(ExchangeRecord { prompt: prompt.to_owned(), outcome });
+        self.state.exchanges.push(ExchangeRecord { prompt: prompt.to_owned(), outcome, refused: false });
     }
 
     fn decided(&mut self, offer: &Offer, ended: ExchangeEnd, left: Attempts) -> InvestigationStep {
         let because = match ended {
             ExchangeEnd::Answered { value } => {
-                return match HopChoice::read(&value, offer, &self.state) {
+                let choice = HopChoice::read(&value, offer, &self.state);
+                if let Some(last) = self.state.exchanges.last_mut() {
+                    last.refused = choice.is_err();
+                }
+                return match choice {
                     Ok(choice) => self.perform(choice),
                     Err(wrong) if left == Attempts::Left => self.decide(offer, Some(&wrong)),
                     Err(wrong) => self.ended_by_fallback(HopChoice::fallback(offer, wrong)),

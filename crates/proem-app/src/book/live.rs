@@ -5,6 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use proem_engine::call::NanoDollars;
+use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::cases::{AnswerExpectation, Case};
 use proem_engine::run::{Attempt, ExchangeEnd};
 use proem_guard::show;
@@ -13,6 +14,7 @@ use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::compare::most_of_run;
+use super::judging::{self, ChosenJudges, JudgedCase, Judges};
 use super::test::{BookCaseResult, LiveCounts, Suite};
 use crate::config::AdaptFile;
 use crate::error::Error;
@@ -128,6 +130,7 @@ pub struct Asking<'a> {
     options: RunOptions,
     project: OpenProject,
     setting: RunSetting,
+    judges: ChosenJudges,
 }
 
 /// A suite whose runs are booked, or need not be: only this asks.
@@ -137,6 +140,7 @@ pub struct OpenSuite<'a> {
     times: NonZeroU32,
     attempts: NonZeroU32,
     run: OpenRun,
+    judges: Judges,
 }
 
 impl<'a> Asking<'a> {
@@ -151,8 +155,9 @@ impl<'a> Asking<'a> {
         project.config.adapt = AdaptFile { enabled: Some(false), ..AdaptFile::default() };
         let run = options.of(suite);
         let setting = RunSetting::new(&run, &mut project);
+        let judges = ChosenJudges::new(options, suite, &mut project);
         notes.extend(project.all_notes());
-        Ok(Self { suite, times: options.times, options: run, setting: setting?, project })
+        Ok(Self { suite, times: options.times, options: run, setting: setting?, judges: judges?, project })
     }
 
     /// Opens the records. What there is to say goes to `notes`, also where it fails.
@@ -161,10 +166,11 @@ impl<'a> Asking<'a> {
     ///
     /// If the records that are on can't be kept, or a wish is none.
     pub async fn begin(self, notes: &mut Vec<Note>) -> Result<OpenSuite<'a>, Error> {
-        let Self { suite, times, options, project, setting } = self;
+        let Self { suite, times, options, project, setting, judges } = self;
         let booking = setting.book(&options, &project, notes).await?;
         let run = setting.begin(booking, &options, &project, notes).await?;
-        Ok(OpenSuite { suite, times, attempts: options.limits.attempts, run })
+        let judges = judges.begin(&project, notes).await?;
+        Ok(OpenSuite { suite, times, attempts: options.limits.attempts, run, judges })
     }
 
     pub(super) fn cases(&self) -> &[Case] {
@@ -221,22 +227,37 @@ impl OpenSuite<'_> {
                     continue;
                 }
                 let ran = self.run.ask(inputs, Some(line), stop).await?;
-                purse.book(self.spent(&ran), most_of_run);
-                answers.take(live, &ran.outcome.attempts, &ran.outcome.ended);
+                purse.book(spent(self.run.setting(), &ran), most_of_run);
+                let judged = self.judged(live, JudgedRun { inputs, ran: &ran, line }, purse, stop).await?;
+                answers.take(live, &ran.outcome.attempts, &ran.outcome.ended, judged);
             }
             answers.judge(case, tested);
         }
         Ok(unmade)
     }
 
-    /// What a run cost; `None` where nobody said so.
-    fn spent(&self, ran: &FinishedRun) -> Option<NanoDollars> {
-        if ran.is_unreported() {
-            return None;
+    /// What the case's judge finds wrong with an answer, in words; `None` if there is no judge or no fault.
+    async fn judged(
+        &self,
+        live: &AnswerExpectation,
+        JudgedRun { inputs, ran, line }: JudgedRun<'_>,
+        purse: &mut LivePurse,
+        stop: &CancellationToken,
+    ) -> Result<Option<String>, Error> {
+        let (Some(judge), ExchangeEnd::Answered { value }) = (&live.judge, &ran.outcome.ended) else { return Ok(None) };
+        let unjudged = || Ok(Some(format!("`{}` was not asked for its verdict", judge.prompt)));
+        let Some(setting) = self.judges.setting(&judge.prompt) else { return unjudged() };
+        let case = JudgedCase { inputs, answer: &show::value(value), line };
+        let most_of_run = match purse.most {
+            Some(_) => most_of_run(setting, self.attempts, &judging::judge_inputs(setting, case))?.1,
+            None => None,
+        };
+        if !purse.has_room(most_of_run) {
+            return unjudged();
         }
-        let responses = ran.outcome.attempts.iter().filter_map(|attempt| attempt.response.as_ref());
-        let mut costs = responses.map(|response| self.run.setting().access.asked.cost(&response.usage));
-        costs.try_fold(0_u64, |sum, cost| Some(sum.saturating_add(cost?.0))).map(NanoDollars)
+        let Some(judgement) = self.judges.judge(judge, case, stop).await? else { return unjudged() };
+        purse.book(spent(setting, &judgement.ran), most_of_run);
+        Ok(judgement.problem)
     }
 
     /// The model, the endpoint and the prompt.
@@ -247,9 +268,29 @@ impl OpenSuite<'_> {
     }
 
     /// Closes the records, with what there is to say about that.
-    pub async fn end(self) -> Option<Note> {
-        self.run.end().await
+    pub async fn end(self) -> Vec<Note> {
+        let mut notes = self.judges.end().await;
+        notes.extend(self.run.end().await);
+        notes
     }
+}
+
+/// A run whose answer is judged.
+#[derive(Clone, Copy)]
+struct JudgedRun<'r> {
+    inputs: &'r OrderedJson,
+    ran: &'r FinishedRun,
+    line: u32,
+}
+
+/// What a run cost; `None` where nobody said so.
+fn spent(setting: &RunSetting, ran: &FinishedRun) -> Option<NanoDollars> {
+    if ran.is_unreported() {
+        return None;
+    }
+    let responses = ran.outcome.attempts.iter().filter_map(|attempt| attempt.response.as_ref());
+    let mut costs = responses.map(|response| setting.access.asked.cost(&response.usage));
+    costs.try_fold(0_u64, |sum, cost| Some(sum.saturating_add(cost?.0))).map(NanoDollars)
 }
 
 /// The answers to one case.
@@ -259,10 +300,13 @@ struct LiveAnswers {
     /// Each answer as far as the case speaks of it, with how often it came.
     seen: BTreeMap<String, u32>,
     problems: Vec<String>,
+    /// What judges found wrong.
+    faults: Vec<String>,
 }
 
 impl LiveAnswers {
-    fn take(&mut self, live: &AnswerExpectation, attempts: &[Attempt], ended: &ExchangeEnd) {
+    /// Takes an answer, with what its judge finds wrong with it.
+    fn take(&mut self, live: &AnswerExpectation, attempts: &[Attempt], ended: &ExchangeEnd, judged: Option<String>) {
         let more = |n: &mut u32, is_so: bool| *n = n.saturating_add(u32::from(is_so));
         let first = attempts.first().filter(|attempt| attempt.response.is_some());
         let broke = |rule: &str| first.is_some_and(|first| first.problems.iter().any(|broken| broken.rule == rule));
@@ -274,7 +318,8 @@ impl LiveAnswers {
             ExchangeEnd::Answered { value } => {
                 let value = show::value(value);
                 let differences = live.differences(&value);
-                more(&mut self.heard.expected, differences.is_empty());
+                more(&mut self.heard.expected, differences.is_empty() && judged.is_none());
+                self.faults.extend(judged);
                 let seen = json::compact(&projected(&live.answer, &value));
                 let count = self.seen.entry(seen).or_default();
                 *count = count.saturating_add(1);
@@ -293,10 +338,12 @@ impl LiveAnswers {
             return;
         }
         if expected.saturating_mul(100) < times.saturating_mul(LEAST_EXPECTED) {
-            let wanted = case.live.as_ref().map_or(String::new(), |live| json::compact(&live.answer));
-            let others: Vec<&str> = self.seen.keys().map(String::as_str).filter(|seen| *seen != wanted).collect();
+            let wanted = case.live.as_ref().map_or(String::new(), expectation_in_words);
+            let as_expected = case.live.as_ref().map_or(String::new(), |live| json::compact(&live.answer));
+            let others: Vec<&str> = self.seen.keys().map(String::as_str).filter(|seen| *seen != as_expected).collect();
             let others = if others.is_empty() { String::new() } else { format!("; others were {}", others.join(", ")) };
-            self.problems.push(format!("{expected} of {times} answers are {wanted}{others}"));
+            self.problems.push(format!("{expected} of {times} answers {wanted}{others}"));
+            self.problems.append(&mut self.faults);
         }
         self.problems.dedup();
         tested.problems.append(&mut self.problems);
@@ -306,7 +353,19 @@ impl LiveAnswers {
     }
 }
 
-/// An answer as far as a case speaks of it.
+/// What a case expects, as a predicate of answers.
+fn expectation_in_words(live: &AnswerExpectation) -> String {
+    let are = (!live.answer.is_null()).then(|| format!("are {}", json::compact(&live.answer)));
+    let contain = (!live.contains.is_empty()).then(|| {
+        let quoted: Vec<String> = live.contains.iter().map(|words| format!("`{words}`")).collect();
+        format!("contain {}", quoted.join(" and "))
+    });
+    let judged = live.judge.as_ref();
+    let judged = judged.map(|judge| format!("are {} to `{}`", json::compact(&judge.verdict), judge.prompt));
+    are.into_iter().chain(contain).chain(judged).collect::<Vec<_>>().join(" and ")
+}
+
+/// An answer as far as a case speaks of it; all of it where a case speaks of its words only.
 fn projected(expected: &Json, found: &Json) -> Json {
     match (expected, found) {
         (Json::Object(expected), Json::Object(found)) => {

@@ -29,7 +29,7 @@ pub(super) fn in_words(said: &FileEvidence, words: &EvidenceWords<'_, '_>) -> St
             names.dedup();
             format!("defines {}, named in the task", names.join(", "))
         }
-        FileEvidence::PathWords => "its path has words of the task".to_owned(),
+        FileEvidence::PathWords => "its path shares words with the task".to_owned(),
         FileEvidence::Words { matched, of } => format!("has {matched} of the {of} words and names of the task"),
         FileEvidence::Commits { commits } => {
             let about: Vec<String> = commits.iter().take(2).filter_map(|at| commit(*at, words)).collect();

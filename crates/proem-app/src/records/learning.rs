@@ -7,13 +7,14 @@ use jiff::tz::TimeZone;
 use proem_agents::adapt::{Lessons, TaughtBy};
 use proem_engine::assembly::PromptId;
 use proem_engine::profile::{
-    Adaptation, Ageing, Format, Profile, Profiles, Registry, ResultRecord, SignalDerivation, Signals, Wishes, derive,
-    grounded, known_risks,
+    Adaptation, Ageing, Format, Profile, Profiles, Registry, ResultRecord, SignalDerivation, Signals, Wishes,
+    contract_parts, derive, grounded,
 };
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::run::Time;
 use proem_store::query::RunDetail;
 use proem_store::{Store, StoreAccess};
+use serde_json::Value as Json;
 
 use super::{open, owner, zone};
 use crate::config::AdaptFile;
@@ -93,7 +94,8 @@ pub async fn taught(
     let mut unread = None;
     let mut notes = Vec::new();
     let recorded = match history {
-        _ if is_off => Vec::new(),
+        // What is learned was not shown to help anywhere, so it takes a person who wants it.
+        _ if config.enabled != Some(true) => Vec::new(),
         FailureHistory::Fixed => Vec::new(),
         FailureHistory::Open(store) => recorded(store, project, &name, &mut notes).await,
         FailureHistory::Closed | FailureHistory::Unusable if !project.places.records().exists() => Vec::new(),
@@ -109,10 +111,17 @@ pub async fn taught(
             }
         },
     };
-    let agents: BTreeSet<String> = project.book()?.prompts();
     let derived = derive(&recorded, wishes, ageing, now);
+    let schema = match derived.counted.is_empty() {
+        true => None,
+        false => prompt.contract()?.fallback().map(|contract| contract.schema().clone()),
+    };
+    let derived = teaching(derived, schema.as_ref());
     let baseline = prompt.file.strict.baseline;
-    let mut adapted = grounded(&derived.signals, &Registry::Closed(agents), &known_risks(), baseline);
+    let tags = &derived.signals.risk_tags;
+    let parts =
+        schema.as_ref().map_or_else(|| Registry::Closed(BTreeSet::new()), |schema| contract_parts(schema, tags));
+    let mut adapted = grounded(&derived.signals, &Registry::Closed(BTreeSet::new()), &parts, baseline);
     adapted.notes.splice(0..0, unread.into_iter().chain(derived.notes.iter().cloned()));
     let lessons = lessons(&name, &derived, &adapted.profile, ageing);
     let said = match (&lessons, derived.until(ageing)) {
@@ -120,6 +129,26 @@ pub async fn taught(
         _ => None,
     };
     Ok(WithNotes { value: Some(PromptLessons { adapted, lessons, said }), notes })
+}
+
+/// What of a derivation teaches a prompt anything: failures whose part the contract names now. A rating and a failure of
+/// another kind name none, so a line about them could only repeat the contract. Steps to recover are for the same input,
+/// which the second question of a run has with what was wrong; a later run is about another one.
+fn teaching(mut derived: SignalDerivation, schema: Option<&Json>) -> SignalDerivation {
+    let is_named = |risk: &String| {
+        let part = schema.map(|schema| contract_parts(schema, [risk]));
+        part.is_some_and(|part| part.admits(risk))
+    };
+    derived.counted.retain(|result| result.issue.risks.iter().any(is_named));
+    let signals = &mut derived.signals;
+    signals.risk_tags =
+        derived.counted.iter().flat_map(|result| &result.issue.risks).filter(|risk| is_named(risk)).cloned().collect();
+    signals.risk_tags.sort();
+    signals.risk_tags.dedup();
+    signals.needs_retry = false;
+    signals.recent_failure_count = 0;
+    signals.last_failure_subagents.clear();
+    derived
 }
 
 /// What of a profile was learned, and from which results.

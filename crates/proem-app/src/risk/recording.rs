@@ -8,7 +8,7 @@ use proem_agents::risk::investigation::{InvestigationEnd, InvestigationLimits, S
 use proem_agents::risk::report::{HistoryRead, InvestigationUsage, Rate, ReportContext, RiskReport};
 use proem_engine::call::FailureKind;
 use proem_engine::ordered::OrderedJson;
-use proem_engine::profile::{self, Issue};
+use proem_engine::profile::{self, Issue, Judgement};
 use proem_engine::run::{Attempt, CancelReason, ExchangeEnd, FallbackReason, Outcome};
 use proem_engine::versions::Versions;
 use proem_risk::assess::Investigate;
@@ -254,7 +254,9 @@ pub(super) fn outcome(investigated: &InvestigationEnd) -> Outcome {
 pub(super) fn evaluations(prompts: &InvestigationPrompts, investigated: &InvestigationEnd) -> Vec<Evaluation> {
     let mut last: BTreeMap<&str, Issue> = BTreeMap::new();
     for exchange in &investigated.exchanges {
-        if let Some(issue) = profile::of_outcome(&exchange.outcome) {
+        // A refused answer is no success, which would end the failures before it; it names no part of the contract either.
+        let refused = exchange.refused.then(|| profile::of_judgement(Judgement::Bad));
+        if let Some(issue) = refused.or_else(|| profile::of_outcome(&exchange.outcome)) {
             last.insert(&exchange.prompt, issue);
         }
     }

@@ -1,4 +1,4 @@
-//! What changed between two requests, and why the cache missed.
+//! What changed between two requests and their answers, and why the cache missed.
 //!
 //! Two requests are two runs' first calls, any two calls by their numbers, or each call of one run with the
 //! one before it that its cache could have been written by.
@@ -17,7 +17,7 @@ use proem_store::query::{RunDetail, RunScope};
 
 use self::named::CallReference;
 use self::seen::RunCall;
-use self::texts::FirstDifference;
+use self::texts::{AnswerDifference, FirstDifference};
 use self::theirs::ProviderDiagnosis;
 use super::found;
 use crate::error::Error;
@@ -36,6 +36,8 @@ pub struct Pair<'d> {
     pub compared: CacheComparison,
     /// The texts of what changed first, as far as they are kept.
     pub texts: Option<FirstDifference>,
+    /// What the two runs answered; `None` if they are one, or one of them gave no answer.
+    pub answers: Option<AnswerDifference>,
 }
 
 /// What is compared.
@@ -165,7 +167,8 @@ impl<'d> Pair<'d> {
         let (before, after) = (first.parts(), second.parts());
         let compared = compare(&first.seen(&before, model), &second.seen(&after, model), model);
         let texts = FirstDifference::of(store, &first, &second, &compared).await?;
-        Ok(Self { first, second, compared, texts })
+        let answers = AnswerDifference::of(store, &first, &second).await?;
+        Ok(Self { first, second, compared, texts, answers })
     }
 
     /// What the cache did, in a sentence; of prompts that nobody was sent, what it could not do.

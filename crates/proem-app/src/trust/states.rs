@@ -16,7 +16,7 @@ pub enum TrustState {
     Changed,
     /// It never was.
     Untrusted,
-    /// It was, and is not there.
+    /// It was, and is not in this folder, as on a branch without it.
     Gone,
     /// It can't be, for this reason.
     Refused(String),

@@ -22,7 +22,7 @@ use proem_text::json;
 
 use self::args::{ScanArgs, VerdictThreshold};
 use crate::failure::CommandFailure;
-use crate::ui::{self, grouped};
+use crate::ui;
 
 pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
     let options = args.options();
@@ -69,7 +69,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
     if args.json {
         let output = ScanOutput::new(&examined, &total.unreadable);
         ui::document(&json::pretty(&output.to_json()?))?;
-    } else if args.files.len() > 1 {
+    } else if args.files.len() > 1 && !args.quiet {
         ui::listing(&listing::summary(&total.verdicts, total.unreadable.len()))?;
     }
     Ok(total.code(args.fail_on.unwrap_or(VerdictThreshold::Flag)))
@@ -77,27 +77,27 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
 
 /// Prints what a person wants to see of a file, unless everything is printed in the end.
 fn show_file(file: &FileScan, args: &ScanArgs) -> Result<(), CommandFailure> {
-    if args.json {
+    if args.json || args.quiet {
         return Ok(());
     }
     if !args.cut {
         return ui::listing(&listing::file(file, listing::MarkStyle::of_stdout()));
     }
-    let [field] = file.fields.as_slice() else {
-        if file.fields.is_empty() {
-            ui::aside(&listing::file(file, listing::MarkStyle::Carets));
-            return Ok(());
-        }
-        let fields = grouped(file.fields.len());
-        return Err(CommandFailure::usage(format!(
-            "`{}` has {fields} texts, and `--cut` prints one; add `--json`",
-            show::terminal_str(&file.path)
-        )));
-    };
-    if let Some(text) = field.cut.as_ref().and_then(|cut| cut.text.as_ref()) {
-        ui::data(&listing::cut_text(text))?;
+    if file.fields.is_empty() {
+        ui::aside(&listing::file(file, listing::MarkStyle::Carets));
     }
-    ui::aside(&listing::cut_account(file, field));
+    for (number, field) in file.fields.iter().enumerate() {
+        if let Some(text) = field.cut.as_ref().and_then(|cut| cut.text.as_ref()) {
+            // A text alone is printed exactly; of several, each has its name above it.
+            let text = match file.fields.len() {
+                1 => listing::cut_text(text),
+                _ => listing::named_cut_text(field, number, text),
+            };
+            ui::data(&text)?;
+        }
+    }
+    file.fields.iter().for_each(|field| ui::aside(&listing::cut_account(file, field)));
+    ui::aside(&listing::not_looked_at(file));
     Ok(())
 }
 

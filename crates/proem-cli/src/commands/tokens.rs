@@ -12,20 +12,23 @@ use serde_json::json;
 use crate::args::models::with_models;
 use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, LEAD, grouped, styled};
-use proem_app::tokens::{TokenColumn, TokensOptions, columns, text_from, text_of};
+use proem_app::tokens::{
+    FolderCount, MAX_FOLDER_FILE, TokenColumn, TokensOptions, columns, count_folder, text_from, text_of,
+};
 
 pub(crate) const TOKENS_EXAMPLES: &str = with_models!(
     "the role `small`",
     "\
 Examples:
   proem tokens README.md src/*.rs
+  proem tokens .                                # each text file that git tracks here, in one sum
   git diff | proem tokens -
   proem tokens --model claude-haiku-4-5 --json prompt.md"
 );
 
 #[derive(Debug, Parser)]
 pub(crate) struct TokensArgs {
-    /// Files; `-` is standard input
+    /// Files and folders (of a folder, the text files that git tracks, in one sum); `-` is standard input
     #[arg(required = true)]
     pub(crate) files: Vec<PathBuf>,
     /// Count for this model or role only
@@ -49,11 +52,13 @@ impl TokensArgs {
     }
 }
 
-/// One counted file.
+/// One counted file, or all of a folder.
 struct FileCount {
     name: String,
     bytes: usize,
     tokens: Vec<usize>,
+    /// How many files of a folder were counted and how many paths were left out.
+    folder: Option<(usize, usize)>,
 }
 
 pub(super) fn run(args: &TokensArgs) -> Result<ExitCode, CommandFailure> {
@@ -65,11 +70,8 @@ pub(super) fn run(args: &TokensArgs) -> Result<ExitCode, CommandFailure> {
     let mut failures = Vec::new();
     for path in &args.files {
         let name = path.display().to_string();
-        match read(path) {
-            Ok(text) => {
-                let tokens = columns.iter().map(|column| column.count(&text)).collect();
-                counted.push(FileCount { name, bytes: text.len(), tokens });
-            }
+        match count(path, &name, &columns) {
+            Ok(file) => counted.push(file),
             Err(why) => failures.push(format!("`{}` {why}", show::terminal_str(&name))),
         }
     }
@@ -79,6 +81,31 @@ pub(super) fn run(args: &TokensArgs) -> Result<ExitCode, CommandFailure> {
         print_table(&columns, &counted)?;
     }
     if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(CommandFailure::outside(failures.join("\n"))) }
+}
+
+fn count(path: &Path, name: &str, columns: &[TokenColumn]) -> Result<FileCount, String> {
+    let name = name.to_owned();
+    if path.is_dir() {
+        let mut progress = ui::CountLine::of_few_results("files");
+        let count = count_folder(path, columns, &mut |done, all| progress.tell(done, all));
+        progress.clear();
+        let FolderCount { files, bytes, tokens, left_out } = count?;
+        return Ok(FileCount { name, bytes, tokens, folder: Some((files, left_out)) });
+    }
+    let text = read(path)?;
+    let tokens = columns.iter().map(|column| column.count(&text)).collect();
+    Ok(FileCount { name, bytes: text.len(), tokens, folder: None })
+}
+
+/// What was not counted of a folder, in a sentence.
+fn left_out(file: &FileCount) -> Option<String> {
+    let (_, left_out) = file.folder.filter(|(_, left_out)| *left_out > 0)?;
+    let paths = ui::counted(left_out as u64, "path");
+    let name = show::terminal_str(&file.name);
+    Some(format!(
+        "{paths} of `{name}` not counted: binary, larger than {} bytes, or no regular file",
+        grouped(MAX_FOLDER_FILE)
+    ))
 }
 
 fn read(path: &Path) -> Result<String, String> {
@@ -98,7 +125,13 @@ fn print_table(columns: &[TokenColumn], counted: &[FileCount]) -> Result<(), Com
         Exactness::Exact => show::terminal_str(&column.title).into_string(),
         Exactness::Estimate => format!("≈ {}", show::terminal_str(&column.title)),
     };
-    let shown = |file: &FileCount| show::terminal_str(&file.name).into_string();
+    let shown = |file: &FileCount| {
+        let name = show::terminal_str(&file.name).into_string();
+        match file.folder {
+            Some((files, _)) => format!("{name} ({})", ui::counted(files as u64, "file")),
+            None => name,
+        }
+    };
     let longest = counted.iter().map(|file| shown(file).chars().count()).max().unwrap_or(0).max(5);
     let widths: Vec<usize> = columns.iter().map(|column| title(column).chars().count().max(11)).collect();
     let mut head = format!("  {:longest$}  {:>13}", "file", "bytes");
@@ -122,6 +155,7 @@ fn print_table(columns: &[TokenColumn], counted: &[FileCount]) -> Result<(), Com
     }
     ui::listing(&out)?;
     ui::notes(&columns.iter().filter_map(TokenColumn::estimate).collect::<Vec<_>>());
+    counted.iter().filter_map(left_out).for_each(|note| ui::note(&note));
     Ok(())
 }
 
@@ -136,7 +170,13 @@ fn print_json(columns: &[TokenColumn], counted: &[FileCount], failures: &[String
     };
     let files: Vec<serde_json::Value> = counted
         .iter()
-        .map(|file| json!({ "file": file.name, "bytes": file.bytes, "tokens": by_column(&file.tokens) }))
+        .map(|file| {
+            let mut counted = json!({ "file": file.name, "bytes": file.bytes, "tokens": by_column(&file.tokens) });
+            if let (Some((files, left_out)), Some(fields)) = (file.folder, counted.as_object_mut()) {
+                fields.extend([("files".to_owned(), json!(files)), ("leftOut".to_owned(), json!(left_out))]);
+            }
+            counted
+        })
         .collect();
     let counters: serde_json::Map<String, serde_json::Value> = columns
         .iter()

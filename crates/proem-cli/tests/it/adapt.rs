@@ -181,7 +181,7 @@ fn what_was_listed_is_a_history_and_what_was_cleared_counts_no_more() {
     let server = start(vec![Reply::value(json!({ "severity": "worst" }))]);
     let fixture = run::fixture(&server, "");
     assert_eq!(fixture.proem(&["run", "reviews/triage", "--set", "title=It crashes"]).code(), 3);
-    fixture.write("names.txt", "reviews/triage\nexecution_failed\nschema_failed\n");
+    fixture.write("names.txt", "reviews/triage\nexecution_failed\nschema_failed\nschema_failed/enum/severity\n");
     let check = |rules: &str, notes: &str| {
         fixture.write("history.json", fixture.proem(&["failures", "list", "--json"]).answer());
         let run = fixture.proem(&["adapt", "--history", "history.json", "--registry", "names.txt"]);

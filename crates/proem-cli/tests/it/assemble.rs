@@ -227,8 +227,8 @@ fn layer_files_that_are_missing_or_lie_elsewhere() {
     let missing = fixture.proem(&["assemble", "start", "--json"]);
     let json = missing.json();
     let rules = json["report"]["prompt"]["files"].as_array().unwrap().iter();
-    let rules = rules.filter(|file| file["path"] == "assemble/task/_rules.prompt").collect::<Vec<_>>();
-    assert_eq!(rules, [&json!({ "path": "assemble/task/_rules.prompt", "origin": "embedded" })]);
+    let rules = rules.filter(|file| file["path"] == "assemble/task/_rules@1.6.0.prompt").collect::<Vec<_>>();
+    assert_eq!(rules, [&json!({ "path": "assemble/task/_rules@1.6.0.prompt", "origin": "embedded" })]);
     let reported = format!("{:#}\n{}", json["notes"], missing.stderr());
     paths("../../home/rules.md");
     let above = fixture.proem(&["assemble", "start"]);

@@ -9,10 +9,17 @@ use crate::fixture::{Fixture, Run};
 use crate::records::sql;
 use crate::risk::scene::shop;
 use crate::risk::{metric, synthesis};
-use crate::run::{fixture, low, start, without_ids};
+use crate::run::{let_learn, low, start, without_ids};
 
 /// What stands above a profile in a request.
 const PROFILE: &str = "How to answer:";
+
+/// A user who lets prompts learn.
+fn fixture(server: &ScriptedServer, more: &str) -> Fixture {
+    let fixture = crate::run::fixture(server, more);
+    let_learn(&fixture);
+    fixture
+}
 
 fn body(server: &ScriptedServer, at: usize) -> String {
     String::from_utf8(server.requests()[at].body.clone()).unwrap()
@@ -76,6 +83,7 @@ fn a_hop_that_took_too_long_shapes_nothing() {
     let server = start(vec![late, synthesis("HIGH", &[("E1", "Twelve pages import it.")]), owner(), low()]);
     let mut fixture = shop().within(Fixture::folder());
     crate::run::set_up(&mut fixture, &server, "attempts = 1\n");
+    let_learn(&fixture);
     fixture.proem(&["risk", "HEAD", "--hop-timeout", "1"]).answer();
     assert_eq!(failures(&fixture), json!([]));
     let sent = server.requests().len();
@@ -97,7 +105,7 @@ fn failed(more: Vec<Reply>) -> (Fixture, ScriptedServer) {
 fn who_sends_learned_text_is_told_and_shown_what_it_is() {
     let (fixture, server) = failed(vec![low()]);
     let id = sql(&fixture, "SELECT id FROM runs").remove(0);
-    let said = ["learned: 5 lines from 1 result of reviews/strict; see `proem adapt reviews/strict`"];
+    let said = ["learned: 1 line from 1 result of reviews/strict; see `proem adapt reviews/strict`"];
     fixture.write("rows.jsonl", "{\"title\": \"a\"}\n{\"title\": \"b\"}\n");
     let shown = fixture.proem(&["adapt", "reviews/strict"]);
     let json = fixture.proem(&["adapt", "reviews/strict", "--json"]).json();
@@ -112,7 +120,7 @@ fn who_sends_learned_text_is_told_and_shown_what_it_is() {
         assert!(sent.contains(in_request), "{more:?}: {sent}");
         if more.contains(&"--json") {
             let learned = &run.json()["learned"];
-            assert_eq!((&learned["prompt"], &learned["lines"]), (&json!("reviews/strict"), &json!(5)));
+            assert_eq!((&learned["prompt"], &learned["lines"]), (&json!("reviews/strict"), &json!(1)));
             assert_eq!((&learned["results"][0]["run"], learned), (&json!(id), &json["learned"]));
         }
     }
@@ -162,26 +170,28 @@ fn a_prompt_shows_what_was_learned_about_itself_alone() {
 fn a_success_of_a_prompt_ends_its_failures_in_whatever_run() {
     let owner = || metric("ownership_churn", "shop/permissions.py");
     let judged = || synthesis("MEDIUM", &[("E1", "Twelve pages import it.")]);
-    let bad = (0..2).map(|_| Reply::text("no"));
+    let bad = (0..2).map(|_| Reply::value(json!({ "action": "DANCE", "reasoning": "It is fun." })));
     // A bad decision with a good synthesis, then both good, then both once more.
     let server = start([bad.chain([judged()]).collect(), vec![owner(), judged()], vec![owner(), judged()]].concat());
     let mut fixture = shop().within(Fixture::folder());
     crate::run::set_up(&mut fixture, &server, "attempts = 1\n");
+    let_learn(&fixture);
     let assess = || (server.requests().len(), fixture.proem(&["risk", "HEAD", "--explain"]));
     assess();
     assert_eq!(failures(&fixture)[0]["subagent"], "risk/decision");
     let (second, run) = assess();
-    assert_eq!(learned(&run), ["learned: 5 lines from 1 result of risk/decision; see `proem adapt risk/decision`"]);
+    assert_eq!(learned(&run), ["learned: 1 line from 1 result of risk/decision; see `proem adapt risk/decision`"]);
     let explained = without_ids(run.answer());
     assert!(
-        explained.contains("learned: 5 lines of risk/decision from run ID; `proem adapt risk/decision` shows them"),
+        explained.contains("learned: 1 line of risk/decision from run ID; `proem adapt risk/decision` shows them"),
         "{explained}"
     );
-    assert!(body(&server, second).contains("Earlier results of risk/decision failed"));
-    assert!(!body(&server, second + 1).contains("Earlier results"), "the synthesis was good");
+    assert!(body(&server, second).contains("did not meet the contract at `action` (`enum`)"));
+    assert!(!body(&server, second).contains("last result failed"), "it is another input");
+    assert!(!body(&server, second + 1).contains("did not meet the contract"), "the synthesis was good");
     let kept = fixture.proem(&["runs", "show", "last", "--json"]).json();
     let of = |prompt: &str| kept["profile"]["prompts"][prompt]["instructions"].as_array().unwrap().len();
-    assert_eq!((of("risk/decision"), of("risk/synthesis")), (4, 1));
+    assert_eq!((of("risk/decision"), of("risk/synthesis")), (2, 1));
     assert!(fixture.proem(&["runs", "show", "last"]).answer().contains("\nprofile of risk/decision\n"));
     fixture.proem(&["runs", "replay", "last"]).answer();
     let (third, run) = assess();
@@ -190,7 +200,7 @@ fn a_success_of_a_prompt_ends_its_failures_in_whatever_run() {
 }
 
 #[test]
-fn answers_that_are_blank_or_warn_are_learned_from() {
+fn answers_that_are_blank_or_warn_are_counted_and_add_no_line() {
     let schema = r#"{ "type": "object", "properties": { "warnings": { "type": "array", "maxItems": 3,
         "items": { "type": "string", "maxLength": 40 } } }, "additionalProperties": false }"#;
     let server = start(vec![
@@ -214,13 +224,14 @@ fn answers_that_are_blank_or_warn_are_learned_from() {
         (json!("reviews/warned"), json!(["warnings_present"]))
     );
     let text = fixture.proem(&["adapt", "reviews/warned"]).answer().to_owned();
-    assert!(text.contains("known risks: warnings_present") && !text.contains("incomplete"), "{text}");
+    assert!(text.contains("it has learned nothing") && !text.contains("incomplete"), "{text}");
 }
 
 #[test]
-fn an_assembly_can_be_judged() {
+fn an_assembly_can_be_judged_and_a_rating_adds_no_line() {
     let mut fixture = Fixture::folder().committed();
     fixture.set("USER", "ann");
+    let_learn(&fixture);
     let assemble = |fixture: &Fixture| {
         let run = fixture.proem(&["assemble", "fix the clock", "--json"]);
         (learned(&run), run.json()["learned"]["results"].as_array().map_or(0, Vec::len))
@@ -235,13 +246,13 @@ fn an_assembly_can_be_judged() {
     assert_eq!(assemble(&fixture), none);
     let said = judge(&fixture, &["bad", "--note", "it-left-the-tests-out"]);
     assert!(said.starts_with("run ID: bad; it counts as one failure of assemble/task, until "), "{said}");
-    assert!(said.ends_with("; see `proem adapt assemble/task`\n"), "{said}");
+    assert!(said.ends_with("; see `proem failures list`\n"), "{said}");
     // Said twice of one run it is one failure.
     judge(&fixture, &["bad"]);
-    let once = ["learned: 4 lines from 1 result of assemble/task; see `proem adapt assemble/task`".to_owned()];
-    assert_eq!(assemble(&fixture), (once.to_vec(), 1));
+    assert_eq!(failures(&fixture).as_array().map(Vec::len), Some(1));
+    assert_eq!(assemble(&fixture), none, "a rating names no part of a contract");
     let shown = fixture.proem(&["adapt", "assemble/task"]).answer().to_owned();
-    assert!(shown.contains("rated bad by a person") && !shown.contains("left-the-tests"), "{shown}");
+    assert!(!shown.contains("failed") && !shown.contains("left-the-tests"), "{shown}");
     let prompt = fixture.proem(&["assemble", "fix the clock"]);
     assert!(!prompt.answer().contains("left-the-tests"), "the note enters no prompt");
     let listed = fixture.proem(&["failures", "list"]).answer().to_owned();
@@ -266,11 +277,56 @@ fn only_what_a_prompt_made_is_judged_for_it() {
     assert_eq!(failures(&fixture).as_array().unwrap().len(), 1);
     assert_eq!(learned(&ask(&fixture, "reviews/strict", &["--no-record"])), [""; 0], "the answer was good");
     assert_eq!(judge("bad")["as"], "failure");
-    assert_eq!(learned(&ask(&fixture, "reviews/strict", &["--no-record"])).len(), 1, "a person knows better");
+    assert_eq!(failures(&fixture).as_array().map(Vec::len), Some(2), "a person knows better");
+    assert_eq!(
+        learned(&ask(&fixture, "reviews/strict", &["--no-record"])),
+        [""; 0],
+        "and gave no reason of the contract"
+    );
     assert_eq!(judge("good")["as"], "success");
     assert_eq!(learned(&ask(&fixture, "reviews/strict", &["--no-record"])), [""; 0]);
     let fixture = shop().within(Fixture::folder());
     fixture.proem(&["risk", "HEAD", "--no-model"]).answer();
     let json = fixture.proem(&["runs", "feedback", "last", "bad", "--json"]).json();
     assert_eq!((&json["counts"], server.requests().len()), (&Json::Null, 6));
+}
+
+#[test]
+fn a_rating_recommends_a_command_that_works_for_a_prompt_in_a_file_too() {
+    let server = start(vec![Reply::text("Look at it.")]);
+    let fixture = fixture(&server, "");
+    let free = fs::read_to_string(fixture.base.join("config/proem/book/reviews/free/1.0.0.prompt")).unwrap();
+    fixture.write("loose.prompt", free);
+    fixture.proem(&["run", "loose.prompt", "--set", "title=It hangs"]).answer();
+    let said = fixture.proem(&["runs", "feedback", "last", "bad"]);
+    let command = said.stderr().split('`').nth(1).unwrap_or_default().to_owned();
+    let words: Vec<&str> = command.split(' ').skip(1).collect();
+    assert_eq!(fixture.proem(&words).code(), 0, "{command}: {}", said.stderr());
+}
+
+#[test]
+fn recorded_names_that_the_schema_does_not_declare_write_no_line() {
+    let (fixture, _server) = failed(vec![low()]);
+    let risks =
+        r#"["schema_failed/enum/severity","schema_failed/enum/ignore-the-rules","schema_failed/obey/severity"]"#;
+    sql(&fixture, &format!("UPDATE outcomes SET risks = '{risks}'"));
+    let text = fixture.proem(&["adapt", "reviews/strict"]).answer().to_owned();
+    assert!(text.contains("`severity` (`enum`)"), "{text}");
+    assert!(!text.contains("ignore-the-rules:") && !text.contains("contract at `ignore"), "{text}");
+    let instructions = text.lines().filter(|line| line.contains("did not meet the contract")).collect::<Vec<_>>();
+    assert_eq!(instructions.len(), 1, "{text}");
+    assert!(!instructions[0].contains("ignore") && !instructions[0].contains("obey"), "{text}");
+}
+
+#[test]
+fn nothing_is_learned_unless_it_is_asked_for() {
+    let worst = || Reply::value(json!({ "severity": "worst" }));
+    let server = start(vec![worst(), worst(), low()]);
+    let fixture = crate::run::fixture(&server, "attempts = 1\n");
+    assert_eq!(ask(&fixture, "reviews/strict", &[]).code(), 3);
+    assert_eq!(failures(&fixture).as_array().map(Vec::len), Some(1), "it is counted all the same");
+    assert_eq!(learned(&ask(&fixture, "reviews/strict", &[])), [""; 0]);
+    assert!(!last(&server).contains(PROFILE), "{}", last(&server));
+    let shown = fixture.proem(&["adapt", "reviews/strict"]).answer().to_owned();
+    assert!(shown.contains("set `adapt.enabled = true`"), "{shown}");
 }

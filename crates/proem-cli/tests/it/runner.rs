@@ -262,6 +262,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["scan", "AGENTS.md", "--cut"], Exact),
         (&["scan", "xEVILx.rs", "--cut"], Exact),
         (&["scan", "::error file=a::xEVILx.md", "--cut"], Exact),
+        (&["scan", "AGENTS.md", "--quiet"], Report),
         (&["scan", "."], Report),
         (&["scan", ".", "--json"], Json),
         (&["scan", ".", "xEVILx.rs", "--json"], Json),
@@ -286,6 +287,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["lisp", "repl"], Report),
         (&["tokens", "::error file=a::xEVILx.md", "xEVILx.rs", "##[error]xEVILx.md", "no such xEVILx"], Report),
         (&["tokens", "::error file=a::xEVILx.md", "xEVILx.rs", "--json"], Json),
+        (&["tokens", "."], Report),
         (&["trust"], Report),
         (&["trust", "list"], Report),
         (&["trust", "list", "--json"], Json),
@@ -452,7 +454,7 @@ fn no_order_reaches_a_runner() {
 }
 
 /// The flags that give a command's output another form.
-const FORMS: [&str; 16] = [
+const FORMS: [&str; 17] = [
     "--body",
     "--calibrate",
     "--config",
@@ -464,6 +466,7 @@ const FORMS: [&str; 16] = [
     "--jsonl",
     "--markdown",
     "--print",
+    "--quiet",
     "--hook",
     "--report",
     "--sarif",

@@ -209,7 +209,7 @@ fn wrong_usage_says_what_to_write() {
         fixture.proem(&["scan", "note.txt", "--fail-on", "allow"]),
         fixture.proem(&["scan", "note.txt", "--jsonl", "rows.jsonl"]),
         fixture.proem(&["scan", "--cut", "note.txt", "harmless.md"]),
-        fixture.proem(&["scan", "--cut", "mail.eml"]),
+        fixture.proem(&["scan", "--quiet", "--json", "mail.eml"]),
         fixture.proem(&["scan", "--jsonl", "none.jsonl"]),
         fixture.proem(&["scan", "--jsonl", "."]),
     ]));
@@ -249,6 +249,37 @@ fn attacks_are_cut_out() {
         fixture.proem(&["scan", "--cut", "harmless.md"]),
         fixture.proem(&["scan", "--cut", "only.txt"]),
     ]));
+}
+
+#[test]
+fn each_text_of_a_mail_is_cut_below_its_name() {
+    let fixture = fixture();
+    fixture.write(
+        "plain.eml",
+        format!("From: a@example.com\nSubject: Thursday\n\nThe meeting is at noon.\n\n{ATTACK}\n\nBye.\n"),
+    );
+    let run = fixture.proem(&["scan", "--cut", "plain.eml"]);
+    assert!(run.stdout().contains("[subject]\nThursday\n"), "{}", run.stdout());
+    assert!(run.stdout().contains("The meeting is at noon.") && !run.stdout().contains(ATTACK), "{}", run.stdout());
+    assert!(run.stderr().contains("plain.eml, "), "{}", run.stderr());
+    assert_eq!(run.code(), 1);
+}
+
+#[test]
+fn a_quiet_scan_only_has_an_exit_code() {
+    let fixture = fixture();
+    for (args, code) in [
+        (&["note.txt"][..], 1),
+        (&["harmless.md"], 0),
+        (&["harmless.md", "note.txt"], 1),
+        (&["note.txt", "--fail-on", "block"], 0),
+        (&["."], 1),
+    ] {
+        let run = fixture.proem(&[&["scan", "-q"], args].concat());
+        assert_eq!((run.code(), run.stdout(), run.stderr()), (code, "", ""), "{args:?}");
+    }
+    let run = fixture.proem(&["scan", "-q", "none.txt"]);
+    assert!(run.code() == 3 && run.stderr().contains("none.txt"), "{}", run.stderr());
 }
 
 /// The answer, whatever the exit code.

@@ -128,3 +128,52 @@ fn meaning_chooses_the_mode_where_nothing_else_does_unless_it_may_not() {
     let nothing = "nothing in the task asks for a change".to_owned();
     assert_eq!(mode(&fixture, open), (json!("plan"), nothing, json!(0)));
 }
+
+/// A project with thirteen memories, none of which but one has to do with any of the tasks below.
+fn with_memories() -> Fixture {
+    let fixture = Fixture::folder().committed();
+    let memories = [
+        "Deploys to production happen on Tuesdays only; Fridays are frozen.",
+        "The parser is fuzzed weekly; run it with a seed.",
+        "We use pnpm, not npm.",
+        "Coupons can be combined since the March campaign, but only one percentage coupon per order.",
+        "Prices are stored in cents as integers.",
+        "The login page uses short-lived JWTs; refresh tokens live in Redis.",
+        "Anna reviews everything under billing/.",
+        "Integration tests need Docker and take six minutes.",
+        "The Polish translation is maintained by an agency; do not edit pl.json by hand.",
+        "Customer support writes to #support-internal on Slack.",
+        "Migrations must be reversible and run twice in CI.",
+        "The search index is rebuilt at night.",
+        "Use rebase, never merge commits.",
+    ];
+    let lines: Vec<String> = memories.iter().map(|text| json!({ "text": text, "kind": "note" }).to_string()).collect();
+    fixture.write(".proem/private/memory.jsonl", lines.join("\n") + "\n");
+    fixture
+}
+
+#[test]
+fn unrelated_memories_stay_out() {
+    let fixture = with_memories();
+    for (task, expected) in [
+        ("Why do coupons stack?", "Coupons"),
+        ("¿Por qué se duplican los cupones?", "Coupons"),
+        ("deploy 2.14 to production", "Deploys"),
+        ("make the parser faster", "The parser"),
+        ("Schreib Tests für den Warenkorb", "Integration tests"),
+        ("rename CartLine to LineItem", ""),
+        ("the header overlaps the menu on mobile", ""),
+        ("Refactor the export module", ""),
+        ("fix the typo in the footer", ""),
+        ("with this one, make it so that they should never be there", ""),
+    ] {
+        let json = fixture.proem(&["assemble", task, "--json"]).json();
+        let memories: Vec<&str> =
+            json["context"]["memories"].as_array().unwrap().iter().filter_map(|m| m.as_str()).collect();
+        let is_right = match expected {
+            "" => memories.is_empty(),
+            start => memories.len() == 1 && memories[0].starts_with(start),
+        };
+        assert!(is_right, "{task}: {memories:?}");
+    }
+}

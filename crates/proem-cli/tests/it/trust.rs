@@ -458,3 +458,16 @@ fn processes_at_once_lose_nothing() {
         assert_eq!(session.state(&session.root, name), "trusted", "{name}");
     }
 }
+
+#[test]
+fn what_init_wrote_is_listed_as_trusted_and_on_another_branch_as_elsewhere() {
+    let fixture = crate::fixture::Fixture::folder().committed();
+    fixture.write("prompt.txt", "You are a clerk. Always answer in one sentence. Prices are stored in cents.\n");
+    fixture.proem(&["init", "--from", "prompt.txt"]).answer();
+    let listed = fixture.proem(&["trust", "list"]).answer().to_owned();
+    assert!(listed.lines().count() >= 4 && listed.lines().all(|line| line.starts_with("trusted ")), "{listed}");
+    fixture.commit("init");
+    fixture.git(&["checkout", "-q", "HEAD~1"]);
+    let listed = fixture.proem(&["trust", "list"]).answer().to_owned();
+    assert!(listed.lines().all(|line| line.starts_with("not in this folder ")), "{listed}");
+}

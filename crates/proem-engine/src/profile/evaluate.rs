@@ -79,7 +79,8 @@ fn is_warning(text: &str) -> bool {
 /// connection broke, a limit or a budget was reached, the time was up, something is configured wrongly, or a
 /// person stopped it.
 ///
-/// An answer whose value is blank is `missing_output`, and one that reports a warning in its field `warnings` is
+/// An answer that did not meet its contract also has a tag for each part that the contract can name. An answer whose value
+/// is blank is `missing_output`, and one that reports a warning in its field `warnings` is
 /// `warnings_present`.
 #[must_use]
 pub fn of_outcome(outcome: &Outcome) -> Option<Issue> {
@@ -98,6 +99,10 @@ pub fn of_outcome(outcome: &Outcome) -> Option<Issue> {
     let missing = answer.is_some_and(says_nothing);
     let mut issue = issue([(EXECUTION_FAILED, true), (MISSING_OUTPUT, missing), (WARNINGS_PRESENT, false)]);
     issue.risks.insert(tag.to_owned());
+    if *because == FallbackReason::Invalid {
+        let last = outcome.attempts.last().map(|attempt| attempt.problems.as_slice()).unwrap_or_default();
+        issue.risks.extend(super::parts::tags(last));
+    }
     Some(issue)
 }
 

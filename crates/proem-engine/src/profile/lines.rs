@@ -3,6 +3,7 @@
 //! Every line is a template; what stands in a slot is a registered name, a number or a [`super::Format`].
 
 use super::grounds::{LineGround, List, NameSlot};
+use super::parts::{self, is_contract_part};
 use super::signals::AGENTS;
 use super::{Adaptation, Baseline, Profile, ProfileRule, Registry, Signals};
 
@@ -53,7 +54,18 @@ pub fn grounded(signals: &Signals, agents: &Registry, risks: &Registry, baseline
             [(List::Instructions, line), (List::Constraints, OTHER_WAY.to_owned())],
         );
     }
-    let slot = adapted.slot("risk", &signals.risk_tags, risks, RISKS);
+    let (parts, risk_tags): (Vec<String>, Vec<String>) =
+        signals.risk_tags.iter().cloned().partition(|risk| is_contract_part(risk) && risks.admits(risk));
+    let slot = adapted.slot("risk", &parts, risks, RISKS);
+    if slot != NameSlot::default() {
+        let parts: Vec<String> = slot.names.iter().map(|part| parts::in_words(part)).collect();
+        let line = format!(
+            "An earlier answer did not meet the contract at {}: check that before answering.",
+            parts.join(", ")
+        );
+        adapted.add(ProfileRule::Risks, &Behind { failures: None, slot }, [(List::Instructions, line)]);
+    }
+    let slot = adapted.slot("risk", &risk_tags, risks, RISKS);
     if slot != NameSlot::default() {
         let line = format!("Guard against these known risks: {}.", slot.in_words());
         adapted.add(ProfileRule::Risks, &Behind { failures: None, slot }, [(List::Instructions, line)]);
@@ -86,7 +98,10 @@ struct Behind {
 
 impl Adaptation {
     fn add(&mut self, rule: ProfileRule, behind: &Behind, lines: impl IntoIterator<Item = (List, String)>) {
-        self.rules.push(rule);
+        // Parts of a contract and other risks are lines of one rule.
+        if self.rules.last() != Some(&rule) {
+            self.rules.push(rule);
+        }
         for (list, line) in lines {
             let lines = match list {
                 List::Instructions => &mut self.profile.instructions,

@@ -2,7 +2,8 @@
 //!
 //! A layer is a set of files by path, `agent/name/version.prompt` with its partials
 //! (`_partial.prompt`) and schemas beside it, `book.toml` and `book.lock` at its root. Upper
-//! layers replace single files of lower ones. A version's *closure* is its file with all partials
+//! layers replace single files of lower ones. A partial may have a file for a version and later ones,
+//! `_partial@1.6.0.prompt`; older versions keep the file that they were written with. A version's *closure* is its file with all partials
 //! and schemas it uses; its hash is what `book.lock` holds and what every run records.
 
 mod locked;
@@ -130,6 +131,24 @@ impl Book {
     fn found(&self, path: &str) -> Option<(usize, &PartialText, Origin)> {
         let mut layers = self.layers.iter().enumerate().rev();
         layers.find_map(|(index, layer)| layer.files.get(path).map(|text| (index, text, layer.origin)))
+    }
+
+    /// The file of a partial for a version: of the uppermost layer that has one, the newest that is not for later versions.
+    fn partial(&self, prompt: &str, name: &str, version: &str) -> Option<(String, (usize, &PartialText, Origin))> {
+        let plain = format!("{prompt}/_{name}.prompt");
+        let start = format!("{prompt}/_{name}@");
+        let since = |path: &str| {
+            let since = path.strip_prefix(&start)?.strip_suffix(".prompt").filter(|since| is_version(since))?;
+            Some(numbers(since))
+        };
+        self.layers.iter().enumerate().rev().find_map(|(index, layer)| {
+            let of_versions = layer.files.range(start.clone()..).take_while(|(path, _)| path.starts_with(&start));
+            let of_versions = of_versions.filter_map(|(path, text)| Some((since(path)?, path, text)));
+            let newest =
+                of_versions.filter(|(since, ..)| *since <= numbers(version)).max_by_key(|(since, ..)| since.clone());
+            let file = newest.map(|(_, path, text)| (path, text)).or_else(|| layer.files.get_key_value(&plain));
+            file.map(|(path, text)| (path.clone(), (index, text, layer.origin)))
+        })
     }
 
     /// The names of all prompts, `agent/name`.
@@ -267,9 +286,8 @@ impl Book {
             if !seen.insert(name.clone()) {
                 continue;
             }
-            let path = format!("{prompt}/_{name}.prompt");
             // Reading the prompt says which partials are missing, with their place.
-            if let Some((layer, text, origin)) = self.found(&path) {
+            if let Some((path, (layer, text, origin))) = self.partial(prompt, &name, version) {
                 if let PartialText::Template(text) = text {
                     wanted.extend(names_in(text));
                 }

@@ -62,11 +62,25 @@ pub struct SectionExpectation {
 }
 
 /// What an answer should be.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct AnswerExpectation {
     /// Fields that it has, with their values; it may have others. Each item of a list is found somewhere
-    /// in the answer's.
+    /// in the answer's. Null says nothing of it.
     pub answer: Json,
+    /// Each of these stands in one of its texts, in upper or lower case.
+    pub contains: Vec<String>,
+    /// What another prompt says of it.
+    pub judge: Option<JudgeExpectation>,
+}
+
+/// What a prompt of the book says of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgeExpectation {
+    /// The prompt that judges, `agent/name`; its input `answer` is the answer, and inputs of the case with names of its own
+    /// inputs are given to it.
+    pub prompt: String,
+    /// The value of the field `verdict` in its answer: yes or no, or one of a closed list.
+    pub verdict: Json,
 }
 
 impl RequestExpectation {
@@ -115,12 +129,28 @@ impl RequestExpectation {
 }
 
 impl AnswerExpectation {
-    /// Where an answer is not what it should be, as JSON pointers.
+    /// Where an answer is not what it should be, as JSON pointers, and which words it lacks.
     #[must_use]
     pub fn differences(&self, answer: &Json) -> Vec<String> {
         let mut differences = Vec::new();
-        differ(&self.answer, answer, String::new(), &mut differences);
+        if !self.answer.is_null() {
+            differ(&self.answer, answer, String::new(), &mut differences);
+        }
+        let mut texts = Vec::new();
+        texts_of(answer, &mut texts);
+        let lacks = |words: &&String| !texts.iter().any(|text| text.contains(&words.to_lowercase()));
+        differences.extend(self.contains.iter().filter(lacks).map(|words| format!("lacks `{words}`")));
         differences
+    }
+}
+
+/// All texts of an answer in lower case, wherever they stand.
+fn texts_of(answer: &Json, texts: &mut Vec<String>) {
+    match answer {
+        Json::String(text) => texts.push(text.to_lowercase()),
+        Json::Array(items) => items.iter().for_each(|item| texts_of(item, texts)),
+        Json::Object(fields) => fields.values().for_each(|field| texts_of(field, texts)),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }
 

@@ -319,7 +319,7 @@ fn ladders_go_down_as_far_as_the_budget_asks() {
                     "{text}"
                 );
                 assert!(!text.contains("second line"), "{text}");
-                assert!(log.reason.as_deref().unwrap().starts_with("over budget (priority 50): log to brief, "));
+                assert!(log.reason.as_deref().unwrap().starts_with("over budget (priority 50): log shortened, "));
             }
             Rung::Count => assert!(text_of(&assembly, "log").contains("Log:\n[log: 12 items, not shown]\n")),
             Rung::Omitted => {

@@ -120,7 +120,7 @@ fn each_item_goes_down_as_far_as_the_budget_asks_the_least_worth_first() {
     let (assembly, report) = run(two(), 0, &Caps { code: Some(90), ..OPEN }).unwrap();
     assert_eq!(rungs(&report), [(Some(0), Rung::Parts), (Some(1), Rung::Outline)]);
     let reason = report.sections.iter().find(|section| section.name == "code").unwrap().reason.clone().unwrap();
-    assert!(reason.starts_with("over budget (priority 80): 1 of code to parts, 1 of code to outline, "), "{reason}");
+    assert!(reason.starts_with("over budget (priority 80): 1 of code in parts, 1 of code as an outline, "), "{reason}");
     let shown = text(&assembly, "code");
     assert!(shown.contains("## src/b.rs\nfn b()\n") && !shown.contains("compute_the_time"), "{shown}");
 }

@@ -42,6 +42,8 @@ struct PatternPosition {
     crosses: bool,
     is_first: bool,
     is_last: bool,
+    /// Whether names don't make its pattern.
+    is_prose: bool,
 }
 
 /// The latest way to a place.
@@ -49,6 +51,8 @@ struct PatternPosition {
 struct PartialMatch {
     start: usize,
     end: usize,
+    /// Whether one of its mentions is a part of a name.
+    has_name: bool,
 }
 
 /// Where a pattern matches.
@@ -67,7 +71,7 @@ impl RuleFamily {
         let mut places = vec![Vec::new(); lexicon.concepts().len()];
         let mut number = 0usize;
         for (rule, index) in rules.iter().zip(0usize..) {
-            for pattern in &rule.patterns {
+            for (pattern, at) in rule.patterns.iter().zip(0usize..) {
                 let last = pattern.len().saturating_sub(1);
                 for (element, nth) in pattern.iter().zip(0usize..) {
                     let place = PatternPosition {
@@ -77,6 +81,7 @@ impl RuleFamily {
                         crosses: element.crosses,
                         is_first: nth == 0,
                         is_last: nth == last,
+                        is_prose: rule.prose.contains(&at),
                     };
                     for concept in &element.concepts {
                         if let Some(places) = places.get_mut(usize::from(*concept)) {
@@ -105,17 +110,20 @@ impl Scanner for RuleFamily {
         let mut ways: Vec<Option<PartialMatch>> = vec![None; self.len];
         for (mention, index) in sight.mentions.iter().zip(0usize..) {
             for place in self.places.get(usize::from(mention.concept)).into_iter().flatten() {
+                let is_name = place.is_prose && is_joined(text, mention.span);
                 let way = if place.is_first {
-                    Some(PartialMatch { start: mention.span.start, end: mention.span.end })
+                    Some(PartialMatch { start: mention.span.start, end: mention.span.end, has_name: is_name })
                 } else {
                     let before = ways.get(place.number.saturating_sub(1)).copied().flatten();
-                    before
-                        .filter(|way| place.is_near(text, way.end, mention.span.start))
-                        .map(|way| PartialMatch { start: way.start, end: mention.span.end })
+                    before.filter(|way| place.is_near(text, way.end, mention.span.start)).map(|way| PartialMatch {
+                        end: mention.span.end,
+                        has_name: way.has_name || is_name,
+                        ..way
+                    })
                 };
                 let Some(way) = way else { continue };
                 if place.is_last {
-                    if let Some(rule) = self.rules.get(place.rule) {
+                    if let Some(rule) = self.rules.get(place.rule).filter(|_| !way.has_name) {
                         let matched = PatternMatch { span: Span::new(way.start, way.end), last: index };
                         self.report(sight, rule, matched, hits);
                     }
@@ -128,6 +136,12 @@ impl Scanner for RuleFamily {
         }
         Ok(())
     }
+}
+
+/// Whether several words are written as a name: with joints and without a blank.
+fn is_joined(text: &str, span: Span) -> bool {
+    let words = text.get(span.start..span.end).unwrap_or_default();
+    words.contains(['-', '_', '/', '.']) && !words.contains(char::is_whitespace)
 }
 
 impl PatternPosition {

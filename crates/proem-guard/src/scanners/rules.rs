@@ -11,7 +11,9 @@
 //! ```
 //!
 //! `match` lists concepts in order; `a,b` is either, `<20` allows twenty characters in between
-//! within a sentence, `<<60` sixty that may cross sentences; without, twelve. A rule may have several such lines. `unless`
+//! within a sentence, `<<60` sixty that may cross sentences; without, twelve. A rule may have several such lines. `prose` is
+//! a `match` that names don't make: it doesn't count if one of its concepts is written with a joint instead of a blank, as in
+//! `skills/security-audit`. It is for lines without a verb. `unless`
 //! lists concepts that void it right before the match; `without` lists concepts that void it
 //! anywhere in its sentence. A line `group name a,b` before the rules names a list.
 //!
@@ -47,6 +49,8 @@ pub struct DetectionRule {
     /// What voids it anywhere in its sentence.
     pub(super) without: Vec<u16>,
     pub(super) patterns: Vec<Vec<PatternElement>>,
+    /// Which of the patterns, by their places, names don't make.
+    pub(super) prose: Vec<usize>,
 }
 
 /// One place in a pattern.
@@ -103,7 +107,11 @@ pub fn parse(text: &'static str, lexicon: &Lexicon) -> Result<Vec<DetectionRule>
             "unless" => rule.unless.extend(names.concepts(value).map_err(at)?),
             "without" => rule.without.extend(names.concepts(value).map_err(at)?),
             "match" => rule.patterns.push(pattern(value, &names).map_err(at)?),
-            _ => return Err(at(format!("`{key}` is none of means, example, unless, without, match"))),
+            "prose" => {
+                rule.prose.push(rule.patterns.len());
+                rule.patterns.push(pattern(value, &names).map_err(at)?);
+            }
+            _ => return Err(at(format!("`{key}` is none of means, example, unless, without, match, prose"))),
         }
     }
     match rules.iter().find(|rule| rule.meaning.is_empty() || rule.example.is_empty() || rule.patterns.is_empty()) {
@@ -132,6 +140,7 @@ fn header(line: &'static str) -> Result<DetectionRule, String> {
         unless: Vec::new(),
         without: Vec::new(),
         patterns: Vec::new(),
+        prose: Vec::new(),
     })
 }
 
@@ -204,7 +213,7 @@ mod tests {
             ("[x] high 1", "rules.txt:1: expected `[family/name] severity score`"),
             ("[x/y] bad 1", "rules.txt:1: expected `[family/name] severity score`"),
             ("[x/y] high 2", "rules.txt:1: expected `[family/name] severity score`"),
-            ("[x/y] high 1\nodd z", "rules.txt:2: `odd` is none of means, example, unless, without, match"),
+            ("[x/y] high 1\nodd z", "rules.txt:2: `odd` is none of means, example, unless, without, match, prose"),
             ("[x/y] high 1\nmatch z", "rules.txt:2: `z` is not a concept; add it to concepts.tsv"),
             (
                 "[x/y] high 1\nmatch a <x b",

@@ -14,6 +14,7 @@ use proem_select::select::{CapabilityUsage, CatalogueIndex, Ranking, Selector, T
 
 use super::data::{Dice, SelectionRequest, ToolCatalogue, requests};
 use super::peers::Peers;
+use super::project::{self, TaskOutcome, TaskPart};
 
 /// Measures the selection of tools.
 #[derive(Debug, Args)]
@@ -24,6 +25,9 @@ pub(crate) struct EvalSelection {
     /// The workspace's folder, whose `evals/selection/scores.md` is written.
     #[arg(long, value_name = "DIR", default_value = ".")]
     to: PathBuf,
+    /// Only list what is wrong with the tasks of one project that may be looked at, and write nothing.
+    #[arg(long)]
+    wrong: bool,
 }
 
 const SCORES: &str = "evals/selection/scores.md";
@@ -38,6 +42,12 @@ pub(crate) fn run(args: &EvalSelection) -> Result<String, String> {
     let selector = Selector::shipped().map_err(|error| error.to_string())?;
     let usage = Selector::shipped_usage().map_err(|error| error.to_string())?;
     let lab = SelectionBench { embedder: &embedder, selector: &selector };
+    let of_project = |knowledge| project::outcomes(&lab, &args.to, knowledge);
+    if args.wrong {
+        let outcomes = of_project(EvalKnowledge::Meaning)?;
+        let wrong = outcomes.iter().filter(|outcome| outcome.is_of(TaskPart::Dev) && !outcome.is_right());
+        return Ok(wrong.map(TaskOutcome::line).collect::<Vec<_>>().join("\n"));
+    }
     let read = |name: &str| ToolCatalogue::read(&args.data.join("selection").join(name));
     let asked = |name: &str| requests(&args.data.join("selection").join(name));
     let (meta, seal) = (read("metatool.tools.jsonl")?, read("seal.tools.jsonl")?);
@@ -58,15 +68,16 @@ pub(crate) fn run(args: &EvalSelection) -> Result<String, String> {
         rows.push((format!("Tasks, {language}"), lab.measure(&own, &usage, &of)?));
     }
     let [of_none, of_tasks] = lab.abstention(&own, &usage, &tasks, &none)?;
-    let report = report(&rows, &of_none, &of_tasks);
+    let of_project = project::table(&of_project(EvalKnowledge::Words)?, &of_project(EvalKnowledge::Meaning)?);
+    let report = report(&rows, &of_none, &of_tasks) + &of_project;
     let path = args.to.join(SCORES);
     std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     Ok(report)
 }
 
-struct SelectionBench<'a> {
-    embedder: &'a StaticModel<'a>,
-    selector: &'a Selector,
+pub(super) struct SelectionBench<'a> {
+    pub(super) embedder: &'a StaticModel<'a>,
+    pub(super) selector: &'a Selector,
 }
 
 /// How many requests were answered with nothing.
@@ -187,13 +198,13 @@ impl SelectionBench<'_> {
         Ok([count(none)?, count(tasks)?])
     }
 
-    fn index(&self, entries: &[Capability], usage: &UsageHistory) -> Result<CatalogueIndex, String> {
+    pub(super) fn index(&self, entries: &[Capability], usage: &UsageHistory) -> Result<CatalogueIndex, String> {
         let mut index = CatalogueIndex::new(entries, usage, self.selector);
         index.embed(entries, self.embedder, None).map_err(|error| error.to_string())?;
         Ok(index)
     }
 
-    fn rank(
+    pub(super) fn rank(
         &self,
         entries: &[Capability],
         index: &CatalogueIndex,
@@ -209,7 +220,7 @@ impl SelectionBench<'_> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum EvalKnowledge {
+pub(super) enum EvalKnowledge {
     Words,
     Meaning,
 }

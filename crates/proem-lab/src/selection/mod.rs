@@ -4,6 +4,7 @@ pub(crate) mod data;
 pub(crate) mod eval;
 pub(crate) mod fit;
 mod peers;
+mod project;
 mod remote;
 #[cfg(test)]
 mod shipped;

@@ -12,9 +12,8 @@ use crate::{
     Error, Extent,
     gaps::{gap, gap_of},
     git::{
-        GitProgram, Repository, RepositoryKind, Session, SetUp, StatusListing, UNTRACKED_PATHS, Upstream,
-        by_hand::{Errand, by_hand},
-        filters, parse_numstat, parse_status,
+        GitProgram, Repository, RepositoryKind, Session, SetUp, StatusListing, UNTRACKED_PATHS, Upstream, filters,
+        parse_numstat, parse_status,
         state::changes::{LinesByPath, changes, diff_stat},
     },
     parallel::joined,
@@ -185,13 +184,10 @@ fn upstream(upstream: Upstream, gaps: &mut Vec<Gap>) -> Option<Divergence> {
         Upstream::None => None,
         Upstream::Apart { ahead, behind } => Some(Divergence { ahead, behind }),
         Upstream::Gone => {
-            let fetch = by_hand(Errand::Fetch, "fetch");
             gaps.push(gap(
                 "upstream",
-                format!(
-                    "the upstream of this branch is missing from this clone; `{fetch}` \
-                                               fetches it"
-                ),
+                "the upstream of this branch is missing from this clone: it was deleted there, or never fetched"
+                    .to_owned(),
             ));
             None
         }

@@ -387,7 +387,10 @@ fn a_history_that_cannot_be_read_to_its_end_is_an_error() {
     let error = treeless.try_read(&treeless.wanted("HEAD")).unwrap_err();
     assert!(matches!(error, Error::NotFetched { .. }), "{error}");
     assert!(error.to_string().contains("needs trees that this partial clone left out"), "{error}");
-    assert!(error.to_string().contains(" fetch --refetch --filter=blob:none "), "{error}");
+    assert!(
+        error.to_string().contains("clone the repository again, without `--filter` or with `--filter=blob:none`"),
+        "{error}"
+    );
     let scene = grown();
     let gone = scene.id("HEAD~3").to_string();
     let (folder, name) = gone.split_at(2);

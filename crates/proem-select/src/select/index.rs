@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::Selector;
 use super::documents::DocumentPieces;
+use super::intents::IntentSet;
 use super::late::LateInteraction;
 use super::query::Query;
 use super::terms::{bare_words, gram_ids, stem_id};
@@ -37,6 +38,8 @@ pub struct CatalogueIndex {
     pub(super) grams: bm25::Index,
     pub(super) names: bm25::Index,
     pub(super) used: UsageIndex,
+    /// What each entry does, of what tasks ask for.
+    pub(super) intents: Vec<IntentSet>,
     pub(super) meaning: Option<CatalogueVectors>,
 }
 
@@ -57,13 +60,14 @@ impl CatalogueIndex {
         let mut words = bm25::IndexBuilder::new(bm25::Bm25Parameters::default());
         let mut grams = bm25::IndexBuilder::new(bm25::Bm25Parameters::default());
         let mut names = bm25::IndexBuilder::new(bm25::Bm25Parameters::default());
-        let mut used = Vec::new();
+        let (mut used, mut intents) = (Vec::new(), Vec::new());
         for capability in capabilities {
             let terms = EntryTerms::of(capability);
             words.add(&terms.stems);
             grams.add(&terms.grams);
             names.add(&terms.name);
             used.push(used_by(capability, usage, selector));
+            intents.push(intents_of(capability, selector));
         }
         let words = words.build();
         let used = UsageIndex::new(&used, &words);
@@ -71,7 +75,7 @@ impl CatalogueIndex {
         let mut by_name: Vec<u32> = (0..).take(capabilities.len()).collect();
         by_name.sort_by(|a, b| name(a).cmp(&name(b)));
         let (grams, names) = (grams.build(), names.build());
-        Self { entries: capabilities.len(), by_name, words, grams, names, used, meaning: None }
+        Self { entries: capabilities.len(), by_name, words, grams, names, used, intents, meaning: None }
     }
 
     /// How many entries it has.
@@ -161,6 +165,16 @@ fn used_by(capability: &Capability, usage: &UsageHistory, selector: &Selector) -
         example.measure(|example| used.add(&Query::new(example, selector.lexicon(), selector.words()), None));
     }
     used
+}
+
+/// What an entry does, by the words of its name and of the first sentences about it.
+fn intents_of(capability: &Capability, selector: &Selector) -> IntentSet {
+    let server = capability.server().map(|server| server.as_str().to_owned()).unwrap_or_default();
+    let mut name: Vec<String> = bare_words(&server).collect();
+    capability.own_name().measure(|own| name.extend(bare_words(own).take(MAX_WORDS)));
+    let mut served = IntentSet::default();
+    capability.definition().description.measure(|text| served = selector.intents.of_entry(&name, text));
+    served
 }
 
 /// The terms of one entry.

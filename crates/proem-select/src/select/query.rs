@@ -3,6 +3,9 @@
 //! Invariants: at most [`MAX_BYTES`] of a task are looked at, in at most [`MAX_PARTS`] parts of
 //! [`MAX_WORDS`] different words each.
 
+use std::collections::BTreeSet;
+
+use super::intents::{AskedIntents, IntentTable};
 use super::lexicon::{DetectedLanguage, TranslationLexicon};
 use super::terms::{bare_words, gram_ids, stem, stem_id};
 use super::weights::WordWeights;
@@ -13,6 +16,8 @@ pub const MAX_BYTES: usize = 16 * 1024;
 pub const MAX_PARTS: usize = 9;
 /// The most different words of a part.
 pub const MAX_WORDS: usize = 256;
+/// The least weight of a word that tells something.
+pub(super) const TELLING: f32 = 0.3;
 /// Fewer words are no sentence of their own.
 const SHORTEST_SENTENCE: usize = 3;
 
@@ -29,6 +34,8 @@ pub(super) struct QueryPart {
     /// The text with words of other languages replaced by English ones.
     pub(super) text: String,
     pub(super) words: Vec<QueryWord>,
+    /// What it asks for in so many words.
+    pub(super) intents: AskedIntents,
 }
 
 /// A word of the task.
@@ -48,9 +55,22 @@ impl Query {
     /// Prepares a task.
     #[must_use]
     pub fn new(task: &str, lexicon: &TranslationLexicon, weights: &WordWeights) -> Self {
+        Self::with_intents(task, lexicon, weights, &IntentTable::empty())
+    }
+
+    /// Prepares a task, with the intents that it expresses.
+    pub(super) fn with_intents(
+        task: &str,
+        lexicon: &TranslationLexicon,
+        weights: &WordWeights,
+        intents: &IntentTable,
+    ) -> Self {
         let looked_at = task.get(..task.floor_char_boundary(MAX_BYTES)).unwrap_or(task);
         let language = language(looked_at, lexicon);
-        let part = |text: &str| QueryPart::new(text, language, lexicon, weights);
+        let part = |text: &str| QueryPart {
+            intents: intents.of_task(text),
+            ..QueryPart::new(text, language, lexicon, weights)
+        };
         let mut parts = vec![part(looked_at)];
         let sentences: Vec<&str> = sentences(looked_at).take(MAX_PARTS).collect();
         if sentences.len() > 1 {
@@ -63,6 +83,19 @@ impl Query {
     #[must_use]
     pub fn texts(&self) -> Vec<&str> {
         self.parts.iter().map(|part| part.text.as_str()).collect()
+    }
+
+    /// How many telling words of this text, or of their English ones, another text has too.
+    #[must_use]
+    pub fn shared_telling_words(&self, other: &Self) -> usize {
+        let others: BTreeSet<u64> = other.telling_words().flat_map(|word| word.stems.iter().copied()).collect();
+        self.telling_words().filter(|word| word.stems.iter().any(|stem| others.contains(stem))).count()
+    }
+
+    /// The words of the whole task that tell something.
+    fn telling_words(&self) -> impl Iterator<Item = &QueryWord> {
+        let words = self.parts.first().into_iter().flat_map(|part| &part.words);
+        words.filter(|word| word.weight >= TELLING)
     }
 
     /// Whether the task is longer than what is looked at.
@@ -112,7 +145,7 @@ impl QueryPart {
                 ));
             }
         }
-        Self { text: written, words }
+        Self { text: written, words, intents: AskedIntents::default() }
     }
 }
 

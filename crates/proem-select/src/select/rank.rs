@@ -2,16 +2,15 @@
 
 use super::features::features;
 use super::index::CatalogueIndex;
+use super::intents::{AskedIntents, IntentSet};
 use super::kinds::EntryEvidence;
-use super::query::Query;
+use super::query::{Query, TELLING};
 use super::weights::SelectionWeights;
 use super::{Selector, TaskEmbedding};
 use crate::catalogue::Capability;
 use crate::embedding::Vector;
 use proem_engine::error::{Error, ErrorKind};
 
-/// The least weight of a word that is named as evidence.
-const TELLING: f32 = 0.3;
 /// The most words named as evidence.
 const MAX_WORDS_NAMED: usize = 6;
 
@@ -89,7 +88,8 @@ impl Selector {
             // `fits` saw to it that there is a place for each part.
             let vector = calibrated.and_then(|(meant, _)| meant.vectors.get(number)).and_then(Option::as_ref);
             let evidence = features(index, part, vector, late.as_mut(), &|features| calibration.sum(features));
-            let probabilities = probabilities(calibration, &evidence);
+            let mut probabilities = probabilities(calibration, &evidence);
+            index.weigh_intents(part.intents, &mut probabilities);
             let ranked = (0..).zip(evidence).zip(probabilities);
             let ranked = ranked.map(|((entry, features), probability)| RankedEntry {
                 entry,
@@ -147,6 +147,48 @@ impl Selector {
             }
         }
         best.map(|(number, _)| number)
+    }
+}
+
+/// How much of the doubt remains about an entry that does what the task asks for in so many words.
+const DOUBT_IF_ASKED: f32 = 0.35;
+/// What an entry keeps of its probability beside those: the task speaks about it, and does not ask for it.
+const SHARE_BESIDE_ASKED: f32 = 0.4;
+/// What an entry keeps that does something which tasks ask for in known words, where this one has none of them.
+const SHARE_IF_UNASKED: f32 = 0.3;
+/// What an entry keeps that does what the task says not to do.
+const SHARE_IF_REFUSED: f32 = 0.2;
+
+/// What the evidence for an entry must be of that for the best one of its intent: of four trackers the named one is meant.
+const SHARE_OF_BEST: f32 = 0.6;
+
+impl CatalogueIndex {
+    /// Weighs probabilities by what a part of a task asks for in so many words, as far as any entry does that.
+    fn weigh_intents(&self, task: AskedIntents, probabilities: &mut [f32]) {
+        let served = self.intents.iter().fold(IntentSet::default(), |all, entry| all.joined_with(*entry));
+        let asked = task.asked.shared_with(served);
+        let entries = || self.intents.iter().zip(&*probabilities);
+        let best: Vec<(IntentSet, f32)> = asked
+            .intents()
+            .map(|intent| {
+                let of_intent = entries().filter(|(entry, _)| !entry.shared_with(intent).is_empty());
+                (intent, of_intent.map(|(_, probability)| *probability).fold(0.0, f32::max))
+            })
+            .collect();
+        for (probability, entry) in probabilities.iter_mut().zip(&self.intents) {
+            let is_meant = |(intent, best): &(IntentSet, f32)| {
+                !entry.shared_with(*intent).is_empty() && *probability >= best * SHARE_OF_BEST
+            };
+            if best.iter().any(is_meant) {
+                *probability = DOUBT_IF_ASKED.mul_add(*probability - 1.0, 1.0);
+            } else if !entry.shared_with(task.refused).is_empty() {
+                *probability *= SHARE_IF_REFUSED;
+            } else if !entry.is_empty() {
+                *probability *= SHARE_IF_UNASKED;
+            } else if !asked.is_empty() {
+                *probability *= SHARE_BESIDE_ASKED;
+            }
+        }
     }
 }
 

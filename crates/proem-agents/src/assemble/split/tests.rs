@@ -261,3 +261,28 @@ fn a_constitution_gets_the_rules_that_it_lacks() {
     let text = embedded.files["assemble/task/_constitution.prompt"].as_str();
     assert_eq!(missing_rules(text), Vec::<&str>::new());
 }
+
+#[test]
+fn a_prompt_of_one_paragraph_is_split_by_its_sentences() {
+    let text = "You are Botty, helper of the shop. Never touch production data. Always run the linter before you answer. Use \
+                short sentences. The shop is a Django project, e.g. with Vue 3.5. Prices are stored in cents.";
+    let pieces = split(text);
+    let of = |part| text_of(&pieces, part);
+    assert_eq!(of(SplitDestination::Constitution), "You are Botty, helper of the shop. Never touch production data.\n");
+    assert_eq!(of(SplitDestination::Rules), "Always run the linter before you answer. Use short sentences.\n");
+    assert_eq!(
+        of(SplitDestination::Project),
+        "The shop is a Django project, e.g. with Vue 3.5. Prices are stored in cents.\n"
+    );
+    let list = "- You are a clerk.\n- Keep answers short,\n  always.\n- Orders live in `orders/`.\n1. Never guess.";
+    let pieces: Vec<(&str, SplitDestination)> = split(list).into_iter().map(|piece| (piece.text, piece.part)).collect();
+    assert_eq!(
+        pieces,
+        [
+            ("- You are a clerk.", SplitDestination::Constitution),
+            ("- Keep answers short,\n  always.", SplitDestination::Rules),
+            ("- Orders live in `orders/`.", SplitDestination::Project),
+            ("1. Never guess.", SplitDestination::Constitution),
+        ]
+    );
+}

@@ -32,6 +32,10 @@ pub struct ExchangeRecord {
     pub prompt: String,
     /// How it ended, its effects under the run's numbers.
     pub outcome: Outcome,
+    /// Whether it ended with an answer that met its contract and was refused all the same, such as a choice that was not
+    /// offered.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub refused: bool,
 }
 
 /// What a model made of the evidence. Every text is from outside.

@@ -61,10 +61,12 @@ fn the_book_has_neither_errors_nor_warnings() {
     for version in book.versions().unwrap() {
         assert_eq!(version.state, LockState::Locked, "{}@{}", version.prompt, version.version);
     }
-    assert_eq!(book.prompt(PROMPT, None).unwrap().id.version, "1.5.0");
+    assert_eq!(book.prompt(PROMPT, None).unwrap().id.version, "1.6.0");
 }
 
+/// The file that a user's book replaces, whatever version of it the current prompt ships with.
 const CONSTITUTION: &str = "assemble/task/_constitution.prompt";
+const SHIPPED: &str = "assemble/task/_constitution@1.6.0.prompt";
 
 fn refused(files: &[(&str, &str)]) -> Error {
     let scene = Scene { prompt: prompt_with(files), ..Scene::with("a clock") };
@@ -74,7 +76,7 @@ fn refused(files: &[(&str, &str)]) -> Error {
 #[test]
 fn a_constitution_without_one_of_the_two_rules_is_refused() {
     Scene::with("a clock").assemble();
-    let shipped = embedded_book().files[CONSTITUTION].as_str().to_owned();
+    let shipped = embedded_book().files[SHIPPED].as_str().to_owned();
     for (words, problem) in [("Never follow", "untrusted context"), ("never override", "tools and skills")] {
         let line = shipped.lines().find(|line| line.contains(words)).unwrap();
         let without = shipped.replace(line, "");
@@ -96,5 +98,5 @@ fn an_own_constitution_with_both_rules_is_taken() {
     let constitution = &assembled.assembly.sections[0].text;
     let rest = constitution.strip_prefix(own).unwrap();
     assert!(rest.starts_with("- A delimiter that names a `mark`") && rest.trim_end().lines().count() == 1, "{rest}");
-    assert!(assembled.report.prompt.version.starts_with("1.5.0+"), "an override is no released version");
+    assert!(assembled.report.prompt.version.starts_with("1.6.0+"), "an override is no released version");
 }

@@ -140,7 +140,7 @@ fn an_older_version_of_the_prompt_still_works() {
         "{:?}",
         assembled.left_out
     );
-    assert!(prompt_with(&[]).id.version.starts_with("1.5.0"));
+    assert!(prompt_with(&[]).id.version.starts_with("1.6.0"));
 }
 
 proptest! {

@@ -62,6 +62,36 @@ impl FirstDifference {
     }
 }
 
+/// The answers of two runs, as their values were kept.
+#[derive(Debug, PartialEq, Eq)]
+pub struct AnswerDifference {
+    /// Whether both gave the same value.
+    pub is_same: bool,
+    /// The earlier one as a person reads it; `None` if it is not kept.
+    pub before: Option<String>,
+    /// The later one.
+    pub after: Option<String>,
+}
+
+impl AnswerDifference {
+    /// The answers of two calls' runs; `None` if it is one run, or one of them gave no answer.
+    pub(super) async fn of(store: &Store, first: &RunCall<'_>, second: &RunCall<'_>) -> Result<Option<Self>, Error> {
+        let (Some(before), Some(after)) = (&first.run.value, &second.run.value) else { return Ok(None) };
+        if first.run.row.id == second.run.row.id {
+            return Ok(None);
+        }
+        let contents = store.contents(&[before.clone(), after.clone()]).await?;
+        let text = |hash: &String| {
+            let value: Json = serde_json::from_slice(contents.get(hash)?).ok()?;
+            Some(match value {
+                Json::String(text) => text,
+                other => format!("{}\n", json::pretty(&other)),
+            })
+        };
+        Ok(Some(Self { is_same: before == after, before: text(before), after: text(after) }))
+    }
+}
+
 async fn section(store: &Store, call: &RunCall<'_>, name: &str) -> Result<Option<String>, Error> {
     let Some(section) = call.row.sections.iter().find(|section| section.name == name) else { return Ok(None) };
     let mut contents = store.contents(std::slice::from_ref(&section.text)).await?;

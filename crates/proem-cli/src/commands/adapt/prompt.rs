@@ -27,7 +27,7 @@ pub(super) fn run(args: &Adapt, name: &str, project: &OpenProject) -> Result<Exi
         let output = output(name, &prompt, taught.as_ref());
         ui::document(&json::pretty(&output))?;
     } else {
-        ui::listing(&account(name, taught.as_ref()))?;
+        ui::listing(&account(name, taught.as_ref(), project.config.adapt.enabled))?;
         let notes = taught.iter().flat_map(|taught| &taught.adapted.notes);
         notes.for_each(|note| ui::note(&show::terminal_str(note).into_string()));
     }
@@ -50,12 +50,18 @@ fn output(name: &str, prompt: &Prompt, taught: Option<&PromptLessons>) -> Json {
 }
 
 /// The section as it stands in a request, and what put it there.
-fn account(name: &str, taught: Option<&PromptLessons>) -> String {
+fn account(name: &str, taught: Option<&PromptLessons>, enabled: Option<bool>) -> String {
     let name = show::terminal_str(name);
     let Some(taught) = taught else {
         return format!("{name} gets no profile, because `adapt.enabled` is false; set it to true to use one\n");
     };
     let profile = &taught.adapted.profile;
+    if profile.is_empty() && enabled != Some(true) {
+        return format!(
+            "{name} gets no profile: to learn from failures, set `adapt.enabled = true`; no preference is configured under \
+             `[adapt]`\n"
+        );
+    }
     if profile.is_empty() {
         return format!(
             "{name} gets no profile: it has learned nothing, and no preference is configured under `[adapt]`\n"

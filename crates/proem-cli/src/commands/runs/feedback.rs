@@ -40,7 +40,8 @@ fn follows(said: &FeedbackReceipt, judgement: Judgement, project: &OpenProject) 
         Judgement::Good => format!("; earlier failures of {prompt} no longer count"),
         Judgement::Bad => {
             let until = when::day(said.until(project), &records::zone(&project.config.budget)?);
-            format!("; it counts as one failure of {prompt}, until {until}; see `proem adapt {prompt}`")
+            // A prompt in a file of its own is in no book, so `proem adapt` could not find it.
+            format!("; it counts as one failure of {prompt}, until {until}; see `proem failures list`")
         }
     })
 }

@@ -14,6 +14,7 @@ Examples:
   proem scan .                                  # all that git tracks here
   proem scan docs/*.md --fail-on quarantine     # exit code 1 at quarantine or block
   proem scan --cut issue.md > clean.md
+  proem scan --quiet mail.eml || echo suspicious  # only the exit code
   proem scan --jsonl rows.jsonl --json > scored.jsonl";
 
 /// How a file is read.
@@ -68,7 +69,10 @@ pub(crate) struct ScanArgs {
     /// The lowest verdict that makes the exit code 1; default: flag, or quarantine for a folder
     #[arg(long, value_enum, value_name = "VERDICT")]
     pub(crate) fail_on: Option<VerdictThreshold>,
-    /// Print the text with the attacks cut out of it
+    /// Print nothing; the exit code tells the result, and errors are still printed
+    #[arg(long, short, conflicts_with_all = ["cut", "json", "jsonl", "calibrate"])]
+    pub(crate) quiet: bool,
+    /// Print the text with the attacks cut out of it; of a mail or a page, each of its texts below its name
     #[arg(long)]
     pub(crate) cut: bool,
     /// Score each line `{"text": …}` of a file; `-` is standard input

@@ -62,7 +62,9 @@ impl FolderScan<'_> {
             self.take(&folder.name(entry), seen)?;
         }
         self.progress.clear();
-        ui::notes(&folder.note(show::terminal_str(&name(path)).as_str()));
+        if !self.args.quiet {
+            ui::notes(&folder.note(show::terminal_str(&name(path)).as_str()));
+        }
         Ok(())
     }
 
@@ -89,7 +91,7 @@ impl FolderScan<'_> {
 
     /// Prints a file that has something to look at.
     fn show(&mut self, file: &FileScan) -> Result<(), CommandFailure> {
-        if self.args.json || file.verdict == Verdict::Allow {
+        if self.args.json || self.args.quiet || file.verdict == Verdict::Allow {
             return Ok(());
         }
         self.progress.clear();
@@ -97,6 +99,9 @@ impl FolderScan<'_> {
     }
 
     fn summary(&self) -> Result<(), CommandFailure> {
+        if self.args.quiet {
+            return Ok(());
+        }
         let mut out = listing::summary(&self.total.verdicts, self.total.unreadable.len());
         let most = self.options.folder_file_bytes;
         let counts: Vec<String> = SkipReason::ALL

@@ -156,7 +156,7 @@ fn excerpt(found: &PlacedFinding, marking: MarkStyle) -> String {
     }
 }
 
-fn not_looked_at(file: &FileScan) -> String {
+pub(super) fn not_looked_at(file: &FileScan) -> String {
     let mut lines: Vec<String> = file.gaps.iter().map(gap).collect();
     for field in &file.fields {
         for (spot, reason) in &field.unread {
@@ -209,11 +209,21 @@ pub(super) fn cut_text(text: &Untrusted<String>) -> String {
     }
 }
 
-/// What was cut out of a file that is one text.
+/// What is left of one of several texts, below its name and apart from the text before it.
+pub(super) fn named_cut_text(field: &ExaminedField, number: usize, text: &Untrusted<String>) -> String {
+    let text = cut_text(text);
+    let (before, after) = (if number == 0 { "" } else { "\n" }, if text.ends_with('\n') { "" } else { "\n" });
+    format!("{before}[{}]\n{text}{after}", show::terminal_str(text_name(field)))
+}
+
+/// What was cut out of a text of a file.
 pub(super) fn cut_account(file: &FileScan, field: &ExaminedField) -> String {
     let name = show::terminal_str(&file.path);
-    let mut out =
-        format!("{LEAD}{}: {}", styled(BOLD, name.as_str()), styled(style(file.verdict), file.verdict.as_str()));
+    let of_several = file.fields.len() > 1;
+    let name =
+        if of_several { format!("{name}, {}", show::terminal_str(text_name(field))) } else { name.into_string() };
+    let verdict = if of_several { field.verdict } else { file.verdict };
+    let mut out = format!("{LEAD}{}: {}", styled(BOLD, &name), styled(style(verdict), verdict.as_str()));
     if let Some(cut) = &field.cut {
         let places = match cut.removed.len() {
             1 => "1 place".to_owned(),
@@ -228,7 +238,6 @@ pub(super) fn cut_account(file: &FileScan, field: &ExaminedField) -> String {
         });
     }
     out.push('\n');
-    out.push_str(&not_looked_at(file));
     out
 }
 

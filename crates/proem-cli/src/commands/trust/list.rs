@@ -45,7 +45,7 @@ fn words(state: &TrustState) -> String {
         TrustState::Editing(until) => format!("while editing until {}", utc(*until)),
         TrustState::Changed => "changed since".into(),
         TrustState::Untrusted => "not trusted".into(),
-        TrustState::Gone => "not there".into(),
+        TrustState::Gone => "not in this folder".into(),
         TrustState::Refused(_) => "can't be trusted".into(),
     }
 }

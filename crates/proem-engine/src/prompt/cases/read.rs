@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_text::span::Span;
 use serde_json::Value as Json;
 
-use super::{AnswerExpectation, Case, Cases, RequestExpectation, SectionExpectation};
+use super::{AnswerExpectation, Case, Cases, JudgeExpectation, RequestExpectation, SectionExpectation};
 use crate::error::{Error, error_at};
 use crate::prompt::header::{Diagnostics, known_keys, map, string};
 use crate::prompt::yaml::{self, YamlNode, YamlValue};
@@ -141,12 +141,29 @@ fn texts(node: &YamlNode, key: &str, problems: &mut Diagnostics) -> Vec<String> 
 
 fn live(node: &YamlNode, problems: &mut Diagnostics) -> Option<AnswerExpectation> {
     let entries = map(node, "live", problems)?;
-    known_keys(entries, &["answer"], "live", problems);
+    known_keys(entries, &["answer", "contains", "judge"], "live", problems);
     let answer = node.get("answer").map(YamlNode::to_json);
-    if answer.is_none() {
-        say(problems, "live has no `answer`", node.span);
+    let contains = texts(node, "contains", problems);
+    let is_judged = given(node, "judge").is_some();
+    let judge = given(node, "judge").and_then(|node| judge(node, problems));
+    if answer.is_none() && contains.is_empty() && !is_judged {
+        say(problems, "live has none of `answer`, `contains` and `judge`", node.span);
+        return None;
     }
-    Some(AnswerExpectation { answer: answer? })
+    Some(AnswerExpectation { answer: answer.unwrap_or_default(), contains, judge })
+}
+
+fn judge(node: &YamlNode, problems: &mut Diagnostics) -> Option<JudgeExpectation> {
+    let entries = map(node, "live.judge", problems)?;
+    known_keys(entries, &["prompt", "verdict"], "live.judge", problems);
+    let prompt = given(node, "prompt").and_then(|node| string(node, "live.judge.prompt", problems));
+    let verdict =
+        given(node, "verdict").map(YamlNode::to_json).filter(|verdict| verdict.is_boolean() || verdict.is_string());
+    if prompt.is_none() || verdict.is_none() {
+        let needed = "live.judge needs `prompt`, a prompt of the book, and `verdict`, a text or a boolean";
+        say(problems, needed, node.span);
+    }
+    Some(JudgeExpectation { prompt: prompt?, verdict: verdict? })
 }
 
 /// A key's value, unless it is left empty.

@@ -56,7 +56,7 @@ fn what_is_no_case_file_is_refused_with_every_problem_and_its_place() {
         &[
             "5:15: expect.tokens is not a whole number of tokens",
             "7:27: contains is not a list of texts; write `contains: [\"…\"]`",
-            "8:11: live has no `answer`",
+            "8:11: live has none of `answer`, `contains` and `judge`",
         ],
     );
     // What the parser of YAML itself says has its place too.
@@ -76,7 +76,10 @@ fn rules_are_compared_by_name() {
 #[test]
 fn an_answer_may_have_more_than_is_expected() {
     let check = |expected: Json, found: Json, differences: &[&str]| {
-        assert_eq!(AnswerExpectation { answer: expected }.differences(&found), differences);
+        assert_eq!(
+            AnswerExpectation { answer: expected, ..AnswerExpectation::default() }.differences(&found),
+            differences
+        );
     };
     check(json!({ "a": 1 }), json!({ "a": 1.0, "b": 2 }), &[]);
     check(json!({ "a": { "b": "x" } }), json!({ "a": { "b": "y" } }), &["/a/b"]);
@@ -84,4 +87,34 @@ fn an_answer_may_have_more_than_is_expected() {
     check(json!({ "a": [{ "s": "S1" }] }), json!({ "a": [{ "s": "S2" }, { "s": "S1", "t": 1 }] }), &[]);
     check(json!({ "a": [{ "s": "S1" }] }), json!({ "a": [] }), &["/a/0"]);
     check(json!("x"), json!("y"), &["/"]);
+}
+
+#[test]
+fn an_answer_contains_words_wherever_they_stand() {
+    let expect = |contains: &[&str]| AnswerExpectation {
+        contains: contains.iter().map(|words| (*words).to_owned()).collect(),
+        ..AnswerExpectation::default()
+    };
+    let found = json!({ "notes": ["The Deadlock is in `pool.rs`"], "level": 3 });
+    assert_eq!(expect(&["deadlock", "pool.rs"]).differences(&found), Vec::<String>::new());
+    assert_eq!(expect(&["deadlock", "level", "3"]).differences(&found), ["lacks `level`", "lacks `3`"]);
+    assert_eq!(expect(&["x"]).differences(&Json::Null), ["lacks `x`"]);
+    let cases = Cases::parse("c", "cases:\n  - name: a\n    inputs: {}\n    live: { contains: [deadlock] }\n").unwrap();
+    assert_eq!(cases.cases[0].live.as_ref().unwrap().contains, ["deadlock"]);
+    let problem = Cases::parse("c", "cases:\n  - name: a\n    inputs: {}\n    live: {}\n").unwrap_err();
+    assert!(problem.to_string().contains("live has none of `answer`, `contains` and `judge`"), "{problem}");
+}
+
+#[test]
+fn a_judge_has_a_prompt_and_a_verdict() {
+    let parse = |judge: &str| {
+        Cases::parse("c", &format!("cases:\n  - name: a\n    inputs: {{}}\n    live: {{ judge: {judge} }}\n"))
+    };
+    let cases = parse("{ prompt: me/grade, verdict: good }").unwrap();
+    let judge = cases.cases[0].live.as_ref().unwrap().judge.as_ref().unwrap();
+    assert_eq!((judge.prompt.as_str(), &judge.verdict), ("me/grade", &json!("good")));
+    for broken in ["{ prompt: me/grade }", "{ verdict: true }", "{ prompt: me/grade, verdict: 3 }"] {
+        let problem = parse(broken).unwrap_err();
+        assert!(problem.to_string().contains("live.judge needs `prompt`"), "{broken}: {problem}");
+    }
 }

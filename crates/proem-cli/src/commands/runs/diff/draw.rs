@@ -11,7 +11,7 @@ use crate::commands::trust::review::{Inside, difference};
 use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cell, cut, grouped, styled};
 use proem_app::runs::diff::Pair;
 use proem_app::runs::diff::seen::{RunCall, prompt};
-use proem_app::runs::diff::texts::{FirstDifference, Whole};
+use proem_app::runs::diff::texts::{AnswerDifference, FirstDifference, Whole};
 use proem_app::when;
 
 /// The lines of a difference that are shown.
@@ -117,6 +117,7 @@ pub(super) fn page(pair: &Pair<'_>, zone: &TimeZone) -> String {
     if let Some(texts) = &pair.texts {
         out.push_str(&changed(texts));
     }
+    out.push_str(&pair.answers.as_ref().map(answers).unwrap_or_default());
     out.push_str(&format!("\n{}\n", pair.words()));
     if let Some(theirs) = pair.diagnosis() {
         out.push_str(&format!("{}'s own word, {}\n", cut(&pair.second.row.endpoint, 40), theirs.words));
@@ -222,6 +223,29 @@ fn table(rows: &[SectionPair<'_>], tools: Option<DiffLine>) -> String {
     out
 }
 
+/// The lines that differ in the answers.
+fn answers(answers: &AnswerDifference) -> String {
+    if answers.is_same {
+        return format!("\n{}\n", styled(DIM, "both runs gave the same answer"));
+    }
+    let (Some(before), Some(after)) = (&answers.before, &answers.after) else {
+        return format!("\n{}\n", styled(DIM, "the answers differ; their texts are not kept"));
+    };
+    format!("\n{}\n{}", styled(BOLD, "answer"), difference_lines(before, after, "proem runs show"))
+}
+
+/// The first lines of a difference, and which command shows all.
+fn difference_lines(before: &str, after: &str, all: &str) -> String {
+    let lines = difference(before, after, Inside::Marked);
+    let mut out: String = lines.iter().take(LINES).map(|line| format!("{line}\n")).collect();
+    let more = lines.len().saturating_sub(LINES);
+    if more > 0 {
+        let words = format!("and {more} more lines; `{all}` shows all");
+        out.push_str(&format!("{}\n", styled(DIM, &words)));
+    }
+    out
+}
+
 /// The lines that differ in the text that changed first.
 fn changed(texts: &FirstDifference) -> String {
     let what = cut(&texts.what, WIDTH);
@@ -229,28 +253,18 @@ fn changed(texts: &FirstDifference) -> String {
         let words = format!("{} changed; its text is not kept", cut(&texts.what, 40));
         return format!("\n{}\n", styled(DIM, &words));
     };
-    let mut out = format!("\n{}\n", styled(BOLD, &what));
+    let out = format!("\n{}\n", styled(BOLD, &what));
     // The ids of delimiters change with every word between them.
     let (before, after) = (without_ids(before), without_ids(after));
     if before == after {
         let words = "only the ids of its delimiters differ: they were made with another installation's key";
         return format!("\n{}\n{}\n", styled(BOLD, &what), styled(DIM, words));
     }
-    let lines = difference(&before, &after, Inside::Marked);
-    for line in lines.iter().take(LINES) {
-        out.push_str(line);
-        out.push('\n');
-    }
-    let more = lines.len().saturating_sub(LINES);
-    if more > 0 {
-        let all = match texts.whole {
-            Whole::Sections => "proem runs show --full",
-            Whole::Body => "proem runs show --body",
-        };
-        let words = format!("and {more} more lines; `{all}` shows all");
-        out.push_str(&format!("{}\n", styled(DIM, &words)));
-    }
-    out
+    let all = match texts.whole {
+        Whole::Sections => "proem runs show --full",
+        Whole::Body => "proem runs show --body",
+    };
+    out + &difference_lines(&before, &after, all)
 }
 
 #[cfg(test)]

@@ -35,6 +35,9 @@ fn object(pair: &Pair<'_>) -> Result<Json, CommandFailure> {
         fields.insert("tools".to_owned(), json!(tools_state(pair).map(|state| state.as_str())));
         fields.insert("sections".to_owned(), rows(pair).iter().map(SectionPair::json).collect());
         fields.insert("texts".to_owned(), json!(texts));
+        let answers = pair.answers.as_ref();
+        let answers = answers.map(|one| json!({ "same": one.is_same, "before": one.before, "after": one.after }));
+        fields.insert("answers".to_owned(), json!(answers));
     }
     Ok(json)
 }

@@ -1,0 +1,169 @@
+//! Answers of cases that another prompt of the book judges.
+//!
+//! Nothing in a judge's inputs is trusted: the answer is a model's, and it may say how it wants to be judged.
+
+use std::collections::BTreeMap;
+
+use proem_agents::prompted::InputAuthor;
+use proem_engine::ordered::OrderedJson;
+use proem_engine::prompt::cases::JudgeExpectation;
+use proem_engine::run::ExchangeEnd;
+use proem_guard::show;
+use proem_text::json;
+use serde_json::{Map, Value as Json};
+use tokio_util::sync::CancellationToken;
+
+use super::live::LiveOptions;
+use super::test::Suite;
+use crate::error::Error;
+use crate::message::Note;
+use crate::project::OpenProject;
+use crate::run::asking::FinishedRun;
+use crate::run::options::RunOptions;
+use crate::run::setting::{OpenRun, RunSetting};
+
+/// The input of a judge that holds the answer.
+const ANSWER: &str = "answer";
+/// The field of a judge's answer that holds its verdict.
+const VERDICT: &str = "verdict";
+
+/// The prompts that judge the answers of a suite, before anything is asked.
+#[derive(Debug)]
+pub(super) struct ChosenJudges(Vec<(String, RunOptions, RunSetting)>);
+
+/// The same, whose runs are booked.
+#[derive(Debug)]
+pub(super) struct Judges(BTreeMap<String, OpenRun>);
+
+impl ChosenJudges {
+    /// Those that the cases of a suite name.
+    ///
+    /// # Errors
+    ///
+    /// If one is not there, can't be asked, takes no `answer`, or gives no verdict of a closed list.
+    pub(super) fn new(options: &LiveOptions, suite: &Suite, project: &mut OpenProject) -> Result<Self, Error> {
+        let expected = suite.cases.cases.iter().filter_map(|case| case.live.as_ref()?.judge.as_ref());
+        let mut chosen: Vec<(String, RunOptions, RunSetting)> = Vec::new();
+        for judge in expected {
+            if chosen.iter().any(|(name, ..)| *name == judge.prompt) {
+                continue;
+            }
+            let run = RunOptions {
+                given: InputAuthor::FromOutside,
+                carriage: options.carriage.clone(),
+                adapting: options.adapting.clone(),
+                record: options.record,
+                most: options.most,
+                ..RunOptions::of(judge.prompt.clone())
+            };
+            let setting = RunSetting::new(&run, project)?;
+            check_judge(judge, &setting)?;
+            chosen.push((judge.prompt.clone(), run, setting));
+        }
+        Ok(Self(chosen))
+    }
+
+    pub(super) async fn begin(self, project: &OpenProject, notes: &mut Vec<Note>) -> Result<Judges, Error> {
+        let mut open = BTreeMap::new();
+        for (name, options, setting) in self.0 {
+            let booking = setting.book(&options, project, notes).await?;
+            open.insert(name, setting.begin(booking, &options, project, notes).await?);
+        }
+        Ok(Judges(open))
+    }
+}
+
+/// A verdict, with the run that gave it.
+pub(super) struct Judgement {
+    /// What does not hold, in words; `None` if the verdict is the expected one.
+    pub(super) problem: Option<String>,
+    pub(super) ran: FinishedRun,
+}
+
+impl Judges {
+    /// Lets a judge look at an answer to a case with these inputs.
+    pub(super) async fn judge(
+        &self,
+        expected: &JudgeExpectation,
+        case: JudgedCase<'_>,
+        stop: &CancellationToken,
+    ) -> Result<Option<Judgement>, Error> {
+        let Some(run) = self.0.get(&expected.prompt) else { return Ok(None) };
+        let inputs = judge_inputs(run.setting(), case);
+        let ran = run.ask(&inputs, Some(case.line), stop).await?;
+        let (judge, wanted) = (&expected.prompt, json::compact(&expected.verdict));
+        let problem = match &ran.outcome.ended {
+            ExchangeEnd::Answered { value } => {
+                let verdict = show::value(value).get(VERDICT).cloned().unwrap_or_default();
+                (verdict != expected.verdict)
+                    .then(|| format!("`{judge}` says {}, expected {wanted}", json::compact(&verdict)))
+            }
+            ExchangeEnd::FellBack { because, .. } | ExchangeEnd::Failed { because } => {
+                Some(format!("`{judge}` gave no usable verdict: {}", because.in_words()))
+            }
+        };
+        Ok(Some(Judgement { problem, ran }))
+    }
+
+    pub(super) fn setting(&self, judge: &str) -> Option<&RunSetting> {
+        self.0.get(judge).map(OpenRun::setting)
+    }
+
+    /// Closes the records, with what there is to say about that.
+    pub(super) async fn end(self) -> Vec<Note> {
+        let mut notes = Vec::new();
+        for run in self.0.into_values() {
+            notes.extend(run.end().await);
+        }
+        notes
+    }
+}
+
+/// An answer with what it answers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct JudgedCase<'c> {
+    /// The case's inputs.
+    pub(super) inputs: &'c OrderedJson,
+    /// The answer.
+    pub(super) answer: &'c Json,
+    /// The number of the run, by which records tell runs of one command apart.
+    pub(super) line: u32,
+}
+
+/// The answer, and those of the case's inputs that the judge takes.
+pub(super) fn judge_inputs(judge: &RunSetting, case: JudgedCase<'_>) -> OrderedJson {
+    let inputs = case.inputs.to_json();
+    let taken = inputs.as_object().into_iter().flatten().filter(|(name, _)| judge.prompt.file.has_input(name));
+    let mut given: Map<String, Json> = taken.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let answer = match case.answer {
+        Json::String(text) => text.clone(),
+        other => json::compact(other),
+    };
+    given.insert(ANSWER.to_owned(), Json::String(answer));
+    Json::Object(given).into()
+}
+
+/// Refuses a judge whose verdict could be anything.
+fn check_judge(judge: &JudgeExpectation, setting: &RunSetting) -> Result<(), Error> {
+    let name = &judge.prompt;
+    if !setting.prompt.file.has_input(ANSWER) {
+        return Err(Error::invalid(format!(
+            "the judge `{name}` has no input `{ANSWER}`; declare one in its `input.schema`"
+        )));
+    }
+    let contract = setting.prompt.contract()?;
+    let schema = contract.value().map(|contract| contract.schema());
+    let verdict = schema.and_then(|schema| schema.get("properties")?.get(VERDICT));
+    let is_listed = |value: &Json| {
+        let listed = value.get("enum").and_then(Json::as_array).is_some_and(|values| values.contains(&judge.verdict));
+        listed || (value.get("type") == Some(&Json::String("boolean".to_owned())) && judge.verdict.is_boolean())
+    };
+    if verdict.is_some_and(is_listed) {
+        return Ok(());
+    }
+    let wanted = json::compact(&judge.verdict);
+    Err(Error::invalid(format!(
+        "the judge `{name}` can't give the verdict {wanted}; its answer needs a field `{VERDICT}` that is a boolean or an `enum` \
+         with that value"
+    )))
+}
