@@ -17,6 +17,7 @@ use proem_agents::assemble::output::{Extra, capability_tokens, degraded};
 use proem_agents::assemble::settings::ContextDepth;
 use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble};
 use proem_agents::screen::{Screening, ScreeningNote as Screened};
+use proem_engine::budget::AnswerLength;
 use proem_engine::cache::{CachePlan, plan};
 use proem_engine::profile::Profiles;
 use proem_engine::prompt::loaded::Prompt;
@@ -78,6 +79,8 @@ pub struct AssembleOptions {
     pub provider: Option<String>,
     /// The most input tokens.
     pub budget: Option<usize>,
+    /// The tokens kept free for the answer, instead of what the configuration and the prompt say.
+    pub output_tokens: Option<usize>,
     /// The version of the prompt, instead of the current one.
     pub prompt_version: Option<String>,
     /// What of failures and wishes shapes the prompt.
@@ -297,6 +300,8 @@ impl MadeAssembly {
         project.notes.extend(guarding.notes.iter().cloned());
         let (selecting, entries) = (prepared.selecting(), prepared.entries());
         let monolithic = project.baseline.as_deref().map(|baseline| counts.count(baseline));
+        let chosen = options.output_tokens.or(project.config.assemble.output_tokens);
+        let answer = AnswerLength::of(chosen, &prompt);
         let request = AssemblyRequest {
             task,
             gathered: &gathered,
@@ -304,7 +309,9 @@ impl MadeAssembly {
             hints: options.hints,
             prompt: &prompt,
             key: &key,
-            input_tokens: input_tokens(options.budget, &model, project, &prompt),
+            input_tokens: options.budget,
+            window: model.context_tokens.map(NonZeroUsize::get),
+            output_tokens: answer.tokens(&model),
             replaces_budget: options.budget.is_some(),
             monolithic,
             profile: taught.as_ref().map(|taught| &taught.adapted.profile),
@@ -442,15 +449,5 @@ impl MadeAssembly {
             Some(rest.saturating_add(self.catalogue_tokens()?))
         });
         u64::try_from(all?).ok()
-    }
-}
-
-/// What fits: the caller's budget, and the model's window less the answer.
-fn input_tokens(budget: Option<usize>, model: &Model, project: &OpenProject, prompt: &Prompt) -> Option<usize> {
-    let answer = project.config.assemble.output_tokens.or(prompt.file.strict.output_budget).unwrap_or(0);
-    let window = model.context_tokens.map(NonZeroUsize::get).map(|tokens| tokens.saturating_sub(answer));
-    match (budget, window) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
     }
 }

@@ -57,6 +57,9 @@ pub(crate) struct AskArgs {
     /// Maximum number of input tokens
     #[arg(long, value_name = "TOKENS")]
     budget: Option<usize>,
+    /// Maximum tokens of the answer; without it, 8,192 or what the model's window allows
+    #[arg(long, value_name = "TOKENS")]
+    max_tokens: Option<std::num::NonZeroUsize>,
     /// Maximum cost, in dollars
     #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
     max_cost: Option<proem_engine::call::NanoDollars>,
@@ -98,6 +101,7 @@ impl AskArgs {
             model: self.model.clone(),
             provider: self.provider.clone(),
             input_tokens: self.budget,
+            output_tokens: self.max_tokens.map(std::num::NonZeroUsize::get),
             limits: ExchangeLimits { attempts: usual.limits.attempts, tokens: None },
             most: self.max_cost,
             seconds: self.timeout,

@@ -90,9 +90,12 @@ pub(crate) struct RunArgs {
     /// Maximum number of attempts until the answer meets the prompt's contract
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) attempts: std::num::NonZeroU32,
+    /// Maximum tokens of the answer; without it, what the prompt says and the model's window allows
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) max_tokens: Option<std::num::NonZeroUsize>,
     /// Maximum tokens of all attempts together, prompts and answers; requests that could exceed it are not sent
     #[arg(long, value_name = "TOKENS")]
-    pub(crate) max_tokens: Option<u64>,
+    pub(crate) max_total_tokens: Option<u64>,
     /// Maximum cost of one run, in dollars
     #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
     pub(crate) max_cost: Option<proem_engine::call::NanoDollars>,
@@ -142,7 +145,8 @@ impl RunArgs {
             concurrency: self.concurrency,
             given: if self.input_untrusted { InputAuthor::FromOutside } else { InputAuthor::ByCaller },
             input_tokens: self.budget,
-            limits: ExchangeLimits { attempts: self.attempts, tokens: self.max_tokens },
+            output_tokens: self.max_tokens.map(std::num::NonZeroUsize::get),
+            limits: ExchangeLimits { attempts: self.attempts, tokens: self.max_total_tokens },
             most: self.max_cost,
             seconds: self.timeout,
             carriage: if self.dry_run {

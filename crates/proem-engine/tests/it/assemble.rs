@@ -54,6 +54,7 @@ fn run(prompt: &Prompt, inputs: &Inputs, limits: &Limits) -> Result<(Assembly, R
         context_and_code: None,
         input_tokens: limits.whole,
         replaces_budget: false,
+        window: None,
         output_tokens: None,
         monolithic: limits.monolithic,
         profile: limits.profile.as_ref(),

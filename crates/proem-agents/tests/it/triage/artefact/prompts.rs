@@ -233,7 +233,7 @@ impl Scene {
             model: &model,
             key: &InstallationKey::new([7; 32]),
             input_tokens: None,
-            output_tokens: None,
+            answer: proem_engine::budget::AnswerLength::of(None, prompt),
             arrival: Arrival::Whole,
             profile: None,
             inquiry: None,
