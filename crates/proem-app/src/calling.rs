@@ -10,9 +10,10 @@ use std::time::Duration;
 use proem_engine::call::{Arrival, FailureKind, NanoDollars, Usage, cost};
 use proem_engine::ledger::Pricing;
 use proem_engine::providers::{Model, Prices, Provider, Providers};
-use proem_llm::endpoint::{Endpoint, EndpointKey, EndpointLimits};
+use proem_llm::endpoint::{Authorities, Endpoint, EndpointKey, EndpointLimits};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
+use proem_runtime::effects::smtp::ExtraAnchors;
 
 use crate::config::{Config, ModelFile, ProviderFile, ServerProtocol};
 use crate::error::Error;
@@ -256,12 +257,25 @@ fn endpoint(
         base_url: base_url.trim_end_matches('/').to_owned(),
         key: variable.map_or(EndpointKey::None, |variable| key(variable, environment)),
         limits: limits(file),
+        authorities: authorities(name, file)?,
     };
     match endpoint.check() {
         // Without a key there may still be a fallback or a cassette.
         Err(failure) if failure.kind != FailureKind::NoKey => Err(Error::invalid(failure.message)),
         Ok(()) | Err(_) => Ok(endpoint),
     }
+}
+
+/// The authorities that count beside the system's.
+fn authorities(name: &str, file: &ProviderFile) -> Result<Option<Authorities>, Error> {
+    let Some(path) = &file.authorities else { return Ok(None) };
+    if !path.is_absolute() {
+        let problem = "is a relative path; write the whole path of the file";
+        return Err(Error::invalid(format!("`providers.{name}.authorities` {problem}")));
+    }
+    let anchors = ExtraAnchors::read(path)
+        .map_err(|refused| Error::invalid(format!("`providers.{name}.authorities`: {refused}")))?;
+    Ok(Some(Authorities::from_der(anchors.der())))
 }
 
 fn key(variable: &str, environment: &Environment) -> EndpointKey {

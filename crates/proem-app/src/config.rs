@@ -10,7 +10,7 @@ pub mod lisp;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use proem_agents::assemble::settings::AssembleSettings;
@@ -109,8 +109,11 @@ pub struct ProviderFile {
     pub call_seconds: Option<NonZeroU32>,
     /// The longest pause within an answer, in seconds.
     pub idle_seconds: Option<NonZeroU32>,
-    /// The most bytes of an answer.
+    /// The most bytes that a model may write in an answer; of an answer that is not streamed, with what encloses them.
     pub answer_bytes: Option<NonZeroUsize>,
+    /// A file in PEM form with certificate authorities that count for this server beside those of the system, by its
+    /// absolute path. The environment variable `SSL_CERT_FILE` names one that counts instead of the system's.
+    pub authorities: Option<PathBuf>,
     /// What is known about its models, by their names there.
     pub models: BTreeMap<String, ModelFile>,
 }

@@ -15,11 +15,11 @@ use std::collections::BTreeMap;
 use proem_guard::InstallationKey;
 use proem_text::{Label, span::Span};
 
-use self::choose::{ModelWindow, Choice, Limit, RungSelection};
+use self::choose::{Choice, Limit, ModelWindow, RungSelection};
 use self::learned::ProfileText;
 use self::render::Renderer;
-use crate::budget::AnswerLength;
 use crate::assembly::{Assembly, PlacedSection};
+use crate::budget::AnswerLength;
 use crate::error::Error;
 use crate::input::Inputs;
 use crate::profile::Profile;

@@ -27,7 +27,7 @@ use rustls::CertificateError;
 use tokio::time::{Instant, timeout_at};
 
 use crate::anthropic::ask::VERSION;
-use crate::endpoint::{Endpoint, EndpointLimits, HostLocation};
+use crate::endpoint::{Authorities, Endpoint, EndpointLimits, HostLocation};
 use crate::retry::seconds;
 use crate::wire::{ResponseHead, WireRequest};
 
@@ -40,12 +40,14 @@ pub struct Client {
 }
 
 /// A way of connecting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Route {
     place: HostLocation,
     encryption: Encryption,
     /// How long a connection may take.
     connect: Duration,
+    /// Whose signatures count beside those of the system's authorities.
+    authorities: Option<Authorities>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -127,7 +129,8 @@ impl Client {
         let key = endpoint.credential()?.map(|key| header(endpoint.provider, key)).transpose()?;
         let encryption = if url.scheme() == "https" { Encryption::Tls } else { Encryption::Plain };
         let asked = HostDescription::new(endpoint, &url);
-        let route = Route { place, encryption, connect: endpoint.limits.connect };
+        let authorities = endpoint.authorities.clone();
+        let route = Route { place, encryption, connect: endpoint.limits.connect, authorities };
         let client = self.route(route)?;
         let mut sending = match body {
             Some(body) => client.post(url).body(body),
@@ -155,10 +158,7 @@ impl Client {
         if let Some(client) = ready.get(&route) {
             return Ok(client.clone());
         }
-        let client = route.client().map_err(|_| {
-            let message = "the system's certificates can't be read; install them (`ca-certificates` on most Linux)";
-            CallFailure::new(FailureKind::Unreachable, message)
-        })?;
+        let client = route.client()?;
         ready.insert(route, client.clone());
         Ok(client)
     }
@@ -196,7 +196,7 @@ impl HttpAnswer {
 }
 
 impl Route {
-    fn client(self) -> reqwest::Result<reqwest::Client> {
+    fn client(&self) -> Result<reqwest::Client, CallFailure> {
         let mut builder = builder(self.connect);
         if self.place == HostLocation::Loopback {
             // The name is not looked up: no resolver can lead a key off this machine.
@@ -206,7 +206,23 @@ impl Route {
                 builder = builder.tls_certs_only([]);
             }
         }
-        builder.build()
+        if let Some(authorities) = self.authorities.as_ref().filter(|_| self.encryption == Encryption::Tls) {
+            builder = builder.tls_certs_merge(authorities.certificates()?);
+        }
+        builder.build().map_err(|_| {
+            let message = "the system's certificates can't be read; install them (`ca-certificates` on most Linux)";
+            CallFailure::new(FailureKind::Unreachable, message)
+        })
+    }
+}
+
+impl Authorities {
+    /// The certificates, as they are given to a client.
+    fn certificates(&self) -> Result<Vec<reqwest::Certificate>, CallFailure> {
+        self.der().map(reqwest::Certificate::from_der).collect::<Result<_, _>>().map_err(|_| {
+            let message = "the file under `authorities` holds a certificate that can't be read; write it again";
+            CallFailure::new(FailureKind::Insecure, message)
+        })
     }
 }
 
@@ -256,9 +272,23 @@ impl HostDescription {
         } else if error.is_dns() {
             (FailureKind::Unreachable, format!("`{host}` has no address; check `{base_url}` and the network"))
         } else if let Some(broken) = cause::<rustls::Error>(error) {
-            // Behind the handshake something may have been sent.
-            let kind = if error.is_connect() { FailureKind::Unreachable } else { FailureKind::Cut };
-            (kind, format!("{}; check `{base_url}` and any proxy in between", tls(host, broken)))
+            let kind = match broken {
+                rustls::Error::InvalidCertificate(_) | rustls::Error::InvalidMessage(_) => FailureKind::Insecure,
+                _ if error.is_connect() => FailureKind::Unreachable,
+                // Behind the handshake something may have been sent.
+                _ => FailureKind::Cut,
+            };
+            let remedy = match broken {
+                rustls::Error::InvalidMessage(_) => {
+                    format!("write `http:` in `{base_url}` if that server is meant to be used without encryption")
+                }
+                rustls::Error::InvalidCertificate(_) => format!(
+                    "if you know who signed it, name the authority's certificate in `{settings}authorities` or \
+                     `SSL_CERT_FILE`; else check `{base_url}` and any proxy in between"
+                ),
+                _ => format!("check `{base_url}` and any proxy in between"),
+            };
+            (kind, format!("{}; {remedy}", tls(host, broken)))
         } else if cause::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
             (FailureKind::Unreachable, format!("nothing listens at `{host}`; start the server or check `{base_url}`"))
         } else if error.is_connect() {
@@ -291,7 +321,7 @@ fn tls(host: &str, error: &rustls::Error) -> String {
             format!("the certificate of `{host}` is for other hosts")
         }
         rustls::Error::InvalidCertificate(_) => format!("the certificate of `{host}` is not valid"),
-        rustls::Error::InvalidMessage(_) => format!("`{host}` doesn't speak TLS"),
+        rustls::Error::InvalidMessage(_) => format!("`{host}` answers without encryption, and `https:` asks for it"),
         _ => format!("no encrypted connection to `{host}` could be made"),
     }
 }

@@ -11,6 +11,7 @@ mod reader;
 mod refused;
 mod restored;
 pub(crate) mod usage;
+mod window;
 
 pub use self::reader::AnswerReader;
 pub(crate) use self::refused::{error_in, provider_failed};
@@ -87,6 +88,10 @@ pub struct EndpointNames<'n> {
     pub variable: Option<&'n str>,
     /// The model that was asked for.
     pub model: &'n str,
+    /// The address that the request went to.
+    pub url: &'n str,
+    /// The bytes of the request's body.
+    pub body_bytes: usize,
 }
 
 /// What an answer of another status than 200 says.

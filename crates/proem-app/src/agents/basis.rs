@@ -101,6 +101,7 @@ pub fn unconnected(name: &str, provider: Provider) -> Endpoint {
         base_url: String::new(),
         key: EndpointKey::None,
         limits: EndpointLimits::default(),
+        authorities: None,
     }
 }
 

@@ -244,11 +244,13 @@ fn too_small(choices: &[Choice<'_>], limits: &[Limit]) -> Error {
         if limit.learned > 0 {
             list.push(format!("`profile` {}", limit.learned));
         }
-        let (why, remedy) = limit.window.map_or((String::new(), "raise the limit or shorten these sections"), |window| {
-            let ModelWindow { tokens, answer } = window;
-            let why = format!(", because the model's window has {tokens} and {answer} are kept free for the answer,");
-            (why, "shorten these sections, keep less free for the answer, or ask a model with a larger window")
-        });
+        let (why, remedy) =
+            limit.window.map_or((String::new(), "raise the limit or shorten these sections"), |window| {
+                let ModelWindow { tokens, answer } = window;
+                let why =
+                    format!(", because the model's window has {tokens} and {answer} are kept free for the answer,");
+                (why, "shorten these sections, keep less free for the answer, or ask a model with a larger window")
+            });
         format!(
             "budget too small: {name} may have {} tokens{why} and needs at least {} ({}); {remedy}",
             limit.tokens,

@@ -38,6 +38,7 @@ pub(super) async fn carry(
     let CallBounds { end, stop } = bounds;
     let body = ready.body;
     let mut backoff = Duration::ZERO;
+    let mut begun: Option<CallFailure> = None;
     for number in 0_u32.. {
         let waiting = Instant::now();
         let entering = async {
@@ -74,8 +75,16 @@ pub(super) async fn carry(
         ready.gate.leave(&attempt, AttemptEnd { sent: &made.sent, result: made.result.as_ref(), last }).await;
         written?;
         match (made.result, next) {
-            (Err(_), Some(RetryDecision::Wait(wait))) => backoff = wait,
-            (Err(failure), Some(RetryDecision::Over(over))) => return Err(super::last(failure, attempts.len(), over)),
+            (Err(failure), Some(RetryDecision::Wait(wait))) => {
+                listener::tell_wait(ready, wait, made.head.as_ref());
+                backoff = wait;
+                if made.sent.status == Some(200) {
+                    begun = Some(failure);
+                }
+            }
+            (Err(failure), Some(RetryDecision::Over(over))) => {
+                return Err(super::last(super::cause(begun, failure), attempts.len(), over));
+            }
             (result, _) => return result,
         }
     }

@@ -24,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::account;
 use crate::failure::CommandFailure;
-use crate::ui::{self, AnswerScreen, TerminalQuestions};
+use crate::ui::{self, AnswerScreen, TerminalQuestions, WaitNotes};
 
 /// How much is said of a run, and whether the prompt's fallback is printed.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,7 @@ pub(in crate::commands) async fn run(
     let secrets = secrets::loaded();
     let screen = AnswerScreen::new(&secrets, &waiting);
     let is_streamed = !said.json && setting.owes_text() && stdout().is_terminal();
-    let listener: Option<&dyn TextListener> = if is_streamed { Some(&screen) } else { None };
+    let listener: &dyn TextListener = if is_streamed { &screen } else { &WaitNotes };
     // Whoever reads an answer doesn't wait until its end is written. JSON says whether it was.
     let hand_on = |ran: &FinishedRun| {
         waiting.finish_and_clear();
@@ -69,7 +69,7 @@ pub(in crate::commands) async fn run(
         }
     };
     let person = TerminalQuestions { waiting: &waiting, stop };
-    let course = RunCourse { line: None, stop, person: &person, listener, hand_on: &hand_on };
+    let course = RunCourse { line: None, stop, person: &person, listener: Some(listener), hand_on: &hand_on };
     let ran = match asked {
         QuestionSource::Inputs(inputs) => run.ask_and(inputs, &course).await,
         QuestionSource::Made(request, inputs) => run.ask_made(*request, inputs, &course).await,

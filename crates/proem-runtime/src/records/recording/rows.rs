@@ -147,6 +147,9 @@ pub(super) fn used(attempt: &CallAttempt<'_>, left: &AttemptEnd<'_>, priced: Pri
             if usage.doubt.is_some() {
                 return AttemptUsage::Doubted(usage.clone());
             }
+            if usage.estimate.is_some() {
+                return AttemptUsage::Estimated(usage.clone());
+            }
             let (Some(input), Some(_)) = (usage.input, usage.output) else { return AttemptUsage::Unknown };
             let listed = attempt.model.prices_for(usize::try_from(input).unwrap_or(usize::MAX)).is_some();
             match (priced, cost(usage, attempt.model)) {
