@@ -214,6 +214,7 @@ fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), E
             let place = InputText { order, input: name.to_owned() };
             order = order.saturating_add(1);
             match syntax {
+                _ if shown_before(ask.prompt, name) => screen.admit_shown(place, what, text),
                 Some(syntax) => screen.admit_source(place, what, text, syntax),
                 None => screen.admit(place, what, text, None),
             };
@@ -229,6 +230,14 @@ fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), E
     }
     let scanned = screen.scanned();
     Ok((values, screen.into_noted(), scanned))
+}
+
+/// The prompt and its input that hold what the person has read before: an earlier question and its answer.
+const SHOWN_BEFORE: (&str, &str, &str) = ("ask", "question", "earlier");
+
+/// Whether the person who asks has read every word of an input before.
+fn shown_before(prompt: &Prompt, input: &str) -> bool {
+    (prompt.id.agent.as_str(), prompt.id.name.as_str(), input) == SHOWN_BEFORE
 }
 
 /// Whether the caller vouches for an input.

@@ -25,6 +25,7 @@ use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::tokens::CachingCounter;
 use proem_engine::versions::Versions;
 use proem_guard::{Untrusted, Verdict};
+use proem_llm::endpoint::Endpoint;
 use proem_runtime::records::{Start as RunStart, assembled as recorded_assembly};
 use proem_runtime::{AllProcessors, Environment, GatherOptions};
 use proem_select::mode::{Hints, ModeBasis};
@@ -35,7 +36,7 @@ use serde_json::{Value as Json, json};
 use self::finding::Gathering;
 pub use self::finding::TaskFinding;
 use crate::agents::basis::of_assembly;
-use crate::calling;
+use crate::calling::{self, ModelEndpoint};
 use crate::catalogue;
 use crate::context::{ContextPatience, FileChoice};
 use crate::error::Error;
@@ -46,6 +47,7 @@ use crate::project::OpenProject;
 use crate::records::learning::{Adapting, PromptLessons, taught};
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
 use crate::selecting::SelectionInputs;
+use crate::windows::ContextWindows;
 
 /// The kind of an assembly's record.
 const KIND: &str = "assemble";
@@ -121,6 +123,7 @@ pub struct AssemblyChoice {
     prompt: Prompt,
     model: Model,
     role: String,
+    endpoint: Endpoint,
     providers: Providers,
 }
 
@@ -140,8 +143,9 @@ impl AssemblyChoice {
         };
         let role = wanted.name(&project.config).to_owned();
         // Nothing is sent, so a missing key doesn't matter.
-        let model = calling::ask(&project.config, &providers, &wanted, &Environment::inherited())?.model;
-        Ok(Self { prompt, model, role, providers })
+        let ModelEndpoint { model, endpoint, .. } =
+            calling::ask(&project.config, &providers, &wanted, &Environment::inherited())?;
+        Ok(Self { prompt, model, role, endpoint, providers })
     }
 
     /// The model.
@@ -198,8 +202,9 @@ impl Start {
     ///
     /// If it can't be looked at.
     pub fn gather(options: &AssembleOptions, chosen: AssemblyChoice, project: &OpenProject) -> Result<Self, Error> {
-        let AssemblyChoice { prompt, mut model, role, .. } = chosen;
+        let AssemblyChoice { prompt, mut model, role, endpoint, .. } = chosen;
         Factors::load(&project.places)?.apply(&mut model);
+        ContextWindows::load(&project.places)?.apply(&project.config, &endpoint, &mut model);
         let mut gathering = GatherOptions::new(Environment::inherited());
         gathering.trusted = project.trusted_rules();
         gathering.set_up = project.set_up();

@@ -13,6 +13,7 @@ pub mod hosts;
 pub mod once;
 
 use core::error::Error;
+use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::io;
@@ -28,6 +29,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::anthropic::ask::VERSION;
 use crate::endpoint::{Authorities, Endpoint, EndpointLimits, HostLocation};
+use crate::models::{ListedWindow, listed_window, props_window};
 use crate::retry::seconds;
 use crate::wire::{ResponseHead, WireRequest};
 
@@ -103,19 +105,35 @@ impl Client {
         self.sent(endpoint, (request.path, &request.headers), Some(body)).await
     }
 
-    /// Asks for the list of an endpoint's models, which costs nothing, and waits for the head of the answer: whether the
-    /// endpoint is there and takes the key.
+    /// Asks for the list of an endpoint's models, which costs nothing: whether the endpoint is there and takes the key, and
+    /// what it says of its models.
     ///
     /// # Errors
     ///
     /// As [`Self::send`].
-    pub async fn models(&self, endpoint: &Endpoint) -> Result<ResponseHead, CallFailure> {
+    pub async fn models(&self, endpoint: &Endpoint) -> Result<ModelList, CallFailure> {
         let (path, headers) = match endpoint.provider {
             Provider::Anthropic => ("/v1/models", vec![("anthropic-version", VERSION.to_owned())]),
             Provider::OpenAi => ("/models", Vec::new()),
         };
-        let answer = self.sent(endpoint, (path, &headers), None).await?;
-        Ok(answer.head().clone())
+        let mut answer = self.sent(endpoint, (path, &headers), None).await?;
+        let body = answer.short_body().await;
+        Ok(ModelList { head: answer.head, body })
+    }
+
+    /// The context window that an endpoint's list of models names for one of them, or llama.cpp's server under `/props`;
+    /// `None` if nobody says so. `list` is what [`Self::models`] gave.
+    pub async fn window(&self, endpoint: &Endpoint, list: &ModelList, model: &str) -> Option<NonZeroUsize> {
+        match listed_window(&list.body, model) {
+            ListedWindow::Tokens(tokens) => Some(tokens),
+            ListedWindow::Unsaid => None,
+            ListedWindow::AskProps => {
+                let base_url = endpoint.base_url.trim_end_matches('/').trim_end_matches("/v1").to_owned();
+                let server = Endpoint { base_url, ..endpoint.clone() };
+                let mut answer = self.sent(&server, ("/props", &[]), None).await.ok()?;
+                props_window(&answer.short_body().await)
+            }
+        }
     }
 
     /// Sends a request with a body, or asks for what is at a path.
@@ -164,7 +182,32 @@ impl Client {
     }
 }
 
+/// What an endpoint says to a request for its models.
+#[derive(Debug, Clone)]
+pub struct ModelList {
+    /// Status and headers.
+    pub head: ResponseHead,
+    /// The list, as far as it came; a longer one is cut.
+    pub body: Vec<u8>,
+}
+
+/// The most bytes of a list of models that are read: OpenRouter's has about half of it.
+const MAX_LIST_BYTES: usize = 1024 * 1024;
+
 impl HttpAnswer {
+    /// The first [`MAX_LIST_BYTES`] of the body, as far as they come: what only informs may be cut.
+    async fn short_body(&mut self) -> Vec<u8> {
+        let mut body = Vec::new();
+        while let Ok(Some(chunk)) = self.chunk().await {
+            let room = MAX_LIST_BYTES.saturating_sub(body.len());
+            body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+            if body.len() >= MAX_LIST_BYTES {
+                break;
+            }
+        }
+        body
+    }
+
     /// Its status and headers.
     #[must_use]
     pub const fn head(&self) -> &ResponseHead {

@@ -16,6 +16,7 @@ mod window;
 pub use self::reader::AnswerReader;
 pub(crate) use self::refused::{error_in, provider_failed};
 pub(crate) use self::restored::restored;
+pub(crate) use self::window::POSSIBLE_WINDOWS;
 
 use proem_engine::cache::CachePlan;
 use proem_engine::call::{AnswerForm, Arrival, CallFailure, Request, ToolChoice};

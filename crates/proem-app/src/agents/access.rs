@@ -43,6 +43,7 @@ use crate::records::booking::{Booking, Unbudgeted};
 use crate::records::learning::{FailureHistory, PromptLessons};
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
 use crate::run::options::Carriage;
+use crate::windows::ContextWindows;
 
 /// A model and everything that is needed to ask it.
 pub struct ModelAccess {
@@ -165,6 +166,8 @@ impl ModelAccess {
     ) -> Result<Self, Error> {
         let AccessOptions { book, prompts, carriage, concurrency, also } = options;
         let token_percent = Factors::load(&project.places)?.apply(&mut asked.model);
+        let windows = ContextWindows::load(&project.places)?;
+        let window = windows.apply(&project.config, &asked.endpoint, &mut asked.model);
         if let Some(concurrency) = concurrency {
             asked.endpoint.limits.concurrency = *concurrency;
         }
@@ -182,6 +185,7 @@ impl ModelAccess {
             model: &asked.model,
             provider: project.config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default(),
             token_percent,
+            window,
             key: &key,
         };
         let (files, basis) = source.kept();
@@ -257,6 +261,13 @@ impl ModelAccess {
         self.directory = directory(&self.asked, &also);
         self.also = also;
         self
+    }
+
+    /// Gives the model the window that its server named. Requests are made for that from here on.
+    pub(crate) fn narrow(&mut self, window: NonZeroUsize) {
+        self.asked.model.context_tokens = Some(window);
+        self.basis.narrow(window);
+        self.directory = directory(&self.asked, &self.also);
     }
 
     /// All models that may be asked, the run's own first.

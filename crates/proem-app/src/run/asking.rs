@@ -63,8 +63,8 @@ impl FinishedRun {
             (FallbackReason::Invalid, _) => ("no answer met the contract".to_owned(), Some(Hint::ExplainOrFallBack)),
             (FallbackReason::Refusal, _) => ("the model refused".to_owned(), Some(Hint::SeeRefusal)),
             (FallbackReason::CutOff, _) => {
-                let most = "the answer reached its maximum number of tokens; raise `budget.output` in the prompt file";
-                (most.to_owned(), None)
+                let most = self.prepared.request.assembly.output_tokens;
+                (format!("the answer reached its maximum of {most} tokens"), Some(Hint::AllowLongerAnswer))
             }
             (FallbackReason::Cancelled(CancelReason::Deadline), _) => {
                 ("the run took too long".to_owned(), Some(Hint::AllowMoreTime))

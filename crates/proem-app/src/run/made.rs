@@ -60,6 +60,9 @@ pub(crate) struct RunSettings {
 /// The key of the inquiry in a run's settings.
 pub(super) const INQUIRY: &str = "inquiry";
 
+/// The key of the window that the server named, which belongs to the basis.
+pub(super) const WINDOW: &str = "window";
+
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum GivenBy {

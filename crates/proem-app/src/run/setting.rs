@@ -1,6 +1,7 @@
 //! What all runs of one command share: the prompt, its contract, the model, the guard, the wire, the
 //! records.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
@@ -14,7 +15,7 @@ use proem_llm::codec::encode;
 use proem_store::query::{RunDetail, RunsWanted};
 use serde_json::{Value as Json, json};
 
-use super::made::{INQUIRY, KIND, RunRecipe, RunStart};
+use super::made::{INQUIRY, KIND, RunRecipe, RunStart, WINDOW};
 use super::named::{ChosenPrompt, chosen};
 use super::options::{Carriage, RunOptions};
 use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
@@ -90,6 +91,14 @@ impl OpenRun {
     #[must_use]
     pub const fn records(&self) -> Option<&OpenRecords> {
         self.booking.records()
+    }
+
+    /// Has the runs from here on made for the window that the server named.
+    pub fn narrow(&mut self, window: NonZeroUsize) {
+        self.setting.access.narrow(window);
+        if let Some(settings) = self.setting.settings.as_object_mut() {
+            settings.insert(WINDOW.to_owned(), json!(window));
+        }
     }
 
     /// Closes the records, with what there is to say about that.

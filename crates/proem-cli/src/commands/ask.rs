@@ -14,7 +14,7 @@ use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 use proem_engine::run::ExchangeLimits;
 
-use super::run::single::{self, QuestionSource, RunVerbosity};
+use super::run::single::{self, RunVerbosity};
 use super::run::{calling, open_run, request};
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
@@ -144,9 +144,9 @@ pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
             let endpoint = &setting.access.asked.endpoint;
             ui::notes(&disclosure(&places, endpoint, &question.contents(), telling));
         }
-        let run = open_run(setting, &options, &project).await?;
+        let mut run = open_run(setting, &options, &project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        let done = single::run(said, QuestionSource::Inputs(&inputs), &run, &stop).await;
+        let done = single::run(said, &inputs, &mut run, &places, &stop).await;
         ui::notes(&run.end().await);
         done
     })

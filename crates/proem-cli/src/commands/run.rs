@@ -30,7 +30,7 @@ use proem_guard::show;
 use proem_text::json;
 use tokio_util::sync::CancellationToken;
 
-use self::single::{QuestionSource, RunVerbosity};
+use self::single::RunVerbosity;
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
 use crate::commands::interrupt;
@@ -187,17 +187,16 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         None => Work::Single(inputs(args, &setting, &texts)?),
     };
     calling(async |stop| {
-        let run = open_run(setting, &options, &project).await?;
-        let setting = run.setting();
+        let mut run = open_run(setting, &options, &project).await?;
         let done = match &work {
             Work::Batch(path) => {
                 batch::run(args, Batch { from: source(path), texts: &texts, out: args.out.as_deref() }, &run, &stop)
                     .await
             }
-            Work::Single(inputs) if args.dry_run => request(inputs, setting),
+            Work::Single(inputs) if args.dry_run => request(inputs, run.setting()),
             Work::Single(inputs) => {
                 let said = RunVerbosity { json: args.json, explain: args.explain, fallback: args.fallback };
-                single::run(said, QuestionSource::Inputs(inputs), &run, &stop).await
+                single::run(said, inputs, &mut run, &places, &stop).await
             }
         };
         ui::notes(&run.end().await);

@@ -19,7 +19,7 @@ const BEFORE: [&str; 9] = [
 ];
 
 /// The windows that a model can have. A smaller figure is about something else, and a larger one limits nothing.
-const POSSIBLE: core::ops::RangeInclusive<usize> = 64..=100_000_000;
+pub(crate) const POSSIBLE_WINDOWS: core::ops::RangeInclusive<usize> = 64..=100_000_000;
 
 /// The window in an error: a field of llama.cpp's, or a figure in the message.
 pub(super) fn named_window(error: &Value, message: &str) -> Option<NonZeroUsize> {
@@ -29,7 +29,7 @@ pub(super) fn named_window(error: &Value, message: &str) -> Option<NonZeroUsize>
         let (_, rest) = message.split_once(before)?;
         leading_number(rest)
     });
-    let tokens = field.or(named).filter(|tokens| POSSIBLE.contains(tokens))?;
+    let tokens = field.or(named).filter(|tokens| POSSIBLE_WINDOWS.contains(tokens))?;
     NonZeroUsize::new(tokens)
 }
 

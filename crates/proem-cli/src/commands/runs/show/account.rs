@@ -284,9 +284,7 @@ impl RunPage<'_> {
             }
             (_, Some(booked)) if attempt.corrected.is_some() => (Style::new(), format!("corrected by hand: {booked}")),
             ("unsent", _) => (Style::new(), "no tokens were used".to_owned()),
-            ("unknown", Some(NanoDollars(0))) => {
-                (YELLOW, "usage unknown; it runs on this machine and is free".to_owned())
-            }
+            ("unknown", Some(NanoDollars(0))) => (YELLOW, "usage unknown, free on this machine".to_owned()),
             ("unknown", Some(booked)) => (YELLOW, format!("usage unknown, charged in full: {booked}")),
             ("unknown", None) => (YELLOW, "usage and price unknown".to_owned()),
             (_, Some(booked)) => (Style::new(), booked.to_string()),
