@@ -128,10 +128,11 @@ pub struct ModelFile {
     pub output_tokens: Option<NonZeroUsize>,
     /// How it is held to a schema, if not as the server's other models.
     pub answers: Option<SchemaEnforcement>,
-    /// What a token of the prompt costs, in nano-dollars: dollars per million tokens × 1,000.
-    pub input_price: Option<NonZeroU64>,
+    /// What a token of the prompt costs, in nano-dollars: dollars per million tokens × 1,000. With 0 here and in
+    /// `output_price`, it costs nothing, as on this machine.
+    pub input_price: Option<u64>,
     /// What a token of the answer costs, in nano-dollars.
-    pub output_price: Option<NonZeroU64>,
+    pub output_price: Option<u64>,
     /// What a token that is read from the cache costs, in nano-dollars.
     pub cache_read_price: Option<NonZeroU64>,
 }

@@ -79,6 +79,12 @@ impl ContextWindows {
         known.models.get(model).copied()
     }
 
+    /// The names of the models whose windows a server named.
+    pub(crate) fn models(&self, endpoint: &Endpoint) -> impl Iterator<Item = &String> {
+        let known = self.providers.get(&endpoint.name).filter(|known| known.base_url == endpoint.base_url);
+        known.into_iter().flat_map(|known| known.models.keys())
+    }
+
     /// Gives a model the window that its server named, unless configuration names one or a smaller one is known. The
     /// window, if it holds.
     pub fn apply(&self, config: &Config, endpoint: &Endpoint, model: &mut Model) -> Option<NonZeroUsize> {

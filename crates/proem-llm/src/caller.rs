@@ -232,16 +232,11 @@ impl<'c> PendingCall<'c> {
 /// How messages of failures end that may pass.
 const TRY_AGAIN: &str = "; try again";
 
-/// The failure of a call: the last one, unless nobody could be reached after an answer had begun. What ended that answer
-/// is the cause then, and that nobody listens any more its consequence.
-fn cause(begun: Option<CallFailure>, last: CallFailure) -> CallFailure {
-    match begun {
-        Some(begun) if last.kind == FailureKind::Unreachable => {
-            let message = format!("{}, and since then {}", begun.message.trim_end_matches(TRY_AGAIN), last.message);
-            CallFailure { message, ..begun }
-        }
-        _ => last,
-    }
+/// The failure of a call whose answer had begun before nobody could be reached any more: what ended that answer is the
+/// cause, and that nobody listens its consequence.
+fn since_then(begun: CallFailure, last: &CallFailure) -> CallFailure {
+    let message = format!("{}, and since then {}", begun.message.trim_end_matches(TRY_AGAIN), last.message);
+    CallFailure { message, ..begun }
 }
 
 /// The failure of the last attempt, with how many there were.

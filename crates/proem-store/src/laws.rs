@@ -29,7 +29,7 @@ pub use self::keeping::{
 };
 pub use self::ledger::{
     Move, a_call_is_booked_under_its_own_prompt, a_cap_of_an_agent_counts_its_own_spending,
-    a_dead_epoch_settles_in_full, a_live_epoch_is_left_alone, a_refusal_leaves_no_attempt, no_cap_is_exceeded,
+    a_dead_epoch_settles_in_full, a_live_epoch_is_left_alone, a_refusal_leaves_no_attempt, an_estimate_bounds_tokens_and_not_money, no_cap_is_exceeded,
     the_ledgers_time_never_goes_back, unknown_settles_in_full,
 };
 pub use self::lines::{

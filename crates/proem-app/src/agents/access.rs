@@ -222,7 +222,7 @@ impl ModelAccess {
     ) -> Result<Self, Error> {
         let row = &record.detail.row;
         let endpoint = unconnected(&row.endpoint, model.provider());
-        let asked = ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false };
+        let asked = ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false, pricing: Pricing::Listed };
         Ok(Self {
             agent: row.prompt.agent.clone(),
             carriage: Carriage::Nobody,

@@ -8,6 +8,7 @@ use std::num::NonZeroUsize;
 
 use proem_engine::assembly::PromptId;
 use proem_engine::call::Arrival;
+use proem_engine::ledger::Pricing;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
@@ -92,7 +93,7 @@ impl ModelBasis {
             scale(&mut model, percent);
         }
         let endpoint = unconnected(&self.endpoint, model.provider());
-        Ok(ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false })
+        Ok(ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false, pricing: Pricing::Listed })
     }
 }
 

@@ -161,7 +161,11 @@ async fn windows(
     places: &Places,
 ) -> Result<(CheckupState, String), Error> {
     let (mut state, mut text) = (CheckupState::Good, String::new());
-    for (model, configured) in &server.models {
+    let mut models = server.models.clone();
+    for remembered in ContextWindows::load(places)?.models(&server.endpoint) {
+        models.entry(remembered.clone()).or_default();
+    }
+    for (model, configured) in &models {
         let Some(window) = client.window(&server.endpoint, list, model).await else { continue };
         ContextWindows::remember(places, &server.endpoint, model, window)?;
         text.push_str(&format!("; the context window of {} has {window} tokens", cut(model, 60)));

@@ -71,6 +71,9 @@ pub(super) async fn carry(
             Err(failure) if written.is_ok() => Some(made.next(failure, ready, number, end)),
             _ => None,
         };
+        if let (Some(RetryDecision::Over(_)), Some(begun)) = (next, begun.take_if(|_| is_unreachable(&made.result))) {
+            made.result = made.result.map_err(|failure| super::since_then(begun, &failure));
+        }
         let last = if matches!(next, Some(RetryDecision::Wait(_))) { Last::No } else { Last::Yes };
         ready.gate.leave(&attempt, AttemptEnd { sent: &made.sent, result: made.result.as_ref(), last }).await;
         written?;
@@ -83,12 +86,16 @@ pub(super) async fn carry(
                 }
             }
             (Err(failure), Some(RetryDecision::Over(over))) => {
-                return Err(super::last(super::cause(begun, failure), attempts.len(), over));
+                return Err(super::last(failure, attempts.len(), over));
             }
             (result, _) => return result,
         }
     }
     Err(super::last(cancelled(), attempts.len(), RetryStop::Settled))
+}
+
+fn is_unreachable(result: &Result<Response, CallFailure>) -> bool {
+    result.as_ref().is_err_and(|failure| failure.kind == FailureKind::Unreachable)
 }
 
 /// An attempt that was given up before anything was sent.

@@ -1,10 +1,10 @@
 //! What a run took, for people.
 
-use proem_engine::call::{Arrival, FailureSpeaker, NanoDollars, Usage, UsageEstimate};
+use proem_engine::call::{Arrival, FailureSpeaker, NanoDollars, ResponsePart, Usage, UsageEstimate};
 use proem_engine::decode::RepairKind;
 use proem_engine::profile::{Adaptation, ProfileRule, Signals};
-use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd};
-use proem_guard::show;
+use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd, FallbackReason};
+use proem_guard::{Untrusted, show};
 
 use crate::ui::{self, BOLD, DIM, grouped, styled};
 use proem_app::records::writing::BookedCost;
@@ -48,10 +48,23 @@ pub(super) fn tell(setting: &RunSetting, ran: &FinishedRun) {
             }
         }
     }
+    if let Some(cut) = cut_off_text(ran) {
+        ui::note(&format!("the model had written: {}", show::terminal_capped(cut, MAX_SAID)));
+    }
     if let ExchangeEnd::FellBack { because, .. } = &ran.outcome.ended {
         ui::note(&format!("the value is the prompt's fallback, because {}", because.in_words()));
     }
     ui::aside(&format!("{}\n", line(setting, ran)));
+}
+
+/// What had come of a text that reached its maximum number of tokens.
+fn cut_off_text(ran: &FinishedRun) -> Option<&Untrusted<String>> {
+    let ExchangeEnd::Failed { because: FallbackReason::CutOff } = ran.outcome.ended else { return None };
+    let response = ran.outcome.attempts.last()?.response.as_ref()?;
+    response.content.iter().find_map(|part| match part {
+        ResponsePart::Text { text } => Some(text),
+        _ => None,
+    })
 }
 
 /// What is booked for an answer whose usage is not reported, and how it might be.

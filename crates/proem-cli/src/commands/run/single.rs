@@ -94,7 +94,8 @@ async fn ask(
     let secrets = secrets::loaded();
     let screen = AnswerScreen::new(&secrets, &waiting);
     let is_streamed = !said.json && setting.owes_text() && stdout().is_terminal();
-    let listener: &dyn TextListener = if is_streamed { &screen } else { &WaitNotes };
+    let waits = WaitNotes(&waiting);
+    let listener: &dyn TextListener = if is_streamed { &screen } else { &waits };
     // Whoever reads an answer doesn't wait until its end is written. JSON says whether it was.
     let hand_on = |ran: &FinishedRun| {
         waiting.finish_and_clear();
