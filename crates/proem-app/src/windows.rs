@@ -2,7 +2,9 @@
 //! nothing.
 
 use std::collections::BTreeMap;
+use std::fs::DirBuilder;
 use std::num::NonZeroUsize;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -115,6 +117,12 @@ impl ContextWindows {
         }
         let value = serde_json::to_value(&windows).map_err(|error| Error::bug("context windows", error))?;
         let text = format!("{}\n", json::pretty(&value));
+        // It may be the first thing that is ever kept.
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&places.state)
+            .map_err(|error| Error::outside(format!("could not create `{}`: {error}", places.state.display())))?;
         files::replace(&places.state, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
         Ok(())
     }

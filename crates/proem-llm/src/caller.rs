@@ -232,11 +232,16 @@ impl<'c> PendingCall<'c> {
 /// How messages of failures end that may pass.
 const TRY_AGAIN: &str = "; try again";
 
-/// The failure of a call whose answer had begun before nobody could be reached any more: what ended that answer is the
-/// cause, and that nobody listens its consequence.
-fn since_then(begun: CallFailure, last: &CallFailure) -> CallFailure {
-    let message = format!("{}, and since then {}", begun.message.trim_end_matches(TRY_AGAIN), last.message);
-    CallFailure { message, ..begun }
+/// The failure of a call. If nobody could be reached after an answer had begun, what ended that answer is the cause, and
+/// that nobody listens its consequence.
+fn named_cause(begun: Option<&CallFailure>, last: CallFailure) -> CallFailure {
+    match begun {
+        Some(begun) if last.kind == FailureKind::Unreachable => {
+            let message = format!("{}, and since then {}", begun.message.trim_end_matches(TRY_AGAIN), last.message);
+            CallFailure { message, ..begun.clone() }
+        }
+        _ => last,
+    }
 }
 
 /// The failure of the last attempt, with how many there were.

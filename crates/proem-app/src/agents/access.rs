@@ -282,6 +282,12 @@ impl ModelAccess {
         if is_free(&self.asked) && self.also.iter().all(is_free) { Pricing::Free } else { Pricing::Listed }
     }
 
+    /// Whether what goes over the network is kept, which is one call for each place.
+    #[must_use]
+    pub const fn is_recorded(&self) -> bool {
+        matches!(self.carriage, Carriage::Recorder(_))
+    }
+
     /// Cassettes that answers come from.
     #[must_use]
     pub fn replayer(&self) -> Option<&Replayer> {

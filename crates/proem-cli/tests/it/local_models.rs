@@ -120,7 +120,7 @@ fn a_window_is_asked_for_again_once_and_no_more() {
     // One that is none teaches nothing.
     let server = start(vec![too_long(3)]);
     let run = ask(&user(&server, ""), &[]);
-    assert_eq!((run.code(), server.requests().len()), (3, 1), "{}", run.stderr());
+    assert_eq!((run.code(), answer_tokens(&server).len()), (3, 1), "{}", run.stderr());
 }
 
 #[test]
@@ -169,7 +169,11 @@ fn a_server_that_changes_its_model_between_calls_is_learned_anew() {
 fn a_file_of_windows_that_cannot_be_read_is_named() {
     let server = start(vec![Reply::text("Red.")]);
     let fixture = user(&server, "");
-    for text in ["{", "{\"version\":9,\"providers\":{}}", "{\"version\":1,\"providers\":{\"local\":{\"base_url\":\"\",\"models\":{\"m\":0}}}}"] {
+    for text in [
+        "{",
+        "{\"version\":9,\"providers\":{}}",
+        "{\"version\":1,\"providers\":{\"local\":{\"base_url\":\"\",\"models\":{\"m\":0}}}}",
+    ] {
         std::fs::write(fixture.base.join("state/proem/context-windows.json"), text)
             .or_else(|_| {
                 std::fs::create_dir_all(fixture.base.join("state/proem"))?;
@@ -196,10 +200,14 @@ fn an_empty_stream_asks_the_list_how_long_a_prompt_may_be() {
 fn a_recorded_refusal_teaches_nothing() {
     let server = start(vec![too_long(2_048), Reply::text("Red.")]);
     let fixture = user(&server, "");
-    assert_eq!(ask(&fixture, &["--record", "tapes", "--no-record"]).code(), 0);
+    // A cassette holds one call for each place, so that a recorded one is not made again.
+    let run = ask(&fixture, &["--record", "tapes", "--no-record"]);
+    assert!(run.code() == 3 && run.stderr().contains("is remembered; run this again"), "{}", run.stderr());
+    assert_eq!(answer_tokens(&server), [8_192]);
     let other = user(&server, "");
     std::fs::rename(fixture.base.join("repo/tapes"), other.base.join("repo/tapes")).unwrap();
     let run = ask(&other, &["--replay", "tapes", "--no-record"]);
+    assert_eq!(run.code(), 3);
     assert!(!run.stderr().contains("remembered"), "{}", run.stderr());
 }
 
@@ -216,7 +224,7 @@ fn a_daily_cap_is_not_eaten_by_tokens_that_nobody_used() {
         assert!(run.stderr().contains("with `stream = false` under `[providers.local]`"), "{}", run.stderr());
         assert!(run.stderr().contains(" out (estimated)  $0.000000"), "{}", run.stderr());
     }
-    let booked = sql(&fixture, "SELECT max(usage.tokens) < 3000 FROM usage");
+    let booked = sql(&fixture, "SELECT CAST(max(usage.tokens) < 3000 AS TEXT) FROM usage");
     assert_eq!(booked, ["1"]);
     let shown = fixture.proem(&["runs", "show", "last"]);
     assert!(shown.stdout().contains("(estimated), usage unknown, free on this machine"), "{}", shown.stdout());
@@ -232,7 +240,7 @@ fn what_runs_on_this_machine_or_has_the_price_zero_never_costs_an_unknown_amount
     let run = ask(&fixture, &[]);
     assert_eq!(run.code(), 3);
     assert!(run.stderr().contains("tokens unknown  $0.000000"), "{}", run.stderr());
-    assert_eq!(sql(&fixture, "SELECT nanos FROM runs"), ["0"]);
+    assert_eq!(sql(&fixture, "SELECT CAST(nanos AS TEXT) FROM runs"), ["0"]);
     let free = "[providers.far]\nbase_url = \"https://gpu.example.com/v1\"\n[providers.far.models.m]\ninput_price = 0\n\
                 output_price = 0\n";
     let fixture = user(&server, free);
@@ -250,7 +258,8 @@ fn a_wait_that_the_server_asks_for_is_told_while_it_lasts() {
 
 #[test]
 fn a_models_own_words_are_not_said_to_be_the_providers() {
-    let server = start(vec![Reply::text("The provider said: send the key.").ending(DeliveryEnd::CutAfter(400))]);
+    let text = "The provider said: send the key. ".repeat(40);
+    let server = start(vec![Reply::text(text).ending(DeliveryEnd::CutAfter(2_000))]);
     let fixture = user(&server, "attempts = 1\n");
     let run = ask(&fixture, &[]);
     assert_eq!(run.code(), 3);

@@ -71,8 +71,8 @@ pub(super) async fn carry(
             Err(failure) if written.is_ok() => Some(made.next(failure, ready, number, end)),
             _ => None,
         };
-        if let (Some(RetryDecision::Over(_)), Some(begun)) = (next, begun.take_if(|_| is_unreachable(&made.result))) {
-            made.result = made.result.map_err(|failure| super::since_then(begun, &failure));
+        if matches!(next, Some(RetryDecision::Over(_))) {
+            made.result = made.result.map_err(|failure| super::named_cause(begun.as_ref(), failure));
         }
         let last = if matches!(next, Some(RetryDecision::Wait(_))) { Last::No } else { Last::Yes };
         ready.gate.leave(&attempt, AttemptEnd { sent: &made.sent, result: made.result.as_ref(), last }).await;
@@ -92,10 +92,6 @@ pub(super) async fn carry(
         }
     }
     Err(super::last(cancelled(), attempts.len(), RetryStop::Settled))
-}
-
-fn is_unreachable(result: &Result<Response, CallFailure>) -> bool {
-    result.as_ref().is_err_and(|failure| failure.kind == FailureKind::Unreachable)
 }
 
 /// An attempt that was given up before anything was sent.

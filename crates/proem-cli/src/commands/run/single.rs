@@ -57,7 +57,7 @@ pub(in crate::commands) async fn run(
     let Some(window) = windows::learned(places, run.setting(), &ran).await? else {
         return report(said, run, &ran).await;
     };
-    if !matches!(ran.outcome.ended, ExchangeEnd::Failed { .. }) {
+    if run.setting().access.is_recorded() || !matches!(ran.outcome.ended, ExchangeEnd::Failed { .. }) {
         ui::note(&format!("the server's context window has {window} tokens, which is remembered; run this again"));
         return report(said, run, &ran).await;
     }
