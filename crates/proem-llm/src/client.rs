@@ -429,7 +429,10 @@ mod tests {
         check(certificate(CertificateError::NotValidYet), "the certificate of `host` is not valid yet");
         check(certificate(CertificateError::NotValidForName), "the certificate of `host` is for other hosts");
         check(certificate(CertificateError::BadEncoding), "the certificate of `host` is not valid");
-        check(rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType), "`host` doesn't speak TLS");
+        check(
+            rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType),
+            "`host` answers without encryption, and `https:` asks for it",
+        );
         check(rustls::Error::DecryptError, "no encrypted connection to `host` could be made");
     }
 
