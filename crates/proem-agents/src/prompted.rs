@@ -6,6 +6,7 @@
 use crate::screen::{PromptPlace, Screen, Screening, ScreeningNote};
 use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::Appendix;
+use proem_engine::budget::AnswerLength;
 use proem_engine::cache::{CachePlan, plan_request};
 use proem_engine::call::{AnswerForm, Arrival, CacheInquiry, Request};
 use proem_engine::input::{InputTrust, Inputs};
@@ -51,6 +52,8 @@ pub struct PromptCall<'a> {
     pub screening: Screening<'a>,
     /// The most input tokens; `None` leaves it to the prompt and the model.
     pub input_tokens: Option<usize>,
+    /// The tokens of the answer, if a person chose them.
+    pub output_tokens: Option<usize>,
     /// How the answer arrives.
     pub arrival: Arrival,
     /// What was learned and is wished for.
@@ -74,8 +77,8 @@ pub struct LabelledCall<'a> {
     pub key: &'a InstallationKey,
     /// The most input tokens; `None` leaves it to the prompt and the model.
     pub input_tokens: Option<usize>,
-    /// The most tokens of the answer; `None` leaves it to the prompt.
-    pub output_tokens: Option<usize>,
+    /// The most tokens of the answer.
+    pub answer: AnswerLength,
     /// How the answer arrives.
     pub arrival: Arrival,
     /// What was learned and is wished for.
@@ -114,7 +117,7 @@ pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<
         model: ask.model,
         key: ask.key,
         input_tokens: ask.input_tokens,
-        output_tokens: None,
+        answer: AnswerLength::of(ask.output_tokens, ask.prompt),
         arrival: ask.arrival,
         profile: ask.profile,
         inquiry: ask.inquiry,
@@ -136,9 +139,10 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
         key: ask.key,
         layers: &std::collections::BTreeMap::new(),
         context_and_code: None,
-        input_tokens: input_tokens(ask).map(|tokens| tokens.saturating_sub(reserved)),
+        input_tokens: ask.input_tokens.map(|tokens| tokens.saturating_sub(reserved)),
         replaces_budget: false,
-        output_tokens: ask.output_tokens,
+        window: ask.model.context_tokens.map(|tokens| tokens.get().saturating_sub(reserved)),
+        output_tokens: Some(ask.answer.tokens(ask.model)),
         monolithic: None,
         profile: ask.profile,
     };
@@ -152,13 +156,6 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
     let request = Request { model, assembly, answer, temperature_percent, arrival: ask.arrival, inquiry };
     let plan = plan_request(&request, ask.model, counter);
     Ok(PreparedRequest { request, report, plan, noted: Vec::new(), scanned: 0 })
-}
-
-/// What fits: the caller's limit, and the model's window less the answer.
-fn input_tokens(ask: &LabelledCall<'_>) -> Option<usize> {
-    let answer = ask.output_tokens.or(ask.prompt.file.strict.output_budget).unwrap_or(0);
-    let window = ask.model.context_tokens.map(|tokens| tokens.get().saturating_sub(answer));
-    [ask.input_tokens, window].into_iter().flatten().min()
 }
 
 /// What kind of answer the model owes: calls as far as it can be made to call.
@@ -217,6 +214,7 @@ fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), E
             let place = InputText { order, input: name.to_owned() };
             order = order.saturating_add(1);
             match syntax {
+                _ if shown_before(ask.prompt, name) => screen.admit_shown(place, what, text),
                 Some(syntax) => screen.admit_source(place, what, text, syntax),
                 None => screen.admit(place, what, text, None),
             };
@@ -232,6 +230,14 @@ fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), E
     }
     let scanned = screen.scanned();
     Ok((values, screen.into_noted(), scanned))
+}
+
+/// The prompt and its input that hold what the person has read before: an earlier question and its answer.
+const SHOWN_BEFORE: (&str, &str, &str) = ("ask", "question", "earlier");
+
+/// Whether the person who asks has read every word of an input before.
+fn shown_before(prompt: &Prompt, input: &str) -> bool {
+    (prompt.id.agent.as_str(), prompt.id.name.as_str(), input) == SHOWN_BEFORE
 }
 
 /// Whether the caller vouches for an input.

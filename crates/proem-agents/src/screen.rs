@@ -40,6 +40,7 @@ impl ScreeningNote {
     pub fn in_words(&self) -> String {
         let Self { what, verdict, rules, preserved, instead } = self;
         let became = match (verdict, preserved) {
+            _ if *instead == Some(SHOWN) => "included without marks, because you have read it before".to_owned(),
             _ if instead.is_some() => format!("only {} is included", instead.unwrap_or_default()),
             (Verdict::Allow, _) => "included unchanged".to_owned(),
             (Verdict::Flag, None) => "included with a mark at each word".to_owned(),
@@ -55,6 +56,9 @@ impl ScreeningNote {
         format!("{what}: {became} ({}: {why})", verdict.as_str())
     }
 }
+
+/// Stands in [`ScreeningNote::instead`] of a text that goes in as it is, although it is suspicious.
+const SHOWN: &str = "what you have read before";
 
 /// Where a text stands in a prompt, in the prompt's order.
 pub(crate) trait PromptPlace: Ord + Clone {
@@ -226,6 +230,20 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         }
         let SourceLook { verdict, rules } = look;
         self.hold(place, what, ScreeningResult { verdict, text: text.clone(), rules, preserved: None })
+    }
+
+    /// Looks at a text that the person who asks has read before; whether it stays. A model's harmless sentences often
+    /// resemble an attack's, and a mark at each word would leave little to go on from. The text is contained like any
+    /// other, and one that is worse than suspicious is kept out like any other.
+    pub(crate) fn admit_shown(&mut self, place: P, what: &str, text: &Untrusted<String>) -> bool {
+        let looked = self.look(&place, text, None);
+        if looked.verdict != Verdict::Flag || looked.preserved.is_some() {
+            return self.hold(place, what, looked);
+        }
+        let look = SourceLook { verdict: looked.verdict, rules: looked.rules };
+        self.note_instead(what, look, Some(SHOWN));
+        self.keep_cleared(place, what, text);
+        true
     }
 
     /// Keeps a text that was looked at, or notes why not; whether it stays.

@@ -17,6 +17,7 @@ use proem_agents::assemble::output::{Extra, capability_tokens, degraded};
 use proem_agents::assemble::settings::ContextDepth;
 use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble};
 use proem_agents::screen::{Screening, ScreeningNote as Screened};
+use proem_engine::budget::AnswerLength;
 use proem_engine::cache::{CachePlan, plan};
 use proem_engine::profile::Profiles;
 use proem_engine::prompt::loaded::Prompt;
@@ -24,6 +25,7 @@ use proem_engine::providers::{Model, Provider, Providers};
 use proem_engine::tokens::CachingCounter;
 use proem_engine::versions::Versions;
 use proem_guard::{Untrusted, Verdict};
+use proem_llm::endpoint::Endpoint;
 use proem_runtime::records::{Start as RunStart, assembled as recorded_assembly};
 use proem_runtime::{AllProcessors, Environment, GatherOptions};
 use proem_select::mode::{Hints, ModeBasis};
@@ -34,7 +36,7 @@ use serde_json::{Value as Json, json};
 use self::finding::Gathering;
 pub use self::finding::TaskFinding;
 use crate::agents::basis::of_assembly;
-use crate::calling;
+use crate::calling::{self, ModelEndpoint};
 use crate::catalogue;
 use crate::context::{ContextPatience, FileChoice};
 use crate::error::Error;
@@ -45,6 +47,7 @@ use crate::project::OpenProject;
 use crate::records::learning::{Adapting, PromptLessons, taught};
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
 use crate::selecting::SelectionInputs;
+use crate::windows::ContextWindows;
 
 /// The kind of an assembly's record.
 const KIND: &str = "assemble";
@@ -78,6 +81,8 @@ pub struct AssembleOptions {
     pub provider: Option<String>,
     /// The most input tokens.
     pub budget: Option<usize>,
+    /// The tokens kept free for the answer, instead of what the configuration and the prompt say.
+    pub output_tokens: Option<usize>,
     /// The version of the prompt, instead of the current one.
     pub prompt_version: Option<String>,
     /// What of failures and wishes shapes the prompt.
@@ -118,6 +123,7 @@ pub struct AssemblyChoice {
     prompt: Prompt,
     model: Model,
     role: String,
+    endpoint: Endpoint,
     providers: Providers,
 }
 
@@ -137,8 +143,9 @@ impl AssemblyChoice {
         };
         let role = wanted.name(&project.config).to_owned();
         // Nothing is sent, so a missing key doesn't matter.
-        let model = calling::ask(&project.config, &providers, &wanted, &Environment::inherited())?.model;
-        Ok(Self { prompt, model, role, providers })
+        let ModelEndpoint { model, endpoint, .. } =
+            calling::ask(&project.config, &providers, &wanted, &Environment::inherited())?;
+        Ok(Self { prompt, model, role, endpoint, providers })
     }
 
     /// The model.
@@ -195,8 +202,9 @@ impl Start {
     ///
     /// If it can't be looked at.
     pub fn gather(options: &AssembleOptions, chosen: AssemblyChoice, project: &OpenProject) -> Result<Self, Error> {
-        let AssemblyChoice { prompt, mut model, role, .. } = chosen;
+        let AssemblyChoice { prompt, mut model, role, endpoint, .. } = chosen;
         Factors::load(&project.places)?.apply(&mut model);
+        ContextWindows::load(&project.places)?.apply(&project.config, &endpoint, &mut model);
         let mut gathering = GatherOptions::new(Environment::inherited());
         gathering.trusted = project.trusted_rules();
         gathering.set_up = project.set_up();
@@ -297,6 +305,8 @@ impl MadeAssembly {
         project.notes.extend(guarding.notes.iter().cloned());
         let (selecting, entries) = (prepared.selecting(), prepared.entries());
         let monolithic = project.baseline.as_deref().map(|baseline| counts.count(baseline));
+        let chosen = options.output_tokens.or(project.config.assemble.output_tokens);
+        let answer = AnswerLength::of(chosen, &prompt);
         let request = AssemblyRequest {
             task,
             gathered: &gathered,
@@ -304,7 +314,9 @@ impl MadeAssembly {
             hints: options.hints,
             prompt: &prompt,
             key: &key,
-            input_tokens: input_tokens(options.budget, &model, project, &prompt),
+            input_tokens: options.budget,
+            window: model.context_tokens.map(NonZeroUsize::get),
+            output_tokens: answer.tokens(&model),
             replaces_budget: options.budget.is_some(),
             monolithic,
             profile: taught.as_ref().map(|taught| &taught.adapted.profile),
@@ -442,15 +454,5 @@ impl MadeAssembly {
             Some(rest.saturating_add(self.catalogue_tokens()?))
         });
         u64::try_from(all?).ok()
-    }
-}
-
-/// What fits: the caller's budget, and the model's window less the answer.
-fn input_tokens(budget: Option<usize>, model: &Model, project: &OpenProject, prompt: &Prompt) -> Option<usize> {
-    let answer = project.config.assemble.output_tokens.or(prompt.file.strict.output_budget).unwrap_or(0);
-    let window = model.context_tokens.map(NonZeroUsize::get).map(|tokens| tokens.saturating_sub(answer));
-    match (budget, window) {
-        (Some(a), Some(b)) => Some(a.min(b)),
-        (a, b) => a.or(b),
     }
 }

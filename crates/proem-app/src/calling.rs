@@ -4,15 +4,16 @@
 //! that a repository says counts before this user trusted it: `[providers]` and `[roles]` come from
 //! the user's configuration or a trusted `proem.toml`.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
 use proem_engine::call::{Arrival, FailureKind, NanoDollars, Usage, cost};
 use proem_engine::ledger::Pricing;
 use proem_engine::providers::{Model, Prices, Provider, Providers};
-use proem_llm::endpoint::{Endpoint, EndpointKey, EndpointLimits};
+use proem_llm::endpoint::{Authorities, Endpoint, EndpointKey, EndpointLimits};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
+use proem_runtime::effects::smtp::ExtraAnchors;
 
 use crate::config::{Config, ModelFile, ProviderFile, ServerProtocol};
 use crate::error::Error;
@@ -55,12 +56,15 @@ pub struct ModelEndpoint {
     pub arrival: Arrival,
     /// Whether it can be asked what its cache makes of a request.
     pub diagnoses_cache: bool,
+    /// What configuration says of its price; a recorded model's is listed.
+    pub pricing: Pricing,
 }
 
 impl ModelEndpoint {
-    /// Whether the model's price holds, or it runs on this machine and costs nothing.
+    /// Whether the model's price holds, or it costs nothing: it runs on this machine, or configuration says so.
     pub fn priced(&self) -> Pricing {
-        if self.model.prices.is_empty() && self.endpoint.is_loopback() { Pricing::Free } else { Pricing::Listed }
+        let is_free = self.pricing == Pricing::Free || self.endpoint.is_loopback();
+        if self.model.prices.is_empty() && is_free { Pricing::Free } else { Pricing::Listed }
     }
 
     /// What a call cost; nothing on this machine, unless prices are configured.
@@ -145,7 +149,9 @@ pub fn ask(
     // Another server of the same protocol may refuse what it doesn't know.
     let is_its_own = provider == "anthropic" && file.base_url.is_none();
     let diagnoses_cache = endpoint.provider == Provider::Anthropic && file.cache_diagnostics.unwrap_or(is_its_own);
-    Ok(ModelEndpoint { model, endpoint, arrival, diagnoses_cache })
+    let is_free = |own: &ModelFile| (own.input_price, own.output_price) == (Some(0), Some(0));
+    let pricing = if file.models.get(&model.name).is_some_and(is_free) { Pricing::Free } else { Pricing::Listed };
+    Ok(ModelEndpoint { model, endpoint, arrival, diagnoses_cache, pricing })
 }
 
 /// The one provider whose configuration lists a model that is otherwise unknown.
@@ -256,12 +262,25 @@ fn endpoint(
         base_url: base_url.trim_end_matches('/').to_owned(),
         key: variable.map_or(EndpointKey::None, |variable| key(variable, environment)),
         limits: limits(file),
+        authorities: authorities(name, file)?,
     };
     match endpoint.check() {
         // Without a key there may still be a fallback or a cassette.
         Err(failure) if failure.kind != FailureKind::NoKey => Err(Error::invalid(failure.message)),
         Ok(()) | Err(_) => Ok(endpoint),
     }
+}
+
+/// The authorities that count beside the system's.
+fn authorities(name: &str, file: &ProviderFile) -> Result<Option<Authorities>, Error> {
+    let Some(path) = &file.authorities else { return Ok(None) };
+    if !path.is_absolute() {
+        let problem = "is a relative path; write the whole path of the file";
+        return Err(Error::invalid(format!("`providers.{name}.authorities` {problem}")));
+    }
+    let anchors = ExtraAnchors::read(path)
+        .map_err(|refused| Error::invalid(format!("`providers.{name}.authorities`: {refused}")))?;
+    Ok(Some(Authorities::from_der(anchors.der())))
 }
 
 fn key(variable: &str, environment: &Environment) -> EndpointKey {
@@ -300,7 +319,11 @@ fn configure(model: &mut Model, file: &ProviderFile, own: Option<&ModelFile>) {
     let Some(own) = own else { return };
     model.context_tokens = own.context_tokens.or(model.context_tokens);
     model.output_tokens = own.output_tokens.or(model.output_tokens);
-    if let (Some(input), Some(output)) = (own.input_price, own.output_price) {
+    if (own.input_price, own.output_price) == (Some(0), Some(0)) {
+        model.prices.clear();
+    }
+    let price = |price: Option<u64>| price.and_then(NonZeroU64::new);
+    if let (Some(input), Some(output)) = (price(own.input_price), price(own.output_price)) {
         model.prices = vec![Prices {
             as_of: "configured".to_owned(),
             up_to_tokens: None,

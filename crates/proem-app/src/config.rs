@@ -10,7 +10,7 @@ pub mod lisp;
 
 use std::collections::BTreeMap;
 use std::num::{NonZeroU32, NonZeroU64, NonZeroUsize};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use proem_agents::assemble::settings::AssembleSettings;
@@ -109,8 +109,11 @@ pub struct ProviderFile {
     pub call_seconds: Option<NonZeroU32>,
     /// The longest pause within an answer, in seconds.
     pub idle_seconds: Option<NonZeroU32>,
-    /// The most bytes of an answer.
+    /// The most bytes that a model may write in an answer; of an answer that is not streamed, with what encloses them.
     pub answer_bytes: Option<NonZeroUsize>,
+    /// A file in PEM form with certificate authorities that count for this server beside those of the system, by its
+    /// absolute path. The environment variable `SSL_CERT_FILE` names one that counts instead of the system's.
+    pub authorities: Option<PathBuf>,
     /// What is known about its models, by their names there.
     pub models: BTreeMap<String, ModelFile>,
 }
@@ -125,10 +128,11 @@ pub struct ModelFile {
     pub output_tokens: Option<NonZeroUsize>,
     /// How it is held to a schema, if not as the server's other models.
     pub answers: Option<SchemaEnforcement>,
-    /// What a token of the prompt costs, in nano-dollars: dollars per million tokens × 1,000.
-    pub input_price: Option<NonZeroU64>,
+    /// What a token of the prompt costs, in nano-dollars: dollars per million tokens × 1,000. With 0 here and in
+    /// `output_price`, it costs nothing, as on this machine.
+    pub input_price: Option<u64>,
     /// What a token of the answer costs, in nano-dollars.
-    pub output_price: Option<NonZeroU64>,
+    pub output_price: Option<u64>,
     /// What a token that is read from the cache costs, in nano-dollars.
     pub cache_read_price: Option<NonZeroU64>,
 }

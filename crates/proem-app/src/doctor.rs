@@ -1,6 +1,6 @@
 //! Whether Proem can work here: what it needs, what is missing, and what would mend it.
 //!
-//! Invariants: nothing is changed or sent; an endpoint is [`reach`]ed only by who was asked first. No value of a
+//! Invariants: nothing is changed or sent; a server is [`reach`]ed only by who was asked first. No value of a
 //! credential is read into a line: a variable is named, and said to be set or not. One part that can't be looked at
 //! hides no other; what depends on it is [`CheckupState::Unknown`], never good.
 
@@ -13,14 +13,13 @@ use std::path::Path;
 use proem_engine::prompt::check::check;
 use proem_engine::tokens::OpenAi;
 use proem_guard::show;
-use proem_llm::endpoint::Endpoint;
 use proem_runtime::Environment;
 use proem_runtime::git::GitProgram;
 use proem_text::diagnostic::DiagnosticSeverity;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use self::model::reach;
+pub use self::model::{ReachableServer, reach};
 use crate::config::Config;
 use crate::error::Error;
 use crate::message::{Hint, Message};
@@ -143,7 +142,7 @@ pub struct Checkup {
     /// A line for each thing, in the order in which they depend on each other.
     pub lines: Vec<CheckupLine>,
     /// The servers that could be asked whether they are there.
-    pub endpoints: Vec<Endpoint>,
+    pub servers: Vec<ReachableServer>,
     /// The project, if it could be opened.
     pub project: Option<OpenProject>,
 }
@@ -168,16 +167,16 @@ pub fn examine(folder: &Path, places: &Places) -> Result<Checkup, Error> {
         let rest = [Model, Provider, Store, Trust, Book, Policy, Guard, Embedding];
         lines.extend(rest.map(|subject| CheckupLine::new(subject, CheckupState::Unknown, unknown)));
         lines.push(installation::locale(&environment));
-        return Ok(Checkup { lines, endpoints: Vec::new(), project: None });
+        return Ok(Checkup { lines, servers: Vec::new(), project: None });
     };
-    let endpoints = model::models(&project.config, &environment, &mut lines);
+    let servers = model::models(&project.config, &environment, &mut lines);
     lines.push(installation::store(&project)?);
     lines.extend(installation::index(&project));
     lines.push(installation::trust(folder, &project));
     lines.push(book(folder, places));
     lines.extend(installation::rules(&project));
     lines.push(installation::locale(&environment));
-    Ok(Checkup { lines, endpoints, project: Some(project) })
+    Ok(Checkup { lines, servers, project: Some(project) })
 }
 
 /// Looks at the user's configuration; whether it can be used.

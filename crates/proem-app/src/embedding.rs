@@ -85,7 +85,9 @@ impl EmbeddingModel {
         let endpoint = located(config, provider, &Environment::inherited())?;
         // On this machine it costs nothing, unless the configuration has a price for it.
         let models = config.providers.get(provider).map(|provider| &provider.models);
-        let is_priced = models.and_then(|models| models.get(model)).is_some_and(|model| model.input_price.is_some());
+        let is_priced = models
+            .and_then(|models| models.get(model))
+            .is_some_and(|model| model.input_price.is_some_and(|price| price > 0));
         if (is_priced || !endpoint.is_loopback())
             && let Err(why) = Unbudgeted::of_everybody(&config.budget)
         {

@@ -43,6 +43,7 @@ pub mod tokens;
 pub mod triage;
 pub mod trust;
 pub mod when;
+pub mod windows;
 pub mod words;
 
 pub use error::{Error, ErrorKind};

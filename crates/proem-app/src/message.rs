@@ -68,6 +68,8 @@ pub enum Hint {
     SeeRefusal,
     /// Let a run take longer.
     AllowMoreTime,
+    /// Let the answer have more tokens.
+    AllowLongerAnswer,
     /// Choose another file for a batch's results.
     ChooseResults,
     /// Delete the file of a batch's results, or choose another one.

@@ -66,6 +66,7 @@ pub(crate) fn tail(hint: &Hint) -> String {
         }
         Hint::SeeRefusal => "; --json shows what it said".to_owned(),
         Hint::AllowMoreTime => "; raise --timeout".to_owned(),
+        Hint::AllowLongerAnswer => "; raise --max-tokens, or `budget.output` in the prompt file".to_owned(),
         Hint::ChooseResults => "; choose another --out".to_owned(),
         Hint::DeleteOrChooseResults => "; delete it or choose another --out".to_owned(),
         Hint::MakeBook => "; `proem init` makes one".to_owned(),
@@ -144,6 +145,7 @@ mod tests {
             ),
             (Hint::SeeRefusal, "x; --json shows what it said"),
             (Hint::AllowMoreTime, "x; raise --timeout"),
+            (Hint::AllowLongerAnswer, "x; raise --max-tokens, or `budget.output` in the prompt file"),
             (Hint::ChooseResults, "x; choose another --out"),
             (Hint::DeleteOrChooseResults, "x; delete it or choose another --out"),
             (Hint::MakeBook, "x; `proem init` makes one"),

@@ -20,7 +20,7 @@ use proem_guard::{LabelTree, Untrusted, show};
 use proem_text::character::is_hidden;
 use proem_text::json;
 
-pub(crate) use self::answer::AnswerScreen;
+pub(crate) use self::answer::{AnswerScreen, WaitNotes};
 pub(crate) use self::count_line::CountLine;
 use self::output::Shapes;
 pub(crate) use self::output::{Printed, document as document_text, print};

@@ -15,10 +15,11 @@ use std::collections::BTreeMap;
 use proem_guard::InstallationKey;
 use proem_text::{Label, span::Span};
 
-use self::choose::{Choice, Limit, RungSelection};
+use self::choose::{Choice, Limit, ModelWindow, RungSelection};
 use self::learned::ProfileText;
 use self::render::Renderer;
 use crate::assembly::{Assembly, PlacedSection};
+use crate::budget::AnswerLength;
 use crate::error::Error;
 use crate::input::Inputs;
 use crate::profile::Profile;
@@ -41,7 +42,9 @@ pub struct AssemblyOptions<'o> {
     /// Whether `input_tokens` stands in place of the file's limit, because a person asked for it, and is not only a
     /// further one.
     pub replaces_budget: bool,
-    /// The tokens kept free for the answer; `None` leaves it to the prompt file.
+    /// The tokens of prompt and answer together, as far as the prompt may use them; `None` is unknown.
+    pub window: Option<usize>,
+    /// The tokens kept free for the answer, as [`AnswerLength::tokens`] gives them; `None` leaves it to the prompt file.
     pub output_tokens: Option<usize>,
     /// The tokens of the prompt that this one replaces, if it is known.
     pub monolithic: Option<usize>,
@@ -49,9 +52,6 @@ pub struct AssemblyOptions<'o> {
     /// stable, always whole. `None`, or an empty one, leaves it out.
     pub profile: Option<&'o Profile>,
 }
-
-/// The tokens kept free for the answer where neither the caller nor the file says.
-const DEFAULT_OUTPUT_TOKENS: usize = 4096;
 
 /// Makes a request's sections from a prompt and its inputs.
 ///
@@ -78,20 +78,32 @@ pub fn assemble(
 fn limits(prompt: &Prompt, options: &AssemblyOptions<'_>, learned: Option<&ProfileText>) -> Vec<Limit> {
     let limit = |layer: Option<Layer>, tokens: u64| {
         let learned = learned.filter(|_| layer.is_none_or(|layer| layer == learned::LAYER));
-        Limit { layer, and: None, tokens, learned: learned.map_or(0, |learned| wide(learned.tokens)) }
+        Limit { layer, and: None, tokens, learned: learned.map_or(0, |learned| wide(learned.tokens)), window: None }
     };
     let layers = options.layers.iter().map(|(layer, tokens)| limit(Some(*layer), wide(*tokens)));
     let both = options.context_and_code;
     let both = both.map(|tokens| Limit { and: Some(Layer::Code), ..limit(Some(Layer::Context), wide(tokens)) });
-    layers.chain(both).chain(whole(prompt, options).map(|tokens| limit(None, tokens))).collect()
+    let whole = whole(prompt, options).map(|(tokens, window)| Limit { window, ..limit(None, tokens) });
+    layers.chain(both).chain(whole).collect()
 }
 
-/// The most tokens in all: the file's limit or the caller's, whichever is lower, if the caller's doesn't replace it.
-fn whole(prompt: &Prompt, options: &AssemblyOptions<'_>) -> Option<u64> {
+/// The most tokens in all, with the window where that is why: the lowest of the window less the answer, the caller's
+/// limit, and the file's if the caller's doesn't replace it.
+fn whole(prompt: &Prompt, options: &AssemblyOptions<'_>) -> Option<(u64, Option<ModelWindow>)> {
     let of_file =
         prompt.file.strict.input_budget.filter(|_| !(options.replaces_budget && options.input_tokens.is_some()));
-    let limits = [of_file, options.input_tokens];
-    limits.into_iter().flatten().min().map(wide)
+    let asked = [of_file, options.input_tokens].into_iter().flatten().min().map(wide);
+    let window = options.window.map(|tokens| {
+        let (tokens, answer) = (wide(tokens), wide(answer_tokens(prompt, options)));
+        (tokens.saturating_sub(answer), Some(ModelWindow { tokens, answer }))
+    });
+    // Of equal limits the first is named.
+    [asked.map(|tokens| (tokens, None)), window].into_iter().flatten().min_by_key(|(tokens, _)| *tokens)
+}
+
+/// The tokens that are kept free for the answer.
+fn answer_tokens(prompt: &Prompt, options: &AssemblyOptions<'_>) -> usize {
+    options.output_tokens.unwrap_or_else(|| AnswerLength::of(None, prompt).wanted())
 }
 
 /// What stands in a request, or would stand there if anything were left of it.
@@ -176,17 +188,16 @@ fn place(
         sections.extend(placed);
         reports.push(report);
     }
-    let output = options.output_tokens.or(prompt.file.strict.output_budget);
     let assembly = Assembly {
         prompt: prompt.id.clone(),
         boundaries: boundaries(&sections),
         sections,
-        output_tokens: output.unwrap_or(DEFAULT_OUTPUT_TOKENS),
+        output_tokens: answer_tokens(prompt, options),
     };
     let facts = report::AssemblyFigures {
         content_hash: report::hash(items.iter().map(|item| item.keyless_text())),
         key_id: options.key.id(),
-        limit: whole(prompt, options),
+        limit: whole(prompt, options).map(|(tokens, _)| tokens),
         worth: chosen.worth,
         bound: chosen.bound,
         monolithic: options.monolithic,

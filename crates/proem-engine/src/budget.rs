@@ -9,6 +9,10 @@
 //! Invariants: no limit is exceeded while a unit can still shrink; what can't shrink is not
 //! touched; the result depends on nothing but the arguments.
 
+mod answer;
+
+pub use self::answer::AnswerLength;
+
 use core::cmp::Ordering;
 use core::iter::once;
 

@@ -10,9 +10,9 @@ pub mod stored;
 mod usage;
 
 pub use self::diagnosis::{CacheDiagnosis, CacheInquiry, DiagnosedDifference};
-pub use self::failure::{CallFailure, FailureKind};
-pub use self::plausible::{PlausibleUsage, TOKEN_WORDS, UNCAPPED_TOKENS, UsageDoubt, WORD_BYTES};
-pub use self::usage::{CacheWriteUsage, NanoDollars, Usage, cost};
+pub use self::failure::{CallFailure, FailureKind, FailureSpeaker};
+pub use self::plausible::{PlausibleUsage, TOKEN_WORDS, UNCAPPED_TOKENS, UsageDoubt, WORD_BYTES, estimated_usage};
+pub use self::usage::{CacheWriteUsage, NanoDollars, Usage, UsageEstimate, cost};
 
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};

@@ -219,7 +219,28 @@ impl<'c> PendingCall<'c> {
     /// Who is asked, for messages.
     fn names(&self) -> EndpointNames<'c> {
         let endpoint = &self.paced.endpoint;
-        EndpointNames { endpoint: &endpoint.name, variable: endpoint.key.variable(), model: &self.model.name }
+        EndpointNames {
+            endpoint: &endpoint.name,
+            variable: endpoint.key.variable(),
+            model: &self.model.name,
+            url: self.url,
+            body_bytes: self.body.len(),
+        }
+    }
+}
+
+/// How messages of failures end that may pass.
+const TRY_AGAIN: &str = "; try again";
+
+/// The failure of a call. If nobody could be reached after an answer had begun, what ended that answer is the cause, and
+/// that nobody listens its consequence.
+fn named_cause(begun: Option<&CallFailure>, last: CallFailure) -> CallFailure {
+    match begun {
+        Some(begun) if last.kind == FailureKind::Unreachable => {
+            let message = format!("{}, and since then {}", begun.message.trim_end_matches(TRY_AGAIN), last.message);
+            CallFailure { message, ..begun.clone() }
+        }
+        _ => last,
     }
 }
 

@@ -13,6 +13,7 @@ pub mod hosts;
 pub mod once;
 
 use core::error::Error;
+use core::num::NonZeroUsize;
 use core::time::Duration;
 use std::collections::BTreeMap;
 use std::io;
@@ -27,7 +28,8 @@ use rustls::CertificateError;
 use tokio::time::{Instant, timeout_at};
 
 use crate::anthropic::ask::VERSION;
-use crate::endpoint::{Endpoint, EndpointLimits, HostLocation};
+use crate::endpoint::{Authorities, Endpoint, EndpointLimits, HostLocation};
+use crate::models::{ListedWindow, listed_window, props_window};
 use crate::retry::seconds;
 use crate::wire::{ResponseHead, WireRequest};
 
@@ -40,12 +42,14 @@ pub struct Client {
 }
 
 /// A way of connecting.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Route {
     place: HostLocation,
     encryption: Encryption,
     /// How long a connection may take.
     connect: Duration,
+    /// Whose signatures count beside those of the system's authorities.
+    authorities: Option<Authorities>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -101,19 +105,35 @@ impl Client {
         self.sent(endpoint, (request.path, &request.headers), Some(body)).await
     }
 
-    /// Asks for the list of an endpoint's models, which costs nothing, and waits for the head of the answer: whether the
-    /// endpoint is there and takes the key.
+    /// Asks for the list of an endpoint's models, which costs nothing: whether the endpoint is there and takes the key, and
+    /// what it says of its models.
     ///
     /// # Errors
     ///
     /// As [`Self::send`].
-    pub async fn models(&self, endpoint: &Endpoint) -> Result<ResponseHead, CallFailure> {
+    pub async fn models(&self, endpoint: &Endpoint) -> Result<ModelList, CallFailure> {
         let (path, headers) = match endpoint.provider {
             Provider::Anthropic => ("/v1/models", vec![("anthropic-version", VERSION.to_owned())]),
             Provider::OpenAi => ("/models", Vec::new()),
         };
-        let answer = self.sent(endpoint, (path, &headers), None).await?;
-        Ok(answer.head().clone())
+        let mut answer = self.sent(endpoint, (path, &headers), None).await?;
+        let body = answer.short_body().await;
+        Ok(ModelList { head: answer.head, body })
+    }
+
+    /// The context window that an endpoint's list of models names for one of them, or llama.cpp's server under `/props`;
+    /// `None` if nobody says so. `list` is what [`Self::models`] gave.
+    pub async fn window(&self, endpoint: &Endpoint, list: &ModelList, model: &str) -> Option<NonZeroUsize> {
+        match listed_window(&list.body, model) {
+            ListedWindow::Tokens(tokens) => Some(tokens),
+            ListedWindow::Unsaid => None,
+            ListedWindow::AskProps => {
+                let base_url = endpoint.base_url.trim_end_matches('/').trim_end_matches("/v1").to_owned();
+                let server = Endpoint { base_url, ..endpoint.clone() };
+                let mut answer = self.sent(&server, ("/props", &[]), None).await.ok()?;
+                props_window(&answer.short_body().await)
+            }
+        }
     }
 
     /// Sends a request with a body, or asks for what is at a path.
@@ -127,7 +147,8 @@ impl Client {
         let key = endpoint.credential()?.map(|key| header(endpoint.provider, key)).transpose()?;
         let encryption = if url.scheme() == "https" { Encryption::Tls } else { Encryption::Plain };
         let asked = HostDescription::new(endpoint, &url);
-        let route = Route { place, encryption, connect: endpoint.limits.connect };
+        let authorities = endpoint.authorities.clone();
+        let route = Route { place, encryption, connect: endpoint.limits.connect, authorities };
         let client = self.route(route)?;
         let mut sending = match body {
             Some(body) => client.post(url).body(body),
@@ -155,16 +176,38 @@ impl Client {
         if let Some(client) = ready.get(&route) {
             return Ok(client.clone());
         }
-        let client = route.client().map_err(|_| {
-            let message = "the system's certificates can't be read; install them (`ca-certificates` on most Linux)";
-            CallFailure::new(FailureKind::Unreachable, message)
-        })?;
+        let client = route.client()?;
         ready.insert(route, client.clone());
         Ok(client)
     }
 }
 
+/// What an endpoint says to a request for its models.
+#[derive(Debug, Clone)]
+pub struct ModelList {
+    /// Status and headers.
+    pub head: ResponseHead,
+    /// The list, as far as it came; a longer one is cut.
+    pub body: Vec<u8>,
+}
+
+/// The most bytes of a list of models that are read: OpenRouter's has about half of it.
+const MAX_LIST_BYTES: usize = 1024 * 1024;
+
 impl HttpAnswer {
+    /// The first [`MAX_LIST_BYTES`] of the body, as far as they come: what only informs may be cut.
+    async fn short_body(&mut self) -> Vec<u8> {
+        let mut body = Vec::new();
+        while let Ok(Some(chunk)) = self.chunk().await {
+            let room = MAX_LIST_BYTES.saturating_sub(body.len());
+            body.extend_from_slice(chunk.get(..room).unwrap_or(&chunk));
+            if body.len() >= MAX_LIST_BYTES {
+                break;
+            }
+        }
+        body
+    }
+
     /// Its status and headers.
     #[must_use]
     pub const fn head(&self) -> &ResponseHead {
@@ -196,7 +239,7 @@ impl HttpAnswer {
 }
 
 impl Route {
-    fn client(self) -> reqwest::Result<reqwest::Client> {
+    fn client(&self) -> Result<reqwest::Client, CallFailure> {
         let mut builder = builder(self.connect);
         if self.place == HostLocation::Loopback {
             // The name is not looked up: no resolver can lead a key off this machine.
@@ -206,7 +249,23 @@ impl Route {
                 builder = builder.tls_certs_only([]);
             }
         }
-        builder.build()
+        if let Some(authorities) = self.authorities.as_ref().filter(|_| self.encryption == Encryption::Tls) {
+            builder = builder.tls_certs_merge(authorities.certificates()?);
+        }
+        builder.build().map_err(|_| {
+            let message = "the system's certificates can't be read; install them (`ca-certificates` on most Linux)";
+            CallFailure::new(FailureKind::Unreachable, message)
+        })
+    }
+}
+
+impl Authorities {
+    /// The certificates, as they are given to a client.
+    fn certificates(&self) -> Result<Vec<reqwest::Certificate>, CallFailure> {
+        self.der().map(reqwest::Certificate::from_der).collect::<Result<_, _>>().map_err(|_| {
+            let message = "the file under `authorities` holds a certificate that can't be read; write it again";
+            CallFailure::new(FailureKind::Insecure, message)
+        })
     }
 }
 
@@ -256,9 +315,23 @@ impl HostDescription {
         } else if error.is_dns() {
             (FailureKind::Unreachable, format!("`{host}` has no address; check `{base_url}` and the network"))
         } else if let Some(broken) = cause::<rustls::Error>(error) {
-            // Behind the handshake something may have been sent.
-            let kind = if error.is_connect() { FailureKind::Unreachable } else { FailureKind::Cut };
-            (kind, format!("{}; check `{base_url}` and any proxy in between", tls(host, broken)))
+            let kind = match broken {
+                rustls::Error::InvalidCertificate(_) | rustls::Error::InvalidMessage(_) => FailureKind::Insecure,
+                _ if error.is_connect() => FailureKind::Unreachable,
+                // Behind the handshake something may have been sent.
+                _ => FailureKind::Cut,
+            };
+            let remedy = match broken {
+                rustls::Error::InvalidMessage(_) => {
+                    format!("write `http:` in `{base_url}` if that server is meant to be used without encryption")
+                }
+                rustls::Error::InvalidCertificate(_) => format!(
+                    "if you know who signed it, name the authority's certificate in `{settings}authorities` or \
+                     `SSL_CERT_FILE`; else check `{base_url}` and any proxy in between"
+                ),
+                _ => format!("check `{base_url}` and any proxy in between"),
+            };
+            (kind, format!("{}; {remedy}", tls(host, broken)))
         } else if cause::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
             (FailureKind::Unreachable, format!("nothing listens at `{host}`; start the server or check `{base_url}`"))
         } else if error.is_connect() {
@@ -291,7 +364,7 @@ fn tls(host: &str, error: &rustls::Error) -> String {
             format!("the certificate of `{host}` is for other hosts")
         }
         rustls::Error::InvalidCertificate(_) => format!("the certificate of `{host}` is not valid"),
-        rustls::Error::InvalidMessage(_) => format!("`{host}` doesn't speak TLS"),
+        rustls::Error::InvalidMessage(_) => format!("`{host}` answers without encryption, and `https:` asks for it"),
         _ => format!("no encrypted connection to `{host}` could be made"),
     }
 }
@@ -356,7 +429,10 @@ mod tests {
         check(certificate(CertificateError::NotValidYet), "the certificate of `host` is not valid yet");
         check(certificate(CertificateError::NotValidForName), "the certificate of `host` is for other hosts");
         check(certificate(CertificateError::BadEncoding), "the certificate of `host` is not valid");
-        check(rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType), "`host` doesn't speak TLS");
+        check(
+            rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType),
+            "`host` answers without encryption, and `https:` asks for it",
+        );
         check(rustls::Error::DecryptError, "no encrypted connection to `host` could be made");
     }
 

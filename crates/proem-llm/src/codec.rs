@@ -11,10 +11,12 @@ mod reader;
 mod refused;
 mod restored;
 pub(crate) mod usage;
+mod window;
 
 pub use self::reader::AnswerReader;
 pub(crate) use self::refused::{error_in, provider_failed};
 pub(crate) use self::restored::restored;
+pub(crate) use self::window::POSSIBLE_WINDOWS;
 
 use proem_engine::cache::CachePlan;
 use proem_engine::call::{AnswerForm, Arrival, CallFailure, Request, ToolChoice};
@@ -87,6 +89,10 @@ pub struct EndpointNames<'n> {
     pub variable: Option<&'n str>,
     /// The model that was asked for.
     pub model: &'n str,
+    /// The address that the request went to.
+    pub url: &'n str,
+    /// The bytes of the request's body.
+    pub body_bytes: usize,
 }
 
 /// What an answer of another status than 200 says.

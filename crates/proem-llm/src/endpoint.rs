@@ -3,8 +3,10 @@
 //! Invariants: a key leaves this machine encrypted or not at all; no message holds a key, or a
 //! password that was written into an address.
 
+use core::fmt;
 use core::num::{NonZeroU32, NonZeroUsize};
 use core::time::Duration;
+use std::sync::Arc;
 
 use proem_engine::call::{CallFailure, FailureKind};
 use proem_engine::providers::Provider;
@@ -25,6 +27,31 @@ pub struct Endpoint {
     pub key: EndpointKey,
     /// What is expected of it and of us.
     pub limits: EndpointLimits,
+    /// Authorities whose signature under its certificate counts beside those that the system trusts.
+    pub authorities: Option<Authorities>,
+}
+
+/// Certificates of authorities, each in DER form.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Authorities(Arc<[Vec<u8>]>);
+
+impl Authorities {
+    /// These certificates, each in DER form.
+    #[must_use]
+    pub fn from_der(certificates: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        Self(certificates.into_iter().collect())
+    }
+
+    /// Each certificate in DER form.
+    pub(crate) fn der(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.iter().map(Vec::as_slice)
+    }
+}
+
+impl fmt::Debug for Authorities {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Authorities({} certificates)", self.0.len())
+    }
 }
 
 /// The key of an endpoint.
@@ -199,7 +226,14 @@ mod tests {
 
     fn endpoint(base_url: &str, key: EndpointKey) -> Endpoint {
         let limits = EndpointLimits::default();
-        Endpoint { name: "x".into(), provider: Provider::OpenAi, base_url: base_url.into(), key, limits }
+        Endpoint {
+            name: "x".into(),
+            provider: Provider::OpenAi,
+            base_url: base_url.into(),
+            key,
+            limits,
+            authorities: None,
+        }
     }
 
     fn loaded(key: &str) -> EndpointKey {

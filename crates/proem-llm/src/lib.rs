@@ -20,6 +20,7 @@ pub mod client;
 pub mod codec;
 pub mod embeddings;
 pub mod endpoint;
+pub mod models;
 mod openai;
 pub mod pace;
 pub mod projection;

@@ -178,6 +178,8 @@ fn may_pass(failed: &FailedAttempt) -> bool {
         // A status that is no provider's word for its own failure, such as 405, won't change.
         (FailureKind::Server, Some(status)) => matches!(status, 200..=299 | 408 | 409 | 429 | 500..),
         (FailureKind::Refused, Some(status)) => status == 409,
+        // Once may be chance: twice, the server breaks off before it answers this very request.
+        (FailureKind::Cut, Some(200)) if failed.bytes == 0 => failed.attempt < 2,
         // What answers, but not as the protocol says, will do so again, for the same price.
         (FailureKind::Malformed, _) => failed.bytes == 0,
         (kind, _) => kind.is_passing(),
@@ -274,6 +276,8 @@ mod tests {
             (K::TimedOut, None, true),
             (K::Unreachable, None, true),
             (K::Cut, Some(200), true),
+            (K::Empty, Some(200), false),
+            (K::Insecure, None, false),
             (K::Malformed, Some(200), true),
             (K::Refused, Some(409), true),
             (K::Refused, Some(400), false),

@@ -29,8 +29,9 @@ pub use self::keeping::{
 };
 pub use self::ledger::{
     Move, a_call_is_booked_under_its_own_prompt, a_cap_of_an_agent_counts_its_own_spending,
-    a_dead_epoch_settles_in_full, a_live_epoch_is_left_alone, a_refusal_leaves_no_attempt, no_cap_is_exceeded,
-    the_ledgers_time_never_goes_back, unknown_settles_in_full,
+    a_dead_epoch_settles_in_full, a_live_epoch_is_left_alone, a_refusal_leaves_no_attempt,
+    an_estimate_bounds_tokens_and_not_money, no_cap_is_exceeded, the_ledgers_time_never_goes_back,
+    unknown_settles_in_full,
 };
 pub use self::lines::{
     a_purge_takes_what_belongs_to_its_runs, an_answer_keeps_what_was_shown_and_said, clearing_and_its_undo,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Mutex;
+use std::time::Duration;
 
 use proem_app::Note;
 use proem_app::config::ProviderFile;
@@ -373,4 +374,6 @@ impl<F: FnMut(&str) + Send> TextListener for Hearing<F> {
     }
 
     fn breaks_off(&self) {}
+
+    fn waits(&self, _asked: Duration) {}
 }

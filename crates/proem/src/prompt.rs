@@ -142,6 +142,7 @@ impl RenderOptions {
             key: &key,
             screening: Screening { guard: scanners, policy },
             input_tokens: self.max_tokens,
+            output_tokens: None,
             arrival: Arrival::Whole,
             profile: None,
             inquiry: None,

@@ -240,8 +240,12 @@ pub struct AssemblyRequest<'r> {
     pub prompt: &'r Prompt,
     /// The installation's key.
     pub key: &'r InstallationKey,
-    /// The most input tokens, from the model and the command line.
+    /// The most input tokens, from the command line.
     pub input_tokens: Option<usize>,
+    /// The tokens of prompt and answer together that the model has; `None` is unknown.
+    pub window: Option<usize>,
+    /// The tokens kept free for the answer.
+    pub output_tokens: usize,
     /// Whether a person asked for so many, in place of the prompt file's limit.
     pub replaces_budget: bool,
     /// The tokens of the prompt that this one replaces.
@@ -412,7 +416,8 @@ impl Admitted<'_> {
         let shown = PromptContext { found: context, offers, rule_sections, files };
         let values = inputs::inputs(request, mode, named, (remembered, shown), screen);
         let of_file = request.prompt.file.strict.input_budget.filter(|_| !request.replaces_budget);
-        let whole = [of_file, request.input_tokens].into_iter().flatten().min();
+        let window = request.window.map(|tokens| tokens.saturating_sub(request.output_tokens));
+        let whole = [of_file, request.input_tokens, window].into_iter().flatten().min();
         let knows_context = inputs::knows_context(request.prompt);
         let options = AssemblyOptions {
             key: request.key,
@@ -420,7 +425,8 @@ impl Admitted<'_> {
             context_and_code: request.settings.context_and_code(mode).filter(|_| knows_context),
             input_tokens: request.input_tokens,
             replaces_budget: request.replaces_budget,
-            output_tokens: request.settings.output_tokens,
+            window: request.window,
+            output_tokens: Some(request.output_tokens),
             monolithic: request.monolithic,
             profile: request.profile,
         };

@@ -555,6 +555,7 @@ const fn is_final(because: FallbackReason) -> bool {
                 | FailureKind::TooLarge
                 | FailureKind::Malformed
                 | FailureKind::Cut
+                | FailureKind::Empty
                 | FailureKind::UnknownTool
         ),
         FallbackReason::Refusal | FallbackReason::CutOff | FallbackReason::Invalid => false,

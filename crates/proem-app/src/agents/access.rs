@@ -43,6 +43,7 @@ use crate::records::booking::{Booking, Unbudgeted};
 use crate::records::learning::{FailureHistory, PromptLessons};
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
 use crate::run::options::Carriage;
+use crate::windows::ContextWindows;
 
 /// A model and everything that is needed to ask it.
 pub struct ModelAccess {
@@ -165,6 +166,8 @@ impl ModelAccess {
     ) -> Result<Self, Error> {
         let AccessOptions { book, prompts, carriage, concurrency, also } = options;
         let token_percent = Factors::load(&project.places)?.apply(&mut asked.model);
+        let windows = ContextWindows::load(&project.places)?;
+        let window = windows.apply(&project.config, &asked.endpoint, &mut asked.model);
         if let Some(concurrency) = concurrency {
             asked.endpoint.limits.concurrency = *concurrency;
         }
@@ -182,6 +185,7 @@ impl ModelAccess {
             model: &asked.model,
             provider: project.config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default(),
             token_percent,
+            window,
             key: &key,
         };
         let (files, basis) = source.kept();
@@ -218,7 +222,7 @@ impl ModelAccess {
     ) -> Result<Self, Error> {
         let row = &record.detail.row;
         let endpoint = unconnected(&row.endpoint, model.provider());
-        let asked = ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false };
+        let asked = ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false, pricing: Pricing::Listed };
         Ok(Self {
             agent: row.prompt.agent.clone(),
             carriage: Carriage::Nobody,
@@ -259,6 +263,13 @@ impl ModelAccess {
         self
     }
 
+    /// Gives the model the window that its server named. Requests are made for that from here on.
+    pub(crate) fn narrow(&mut self, window: NonZeroUsize) {
+        self.asked.model.context_tokens = Some(window);
+        self.basis.narrow(window);
+        self.directory = directory(&self.asked, &self.also);
+    }
+
     /// All models that may be asked, the run's own first.
     #[must_use]
     pub fn models(&self) -> Vec<&Model> {
@@ -269,6 +280,12 @@ impl ModelAccess {
     fn priced(&self) -> Pricing {
         let is_free = |asked: &ModelEndpoint| asked.priced() == Pricing::Free;
         if is_free(&self.asked) && self.also.iter().all(is_free) { Pricing::Free } else { Pricing::Listed }
+    }
+
+    /// Whether what goes over the network is kept, which is one call for each place.
+    #[must_use]
+    pub const fn is_recorded(&self) -> bool {
+        matches!(self.carriage, Carriage::Recorder(_))
     }
 
     /// Cassettes that answers come from.

@@ -183,6 +183,7 @@ impl RunBase {
             key: &access.key,
             screening: access.screening(),
             input_tokens: None,
+            output_tokens: None,
             arrival: access.asked.arrival,
             profile: asked.profile(),
             inquiry: None,

@@ -4,9 +4,11 @@
 //! Everything else is small and stands in the run's settings.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use proem_engine::assembly::PromptId;
 use proem_engine::call::Arrival;
+use proem_engine::ledger::Pricing;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
@@ -44,6 +46,9 @@ pub struct RunBasis {
     /// What an estimate of tokens is scaled by here, in hundredths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token_percent: Option<usize>,
+    /// The context window that the server named, where it holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    window: Option<NonZeroUsize>,
     /// The id of the installation's key, without which delimiters differ.
     key: String,
 }
@@ -88,7 +93,7 @@ impl ModelBasis {
             scale(&mut model, percent);
         }
         let endpoint = unconnected(&self.endpoint, model.provider());
-        Ok(ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false })
+        Ok(ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false, pricing: Pricing::Listed })
     }
 }
 
@@ -101,6 +106,7 @@ pub fn unconnected(name: &str, provider: Provider) -> Endpoint {
         base_url: String::new(),
         key: EndpointKey::None,
         limits: EndpointLimits::default(),
+        authorities: None,
     }
 }
 
@@ -163,6 +169,8 @@ pub struct BasisSource<'b> {
     pub provider: ProviderFile,
     /// What an estimate of tokens is scaled by here, in hundredths.
     pub token_percent: Option<usize>,
+    /// The context window that the server named, where it holds.
+    pub window: Option<NonZeroUsize>,
     /// The installation's key.
     pub key: &'b proem_guard::InstallationKey,
 }
@@ -179,8 +187,8 @@ impl BasisSource<'_> {
         files.insert(MODELS_FILE.to_owned(), Providers::shipped().to_owned());
         files.extend(guard_files(self.guard));
         let protocol = protocol(self.model.provider());
-        let (provider, token_percent, key) = (self.provider, self.token_percent, self.key.id());
-        (files, RunBasis { book, protocol, provider, token_percent, key })
+        let Self { provider, token_percent, window, key, .. } = self;
+        (files, RunBasis { book, protocol, provider, token_percent, window, key: key.id() })
     }
 }
 
@@ -272,6 +280,11 @@ pub struct RecordedPrompt {
 }
 
 impl RunBasis {
+    /// Has requests made for the window that the server named.
+    pub(crate) const fn narrow(&mut self, window: NonZeroUsize) {
+        self.window = Some(window);
+    }
+
     /// Refuses another key than the installation's today, whose id is `key`.
     ///
     /// # Errors
@@ -298,6 +311,7 @@ impl RunBasis {
         if let Some(percent) = self.token_percent {
             scale(&mut model, percent);
         }
+        model.context_tokens = self.window.or(model.context_tokens);
         Ok(model)
     }
 

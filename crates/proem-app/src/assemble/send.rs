@@ -49,6 +49,7 @@ impl SendOptions {
         RunOptions {
             model: options.model.clone(),
             provider: options.provider.clone(),
+            output_tokens: options.output_tokens,
             most: self.most,
             seconds: self.seconds,
             adapting: options.adapting.clone(),

@@ -257,6 +257,7 @@ impl AssemblyState {
             key: &self.key,
             screening: Screening { guard: &self.guard, policy: &self.policy },
             input_tokens: None,
+            output_tokens: None,
             arrival: Arrival::Whole,
             profile: None,
             inquiry: None,

@@ -52,7 +52,7 @@ const INTRODUCTION: &str = "\
 const USERS_ALONE: [&str; 1] = ["effects"];
 
 /// Values for keys without a default, to show their form.
-const FORMS: [(&str, &str); 80] = [
+const FORMS: [(&str, &str); 81] = [
     ("baseline", "\".proem/prompts/monolithic.md\""),
     ("model", "\"small\""),
     ("assemble.code_share", "75"),
@@ -115,6 +115,7 @@ const FORMS: [(&str, &str); 80] = [
     ("providers.ollama.answer_bytes", "4194304"),
     ("providers.ollama.answers", "\"schema\""),
     ("providers.ollama.attempts", "4"),
+    ("providers.ollama.authorities", "\"/etc/ssl/company.pem\""),
     ("providers.ollama.base_url", "\"http://127.0.0.1:11434/v1\""),
     ("providers.ollama.cache_diagnostics", "true"),
     ("providers.ollama.call_seconds", "120"),

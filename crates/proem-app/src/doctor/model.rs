@@ -1,10 +1,11 @@
 //! Which models roles stand for, where they are, and whether there is a key: named, never shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 
 use proem_engine::call::FailureKind;
 use proem_engine::providers::Providers;
-use proem_llm::client::Client;
+use proem_llm::client::{Client, ModelList};
 use proem_llm::endpoint::{Endpoint, EndpointKey};
 use proem_runtime::Environment;
 
@@ -13,13 +14,24 @@ use crate::calling::{self, WantedModel, located};
 use crate::config::Config;
 use crate::error::Error;
 use crate::message::Hint;
+use crate::places::Places;
+use crate::windows::ContextWindows;
 use crate::words::cut;
 
 /// The roles that shipped prompts name.
 const ROLES: [&str; 2] = ["small", "large"];
 
+/// A server that could be asked whether it is there, and the models that it is asked for.
+#[derive(Debug)]
+pub struct ReachableServer {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// Its models by name, each with the context window that configuration names.
+    models: BTreeMap<String, Option<NonZeroUsize>>,
+}
+
 /// Looks at the models and their servers; the servers that could be asked.
-pub(super) fn models(config: &Config, environment: &Environment, lines: &mut Vec<CheckupLine>) -> Vec<Endpoint> {
+pub(super) fn models(config: &Config, environment: &Environment, lines: &mut Vec<CheckupLine>) -> Vec<ReachableServer> {
     let providers = match Providers::load() {
         Ok(providers) => providers,
         Err(failure) => {
@@ -33,6 +45,7 @@ pub(super) fn models(config: &Config, environment: &Environment, lines: &mut Vec
     names.sort_unstable();
     names.dedup();
     let mut endpoints = BTreeMap::new();
+    let mut asked_models: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for name in names {
         let wanted = WantedModel { model: Some(name), ..WantedModel::default() };
         match calling::ask(config, &providers, &wanted, environment) {
@@ -44,6 +57,7 @@ pub(super) fn models(config: &Config, environment: &Environment, lines: &mut Vec
                     cut(&asked.endpoint.name, 60)
                 );
                 lines.push(CheckupLine::new(CheckupSubject::Model, CheckupState::Good, text));
+                asked_models.entry(asked.endpoint.name.clone()).or_default().insert(asked.model.name);
                 endpoints.insert(asked.endpoint.name.clone(), asked.endpoint);
             }
             Err(failure) => lines.push(model_failed(name, failure)),
@@ -56,7 +70,18 @@ pub(super) fn models(config: &Config, environment: &Environment, lines: &mut Vec
         }
     }
     lines.extend(endpoints.values().map(keyed));
-    endpoints.into_values().filter(|endpoint| endpoint.check().is_ok()).collect()
+    let reachable = endpoints.into_values().filter(|endpoint| endpoint.check().is_ok());
+    reachable.map(|endpoint| server(config, endpoint, &mut asked_models)).collect()
+}
+
+/// A server with the models that roles stand for and that configuration names.
+fn server(config: &Config, endpoint: Endpoint, asked: &mut BTreeMap<String, BTreeSet<String>>) -> ReachableServer {
+    let configured = config.providers.get(&endpoint.name).map(|file| &file.models);
+    let mut names = asked.remove(&endpoint.name).unwrap_or_default();
+    names.extend(configured.iter().flat_map(|models| models.keys().cloned()));
+    let window = |name: &String| configured.and_then(|models| models.get(name)?.context_tokens);
+    let models = names.into_iter().map(|name| (window(&name), name)).map(|(window, name)| (name, window)).collect();
+    ReachableServer { endpoint, models }
 }
 
 fn model_failed(role: &str, failure: Error) -> CheckupLine {
@@ -88,20 +113,27 @@ fn keyed(endpoint: &Endpoint) -> CheckupLine {
     }
 }
 
-/// Asks a server for the list of its models, which costs nothing: whether it can be reached and takes the key. Whoever
-/// calls this asked first.
-pub async fn reach(endpoint: &Endpoint) -> CheckupLine {
+/// Asks a server for the list of its models, which costs nothing: whether it can be reached and takes the key, and how
+/// large its models' context windows are, which is remembered. Whoever calls this asked first.
+pub async fn reach(server: &ReachableServer, places: &Places) -> CheckupLine {
+    let endpoint = &server.endpoint;
     let (name, address) = described(endpoint);
     let subject = CheckupSubject::Provider;
-    match Client::new().models(endpoint).await {
+    let client = Client::new();
+    match client.models(endpoint).await {
         Err(failure) => {
             let state = if failure.kind == FailureKind::NoKey { CheckupState::Missing } else { CheckupState::Wrong };
             CheckupLine::new(subject, state, format!("`{name}`: {}", failure.message))
         }
-        Ok(head) => match head.status {
-            200..=299 => CheckupLine::new(subject, CheckupState::Good, format!("`{name}` ({address}): answers")),
-            401 | 403 => {
-                let text = format!("`{name}` ({address}): refuses the key (HTTP {})", head.status);
+        Ok(list) => match list.head.status {
+            200..=299 => match windows(&client, server, &list, places).await {
+                Ok((state, windows)) => {
+                    CheckupLine::new(subject, state, format!("`{name}` ({address}): answers{windows}"))
+                }
+                Err(failure) => CheckupLine::failed(subject, failure),
+            },
+            status @ (401 | 403) => {
+                let text = format!("`{name}` ({address}): refuses the key (HTTP {status})");
                 let line = CheckupLine::new(subject, CheckupState::Wrong, text);
                 match endpoint.key.variable() {
                     Some(variable) => line.hinting(Hint::SetKey { variable: variable.to_owned() }),
@@ -109,8 +141,8 @@ pub async fn reach(endpoint: &Endpoint) -> CheckupLine {
                 }
             }
             // A server of one's own need not list its models.
-            404 | 405 => {
-                let text = format!("`{name}` ({address}): answers, and lists no models (HTTP {})", head.status);
+            status @ (404 | 405) => {
+                let text = format!("`{name}` ({address}): answers, and lists no models (HTTP {status})");
                 CheckupLine::new(subject, CheckupState::Good, text)
             }
             status => {
@@ -119,6 +151,32 @@ pub async fn reach(endpoint: &Endpoint) -> CheckupLine {
             }
         },
     }
+}
+
+/// The context windows that a server names, each behind `; `, and whether configuration agrees with them.
+async fn windows(
+    client: &Client,
+    server: &ReachableServer,
+    list: &ModelList,
+    places: &Places,
+) -> Result<(CheckupState, String), Error> {
+    let (mut state, mut text) = (CheckupState::Good, String::new());
+    let mut models = server.models.clone();
+    for remembered in ContextWindows::load(places)?.models(&server.endpoint) {
+        models.entry(remembered.clone()).or_default();
+    }
+    for (model, configured) in &models {
+        let Some(window) = client.window(&server.endpoint, list, model).await else { continue };
+        ContextWindows::remember(places, &server.endpoint, model, window)?;
+        text.push_str(&format!("; the context window of {} has {window} tokens", cut(model, 60)));
+        if let Some(configured) = configured.filter(|configured| *configured > window) {
+            state = CheckupState::Wrong;
+            text.push_str(&format!(
+                ", and `context_tokens` says {configured}: lower it, or start the server with more"
+            ));
+        }
+    }
+    Ok((state, text))
 }
 
 /// Name and address of a server, on one line.

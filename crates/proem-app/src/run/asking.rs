@@ -6,6 +6,7 @@ use std::time::Duration;
 use proem_agents::prompted::PreparedRequest;
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{FailureKind, NanoDollars};
+use proem_engine::ledger::Pricing;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::{self, Profiles};
 use proem_engine::run::{CancelReason, Exchange, ExchangeEnd, FallbackReason, Outcome};
@@ -62,8 +63,8 @@ impl FinishedRun {
             (FallbackReason::Invalid, _) => ("no answer met the contract".to_owned(), Some(Hint::ExplainOrFallBack)),
             (FallbackReason::Refusal, _) => ("the model refused".to_owned(), Some(Hint::SeeRefusal)),
             (FallbackReason::CutOff, _) => {
-                let most = "the answer reached its maximum number of tokens; raise `budget.output` in the prompt file";
-                (most.to_owned(), None)
+                let most = self.prepared.request.assembly.output_tokens;
+                (format!("the answer reached its maximum of {most} tokens"), Some(Hint::AllowLongerAnswer))
             }
             (FallbackReason::Cancelled(CancelReason::Deadline), _) => {
                 ("the run took too long".to_owned(), Some(Hint::AllowMoreTime))
@@ -232,6 +233,9 @@ impl RunSetting {
     /// What a run cost; `None` if that is not known.
     #[must_use]
     pub fn cost(&self, ran: &FinishedRun) -> Option<NanoDollars> {
+        if self.access.asked.priced() == Pricing::Free {
+            return Some(NanoDollars(0));
+        }
         if ran.is_unreported() {
             return None;
         }

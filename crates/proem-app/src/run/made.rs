@@ -42,6 +42,9 @@ pub(crate) struct RunSettings {
     /// The most input tokens.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     input_tokens: Option<usize>,
+    /// The most tokens of each answer by its caller's word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    output_tokens: Option<usize>,
     /// The most that it may cost by its caller's word, in nano-dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     most_nano_dollars: Option<u64>,
@@ -57,6 +60,9 @@ pub(crate) struct RunSettings {
 /// The key of the inquiry in a run's settings.
 pub(super) const INQUIRY: &str = "inquiry";
 
+/// The key of the window that the server named, which belongs to the basis.
+pub(super) const WINDOW: &str = "window";
+
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum GivenBy {
@@ -71,6 +77,7 @@ pub(super) struct RunRecipe {
     pub(super) given: InputAuthor,
     pub(super) limits: ExchangeLimits,
     pub(super) input_tokens: Option<usize>,
+    pub(super) output_tokens: Option<usize>,
     pub(super) most: Option<NanoDollars>,
     pub(super) seconds: u64,
     pub(super) arrival: Arrival,
@@ -94,6 +101,7 @@ impl RunRecipe {
             attempts: self.limits.attempts,
             tokens: self.limits.tokens,
             input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
             most_nano_dollars: self.most.map(|most| most.0),
             seconds: self.seconds,
             arrival: self.arrival,
@@ -120,6 +128,8 @@ pub struct RunStart {
     pub limits: ExchangeLimits,
     /// The most input tokens.
     pub input_tokens: Option<usize>,
+    /// The most tokens of each answer by its caller's word.
+    pub output_tokens: Option<usize>,
     /// The most that it may cost by its caller's word.
     pub most: Option<NanoDollars>,
     /// The longest that it may take, in seconds.
@@ -153,6 +163,7 @@ impl RunStart {
             },
             limits: ExchangeLimits { attempts: settings.attempts, tokens: settings.tokens },
             input_tokens: settings.input_tokens,
+            output_tokens: settings.output_tokens,
             most: settings.most_nano_dollars.map(NanoDollars),
             seconds: settings.seconds,
             inquiry: settings.inquiry,

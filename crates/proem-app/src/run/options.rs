@@ -31,6 +31,8 @@ pub struct RunOptions {
     pub given: InputAuthor,
     /// The most input tokens.
     pub input_tokens: Option<usize>,
+    /// The most tokens of each answer, instead of what the prompt and the model's window give.
+    pub output_tokens: Option<usize>,
     /// How often is asked, and with how many tokens at most.
     pub limits: ExchangeLimits,
     /// The most that one run may cost.
@@ -56,6 +58,7 @@ impl RunOptions {
             concurrency: None,
             given: InputAuthor::ByCaller,
             input_tokens: None,
+            output_tokens: None,
             limits: ExchangeLimits { attempts: ATTEMPTS, tokens: None },
             most: None,
             seconds: SECONDS,

@@ -1,6 +1,7 @@
 //! What all runs of one command share: the prompt, its contract, the model, the guard, the wire, the
 //! records.
 
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
@@ -15,7 +16,7 @@ use proem_llm::codec::encode;
 use proem_store::query::{RunDetail, RunsWanted};
 use serde_json::{Value as Json, json};
 
-use super::made::{INQUIRY, KIND, RunRecipe, RunStart};
+use super::made::{INQUIRY, KIND, RunRecipe, RunStart, WINDOW};
 use super::named::{ChosenPrompt, chosen};
 use super::options::{Carriage, RunOptions};
 use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
@@ -52,6 +53,7 @@ pub struct RunSetting {
     pub(crate) bounds: Duration,
     limits: ExchangeLimits,
     input_tokens: Option<usize>,
+    output_tokens: Option<usize>,
     /// The most that one run may cost by its caller's word.
     pub(super) most: Option<NanoDollars>,
     /// What each run is started with, beside its files and inputs.
@@ -90,6 +92,14 @@ impl OpenRun {
     #[must_use]
     pub const fn records(&self) -> Option<&OpenRecords> {
         self.booking.records()
+    }
+
+    /// Has the runs from here on made for the window that the server named.
+    pub fn narrow(&mut self, window: NonZeroUsize) {
+        self.setting.access.narrow(window);
+        if let Some(settings) = self.setting.settings.as_object_mut() {
+            settings.insert(WINDOW.to_owned(), json!(window));
+        }
     }
 
     /// Closes the records, with what there is to say about that.
@@ -142,6 +152,7 @@ impl RunSetting {
             given: options.given,
             limits: options.limits,
             input_tokens: options.input_tokens,
+            output_tokens: options.output_tokens,
             most: options.most,
             seconds: u64::from(options.seconds.get()),
             arrival: access.asked.arrival,
@@ -151,6 +162,7 @@ impl RunSetting {
             settings: recipe.settings()?,
             bounds: Duration::from_secs(u64::from(options.seconds.get())),
             input_tokens: options.input_tokens,
+            output_tokens: options.output_tokens,
             most: options.most,
             taught: None,
             inquiry: None,
@@ -178,6 +190,7 @@ impl RunSetting {
             bounds: Duration::from_secs(start.seconds),
             limits: start.limits,
             input_tokens: start.input_tokens,
+            output_tokens: start.output_tokens,
             most: start.most,
             settings: detail.settings.clone(),
             inquiry: start.inquiry,
@@ -272,6 +285,7 @@ impl RunSetting {
             key: &self.access.key,
             screening: self.access.screening(),
             input_tokens: self.input_tokens,
+            output_tokens: self.output_tokens,
             arrival: self.access.asked.arrival,
             profile: self.taught.as_ref().map(|taught| &taught.adapted.profile),
             inquiry: self.inquiry.as_ref(),

@@ -14,7 +14,7 @@ use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
 use proem_engine::run::ExchangeLimits;
 
-use super::run::single::{self, QuestionSource, RunVerbosity};
+use super::run::single::{self, RunVerbosity};
 use super::run::{calling, open_run, request};
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
@@ -57,6 +57,9 @@ pub(crate) struct AskArgs {
     /// Maximum number of input tokens
     #[arg(long, value_name = "TOKENS")]
     budget: Option<usize>,
+    /// Maximum tokens of the answer; without it, 8,192 or what the model's window allows
+    #[arg(long, value_name = "TOKENS")]
+    max_tokens: Option<std::num::NonZeroUsize>,
     /// Maximum cost, in dollars
     #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
     max_cost: Option<proem_engine::call::NanoDollars>,
@@ -98,6 +101,7 @@ impl AskArgs {
             model: self.model.clone(),
             provider: self.provider.clone(),
             input_tokens: self.budget,
+            output_tokens: self.max_tokens.map(std::num::NonZeroUsize::get),
             limits: ExchangeLimits { attempts: usual.limits.attempts, tokens: None },
             most: self.max_cost,
             seconds: self.timeout,
@@ -140,9 +144,9 @@ pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
             let endpoint = &setting.access.asked.endpoint;
             ui::notes(&disclosure(&places, endpoint, &question.contents(), telling));
         }
-        let run = open_run(setting, &options, &project).await?;
+        let mut run = open_run(setting, &options, &project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        let done = single::run(said, QuestionSource::Inputs(&inputs), &run, &stop).await;
+        let done = single::run(said, &inputs, &mut run, &places, &stop).await;
         ui::notes(&run.end().await);
         done
     })

@@ -129,7 +129,10 @@ impl Spending {
             ui::grouped(usize::try_from(sum.tokens).unwrap_or(usize::MAX))
         );
         if sum.unknown > 0 {
-            let text = format!("{} charged in full, because no usage was reported", counted(sum.unknown, "attempt"));
+            let text = format!(
+                "{} charged in full or by an estimate, because no usage was reported",
+                counted(sum.unknown, "attempt")
+            );
             out.push_str(&format!("{}\n", styled(YELLOW, &text)));
         }
         if sum.unpriced > 0 {

@@ -9,6 +9,7 @@ use clap::Parser;
 use proem_app::doctor::settings::{ConfigSetting, settings};
 use proem_app::doctor::{Checkup, CheckupLine, CheckupState, CheckupSubject, examine, reach};
 use proem_app::operator::{Consent, Operator};
+use proem_app::places::Places;
 use proem_app::{Error, records};
 use proem_llm::endpoint::Endpoint;
 use proem_text::json;
@@ -83,8 +84,9 @@ const HEAD: usize = 24;
 const WIDEST: usize = 110;
 
 pub(super) fn run(args: &DoctorArgs) -> Result<ExitCode, CommandFailure> {
-    let mut checkup = examine(&args.root, &crate::places()?)?;
-    connect(args, &mut checkup)?;
+    let places = crate::places()?;
+    let mut checkup = examine(&args.root, &places)?;
+    connect(args, &mut checkup, &places)?;
     checkup.lines.extend(terminal());
     let settings = match &checkup.project {
         Some(project) if args.config => Some(settings(project)?),
@@ -113,16 +115,16 @@ pub(super) fn run(args: &DoctorArgs) -> Result<ExitCode, CommandFailure> {
 }
 
 /// Connects to the servers that the person, or the command line, says yes to.
-fn connect(args: &DoctorArgs, checkup: &mut Checkup) -> Result<(), CommandFailure> {
+fn connect(args: &DoctorArgs, checkup: &mut Checkup, places: &Places) -> Result<(), CommandFailure> {
     // Where a program reads the answer nobody expects a question.
     let asks = !args.connect && !args.json && std::io::stdout().is_terminal();
     let mut operator = if asks { Operator::at_terminal().ok() } else { None };
-    for endpoint in std::mem::take(&mut checkup.endpoints) {
-        if !args.connect && !operator.as_mut().is_some_and(|operator| consents(operator, &endpoint)) {
+    for server in std::mem::take(&mut checkup.servers) {
+        if !args.connect && !operator.as_mut().is_some_and(|operator| consents(operator, &server.endpoint)) {
             continue;
         }
-        let line = records::blocking(async { Ok::<_, Error>(reach(&endpoint).await) })?;
-        let name = format!("`{}` ", cut(&endpoint.name, 60));
+        let line = records::blocking(async { Ok::<_, Error>(reach(&server, places).await) })?;
+        let name = format!("`{}` ", cut(&server.endpoint.name, 60));
         let is_same =
             |known: &CheckupLine| known.subject == CheckupSubject::Provider && known.message.text.starts_with(&name);
         match checkup.lines.iter_mut().find(|known| is_same(known)) {

@@ -30,7 +30,7 @@ use proem_guard::show;
 use proem_text::json;
 use tokio_util::sync::CancellationToken;
 
-use self::single::{QuestionSource, RunVerbosity};
+use self::single::RunVerbosity;
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
 use crate::commands::interrupt;
@@ -90,9 +90,12 @@ pub(crate) struct RunArgs {
     /// Maximum number of attempts until the answer meets the prompt's contract
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) attempts: std::num::NonZeroU32,
+    /// Maximum tokens of the answer; without it, what the prompt says and the model's window allows
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) max_tokens: Option<std::num::NonZeroUsize>,
     /// Maximum tokens of all attempts together, prompts and answers; requests that could exceed it are not sent
     #[arg(long, value_name = "TOKENS")]
-    pub(crate) max_tokens: Option<u64>,
+    pub(crate) max_total_tokens: Option<u64>,
     /// Maximum cost of one run, in dollars
     #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
     pub(crate) max_cost: Option<proem_engine::call::NanoDollars>,
@@ -142,7 +145,8 @@ impl RunArgs {
             concurrency: self.concurrency,
             given: if self.input_untrusted { InputAuthor::FromOutside } else { InputAuthor::ByCaller },
             input_tokens: self.budget,
-            limits: ExchangeLimits { attempts: self.attempts, tokens: self.max_tokens },
+            output_tokens: self.max_tokens.map(std::num::NonZeroUsize::get),
+            limits: ExchangeLimits { attempts: self.attempts, tokens: self.max_total_tokens },
             most: self.max_cost,
             seconds: self.timeout,
             carriage: if self.dry_run {
@@ -183,17 +187,16 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         None => Work::Single(inputs(args, &setting, &texts)?),
     };
     calling(async |stop| {
-        let run = open_run(setting, &options, &project).await?;
-        let setting = run.setting();
+        let mut run = open_run(setting, &options, &project).await?;
         let done = match &work {
             Work::Batch(path) => {
                 batch::run(args, Batch { from: source(path), texts: &texts, out: args.out.as_deref() }, &run, &stop)
                     .await
             }
-            Work::Single(inputs) if args.dry_run => request(inputs, setting),
+            Work::Single(inputs) if args.dry_run => request(inputs, run.setting()),
             Work::Single(inputs) => {
                 let said = RunVerbosity { json: args.json, explain: args.explain, fallback: args.fallback };
-                single::run(said, QuestionSource::Inputs(inputs), &run, &stop).await
+                single::run(said, inputs, &mut run, &places, &stop).await
             }
         };
         ui::notes(&run.end().await);

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::io::Write as _;
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use indicatif::ProgressBar;
 use proem_guard::credential::CredentialStream;
@@ -116,6 +117,33 @@ impl TextListener for AnswerScreen<'_> {
     fn breaks_off(&self) {
         self.break_off();
     }
+
+    fn waits(&self, asked: Duration) {
+        tell_wait(self.waiting, asked);
+    }
+}
+
+/// Hears only that a call is held up: its answer is printed when all of it is there.
+#[derive(Debug)]
+pub(crate) struct WaitNotes<'a>(pub(crate) &'a ProgressBar);
+
+impl TextListener for WaitNotes<'_> {
+    fn begins(&self) {}
+
+    fn hears(&self, _more: &Untrusted<String>) {}
+
+    fn breaks_off(&self) {}
+
+    fn waits(&self, asked: Duration) {
+        tell_wait(self.0, asked);
+    }
+}
+
+/// Says for how long nothing happens, and who wants it so.
+fn tell_wait(waiting: &ProgressBar, asked: Duration) {
+    // Rounded up: whoever counts along is not to wait beyond it.
+    let seconds = asked.as_millis().div_ceil(1_000);
+    waiting.suspend(|| super::note(&format!("waiting {seconds} s, as the server asked")));
 }
 
 impl ScreenState<'_> {

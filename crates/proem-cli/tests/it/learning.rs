@@ -58,7 +58,7 @@ fn what_no_answer_came_of_is_recorded_and_shapes_nothing() {
         ("server", Reply::raw(500, "{}"), &[]),
         ("key-refused", Reply::raw(401, r#"{"error":{"type":"authentication_error","message":"no"}}"#), &[]),
         ("deadline", late(), &["--timeout", "1"]),
-        ("not-booked", text(), &["--max-tokens", "1"]),
+        ("not-booked", text(), &["--max-total-tokens", "1"]),
     ];
     for (what, reply, more) in trouble {
         let (first, sent) = (text(), usize::from(what != "not-booked"));

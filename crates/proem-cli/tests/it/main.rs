@@ -48,6 +48,7 @@ mod incident;
 mod init;
 mod learning;
 mod lisp;
+mod local_models;
 mod older;
 mod own_server;
 mod records;

@@ -508,18 +508,18 @@ fn a_line_that_cant_be_asked_stops_no_other() {
 fn nothing_is_sent_that_may_take_more_tokens_than_the_run_may() {
     let server = start(vec![low()]);
     let fixture = fixture(&server, "");
-    let run = fixture.proem(&["run", "reviews/strict", "--set", "title=It crashes", "--max-tokens", "100"]);
+    let run = fixture.proem(&["run", "reviews/strict", "--set", "title=It crashes", "--max-total-tokens", "100"]);
     assert_eq!((run.code(), run.stdout(), server.requests().len()), (3, "", 0), "{}", run.stderr());
     assert!(run.stderr().contains("all attempts of a run together may use 100; allow them more"), "{}", run.stderr());
     assert_eq!(sql(&fixture, "SELECT outcome FROM runs"), ["refused"]);
-    let args = ["run", "reviews/triage", "--set", "title=It crashes", "--max-tokens", "100", "--fallback"];
+    let args = ["run", "reviews/triage", "--set", "title=It crashes", "--max-total-tokens", "100", "--fallback"];
     let run = fixture.proem(&args);
     assert_eq!((run.code(), server.requests().len()), (3, 0), "{}", run.stderr());
     assert!(run.stdout().contains("high") && run.stderr().contains("fallback"), "{}", run.transcript());
     // One line that is too long keeps no other from being asked.
     let long = "It crashes. ".repeat(400);
     fixture.write("rows.jsonl", format!("{{\"title\": \"{long}\"}}\n{{\"title\": \"b\"}}\n"));
-    let batch = ["run", "reviews/strict", "--batch", "rows.jsonl", "--max-tokens", "900"];
+    let batch = ["run", "reviews/strict", "--batch", "rows.jsonl", "--max-total-tokens", "900"];
     let run = fixture.proem(&batch);
     assert_eq!(server.requests().len(), 1, "{}", run.stderr());
     assert_eq!(results(run.stdout()), [(1, "failed".to_owned()), (2, "answered".to_owned())], "{}", run.stderr());

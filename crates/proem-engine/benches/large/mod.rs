@@ -107,6 +107,7 @@ impl Large {
             context_and_code: None,
             input_tokens: Some(32_000),
             replaces_budget: false,
+            window: None,
             output_tokens: None,
             monolithic: None,
             profile: None,

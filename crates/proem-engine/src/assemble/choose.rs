@@ -72,6 +72,15 @@ pub(super) struct Limit {
     pub(super) tokens: u64,
     /// The tokens that the profile takes of it, before any section.
     pub(super) learned: u64,
+    /// The model's window, where the limit is what the answer leaves of it.
+    pub(super) window: Option<ModelWindow>,
+}
+
+/// The tokens that a model reads and writes, and the part that is kept free for its answer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ModelWindow {
+    pub(super) tokens: u64,
+    pub(super) answer: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -235,8 +244,15 @@ fn too_small(choices: &[Choice<'_>], limits: &[Limit]) -> Error {
         if limit.learned > 0 {
             list.push(format!("`profile` {}", limit.learned));
         }
+        let (why, remedy) =
+            limit.window.map_or((String::new(), "raise the limit or shorten these sections"), |window| {
+                let ModelWindow { tokens, answer } = window;
+                let why =
+                    format!(", because the model's window has {tokens} and {answer} are kept free for the answer,");
+                (why, "shorten these sections, keep less free for the answer, or ask a model with a larger window")
+            });
         format!(
-            "budget too small: {name} may have {} tokens and needs at least {} ({}); raise the limit or shorten these sections",
+            "budget too small: {name} may have {} tokens{why} and needs at least {} ({}); {remedy}",
             limit.tokens,
             needed(limit),
             list.join(", ")

@@ -1,5 +1,7 @@
 //! Why a call brought no answer.
 
+use core::num::NonZeroUsize;
+
 use proem_guard::Untrusted;
 use serde::{Deserialize, Serialize};
 
@@ -12,18 +14,36 @@ pub struct CallFailure {
     pub kind: FailureKind,
     /// What went wrong and what to do, in our words: lower case, no full stop.
     pub message: String,
-    /// What the provider said about it.
+    /// What the provider said about it, or the model: [`Self::speaker`] says which.
     #[serde(with = "maybe_outside", default)]
     pub said: Option<Untrusted<String>>,
     /// The status of the answer, if there was one.
     pub status: Option<u16>,
+    /// The tokens of prompt and answer together that the server says its model has, where that is why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<NonZeroUsize>,
+}
+
+/// Whose words [`CallFailure::said`] are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureSpeaker {
+    /// The server, or a proxy before it.
+    Provider,
+    /// The model: what had come of its answer, or a name that it made up.
+    Model,
 }
 
 impl CallFailure {
     /// A failure about which the provider said nothing.
     #[must_use]
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), said: None, status: None }
+        Self { kind, message: message.into(), said: None, status: None, window: None }
+    }
+
+    /// Whose words [`Self::said`] are.
+    #[must_use]
+    pub const fn speaker(&self) -> FailureSpeaker {
+        self.kind.speaker()
     }
 }
 
@@ -52,6 +72,8 @@ pub enum FailureKind {
     Server,
     /// Nobody could be reached, so nothing was sent.
     Unreachable,
+    /// The server can't prove who it is, or doesn't encrypt, so nothing was sent.
+    Insecure,
     /// It took too long.
     TimedOut,
     /// The provider sent us somewhere else.
@@ -62,6 +84,8 @@ pub enum FailureKind {
     Malformed,
     /// The answer ended in the middle.
     Cut,
+    /// The answer ended before anything of it came.
+    Empty,
     /// The model called a tool that was not offered, and was stopped.
     UnknownTool,
     /// The caller gave up.
@@ -85,14 +109,25 @@ impl FailureKind {
             Self::NotBooked => "not-booked",
             Self::Server => "server",
             Self::Unreachable => "unreachable",
+            Self::Insecure => "insecure",
             Self::TimedOut => "timed-out",
             Self::Redirected => "redirected",
             Self::TooLarge => "too-large",
             Self::Malformed => "malformed",
             Self::Cut => "cut",
+            Self::Empty => "empty",
             Self::UnknownTool => "unknown-tool",
             Self::Cancelled => "cancelled",
             Self::Replay => "replay",
+        }
+    }
+
+    /// Whose words such a failure carries.
+    #[must_use]
+    pub const fn speaker(self) -> FailureSpeaker {
+        match self {
+            Self::Cut | Self::Cancelled | Self::TooLarge | Self::UnknownTool => FailureSpeaker::Model,
+            _ => FailureSpeaker::Provider,
         }
     }
 
@@ -110,6 +145,7 @@ impl FailureKind {
                 | Self::NoCredit
                 | Self::NotBooked
                 | Self::Unreachable
+                | Self::Insecure
                 | Self::Redirected
                 | Self::Replay
         )

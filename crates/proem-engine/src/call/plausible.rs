@@ -22,8 +22,8 @@ use core::ops::RangeInclusive;
 use proem_guard::Untrusted;
 use serde::{Deserialize, Serialize};
 
-use super::{Request, ResponsePart, Usage};
-use crate::ledger::{input_bound, output_cap};
+use super::{AnswerForm, FinishReason, Request, Response, ResponsePart, Usage, UsageEstimate};
+use crate::ledger::{TEMPLATE_TOKENS, input_bound, output_cap};
 use crate::providers::Model;
 
 /// The most words that a token covers. The shipped vocabularies, as those of other published models, end a token
@@ -153,6 +153,33 @@ impl PlausibleUsage {
         let contradiction = usage.input.filter(|_| usage.uncached().is_none()).map(|_| UsageDoubt::Contradictory);
         input.or(output).or(contradiction)
     }
+}
+
+/// The most that a response can have used whose provider doesn't say, where `body_bytes` went out and
+/// `content_bytes` of text, arguments and thinking came back.
+///
+/// No token is shorter than a byte. What encloses each message in the body is longer than the tokens of a chat
+/// template that stand for it. Tools and schemas come with instructions of the provider's own. Thinking that a
+/// provider neither sends nor reports is not seen. An answer that was stopped before its end has no estimate: its
+/// model may have gone on.
+#[must_use]
+pub fn estimated_usage(
+    body_bytes: usize,
+    request: &Request,
+    response: &Response,
+    content_bytes: usize,
+) -> Option<UsageEstimate> {
+    let usage = &response.usage;
+    let is_known = usage.doubt.is_some() || (usage.input.is_some() && usage.output.is_some());
+    if is_known || response.finish == FinishReason::Complete {
+        return None;
+    }
+    let wide = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX);
+    let instructions = if matches!(request.answer, AnswerForm::Text) { 0 } else { TEMPLATE_TOKENS };
+    Some(UsageEstimate {
+        input: usage.input.unwrap_or_else(|| wide(body_bytes).saturating_add(instructions)),
+        output: usage.output.unwrap_or_else(|| wide(content_bytes).saturating_add(END_TOKENS)),
+    })
 }
 
 /// What of an answer its tokens were made for, as far as it is visible.

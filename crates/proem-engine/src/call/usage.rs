@@ -31,6 +31,26 @@ pub struct Usage {
     /// Why the figures that the provider reported are missing here: they can't be right.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<UsageDoubt>,
+    /// The most that a complete answer can have used, where its provider reports nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimate: Option<UsageEstimate>,
+}
+
+/// The most tokens of a call whose provider reports none, by the bytes that were sent and that came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+pub struct UsageEstimate {
+    /// The tokens of the prompt, at most.
+    pub input: u64,
+    /// The tokens of the answer, at most, with the thinking that the provider sends along.
+    pub output: u64,
+}
+
+impl UsageEstimate {
+    /// Both together.
+    #[must_use]
+    pub const fn total(self) -> u64 {
+        self.input.saturating_add(self.output)
+    }
 }
 
 /// Tokens that were written to the cache.
@@ -82,9 +102,10 @@ impl Usage {
             cache_read: sum(self.cache_read, other.cache_read),
             cache_writes,
             output: sum(self.output, other.output),
-            // Both are about one request each.
+            // All are about one request each.
             diagnosis: None,
             doubt: None,
+            estimate: None,
         }
     }
 }

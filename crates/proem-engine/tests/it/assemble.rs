@@ -32,6 +32,8 @@ fn prompt(schema: &str, declared: &str, body: &str, partials: &[(&str, PartialTe
 struct Limits {
     layers: BTreeMap<Layer, usize>,
     whole: Option<usize>,
+    /// The model's window, and what is kept free of it.
+    window: Option<(usize, usize)>,
     monolithic: Option<usize>,
     profile: Option<Profile>,
     key: u8,
@@ -54,7 +56,8 @@ fn run(prompt: &Prompt, inputs: &Inputs, limits: &Limits) -> Result<(Assembly, R
         context_and_code: None,
         input_tokens: limits.whole,
         replaces_budget: false,
-        output_tokens: None,
+        window: limits.window.map(|(tokens, _)| tokens),
+        output_tokens: limits.window.map(|(_, answer)| answer),
         monolithic: limits.monolithic,
         profile: limits.profile.as_ref(),
     };
@@ -383,6 +386,27 @@ fn layers_have_caps_of_their_own() {
         "budget too small: layer `constitution` may have 2 tokens and needs at least 3 (`role` 3); raise the limit or \
          shorten these sections"
     );
+}
+
+#[test]
+fn a_window_that_is_too_small_names_what_the_answer_takes_of_it() {
+    let prompt = ladders();
+    let limits = |window: usize, answer: usize| Limits { window: Some((window, answer)), ..Limits::default() };
+    let values = ladder_inputs(30, 2, 1);
+    let error = run(&prompt, &values, &limits(44, 16)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::BudgetTooSmall);
+    let text = error.to_string();
+    let start = "budget too small: the whole prompt may have 28 tokens, because the model's window has 44 and 16 are kept \
+                 free for the answer, and needs at least ";
+    let end = "; shorten these sections, keep less free for the answer, or ask a model with a larger window";
+    assert!(text.starts_with(start) && text.ends_with(end), "{text}");
+    // A limit that somebody set and that is lower is what binds.
+    let lower = Limits { whole: Some(20), ..limits(44, 16) };
+    assert!(run(&prompt, &values, &lower).unwrap_err().to_string().contains("may have 20 tokens and needs"));
+    // An answer that takes more than there is leaves nothing.
+    assert!(run(&prompt, &values, &limits(44, 100)).unwrap_err().to_string().contains("may have 0 tokens, because"));
+    let (assembly, report) = run(&prompt, &values, &limits(2_000, 500)).unwrap();
+    assert_eq!((assembly.output_tokens, report.totals.limit), (500, Some(1_500)));
 }
 
 #[test]

@@ -68,6 +68,7 @@ fn prompt_files_are_read_or_refused_and_accepted_ones_render() {
             context_and_code: None,
             input_tokens: None,
             replaces_budget: false,
+            window: None,
             output_tokens: None,
             monolithic: None,
             profile: None,

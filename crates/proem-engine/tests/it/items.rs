@@ -85,6 +85,7 @@ fn run(code: Vec<LabelTree>, notes: usize, caps: &Caps) -> Result<(Assembly, Rep
         context_and_code: caps.both,
         input_tokens: caps.whole,
         replaces_budget: false,
+        window: None,
         output_tokens: None,
         monolithic: None,
         profile: None,

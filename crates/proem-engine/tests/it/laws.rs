@@ -250,6 +250,7 @@ impl Given {
             context_and_code: None,
             input_tokens: self.limits.0,
             replaces_budget: false,
+            window: None,
             output_tokens: None,
             monolithic: None,
             profile,

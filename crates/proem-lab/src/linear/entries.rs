@@ -372,6 +372,7 @@ fn read_assembled(with: &Fixtures, text: &str) {
         context_and_code: None,
         input_tokens: None,
         replaces_budget: false,
+        window: None,
         output_tokens: None,
         monolithic: None,
         profile: None,

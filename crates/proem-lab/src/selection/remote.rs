@@ -52,6 +52,7 @@ pub(super) fn run(data: &Path, remote: &RemoteModel) -> Result<String, String> {
         return Err("name the server, its model and a file: --embedding-url, --embedding-model and --out".to_owned());
     };
     let endpoint = Endpoint {
+        authorities: None,
         name: "embedding-url".to_owned(),
         provider: Provider::OpenAi,
         base_url: url.trim_end_matches('/').to_owned(),

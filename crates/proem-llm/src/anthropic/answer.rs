@@ -102,6 +102,8 @@ fn begin(draft: &mut AnswerDraft, number: Option<u64>, block: &Value) -> StreamC
             draft.begin(number, DraftPiece::Call(call));
         }
         other => {
+            draft.count(text("thinking"));
+            draft.count(text("data"));
             draft.begin(number, DraftPiece::Other(other.to_owned()));
         }
     }
@@ -120,7 +122,11 @@ fn delta(draft: &mut AnswerDraft, number: Option<u64>, delta: &Value) -> Result<
             let message = "an event of the answer continues a block that never started; try again";
             Err(CallFailure::new(FailureKind::Malformed, message))
         }
-        _ => Ok(StreamContinuation::More),
+        // What a model thinks is paid for, and not kept.
+        _ => {
+            draft.count(text("thinking"));
+            Ok(StreamContinuation::More)
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! What an attempt is read as, whether it is live or comes from a cassette.
 
-use proem_engine::call::{CallFailure, FailureKind, PlausibleUsage, Response};
+use proem_engine::call::{CallFailure, FailureKind, PlausibleUsage, Response, Usage, estimated_usage};
 
-use super::{PendingCall, listener};
+use super::{PendingCall, TRY_AGAIN, listener};
 use crate::cassette::TapeEnd;
 use crate::codec::{AnswerReader, refused};
 use crate::wire::{Flow, ResponseHead};
@@ -94,9 +94,12 @@ impl<'c> AnswerStream<'c> {
             }
         };
         let PendingCall { request, model, body, .. } = self.ready;
-        let ended = reader.end().map(|response| {
+        let content_bytes = reader.content_bytes();
+        let ended = reader.end().map(|mut response| {
             let plausible = PlausibleUsage::new(body.len(), request, model, &response.content);
-            Response { usage: plausible.judge(response.usage), ..response }
+            response.usage = plausible.judge(response.usage);
+            let estimate = estimated_usage(body.len(), request, &response, content_bytes);
+            Response { usage: Usage { estimate, ..response.usage }, ..response }
         });
         ended.map_err(|failure| {
             let failure = match end {
@@ -104,6 +107,11 @@ impl<'c> AnswerStream<'c> {
                     if matches!(failure.kind, FailureKind::Cut | FailureKind::Malformed) =>
                 {
                     CallFailure { kind: *kind, message: message.clone(), ..failure }
+                }
+                // Why nothing came is guessed either way, so both guesses are named.
+                TapeEnd::Broken { kind, message } if failure.kind == FailureKind::Empty => {
+                    let broke = message.trim_end_matches(TRY_AGAIN);
+                    CallFailure { kind: *kind, message: format!("{broke}: {}", failure.message), ..failure }
                 }
                 _ => failure,
             };

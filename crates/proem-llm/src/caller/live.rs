@@ -38,6 +38,7 @@ pub(super) async fn carry(
     let CallBounds { end, stop } = bounds;
     let body = ready.body;
     let mut backoff = Duration::ZERO;
+    let mut begun: Option<CallFailure> = None;
     for number in 0_u32.. {
         let waiting = Instant::now();
         let entering = async {
@@ -70,12 +71,23 @@ pub(super) async fn carry(
             Err(failure) if written.is_ok() => Some(made.next(failure, ready, number, end)),
             _ => None,
         };
+        if matches!(next, Some(RetryDecision::Over(_))) {
+            made.result = made.result.map_err(|failure| super::named_cause(begun.as_ref(), failure));
+        }
         let last = if matches!(next, Some(RetryDecision::Wait(_))) { Last::No } else { Last::Yes };
         ready.gate.leave(&attempt, AttemptEnd { sent: &made.sent, result: made.result.as_ref(), last }).await;
         written?;
         match (made.result, next) {
-            (Err(_), Some(RetryDecision::Wait(wait))) => backoff = wait,
-            (Err(failure), Some(RetryDecision::Over(over))) => return Err(super::last(failure, attempts.len(), over)),
+            (Err(failure), Some(RetryDecision::Wait(wait))) => {
+                listener::tell_wait(ready, wait, made.head.as_ref());
+                backoff = wait;
+                if made.sent.status == Some(200) {
+                    begun = Some(failure);
+                }
+            }
+            (Err(failure), Some(RetryDecision::Over(over))) => {
+                return Err(super::last(failure, attempts.len(), over));
+            }
             (result, _) => return result,
         }
     }

@@ -22,6 +22,7 @@ pub(super) fn carry(
     attempts: &mut Vec<AttemptReport>,
 ) -> Result<Response, CallFailure> {
     let mut before = None;
+    let mut begun: Option<CallFailure> = None;
     for attempt in 0_u32.. {
         let tape = match replayer.take(ready.slot, attempt, ready.url, ready.wire) {
             Ok(tape) => tape,
@@ -47,6 +48,10 @@ pub(super) fn carry(
             RetryDecision::Over(over) => over,
             RetryDecision::Wait(_) => RetryStop::Attempts,
         };
+        if tape.head.as_ref().is_some_and(|head| head.status == 200) {
+            begun = Some(failure.clone());
+        }
+        let failure = super::named_cause(begun.as_ref(), failure);
         before = Some(last(failure, attempts.len(), over));
     }
     Err(CallFailure::new(FailureKind::Replay, "no cassette of this call ends the answer; record the call again"))

@@ -46,6 +46,8 @@ pub(crate) struct AnswerDraft {
     offered: Vec<String>,
     watch: Watch,
     pieces: Vec<DraftPiece>,
+    /// The bytes of everything that the model wrote, kept or not.
+    content_bytes: usize,
     /// The piece up to which a listener was told, and its bytes of that.
     told: (usize, usize),
     /// The first text and the first refusal.
@@ -96,6 +98,7 @@ impl AnswerDraft {
             offered: request.answer.tools().iter().map(|tool| tool.name.clone()).collect(),
             watch,
             pieces: Vec::new(),
+            content_bytes: 0,
             told: (0, 0),
             text: None,
             refusal: None,
@@ -140,6 +143,11 @@ impl AnswerDraft {
 
     /// Begins a piece.
     pub(crate) fn begin(&mut self, number: Option<u64>, piece: DraftPiece) -> usize {
+        self.count(match &piece {
+            DraftPiece::Text(text) | DraftPiece::Refusal(text) => text,
+            DraftPiece::Call(call) => &call.given,
+            DraftPiece::Other(_) => "",
+        });
         let place = self.pieces.len();
         match piece {
             DraftPiece::Text(_) if self.text.is_none() => self.text = Some(place),
@@ -164,8 +172,19 @@ impl AnswerDraft {
         self.refusal
     }
 
+    /// The bytes of everything that the model wrote, kept or not, without what frames it on the wire.
+    pub(crate) const fn content_bytes(&self) -> usize {
+        self.content_bytes
+    }
+
+    /// Counts what the model wrote.
+    pub(crate) const fn count(&mut self, written: &str) {
+        self.content_bytes = self.content_bytes.saturating_add(written.len());
+    }
+
     /// Begins a piece of something that is not kept, once for each word.
-    pub(crate) fn note_other(&mut self, word: &'static str) {
+    pub(crate) fn note_other(&mut self, word: &'static str, written: &str) {
+        self.count(written);
         if self.noted.insert(word) {
             self.begin(None, DraftPiece::Other(word.to_owned()));
         }
@@ -173,6 +192,7 @@ impl AnswerDraft {
 
     /// Adds text to the piece at `place`; what is no text stays as it is.
     pub(crate) fn add_text(&mut self, place: usize, more: &str) -> StreamContinuation {
+        self.count(more);
         match self.pieces.get_mut(place) {
             Some(DraftPiece::Text(text)) => {
                 let start = text.len();
@@ -202,6 +222,7 @@ impl AnswerDraft {
             return Ok(());
         }
         self.check_call(place)?;
+        self.count(more);
         if let Some(call) = self.call(place) {
             call.arguments.push_str(more);
         }
@@ -274,6 +295,11 @@ impl AnswerDraft {
     /// What had come of an answer that nobody waits for any longer.
     pub(crate) fn said_so_far(&self) -> Option<Untrusted<String>> {
         self.said(&self.come(), MAX_STOPPED_BYTES)
+    }
+
+    /// The failure of an answer of which more came than is read, with what is read.
+    pub(crate) fn too_large(&self, message: String) -> CallFailure {
+        CallFailure { said: self.said(&self.come(), usize::MAX), ..CallFailure::new(FailureKind::TooLarge, message) }
     }
 
     /// The failure of an answer that ended too early, with what had come of it.

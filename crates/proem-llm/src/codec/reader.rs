@@ -2,7 +2,7 @@
 
 use core::{mem, str};
 
-use proem_engine::call::{CallFailure, FailureKind, Request, Response};
+use proem_engine::call::{Arrival, CallFailure, FailureKind, Request, Response};
 use proem_engine::providers::Provider;
 use proem_guard::Untrusted;
 use serde_json::Value;
@@ -16,6 +16,10 @@ use crate::{anthropic, openai};
 /// The most bytes of an answer that ended in the middle that are kept.
 const MAX_CUT_BYTES: usize = 2_000;
 
+/// The bytes of a stream for each byte of the answer that it may carry, above which it is no stream of an answer:
+/// llama.cpp's server spends about 240 bytes on a token, which may be one byte.
+const FRAMING: usize = 512;
+
 /// Reads an answer of status 200, chunk by chunk.
 ///
 /// Whether it is a stream shows in its first byte, not in what was asked for: some servers stream
@@ -28,7 +32,10 @@ const MAX_CUT_BYTES: usize = 2_000;
 #[derive(Debug)]
 pub struct AnswerReader {
     provider: Provider,
+    /// The most bytes of what the model writes; of an answer in one piece, with what encloses it.
     most_bytes: usize,
+    /// The tokens of the prompt, where a stream was asked for.
+    streamed_prompt: Option<usize>,
     taken: usize,
     draft: AnswerDraft,
     body: BodyShape,
@@ -47,25 +54,50 @@ enum BodyShape {
 }
 
 impl AnswerReader {
-    /// A reader for the answer to `request`; `most_bytes` is the most that is read.
+    /// A reader for the answer to `request`. `most_bytes` is the most that is read: of a stream what the model wrote,
+    /// of an answer in one piece all of it.
     #[must_use]
     pub fn new(provider: Provider, request: &Request, most_bytes: usize) -> Self {
-        let draft = AnswerDraft::new(request);
-        Self { provider, most_bytes, taken: 0, draft, body: BodyShape::Blank, events: 0, ended: None }
+        Self {
+            provider,
+            most_bytes,
+            streamed_prompt: (request.arrival == Arrival::Streamed).then(|| request.assembly.tokens()),
+            taken: 0,
+            draft: AnswerDraft::new(request),
+            body: BodyShape::Blank,
+            events: 0,
+            ended: None,
+        }
     }
 
     /// Takes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) -> Flow {
         if self.ended.is_none() {
-            let room = self.most_bytes.saturating_sub(self.taken);
+            let room = self.most_wire_bytes(bytes).saturating_sub(self.taken);
             let (fitting, rest) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
             self.take(fitting);
             self.taken = self.taken.saturating_add(fitting.len());
             if self.ended.is_none() && !rest.is_empty() {
-                self.ended = Some(Err(too_large(self.most_bytes)));
+                self.ended = Some(Err(self.too_large()));
             }
         }
         if self.ended.is_none() { Flow::More } else { Flow::Stop }
+    }
+
+    /// The bytes that the model wrote, kept or not.
+    pub(crate) const fn content_bytes(&self) -> usize {
+        self.draft.content_bytes()
+    }
+
+    /// The most bytes that are read, now that these come.
+    fn most_wire_bytes(&self, bytes: &[u8]) -> usize {
+        let is_stream = match &self.body {
+            // Nothing is kept of blank bytes.
+            BodyShape::Blank => bytes.iter().find(|byte| !is_blank(**byte)).is_none_or(|byte| begins_stream(*byte)),
+            BodyShape::Whole(_) => false,
+            BodyShape::Stream(_) => true,
+        };
+        if is_stream { self.most_bytes.saturating_mul(FRAMING) } else { self.most_bytes }
     }
 
     /// The text that was read since this was asked the last time; `None` if there is none.
@@ -84,11 +116,14 @@ impl AnswerReader {
     ///
     /// [`CallFailure`] if the bytes are no answer, or not all of one.
     pub fn end(mut self) -> Result<Response, CallFailure> {
-        if let Some(ended) = self.ended {
-            return ended.and_then(|()| self.draft.response());
+        if let Some(ended) = self.ended.take() {
+            ended?;
+            return self.draft.response();
         }
         match mem::replace(&mut self.body, BodyShape::Blank) {
-            BodyShape::Blank => return Err(malformed("the answer is empty; try again")),
+            BodyShape::Blank => {
+                return Err(self.empty_stream().unwrap_or_else(|| malformed("the answer is empty; try again")));
+            }
             BodyShape::Whole(bytes) => self.read_whole(&bytes)?,
             BodyShape::Stream(mut events) => {
                 let last = events.finish();
@@ -102,22 +137,27 @@ impl AnswerReader {
                     return Err(malformed("the answer is neither JSON nor a stream of events; check `base_url`"));
                 }
                 if self.draft.finish.is_none() {
-                    return Err(self.draft.cut());
+                    return Err(self.empty_stream().unwrap_or_else(|| self.draft.cut()));
                 }
             }
         }
         self.draft.response()
     }
 
+    /// A server that finds only while it streams that a prompt is too long for its model can't say so any more: it ends
+    /// the stream.
+    fn empty_stream(&self) -> Option<CallFailure> {
+        self.streamed_prompt.filter(|_| self.events == 0).map(empty)
+    }
+
     fn take(&mut self, bytes: &[u8]) {
         let mut bytes = bytes;
         if matches!(self.body, BodyShape::Blank) {
-            let blank = bytes.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b'\r')).count();
+            let blank = bytes.iter().take_while(|byte| is_blank(**byte)).count();
             let Some((_, rest)) = bytes.split_at_checked(blank).filter(|(_, rest)| !rest.is_empty()) else { return };
             let start = self.taken.saturating_add(blank);
             self.body = match rest.first() {
-                // A comment, or the first letter of a field; a byte order mark may stand before it.
-                Some(b':' | b'd' | b'e' | b'i' | b'r' | 0xEF) => BodyShape::Stream(Events::starting_at(start)),
+                Some(first) if begins_stream(*first) => BodyShape::Stream(Events::starting_at(start)),
                 _ => BodyShape::Whole(Vec::new()),
             };
             bytes = rest;
@@ -131,6 +171,9 @@ impl AnswerReader {
                         Ok(event) => self.read_event(&event),
                         Err(broken) => Err(malformed(format!("{broken} in the answer; try again"))),
                     };
+                    // After each event, so that what is kept does not depend on the chunks.
+                    let is_too_large = next.is_ok() && self.draft.content_bytes() > self.most_bytes;
+                    let next = if is_too_large { Err(self.too_large()) } else { next };
                     if next != Ok(StreamContinuation::More) {
                         self.ended = Some(next.map(|_| ()));
                         return;
@@ -138,6 +181,15 @@ impl AnswerReader {
                 }
             }
         }
+    }
+
+    /// The failure of an answer of which more came than is read; what is read of a stream is kept.
+    fn too_large(&self) -> CallFailure {
+        self.draft.too_large(format!(
+            "the answer is larger than {} bytes, and was not read to its end; request a shorter answer, or raise \
+             `answer_bytes` of the provider",
+            self.most_bytes
+        ))
     }
 
     fn read_event(&mut self, event: &SseEvent) -> Result<StreamContinuation, CallFailure> {
@@ -201,6 +253,16 @@ impl AnswerReader {
     }
 }
 
+const fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// Whether a stream of events begins with that byte: a comment, or the first letter of a field; a byte order mark may
+/// stand before it.
+const fn begins_stream(byte: u8) -> bool {
+    matches!(byte, b':' | b'd' | b'e' | b'i' | b'r' | 0xEF)
+}
+
 fn is_done(event: &SseEvent) -> bool {
     event.data.trim() == "[DONE]"
 }
@@ -213,10 +275,11 @@ fn malformed(message: impl Into<String>) -> CallFailure {
     CallFailure::new(FailureKind::Malformed, message)
 }
 
-fn too_large(most_bytes: usize) -> CallFailure {
+/// A stream that ended before anything of an answer came, to a prompt of so many tokens.
+fn empty(tokens: usize) -> CallFailure {
     let message = format!(
-        "the answer is larger than {most_bytes} bytes, and was not decoded; request a shorter answer, or raise \
-         `answer_bytes` of the provider"
+        "the server ended the answer before anything of it came; the prompt of about {tokens} tokens is probably longer \
+         than the model's context window: shorten the input, or enlarge the window at the server"
     );
-    CallFailure::new(FailureKind::TooLarge, message)
+    CallFailure::new(FailureKind::Empty, message)
 }

@@ -3,12 +3,15 @@
 //! Sources: <https://platform.claude.com/docs/en/api/errors>,
 //! <https://developers.openai.com/api/docs/guides/error-codes>.
 
+use core::num::NonZeroUsize;
+
 use proem_engine::call::{CallFailure, FailureKind};
 use proem_text::{Label, Source};
 use serde_json::Value;
 
 use super::EndpointNames;
 use super::draft::{AnswerDraft, said};
+use super::window::named_window;
 use crate::wire::ResponseHead;
 
 /// The most bytes of a provider's message that are kept.
@@ -25,6 +28,8 @@ struct Complaint {
     /// A status that stands in the body, as OpenRouter writes it.
     status: Option<u16>,
     message: String,
+    /// The context window that it names.
+    window: Option<NonZeroUsize>,
 }
 
 /// Where servers put their message, besides `error`: Anthropic and OpenAI, FastAPI, Cloudflare, Zhipu, MiniMax and
@@ -42,10 +47,12 @@ impl Complaint {
         let code = ["code", "status", "status_code"].into_iter().filter_map(|key| error.get(key)).find_map(|code| {
             code.as_u64().or_else(|| code.as_str()?.parse().ok()).and_then(|code| u16::try_from(code).ok())
         });
+        let message = message_in(error, MAX_ERROR_DEPTH).unwrap_or_default();
         Self {
+            window: named_window(error, message),
             words: ["type", "code", "status"].into_iter().filter_map(text).map(str::to_owned).collect(),
             status: code.filter(|code| (300..600).contains(code)),
-            message: message_in(error, MAX_ERROR_DEPTH).unwrap_or_default().to_owned(),
+            message: message.to_owned(),
         }
     }
 
@@ -89,10 +96,18 @@ impl Complaint {
     /// Not every server has a word for it: vLLM and Anthropic say it in a sentence, llama.cpp has
     /// one of its own (<https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md>).
     fn is_too_long(&self, status: Option<u16>) -> bool {
-        let words = ["context_length_exceeded", "exceed_context_size_error", "request_too_large"];
-        let phrases =
-            ["prompt is too long", "context length", "context window", "context limit", "available context size"];
-        self.is_one_of(&words) || (matches!(status, None | Some(400 | 422)) && self.mentions(&phrases))
+        let words = ["context_length_exceeded", "exceed_context_size_error"];
+        let phrases = [
+            "prompt is too long",
+            "context length",
+            "context window",
+            "context limit",
+            "available context size",
+            "contextwindowexceeded",
+            "`max_new_tokens` must be <=",
+        ];
+        // Some servers and proxies call it a failure of their own.
+        self.is_one_of(&words) || (matches!(status, None | Some(400 | 413 | 422 | 500)) && self.mentions(&phrases))
     }
 }
 
@@ -133,6 +148,7 @@ pub(super) fn refused(head: &ResponseHead, body: &[u8], names: &EndpointNames<'_
         Complaint::read(body.get("error").filter(|error| !error.is_null()).unwrap_or(body))
     });
     let kind = complaint.kind(Some(head.status));
+    let is_too_long = complaint.is_too_long(Some(head.status));
     // Who speaks is not known to be the provider: a proxy may stand in between.
     let label = Label::from_source(Source::named("provider"));
     let told = if complaint.message.is_empty() {
@@ -141,7 +157,30 @@ pub(super) fn refused(head: &ResponseHead, body: &[u8], names: &EndpointNames<'_
     } else {
         said(&complaint.message, MAX_SAID_BYTES, &label)
     };
-    CallFailure { said: told, status: Some(head.status), ..CallFailure::new(kind, message(kind, head, names)) }
+    let message = match kind {
+        FailureKind::TooLong if !is_too_long => too_many_bytes(names),
+        FailureKind::TooLong => too_long(names, complaint.window),
+        _ => message(kind, head, names),
+    };
+    let window = complaint.window.filter(|_| is_too_long);
+    CallFailure { said: told, status: Some(head.status), window, ..CallFailure::new(kind, message) }
+}
+
+/// A body that no model has seen: Anthropic's own limit is 32 MB, that of many proxies 1 MB.
+fn too_many_bytes(names: &EndpointNames<'_>) -> String {
+    let EndpointNames { endpoint, body_bytes, .. } = names;
+    format!(
+        "provider `{endpoint}`, or a proxy before it, refused a request of {body_bytes} bytes for its size (status 413); \
+         shorten the input, or raise the limit there (nginx: `client_max_body_size`)"
+    )
+}
+
+fn too_long(names: &EndpointNames<'_>, window: Option<NonZeroUsize>) -> String {
+    let EndpointNames { endpoint, model, .. } = names;
+    let tokens = window.map_or_else(String::new, |window| format!(" of {window} tokens"));
+    format!(
+        "the request exceeds the context window{tokens} of model `{model}` at provider `{endpoint}`; shorten the input"
+    )
 }
 
 /// The failure of a provider that gives an error instead of an answer, or in the middle of one.
@@ -157,11 +196,12 @@ pub(crate) fn provider_failed(draft: &AnswerDraft, error: &Value) -> CallFailure
         FailureKind::Refused => "the provider refused the request while answering; correct what its message names",
         _ => "the provider stopped the answer with an error; try again",
     };
-    CallFailure { said: draft.provider_said(&complaint.message), ..CallFailure::new(kind, message) }
+    let window = complaint.window.filter(|_| kind == FailureKind::TooLong);
+    CallFailure { said: draft.provider_said(&complaint.message), window, ..CallFailure::new(kind, message) }
 }
 
 fn message(kind: FailureKind, head: &ResponseHead, names: &EndpointNames<'_>) -> String {
-    let EndpointNames { endpoint, model, variable } = names;
+    let EndpointNames { endpoint, model, variable, .. } = names;
     let status = head.status;
     match (kind, variable) {
         (FailureKind::KeyRefused, Some(variable)) => {
@@ -177,11 +217,6 @@ fn message(kind: FailureKind, head: &ResponseHead, names: &EndpointNames<'_>) ->
             "provider `{endpoint}` has no model `{model}`, or this key is not allowed to use it; check the model's \
              name and `base_url`"
         ),
-        (FailureKind::TooLong, _) => {
-            format!(
-                "the request exceeds the context window of model `{model}` at provider `{endpoint}`; shorten the input"
-            )
-        }
         (FailureKind::Refused, _) => {
             format!("provider `{endpoint}` refused the request with status {status}; correct what its message names")
         }
@@ -197,11 +232,14 @@ fn message(kind: FailureKind, head: &ResponseHead, names: &EndpointNames<'_>) ->
         (FailureKind::TimedOut, _) => {
             format!("provider `{endpoint}` timed out with status {status}; try again")
         }
-        (FailureKind::Redirected, _) => match target(head) {
-            Some(host) => {
+        (FailureKind::Redirected, _) => match redirect_target(head, names.url) {
+            Some(RedirectTarget { address, base_url }) => {
+                let remedy = base_url.map_or_else(
+                    || "check `base_url`".to_owned(),
+                    |base_url| format!("if that address is correct, set `base_url` to `{base_url}`"),
+                );
                 format!(
-                    "provider `{endpoint}` redirected the request to `{host}`; if that host is correct, set `base_url` \
-                     to it"
+                    "provider `{endpoint}` redirected the request to `{address}`; no redirect is followed; {remedy}"
                 )
             }
             None => {
@@ -213,8 +251,33 @@ fn message(kind: FailureKind, head: &ResponseHead, names: &EndpointNames<'_>) ->
     }
 }
 
-/// The host of a redirection; the parser leaves ASCII only.
-fn target(head: &ResponseHead) -> Option<String> {
-    let address = url::Url::parse(head.header("location")?).ok()?;
-    address.host_str().filter(|host| !host.is_empty()).map(str::to_owned)
+/// Where a redirection leads.
+#[derive(Debug)]
+struct RedirectTarget {
+    /// The address, without its query.
+    address: String,
+    /// The `base_url` under which the same request would go there, if any would.
+    base_url: Option<String>,
 }
+
+/// The longest address of a redirection that a message names, in bytes.
+const MAX_ADDRESS_BYTES: usize = 300;
+
+/// The target of a redirection of a request to `url`; the parser leaves ASCII only.
+fn redirect_target(head: &ResponseHead, url: &str) -> Option<RedirectTarget> {
+    let asked = url::Url::parse(url).ok()?;
+    let mut target = asked.join(head.header("location")?).ok()?;
+    target.set_query(None);
+    target.set_fragment(None);
+    // A password in it is nobody's to see.
+    _ = target.set_username("").and_then(|()| target.set_password(None));
+    let is_server =
+        matches!(target.scheme(), "http" | "https") && target.host_str().is_some_and(|host| !host.is_empty());
+    let address = target.to_string();
+    let base_url = REQUEST_PATHS.iter().find_map(|path| address.trim_end_matches('/').strip_suffix(path));
+    let base_url = base_url.map(str::to_owned);
+    (is_server && address.len() <= MAX_ADDRESS_BYTES).then_some(RedirectTarget { address, base_url })
+}
+
+/// What is put behind a `base_url`.
+const REQUEST_PATHS: [&str; 4] = ["/chat/completions", "/v1/messages", "/embeddings", "/models"];

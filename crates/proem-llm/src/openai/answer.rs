@@ -73,8 +73,8 @@ fn first_choice(answer: &Value) -> Option<&Value> {
 fn message(draft: &mut AnswerDraft, message: &Value, arriving: Arriving) -> Result<StreamContinuation, CallFailure> {
     let text = |key: &str| message.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     for word in THOUGHTS {
-        if text(word).is_some() {
-            draft.note_other(word);
+        if let Some(thought) = text(word) {
+            draft.note_other(word, thought);
         }
     }
     let content = text("content").map(str::to_owned).or_else(|| joined(message.get("content")?));

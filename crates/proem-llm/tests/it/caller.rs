@@ -41,7 +41,7 @@ impl Asking {
     pub(crate) fn at(provider: Provider, base_url: &str) -> Self {
         let limits = EndpointLimits::default();
         let (name, base_url, key) = ("test".to_owned(), base_url.to_owned(), EndpointKey::None);
-        let endpoint = Endpoint { name, provider, base_url, key, limits };
+        let endpoint = Endpoint { name, provider, base_url, key, limits, authorities: None };
         let (assembly, plan) = sample::parse("system:be_brief user:say_hello");
         let name = if provider == Provider::Anthropic { "claude-haiku-4-5" } else { "gpt-4o" };
         let request = Request {

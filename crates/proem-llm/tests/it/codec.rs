@@ -25,6 +25,11 @@ use serde_json::json;
 
 const MOST_BYTES: usize = 1 << 24;
 
+/// What is said of a stream of which nothing came.
+const EMPTY: &str = "empty: the server ended the answer before anything of it came; the prompt of about 6 tokens is \
+                     probably longer than the model's context window: shorten the input, or enlarge the window at the \
+                     server";
+
 /// A request whose prompt holds a text from outside.
 fn request(answer: AnswerForm) -> Request {
     let section = PlacedSection {

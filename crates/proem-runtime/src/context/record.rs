@@ -155,7 +155,7 @@ fn without_words() -> FileRecord {
     FileRecord::new(&[], CommentStyle::Prose, Vec::new(), Vec::new())
 }
 
-fn style_and_language(want: RecordWant) -> (CommentStyle, Option<SourceLanguage>) {
+const fn style_and_language(want: RecordWant) -> (CommentStyle, Option<SourceLanguage>) {
     match want {
         RecordWant::Parsed(SourceLanguage::Python) => (CommentStyle::Hash, Some(SourceLanguage::Python)),
         RecordWant::Parsed(language) => (CommentStyle::Slashes, Some(language)),

@@ -122,6 +122,11 @@ impl ExtraAnchors {
         }
     }
 
+    /// The certificates in DER form.
+    pub fn der(&self) -> impl Iterator<Item = Vec<u8>> + '_ {
+        self.0.iter().map(|certificate| certificate.to_vec())
+    }
+
     fn certificates(&self) -> impl Iterator<Item = CertificateDer<'static>> + '_ {
         self.0.iter().cloned()
     }

@@ -125,7 +125,9 @@ impl EmbeddingClient {
         heard: &mut AttemptTrace,
     ) -> Result<Vec<Vec<f32>>, CallFailure> {
         self.sent.fetch_add(1, Ordering::Relaxed);
-        let mut answer = self.client.send(&self.endpoint, request, json::compact(&request.body).into()).await?;
+        let sent = json::compact(&request.body);
+        let sent_bytes = sent.len();
+        let mut answer = self.client.send(&self.endpoint, request, sent.into()).await?;
         let head = heard.head.insert(answer.head().clone());
         let (status, is_answer) = (head.status, head.status == 200);
         let most = if is_answer { self.endpoint.limits.answer_bytes } else { MAX_REFUSAL_BYTES };
@@ -149,7 +151,11 @@ impl EmbeddingClient {
             }
         }
         if !is_answer {
-            return Err(self.advised(refused(self.endpoint.provider, head, &body, &self.names())));
+            let Endpoint { name, key, provider, .. } = &self.endpoint;
+            let url = self.endpoint.url(request.path);
+            let (variable, model) = (key.variable(), self.model.as_str());
+            let names = EndpointNames { endpoint: name, variable, model, url: &url, body_bytes: sent_bytes };
+            return Err(self.advised(refused(*provider, head, &body, &names)));
         }
         let vectors = decode_embeddings(&body, count, self.dimensions)
             .map_err(|failure| CallFailure { status: failure.status.or(Some(status)), ..failure })?;
@@ -157,11 +163,6 @@ impl EmbeddingClient {
             Some(length) => Err(Self::too_long(length)),
             None => Ok(vectors),
         }
-    }
-
-    fn names(&self) -> EndpointNames<'_> {
-        let Endpoint { name, key, .. } = &self.endpoint;
-        EndpointNames { endpoint: name, variable: key.variable(), model: &self.model }
     }
 
     /// The failure with what is to be done about it here.

@@ -17,7 +17,7 @@ use proem_select::embedding::{Embedder as _, ModelId, embed};
 fn endpoint(base_url: &str) -> Endpoint {
     let limits = EndpointLimits { attempts: NonZeroU32::MIN, ..EndpointLimits::default() };
     let (name, base_url) = ("local".to_owned(), base_url.to_owned());
-    Endpoint { name, provider: Provider::OpenAi, base_url, key: EndpointKey::None, limits }
+    Endpoint { name, provider: Provider::OpenAi, base_url, key: EndpointKey::None, limits, authorities: None }
 }
 
 fn embedder(endpoint: Endpoint) -> RemoteEmbedder {

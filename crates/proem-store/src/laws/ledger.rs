@@ -1,6 +1,6 @@
 //! Laws of the ledger.
 
-use proem_engine::call::NanoDollars;
+use proem_engine::call::{NanoDollars, Usage, UsageEstimate};
 use proem_engine::ledger::{Cap, CapBalance, CapPeriod, CapScope, CapUnit, Refusal};
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
@@ -260,6 +260,36 @@ pub async fn a_dead_epoch_settles_in_full(backend: &impl Backend) {
     assert_eq!(number(backend, "SELECT count(*) FROM calls WHERE state = 'unknown'").await, 2);
     assert_eq!(number(backend, "SELECT count(*) FROM epochs WHERE how = 'dead'").await, 1);
     other.close().await;
+}
+
+/// An estimate is booked in tokens as it is, never above what was reserved, and the money in full.
+///
+/// # Panics
+///
+/// If not.
+pub async fn an_estimate_bounds_tokens_and_not_money(backend: &impl Backend) {
+    let store = backend.open().await;
+    let estimated = |input, output| {
+        let estimate = Some(UsageEstimate { input, output });
+        AttemptUsage::Estimated(Usage { estimate, ..Usage::default() })
+    };
+    for (run, used) in [(1, estimated(7, 2)), (2, estimated(u64::MAX, 1))] {
+        let attempt = LawSamples.booked(&store, LawSamples.intent(run, 0, 40, &[])).await;
+        LawSamples.settled(&store, attempt, used).await;
+    }
+    assert_eq!(number(backend, "SELECT sum(tokens) FROM spend").await, 9 + 40);
+    assert_eq!(
+        number(
+            backend,
+            "SELECT count(*) FROM usage JOIN attempts ON attempts.id = attempt \
+                                WHERE usage.nanos = most_nanos AND state = 'unknown'"
+        )
+        .await,
+        2
+    );
+    // What was not reported is no figure of its run.
+    assert_eq!(number(backend, "SELECT count(*) FROM runs WHERE input_tokens IS NULL AND nanos IS NULL").await, 2);
+    store.close().await;
 }
 
 /// What a process has open while it lives is never settled by another, not even one in the same

@@ -132,6 +132,9 @@ pub enum AttemptUsage {
     Unknown,
     /// What the provider says can't be right, for a reason; it is booked in full.
     Doubted(Usage),
+    /// The provider says nothing, and the tokens can't be more than [`Usage::estimate`]: those are booked, and the money
+    /// in full.
+    Estimated(Usage),
 }
 
 /// How a call ended.

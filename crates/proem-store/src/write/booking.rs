@@ -86,6 +86,11 @@ impl Booking {
             AttemptUsage::Doubted(usage) => {
                 Self { reported: Some(compact(&json!(usage))), ..Self::new(&AttemptUsage::Unknown, reserved) }
             }
+            AttemptUsage::Estimated(usage) => {
+                let most = usage.estimate.map_or(reserved.most_tokens, |estimate| number(estimate.total()));
+                let tokens = most.min(reserved.most_tokens);
+                Self { tokens, ..Self::new(&AttemptUsage::Doubted(usage.clone()), reserved) }
+            }
         }
     }
 
@@ -121,7 +126,8 @@ pub(super) fn book(
     usage(tables, reserved.id, &booking, at, settlement)?;
     spend(tables, reserved.id, &booking)?;
     // What one attempt doesn't know, the run doesn't know: null and a number make null.
-    let nanos = booking.nanos.filter(|_| !booking.is_unknown());
+    // An attempt that could cost nothing has cost nothing.
+    let nanos = booking.nanos.filter(|_| !booking.is_unknown() || reserved.most_nanos == Some(0));
     tables.execute(
         "UPDATE runs SET input_tokens = input_tokens + ?, cache_read_tokens = cache_read_tokens + ?, \
          output_tokens = output_tokens + ?, nanos = nanos + ? WHERE id = ?",

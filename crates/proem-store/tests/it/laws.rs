@@ -50,6 +50,7 @@ keep! {
     a_purge_takes_what_belongs_to_its_runs,
     a_quarantine_is_reviewed_once,
     a_refusal_leaves_no_attempt,
+    an_estimate_bounds_tokens_and_not_money,
     a_refused_transition_leaves_no_trace,
     a_run_is_taken_over_by_one,
     a_signal_is_taken_in_once,

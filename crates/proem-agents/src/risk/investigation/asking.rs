@@ -159,6 +159,7 @@ fn request(
         key: terms.key,
         screening: terms.screening,
         input_tokens: Some(strict.input_budget.map_or(room, |budget| budget.min(room))),
+        output_tokens: None,
         arrival: Arrival::Whole,
         profile: asked.profile,
         inquiry: None,

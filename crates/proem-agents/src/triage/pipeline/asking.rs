@@ -1,5 +1,6 @@
 //! What a stage tells a model: the blocks of its prompt.
 
+use proem_engine::budget::AnswerLength;
 use proem_engine::{
     Error, call::Arrival, contract::AnswerContract, profile::Profile, prompt::loaded::Prompt, providers::Model,
     tokens::CachingCounter,
@@ -91,7 +92,7 @@ pub fn prepare_stage(
         model: asked.model,
         key: asked.key,
         input_tokens: None,
-        output_tokens: Some(asked.output_tokens),
+        answer: AnswerLength::Enough(asked.output_tokens),
         arrival: asked.arrival,
         profile: asked.profile,
         inquiry: None,

@@ -238,15 +238,18 @@ pub(super) const fn after(kind: FailureKind) -> AfterFailure {
         | FailureKind::TimedOut
         | FailureKind::Malformed
         | FailureKind::Cut => AfterFailure::Retry,
-        FailureKind::Refused | FailureKind::TooLong | FailureKind::TooLarge | FailureKind::UnknownTool => {
-            AfterFailure::Degrade
-        }
+        FailureKind::Refused
+        | FailureKind::TooLong
+        | FailureKind::TooLarge
+        | FailureKind::Empty
+        | FailureKind::UnknownTool => AfterFailure::Degrade,
         FailureKind::NoKey
         | FailureKind::KeyRefused
         | FailureKind::UnknownModel
         | FailureKind::NoCredit
         | FailureKind::NotBooked
         | FailureKind::Redirected
+        | FailureKind::Insecure
         | FailureKind::Cancelled
         | FailureKind::Replay => AfterFailure::Stop,
         // Nobody knows what it means for those behind it.

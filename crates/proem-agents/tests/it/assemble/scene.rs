@@ -13,6 +13,7 @@ use proem_agents::assemble::settings::AssembleSettings;
 use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble, embedded_book};
 use proem_agents::screen::Screening;
 use proem_engine::Error;
+use proem_engine::budget::AnswerLength;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
@@ -152,6 +153,8 @@ impl Scene {
             key: &InstallationKey::new([7; 32]),
             input_tokens: self.input_tokens,
             replaces_budget: false,
+            window: None,
+            output_tokens: AnswerLength::of(self.settings.output_tokens, &self.prompt).wanted(),
             monolithic: None,
             profile: self.profile.as_ref(),
             selecting: selecting.as_ref(),

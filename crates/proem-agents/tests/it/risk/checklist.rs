@@ -59,6 +59,7 @@ fn assembled(prompt: &str) -> Assembly {
         context_and_code: None,
         input_tokens: None,
         replaces_budget: false,
+        window: None,
         output_tokens: None,
         monolithic: None,
         profile: None,

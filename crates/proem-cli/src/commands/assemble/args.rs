@@ -133,6 +133,9 @@ pub(crate) struct Assemble {
     /// Maximum number of input tokens, instead of the 24,000 of the prompt file
     #[arg(long, value_name = "TOKENS")]
     pub(crate) budget: Option<usize>,
+    /// Tokens kept free for the answer, and its maximum with --send
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) max_tokens: Option<std::num::NonZeroUsize>,
     /// How much of the files that the task needs is put in
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) context: Option<ContextArg>,
@@ -182,6 +185,7 @@ impl Assemble {
             model: self.model.clone(),
             provider: self.provider.clone(),
             budget: self.budget,
+            output_tokens: self.max_tokens.map(std::num::NonZeroUsize::get),
             prompt_version: self.prompt_version.clone(),
             adapting: self.wishes.adapting(),
             context: self.context.map(ContextDepth::from),

@@ -11,7 +11,7 @@ use proem_app::project::OpenProject;
 use super::args::Assemble;
 use super::{account, gathered, task};
 use crate::commands::index;
-use crate::commands::run::single::{self, QuestionSource, RunVerbosity};
+use crate::commands::run::single::{self, RunVerbosity};
 use crate::commands::run::{calling, open_run};
 use crate::failure::CommandFailure;
 use crate::ui;
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -
         ui::notes(&disclosure(places, &setting.access.asked.endpoint, &made.contents(), telling));
         let run = open_run(setting, &sending, project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        let done = single::run(said, QuestionSource::Made(request, &inputs(&options)), &run, &stop).await;
+        let done = single::run_made(said, (request, &inputs(&options)), &run, places, &stop).await;
         ui::notes(&run.end().await);
         done
     })

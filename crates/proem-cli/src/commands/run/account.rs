@@ -1,10 +1,10 @@
 //! What a run took, for people.
 
-use proem_engine::call::{NanoDollars, Usage};
+use proem_engine::call::{Arrival, FailureSpeaker, NanoDollars, ResponsePart, Usage, UsageEstimate};
 use proem_engine::decode::RepairKind;
 use proem_engine::profile::{Adaptation, ProfileRule, Signals};
-use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd};
-use proem_guard::show;
+use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd, FallbackReason};
+use proem_guard::{Untrusted, show};
 
 use crate::ui::{self, BOLD, DIM, grouped, styled};
 use proem_app::records::writing::BookedCost;
@@ -29,22 +29,60 @@ pub(super) fn tell(setting: &RunSetting, ran: &FinishedRun) {
         if !attempt.repairs.is_empty() {
             ui::note(&format!("repaired: {}", repairs(&attempt.repairs)));
         }
-        if let Some(gap) = attempt.usage.as_ref().and_then(Usage::gap_in_words) {
-            ui::note(&format!("attempt {}: {gap}; charged in full", attempt.effect.0.saturating_add(1)));
+        if let Some(usage) = attempt.usage.as_ref()
+            && let Some(gap) = usage.gap_in_words()
+        {
+            let booked = usage.estimate.map_or_else(|| "charged in full".to_owned(), |most| estimated(setting, most));
+            ui::note(&format!("attempt {}: {gap}; {booked}", attempt.effect.0.saturating_add(1)));
         }
         if let Some(failure) = &attempt.failure {
             if let Some(said) = &failure.said {
-                ui::note(&format!("the provider said: {}", show::terminal_capped(said, MAX_SAID)));
+                let speaker = match failure.speaker() {
+                    FailureSpeaker::Provider => "the provider said",
+                    FailureSpeaker::Model => "the model had written",
+                };
+                ui::note(&format!("{speaker}: {}", show::terminal_capped(said, MAX_SAID)));
             }
             if matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
                 ui::note(&failure.message);
             }
         }
     }
+    if let Some(cut) = cut_off_text(ran) {
+        ui::note(&format!("the model had written: {}", show::terminal_capped(cut, MAX_SAID)));
+    }
     if let ExchangeEnd::FellBack { because, .. } = &ran.outcome.ended {
         ui::note(&format!("the value is the prompt's fallback, because {}", because.in_words()));
     }
     ui::aside(&format!("{}\n", line(setting, ran)));
+}
+
+/// What had come of a text that reached its maximum number of tokens.
+fn cut_off_text(ran: &FinishedRun) -> Option<&Untrusted<String>> {
+    let ExchangeEnd::Failed { because: FallbackReason::CutOff } = ran.outcome.ended else { return None };
+    let response = ran.outcome.attempts.last()?.response.as_ref()?;
+    response.content.iter().find_map(|part| match part {
+        ResponsePart::Text { text } => Some(text),
+        _ => None,
+    })
+}
+
+/// What is booked for an answer whose usage is not reported, and how it might be.
+fn estimated(setting: &RunSetting, most: UsageEstimate) -> String {
+    let asked = &setting.access.asked;
+    let UsageEstimate { input, output } = most;
+    let booked = format!("estimated from bytes: at most {} in, {} out", short(input), short(output));
+    match asked.arrival {
+        Arrival::Streamed => {
+            format!("{booked}; it may report them with `stream = false` under `[providers.{}]`", asked.endpoint.name)
+        }
+        Arrival::Whole => booked,
+    }
+}
+
+/// A count of tokens with its digits in groups.
+fn short(tokens: u64) -> String {
+    usize::try_from(tokens).map_or_else(|_| tokens.to_string(), grouped)
 }
 
 /// Tells more of it: what went over the wire, what is booked, what the prompt learned.
@@ -171,6 +209,9 @@ fn tokens(usage: &Usage) -> String {
     let count = |tokens: Option<u64>| {
         tokens.and_then(|tokens| usize::try_from(tokens).ok()).map_or_else(|| "?".to_owned(), grouped)
     };
+    if let Some(UsageEstimate { input, output }) = usage.estimate {
+        return format!("at most {} in, {} out (estimated)", short(input), short(output));
+    }
     let mut cached = Vec::new();
     if let Some(read) = usage.cache_read.filter(|read| *read > 0) {
         cached.push(format!("{} from the cache", count(Some(read))));

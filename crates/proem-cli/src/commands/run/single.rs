@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::agents::access::{self, ModelAccess};
+use proem_app::places::Places;
 use proem_app::run::asking::{FinishedRun, RunCourse, TimedRequest};
 use proem_app::run::output::RunOutput;
 use proem_app::run::setting::{OpenRun, RunSetting};
-use proem_app::secrets;
+use proem_app::{secrets, windows};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::{ExchangeEnd, Outcome};
 use proem_guard::show;
@@ -24,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::account;
 use crate::failure::CommandFailure;
-use crate::ui::{self, AnswerScreen, TerminalQuestions};
+use crate::ui::{self, AnswerScreen, TerminalQuestions, WaitNotes};
 
 /// How much is said of a run, and whether the prompt's fallback is printed.
 #[derive(Debug, Clone, Copy)]
@@ -36,26 +37,65 @@ pub(in crate::commands) struct RunVerbosity {
 
 /// What is asked.
 #[derive(Debug)]
-pub(in crate::commands) enum QuestionSource<'a> {
+enum QuestionSource<'a> {
     /// The prompt with these inputs.
     Inputs(&'a OrderedJson),
     /// A request that is made, of what these inputs name.
     Made(Box<TimedRequest>, &'a OrderedJson),
 }
 
-/// Asks, and prints what came of it: an answer that is a text on a terminal while it arrives.
+/// Asks, and prints what came of it. Where the server says that the prompt is too long for its model, and how long it may
+/// be, that is remembered, and the prompt is made anew for it, once.
 pub(in crate::commands) async fn run(
+    said: RunVerbosity,
+    inputs: &OrderedJson,
+    run: &mut OpenRun,
+    places: &Places,
+    stop: &CancellationToken,
+) -> Result<ExitCode, CommandFailure> {
+    let ran = ask(said, QuestionSource::Inputs(inputs), run, stop).await?;
+    let Some(window) = windows::learned(places, run.setting(), &ran).await? else {
+        return report(said, run, &ran).await;
+    };
+    if run.setting().access.is_recorded() || !matches!(ran.outcome.ended, ExchangeEnd::Failed { .. }) {
+        ui::note(&format!("the server's context window has {window} tokens, which is remembered; run this again"));
+        return report(said, run, &ran).await;
+    }
+    ui::note(&format!("the server's context window has {window} tokens, which is remembered; asking again within it"));
+    run.narrow(window);
+    let again = ask(said, QuestionSource::Inputs(inputs), run, stop).await?;
+    report(said, run, &again).await
+}
+
+/// Asks with a request that is made, and prints what came of it.
+pub(in crate::commands) async fn run_made(
+    said: RunVerbosity,
+    asked: (Box<TimedRequest>, &OrderedJson),
+    run: &OpenRun,
+    places: &Places,
+    stop: &CancellationToken,
+) -> Result<ExitCode, CommandFailure> {
+    let ran = ask(said, QuestionSource::Made(asked.0, asked.1), run, stop).await?;
+    if let Some(window) = windows::learned(places, run.setting(), &ran).await? {
+        ui::note(&format!("the server's context window has {window} tokens, which is remembered; run this again"));
+    }
+    report(said, run, &ran).await
+}
+
+/// Asks, and prints an answer that is a text on a terminal while it arrives.
+async fn ask(
     said: RunVerbosity,
     asked: QuestionSource<'_>,
     run: &OpenRun,
     stop: &CancellationToken,
-) -> Result<ExitCode, CommandFailure> {
+) -> Result<FinishedRun, CommandFailure> {
     let setting = run.setting();
     let waiting = waiting(&setting.access);
     let secrets = secrets::loaded();
     let screen = AnswerScreen::new(&secrets, &waiting);
     let is_streamed = !said.json && setting.owes_text() && stdout().is_terminal();
-    let listener: Option<&dyn TextListener> = if is_streamed { Some(&screen) } else { None };
+    let waits = WaitNotes(&waiting);
+    let listener: &dyn TextListener = if is_streamed { &screen } else { &waits };
     // Whoever reads an answer doesn't wait until its end is written. JSON says whether it was.
     let hand_on = |ran: &FinishedRun| {
         waiting.finish_and_clear();
@@ -69,24 +109,29 @@ pub(in crate::commands) async fn run(
         }
     };
     let person = TerminalQuestions { waiting: &waiting, stop };
-    let course = RunCourse { line: None, stop, person: &person, listener, hand_on: &hand_on };
+    let course = RunCourse { line: None, stop, person: &person, listener: Some(listener), hand_on: &hand_on };
     let ran = match asked {
         QuestionSource::Inputs(inputs) => run.ask_and(inputs, &course).await,
         QuestionSource::Made(request, inputs) => run.ask_made(*request, inputs, &course).await,
     };
     waiting.finish_and_clear();
-    let ran = ran?;
+    Ok(ran?)
+}
+
+/// Prints a run's value as JSON, if that is wanted, and what it took.
+async fn report(said: RunVerbosity, run: &OpenRun, ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {
+    let setting = run.setting();
     if said.json {
-        value(setting, &ran, said)?;
+        value(setting, ran, said)?;
     }
-    account::tell(setting, &ran);
+    account::tell(setting, ran);
     if !said.json && !said.fallback && matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
         ui::note("the fallback is not printed; --fallback prints it");
     }
     if said.explain {
-        account::explain(run, &ran).await;
+        account::explain(run, ran).await;
     }
-    end(setting, &ran)
+    end(setting, ran)
 }
 
 /// The model's answer, if it is a text.

@@ -112,3 +112,22 @@ async fn answers_without_a_length_end_with_the_connection() {
     let called = Asking::at(Provider::OpenAi, &base_url).attempts(1).ask().await;
     assert_eq!(text(&called), "hi");
 }
+
+#[tokio::test]
+async fn what_is_not_reported_is_estimated_from_bytes_where_the_answer_is_complete() {
+    let estimate = async |reply: Reply| {
+        let server = server([reply.using(None)]);
+        let called = Asking::of(&server).streamed().ask().await;
+        let usage = called.result.unwrap().usage;
+        let body = server.requests()[0].body.len() as u64;
+        assert_eq!((usage.input, usage.output, usage.doubt), (None, None, None));
+        (usage.estimate.unwrap(), body)
+    };
+    let (estimate, body) = estimate(Reply::text("twelve bytes")).await;
+    assert_eq!(estimate.output, 12 + 16);
+    assert_eq!(estimate.input, body);
+    // What is reported is no estimate.
+    let server = server([Reply::text("hello")]);
+    let called = Asking::of(&server).streamed().ask().await;
+    assert_eq!(called.result.unwrap().usage.estimate, None);
+}

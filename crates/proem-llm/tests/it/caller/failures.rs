@@ -4,7 +4,9 @@ use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::time::Duration;
 
+use proem_engine::call::FailureSpeaker;
 use proem_engine::providers::Provider;
+use proem_guard::show;
 use proem_llm::endpoint::EndpointKey;
 use proem_llm::scripted::{DeliveryEnd, Reply, ScriptedServer, ServerScript};
 use tokio::time::Instant;
@@ -62,7 +64,9 @@ async fn answers_without_end() {
         let asking = if streamed { asking.streamed() } else { asking };
         let called = asking.ask().await;
         assert_eq!(attempts(&called), ["200 too-large"]);
-        assert!(called.attempts[0].bytes < 500_000);
+        // Of a stream the text counts, without its frame.
+        let most = if streamed { 100_000 * 512 } else { 500_000 };
+        assert!(called.attempts[0].bytes < most, "{}", called.attempts[0].bytes);
     }
     let server = server([Reply::raw(500, "x").ending(DeliveryEnd::Endless(usize::MAX))]);
     let called = Asking::of(&server).attempts(1).ask().await;
@@ -168,9 +172,9 @@ async fn redirects_are_not_followed() {
     for status in [301, 302, 303, 307, 308] {
         let server = server([Reply::raw(status, "").header("location", other.base_url())]);
         let called = Asking::of(&server).keyed("sk-1").ask().await;
+        let target = other.base_url();
         let expected =
-            "provider `test` redirected the request to `127.0.0.1`; if that host is correct, set `base_url` to it"
-                .to_owned();
+            format!("provider `test` redirected the request to `{target}`; no redirect is followed; check `base_url`");
         assert_eq!(failure(&called), ("redirected", expected));
         assert_eq!(attempts(&called), [format!("{status} redirected")]);
     }
@@ -198,10 +202,10 @@ async fn a_server_without_encryption() {
     });
     let called = Asking::at(Provider::OpenAi, &format!("https://{address}/v1")).attempts(1).ask().await;
     let expected = format!(
-        "`{address}` doesn't speak TLS; check `providers.test.base_url` and any proxy in between; gave up after 1 \
-         attempt"
+        "`{address}` answers without encryption, and `https:` asks for it; write `http:` in `providers.test.base_url` if \
+         that server is meant to be used without encryption"
     );
-    assert_eq!(failure(&called), ("unreachable", expected));
+    assert_eq!(failure(&called), ("insecure", expected));
 }
 
 #[tokio::test]
@@ -256,4 +260,65 @@ async fn malformed_answers() {
         let called = Asking::of(&server).attempts(3).ask().await;
         assert_eq!(attempts(&called), vec!["200 malformed"; times], "{body}");
     }
+}
+
+#[tokio::test]
+async fn an_empty_stream_is_asked_for_once_and_names_the_likely_cause() {
+    let server = server([Reply::raw(200, "")]);
+    let called = Asking::of(&server).streamed().ask().await;
+    assert_eq!(attempts(&called), ["200 empty"]);
+    let (_, message) = failure(&called);
+    assert!(message.contains("is probably longer than the model's context window") && !message.contains("gave up"));
+    // In one piece an empty answer says nothing about the prompt.
+    let server = server_of_empty_answers();
+    let called = Asking::of(&server).ask().await;
+    assert_eq!(attempts(&called), vec!["200 malformed"; 4]);
+}
+
+fn server_of_empty_answers() -> ScriptedServer {
+    server([Reply::raw(200, "")])
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_before_its_first_byte_is_asked_for_twice() {
+    let server = server([Reply::text("hello").ending(DeliveryEnd::CutAfter(0))]);
+    let called = Asking::of(&server).streamed().ask().await;
+    assert_eq!(attempts(&called), vec!["200 cut"; 2]);
+    let (_, message) = failure(&called);
+    assert!(message.contains(" broke in the middle of the answer: the server ended the answer before "), "{message}");
+}
+
+#[tokio::test]
+async fn the_first_cause_is_named_when_a_server_dies_in_mid_answer() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        // Nobody listens by the time the answer breaks off.
+        drop(listener);
+        _ = stream.read(&mut [0; 4096]);
+        let event = r#"data: {"choices":[{"delta":{"content":"Half an"}}]}"#;
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 9999";
+        _ = stream.write_all(format!("{head}\r\n\r\n{event}\n\n").as_bytes());
+    });
+    let called = Asking::at(Provider::OpenAi, &format!("http://{address}/v1")).streamed().attempts(3).ask().await;
+    let expected = format!(
+        "the connection to `{address}` broke in the middle of the answer, and since then nothing listens at `{address}`; \
+         start the server or check `providers.test.base_url`; gave up after 3 attempts"
+    );
+    assert_eq!(failure(&called), ("cut", expected));
+    assert_eq!(attempts(&called), ["200 cut", "- unreachable", "- unreachable"]);
+    let failure = called.result.unwrap_err();
+    assert_eq!(failure.speaker(), FailureSpeaker::Model);
+    assert_eq!(show::json(&failure.said.unwrap()), "Half an");
+}
+
+#[tokio::test]
+async fn the_window_that_a_server_names_is_a_figure_of_the_failure() {
+    // As llama.cpp's server answers.
+    let body = r#"{"error":{"code":400,"message":"request (831 tokens) exceeds the available context size (512 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":831,"n_ctx":512}}"#;
+    let server = server([Reply::raw(400, body)]);
+    let called = Asking::of(&server).streamed().ask().await;
+    assert_eq!(attempts(&called), ["400 too-long"]);
+    assert_eq!(called.result.unwrap_err().window.map(std::num::NonZero::get), Some(512));
 }

@@ -1,6 +1,7 @@
 //! Whoever hears an answer while it arrives.
 
 use std::sync::Mutex;
+use std::time::Duration;
 
 use proem_engine::call::FailureKind;
 use proem_engine::providers::Provider;
@@ -37,6 +38,10 @@ impl TextListener for Notes {
 
     fn breaks_off(&self) {
         self.note("!");
+    }
+
+    fn waits(&self, asked: Duration) {
+        self.note(&format!("[{} s]", asked.as_secs()));
     }
 }
 
@@ -94,4 +99,12 @@ async fn what_arrived_of_a_cancelled_call_is_kept() {
     let kept = failure.said.map(|said| show::json(&said)).unwrap();
     let kept = kept.as_str().unwrap();
     assert!(said.starts_with(kept) && notes.taken() == format!("<{kept}!"), "{kept}");
+}
+
+#[tokio::test]
+async fn a_wait_that_the_server_asks_for_is_told() {
+    let limited = || Reply::raw(429, "{}").retry_after("2");
+    let server = server([limited(), Reply::text("hello")]);
+    let (called, heard) = heard(&asking(&server, Provider::OpenAi), &CancellationToken::new()).await;
+    assert_eq!((text(&called).as_str(), heard.as_str()), ("hello", "<![2 s]<hello"));
 }

@@ -137,7 +137,7 @@ fn a_stream_may_lack_its_last_event_but_not_its_reason() {
     let cut = "cut: the answer is incomplete; try again | said \"Half an answer\"";
     check(Anthropic, &request(AnswerForm::Text), named(&events[..3]), cut);
     check(Anthropic, &request(AnswerForm::Text), &complete.as_bytes()[..complete.len() - 9], cut);
-    check(Anthropic, &request(AnswerForm::Text), ": ping\n\n", "cut: the answer is incomplete; try again");
+    check(Anthropic, &request(AnswerForm::Text), ": ping\n\n", crate::codec::EMPTY);
 }
 
 #[test]

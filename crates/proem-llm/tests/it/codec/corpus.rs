@@ -26,7 +26,13 @@ fn answers_are_read_or_refused_however_they_are_cut() {
                 }
                 answers += usize::from(whole.is_ok());
             }
-            let names = EndpointNames { endpoint: "e", variable: None, model: "m" };
+            let names = EndpointNames {
+                endpoint: "e",
+                variable: None,
+                model: "m",
+                url: "https://e/v1/chat/completions",
+                body_bytes: 9,
+            };
             let failure = refused(provider, &ResponseHead { status: 400, headers: Vec::new() }, &bytes, &names);
             assert!(failure.said.is_none_or(|said| said.len() <= 500), "{}", path.display());
         }

@@ -2,7 +2,7 @@
 
 use core::fmt::Write;
 
-use proem_engine::call::{AnswerForm, FailureKind};
+use proem_engine::call::{AnswerForm, Arrival, FailureKind, Request};
 use proem_engine::providers::Provider::{self, Anthropic, OpenAi};
 use proem_llm::codec::AnswerReader;
 use proem_llm::wire::Flow;
@@ -21,8 +21,12 @@ fn both(answer: impl AsRef<[u8]>, expected: &str) {
 
 #[test]
 fn what_is_no_answer_says_what_to_check() {
-    both("", "malformed: the answer is empty; try again");
-    both(" \r\n\n\t", "malformed: the answer is empty; try again");
+    both("", crate::codec::EMPTY);
+    both(" \r\n\n\t", crate::codec::EMPTY);
+    for answer in ["", " \r\n"] {
+        let whole = Request { arrival: Arrival::Whole, ..request(AnswerForm::Text) };
+        check(OpenAi, &whole, answer, "malformed: the answer is empty; try again");
+    }
     both("\n<!DOCTYPE html><title>Sign in</title>", "malformed: the answer is a web page, not JSON; check `base_url`");
     both(
         "Internal error",
@@ -49,7 +53,7 @@ fn what_is_no_answer_says_what_to_check() {
 #[test]
 fn what_is_not_utf_8_has_a_place() {
     both(b"data: {}\n\ndata: \xff{}\n\n", "malformed: byte 16 is not UTF-8 in the answer; try again");
-    both(b"\n\n: \xe2\x82", "cut: the answer is incomplete; try again");
+    both(b"\n\n: \xe2\x82", crate::codec::EMPTY);
     both(b"\n\n: \xe2\x82\n", "malformed: byte 4 is not UTF-8 in the answer; try again");
     both(b" {\"a\": \"\xc3\x28\"}", "malformed: byte 8 of the answer is not UTF-8; try again");
 }
@@ -83,27 +87,53 @@ fn no_line_and_no_answer_is_endless() {
             long
         );
     }
-    let too_large = "too-large: the answer is larger than 40 bytes, and was not decoded; request a shorter answer, or \
-                     raise `answer_bytes` of the provider";
-    for answer in ["data: {}\n\n".repeat(9), format!("{{\"content\": [{}]}}", " ".repeat(90))] {
-        for size in 1..=answer.len() {
-            let mut reader = AnswerReader::new(Anthropic, &request(AnswerForm::Text), 40);
-            let mut taken = 0;
-            for chunk in answer.as_bytes().chunks(size) {
-                taken += chunk.len();
-                if reader.push(chunk) == Flow::Stop {
-                    break;
-                }
-            }
-            assert!(taken <= 40 + size, "{size}");
-            assert_eq!(crate::codec::told(&reader.end()), too_large, "{size}");
+    let answer = format!("{{\"content\": [{}]}}", " ".repeat(90));
+    for size in 1..=answer.len() {
+        let (told, taken) = read_at_most_40_bytes(&answer, size);
+        assert!(taken <= 40 + size, "{size}");
+        assert_eq!(told, TOO_LARGE, "{size}");
+    }
+    // Comments are no answer, however many come.
+    let (told, taken) = read_at_most_40_bytes(&": ping\n\n".repeat(10_000), 100);
+    assert_eq!(told, TOO_LARGE);
+    assert!(taken <= 40 * 512 + 100, "{taken}");
+}
+
+const TOO_LARGE: &str = "too-large: the answer is larger than 40 bytes, and was not read to its end; request a shorter \
+                         answer, or raise `answer_bytes` of the provider";
+
+/// What a reader of at most 40 bytes says of an answer in chunks of that size, and how many bytes it took.
+fn read_at_most_40_bytes(answer: &str, size: usize) -> (String, usize) {
+    let mut reader = AnswerReader::new(OpenAi, &request(AnswerForm::Text), 40);
+    let mut taken = 0;
+    for chunk in answer.as_bytes().chunks(size) {
+        taken += chunk.len();
+        if reader.push(chunk) == Flow::Stop {
+            break;
         }
     }
-    // An answer of just as many bytes is read, and nothing behind its end is counted.
-    let done = "data: {\"choices\": []}\n\ndata: [DONE]\n\n";
-    let mut reader = AnswerReader::new(OpenAi, &request(AnswerForm::Text), done.len());
-    assert_eq!(reader.push(format!("{done}{done}").as_bytes()), Flow::Stop);
-    assert!(reader.end().is_ok());
+    (crate::codec::told(&reader.end()), taken)
+}
+
+#[test]
+fn the_limit_counts_what_a_model_writes_and_keeps_what_arrived() {
+    let event = |text: &str| {
+        let choice = json!({ "delta": { "content": text }, "finish_reason": null });
+        let frame = json!({ "choices": [choice], "id": "chatcmpl-1", "object": "chat.completion.chunk", "model": "m" });
+        format!("data: {frame}\n\n")
+    };
+    let end = "data: {\"choices\": [{\"delta\": {}, \"finish_reason\": \"stop\"}]}\n\ndata: [DONE]\n\n";
+    let fitting: String = ["0123456789"; 4].map(event).concat();
+    for size in [1, 7, 4_096] {
+        let (told, taken) = read_at_most_40_bytes(&format!("{fitting}{end}"), size);
+        assert!(told.starts_with("text \"0123456789012345678901234567890123456789\" | stop"), "{told}");
+        assert!(taken > 400, "a frame is larger than what it holds");
+        let (told, _) = read_at_most_40_bytes(&format!("{fitting}{}{end}", event("more")), size);
+        assert_eq!(told, format!("{TOO_LARGE} | said \"0123456789012345678901234567890123456789more\""));
+    }
+    // What a model thinks and its arguments count, too.
+    let thought = json!({ "choices": [{ "delta": { "reasoning_content": "x".repeat(41) } }] });
+    assert_eq!(read_at_most_40_bytes(&format!("data: {thought}\n\n{end}"), 9).0, TOO_LARGE);
 }
 
 /// The work of a reader, in events, on ten megabytes of tiny ones: one each, and no more memory

@@ -7,11 +7,15 @@ use proem_llm::codec::{EndpointNames, refused};
 use proem_llm::wire::ResponseHead;
 use serde_json::json;
 
+/// Where requests go.
+const URL: &str = "https://api.example.com/v1/chat/completions";
+
 /// Checks the kind, the message and what the provider said.
 #[track_caller]
 fn check(status: u16, body: &str, expected: &str) {
     let headers = vec![("location".to_owned(), "https://login.exämple.com:8443/v2?next=1".to_owned())];
-    let names = EndpointNames { endpoint: "mine", variable: Some("MINE_API_KEY"), model: "m-1" };
+    let names =
+        EndpointNames { endpoint: "mine", variable: Some("MINE_API_KEY"), model: "m-1", url: URL, body_bytes: 9 };
     for provider in [Provider::Anthropic, Provider::OpenAi] {
         let failure = refused(provider, &ResponseHead { status, headers: headers.clone() }, body.as_bytes(), &names);
         assert_eq!(failure.status, Some(status));
@@ -34,6 +38,11 @@ const MODEL: &str = "unknown-model: provider `mine` has no model `m-1`, or this 
                      the model's name and `base_url`";
 const LONG: &str =
     "too-long: the request exceeds the context window of model `m-1` at provider `mine`; shorten the input";
+const LONG_4K: &str = "too-long: the request exceeds the context window of 4096 tokens of model `m-1` at provider `mine`; shorten the input";
+const LONG_200K: &str = "too-long: the request exceeds the context window of 200000 tokens of model `m-1` at provider \
+                         `mine`; shorten the input";
+const BYTES: &str = "too-long: provider `mine`, or a proxy before it, refused a request of 9 bytes for its size (status \
+                     413); shorten the input, or raise the limit there (nginx: `client_max_body_size`)";
 const CREDIT: &str = "no-credit: the account at provider `mine` has no credit left; add some or raise its limit";
 const RATE: &str =
     "rate-limited: the rate limit of provider `mine` for model `m-1` is reached; wait, or send fewer requests at once";
@@ -44,13 +53,13 @@ const BAD: &str = "refused: provider `mine` refused the request with status 400;
 fn anthropics_errors() {
     for (status, kind, message, expected) in [
         (400, "invalid_request_error", "messages: at least one message is required", BAD),
-        (400, "invalid_request_error", "prompt is too long: 212000 tokens > 200000 maximum", LONG),
+        (400, "invalid_request_error", "prompt is too long: 212000 tokens > 200000 maximum", LONG_200K),
         (400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.", CREDIT),
         (401, "authentication_error", "invalid x-api-key", KEY),
         (402, "billing_error", "Payment failed", CREDIT),
         (403, "permission_error", "Your API key does not have permission", KEY),
         (404, "not_found_error", "model: m-1", MODEL),
-        (413, "request_too_large", "Request exceeds the maximum size", LONG),
+        (413, "request_too_large", "Request exceeds the maximum size", BYTES),
         (429, "rate_limit_error", "This request would exceed your rate limit", RATE),
         (529, "overloaded_error", "Overloaded", SERVER),
     ] {
@@ -80,7 +89,7 @@ fn other_servers_errors() {
     check(
         400,
         &json!({ "object": "error", "message": long, "type": "BadRequestError", "code": 400 }).to_string(),
-        &format!("{LONG} | {long}"),
+        &format!("{LONG_4K} | {long}"),
     );
     let llama = json!({ "error": { "code": 400, "message": "too big", "type": "exceed_context_size_error" } });
     check(400, &llama.to_string(), &format!("{LONG} | too big"));
@@ -106,8 +115,8 @@ fn statuses_without_words() {
     check(
         301,
         "",
-        "redirected: provider `mine` redirected the request to `login.xn--exmple-cua.com`; if that host is correct, \
-         set `base_url` to it",
+        "redirected: provider `mine` redirected the request to `https://login.xn--exmple-cua.com:8443/v2`; no redirect \
+         is followed; check `base_url`",
     );
     check(418, "", "server: provider `mine` answered with status 418; check `base_url`");
     check(204, "", "server: provider `mine` answered with status 204; check `base_url`");
@@ -116,7 +125,7 @@ fn statuses_without_words() {
 
 #[test]
 fn a_provider_says_little_and_is_not_trusted() {
-    let names = EndpointNames { endpoint: "mine", variable: None, model: "m-1" };
+    let names = EndpointNames { endpoint: "mine", variable: None, model: "m-1", url: URL, body_bytes: 9 };
     let head = ResponseHead { status: 403, headers: Vec::new() };
     for body in ["é".repeat(400).into_bytes(), openai("", "", &"é".repeat(400)).into_bytes(), vec![0xFF; 9_000]] {
         let failure = refused(Provider::OpenAi, &head, &body, &names);
@@ -130,5 +139,45 @@ fn a_provider_says_little_and_is_not_trusted() {
     }
     let head = ResponseHead { status: 302, headers: vec![("location".to_owned(), "/login".to_owned())] };
     let failure = refused(Provider::OpenAi, &head, b"", &names);
-    assert_eq!(failure.message, "provider `mine` redirected the request elsewhere with status 302; check `base_url`");
+    assert_eq!(
+        failure.message,
+        "provider `mine` redirected the request to `https://api.example.com/login`; no redirect is followed; check \
+         `base_url`"
+    );
+}
+
+#[test]
+fn a_redirection_names_the_address_and_the_base_url_that_leads_there() {
+    let check = |location: &str, expected: &str| {
+        let names = EndpointNames { endpoint: "mine", variable: None, model: "m-1", url: URL, body_bytes: 9 };
+        let head = ResponseHead { status: 308, headers: vec![("location".to_owned(), location.to_owned())] };
+        let message = refused(Provider::OpenAi, &head, b"", &names).message;
+        assert!(message.ends_with(expected), "{message}");
+    };
+    let base_url = |url: &str| format!("set `base_url` to `{url}`");
+    check("/openai/v1/chat/completions", &base_url("https://api.example.com/openai/v1"));
+    check("//eu.example.com/v1/chat/completions?a=b#c", &base_url("https://eu.example.com/v1"));
+    check("https://user:secret@eu.example.com/v1/chat/completions/", &base_url("https://eu.example.com/v1"));
+    check("http://127.0.0.1:8080/v1/chat/completions", &base_url("http://127.0.0.1:8080/v1"));
+    // No `base_url` leads to another path, and none of its characters is an instruction for a terminal.
+    check("https://x/a\u{1b}[31m`b", "to `https://x/a%1B[31m%60b`; no redirect is followed; check `base_url`");
+    // What is no address of a server is not named.
+    for location in ["javascript:alert(1)", "file:///etc/passwd", "https://", &format!("/{}", "x".repeat(400))] {
+        check(location, "redirected the request elsewhere with status 308; check `base_url`");
+    }
+}
+
+#[test]
+fn a_proxy_that_refuses_a_size_is_not_taken_for_a_model() {
+    check(
+        413,
+        "<html><h1>413 Request Entity Too Large</h1><hr>nginx</html>",
+        &format!("{BYTES} | <html><h1>413 Request Entity Too Large</h1><hr>nginx</html>"),
+    );
+    // Some servers answer so to a prompt that is too long.
+    let long = "This model's maximum context length is 4096 tokens.";
+    check(413, &openai("invalid_request_error", "", long), &format!("{LONG_4K} | {long}"));
+    // A proxy may call it a failure of its own.
+    let litellm = "litellm.ContextWindowExceededError: maximum context length is 4096 tokens.";
+    check(500, &openai("None", "500", litellm), &format!("{LONG_4K} | {litellm}"));
 }

@@ -140,12 +140,18 @@ pub(super) fn assembly(
 /// An answer that began and broke is unknown, whatever broke it: what was written by then is paid for.
 pub(super) fn used(attempt: &CallAttempt<'_>, left: &AttemptEnd<'_>, priced: Pricing) -> AttemptUsage {
     match left.result {
-        Err(failure) if failure.kind.is_unsent() && left.sent.status != Some(200) => AttemptUsage::Nothing,
+        // The failure may name what ended an earlier attempt; the attempt itself says what became of it.
+        Err(failure) if left.sent.failed.unwrap_or(failure.kind).is_unsent() && left.sent.status != Some(200) => {
+            AttemptUsage::Nothing
+        }
         Err(_) => AttemptUsage::Unknown,
         Ok(response) => {
             let usage = &response.usage;
             if usage.doubt.is_some() {
                 return AttemptUsage::Doubted(usage.clone());
+            }
+            if usage.estimate.is_some() {
+                return AttemptUsage::Estimated(usage.clone());
             }
             let (Some(input), Some(_)) = (usage.input, usage.output) else { return AttemptUsage::Unknown };
             let listed = attempt.model.prices_for(usize::try_from(input).unwrap_or(usize::MAX)).is_some();

@@ -137,6 +137,7 @@ impl Scene {
         let limits =
             EndpointLimits { attempts: std::num::NonZeroU32::new(self.attempts).unwrap(), ..EndpointLimits::default() };
         let endpoint = Endpoint {
+            authorities: None,
             name: "test".to_owned(),
             provider: Provider::OpenAi,
             base_url: self.base_url.clone(),

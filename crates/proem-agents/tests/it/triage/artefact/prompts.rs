@@ -19,6 +19,7 @@ use proem_agents::triage::charter::ProjectCharter;
 use proem_agents::triage::contract::contracts;
 use proem_agents::triage::guidance::partials;
 use proem_agents::triage::plan::ArtefactSet;
+use proem_engine::budget::AnswerLength;
 use proem_engine::call::{Arrival, Request};
 use proem_engine::contract::AnswerContract;
 use proem_engine::input::Inputs;
@@ -233,7 +234,7 @@ impl Scene {
             model: &model,
             key: &InstallationKey::new([7; 32]),
             input_tokens: None,
-            output_tokens: None,
+            answer: AnswerLength::of(None, &loaded),
             arrival: Arrival::Whole,
             profile: None,
             inquiry: None,

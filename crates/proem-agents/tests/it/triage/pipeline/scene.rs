@@ -140,6 +140,7 @@ impl StageAsker for Scene {
             key: &self.key,
             screening: Screening { guard: guard(), policy: &POLICY },
             input_tokens: None,
+            output_tokens: None,
             arrival: Arrival::Whole,
             profile: None,
             inquiry: None,

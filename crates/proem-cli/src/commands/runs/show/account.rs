@@ -7,12 +7,14 @@
 use anstyle::Style;
 use jiff::tz::TimeZone;
 use proem_engine::assembly::PromptId;
+use proem_engine::call::{FailureKind, FailureSpeaker, NanoDollars, UsageEstimate};
 use proem_engine::decode::RepairKind;
 use proem_engine::profile::{Profile, Profiles};
 use proem_engine::run::{BrokenRule, FallbackReason};
 use proem_guard::show;
 use proem_store::query::{AttemptRow, CallRow, RunState};
 use proem_store::record::{CallState, Replayable, SectionRow};
+use serde::Deserialize as _;
 use serde_json::Value as Json;
 
 use super::{RunView, profile};
@@ -282,6 +284,7 @@ impl RunPage<'_> {
             }
             (_, Some(booked)) if attempt.corrected.is_some() => (Style::new(), format!("corrected by hand: {booked}")),
             ("unsent", _) => (Style::new(), "no tokens were used".to_owned()),
+            ("unknown", Some(NanoDollars(0))) => (YELLOW, "usage unknown, free on this machine".to_owned()),
             ("unknown", Some(booked)) => (YELLOW, format!("usage unknown, charged in full: {booked}")),
             ("unknown", None) => (YELLOW, "usage and price unknown".to_owned()),
             (_, Some(booked)) => (Style::new(), booked.to_string()),
@@ -289,6 +292,9 @@ impl RunPage<'_> {
         };
         let known = attempt.usage.as_ref().filter(|usage| usage.doubt.is_none());
         let usage = known.map_or_else(String::new, |usage| {
+            if let Some(UsageEstimate { input, output }) = usage.estimate {
+                return format!("at most {} in, {} out (estimated), ", tokens(input), tokens(output));
+            }
             let cached = usage.cache_read.filter(|read| *read > 0);
             let cached = cached.map_or_else(String::new, |read| format!(" ({} from the cache)", tokens(read)));
             format!("{} in{cached}, {} out, ", or_unknown(usage.input), or_unknown(usage.output))
@@ -345,7 +351,12 @@ impl RunPage<'_> {
             self.text(message);
         }
         if let Some(said) = written(&result, "said") {
-            self.line("  the provider said:");
+            let kind = result.get("kind").cloned().and_then(|kind| FailureKind::deserialize(kind).ok());
+            let speaker = kind.map_or(FailureSpeaker::Provider, FailureKind::speaker);
+            self.line(match speaker {
+                FailureSpeaker::Provider => "  the provider said:",
+                FailureSpeaker::Model => "  the model had written:",
+            });
             self.text(said);
         }
     }

@@ -1,0 +1,222 @@
+//! The context windows that servers named, in a list of models or in an error. They hold where configuration says
+//! nothing.
+
+use std::collections::BTreeMap;
+use std::fs::DirBuilder;
+use std::num::NonZeroUsize;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::Path;
+use std::time::Duration;
+
+use proem_engine::call::FailureKind;
+use proem_engine::providers::Model;
+use proem_llm::client::Client;
+use proem_llm::endpoint::Endpoint;
+use proem_runtime::files::{self, FileAccess, FileContent};
+use proem_text::json;
+use serde::{Deserialize, Serialize};
+
+use crate::config::Config;
+use crate::error::Error;
+use crate::places::Places;
+use crate::run::asking::FinishedRun;
+use crate::run::setting::RunSetting;
+
+/// The file of the state folder.
+const FILE: &str = "context-windows.json";
+/// The most bytes of it that are read.
+const MAX_BYTES: usize = 1 << 20;
+/// The form of the file.
+const VERSION: u32 = 1;
+/// The longest that a list of models is waited for after a failure.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The windows of all models, by provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextWindows {
+    version: u32,
+    providers: BTreeMap<String, ProviderWindows>,
+}
+
+/// What one server said.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct ProviderWindows {
+    /// Where the server is: another address is another server.
+    base_url: String,
+    /// The tokens of prompt and answer together, by the model's name.
+    models: BTreeMap<String, NonZeroUsize>,
+}
+
+impl Default for ContextWindows {
+    fn default() -> Self {
+        Self { version: VERSION, providers: BTreeMap::new() }
+    }
+}
+
+impl ContextWindows {
+    /// Reads the file; no windows if it isn't there.
+    ///
+    /// # Errors
+    ///
+    /// If it is there and can't be used.
+    pub fn load(places: &Places) -> Result<Self, Error> {
+        let path = places.state.join(FILE);
+        let wrong = |why: String| Error::invalid(format!("`{}` can't be used: {why}; remove it", path.display()));
+        let bytes = match files::read_regular(&path, MAX_BYTES)? {
+            None => return Ok(Self::default()),
+            Some(FileContent::Whole(bytes)) => bytes,
+            Some(FileContent::Cut(_)) => return Err(wrong(format!("it has more than {MAX_BYTES} bytes"))),
+        };
+        let windows: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+        if windows.version != VERSION {
+            return Err(wrong(format!("it has version {}, and this Proem knows version {VERSION}", windows.version)));
+        }
+        Ok(windows)
+    }
+
+    /// The window that a server named for a model.
+    #[must_use]
+    pub fn window(&self, endpoint: &Endpoint, model: &str) -> Option<NonZeroUsize> {
+        let known = self.providers.get(&endpoint.name).filter(|known| known.base_url == endpoint.base_url)?;
+        known.models.get(model).copied()
+    }
+
+    /// The names of the models whose windows a server named.
+    pub(crate) fn models(&self, endpoint: &Endpoint) -> impl Iterator<Item = &String> {
+        let known = self.providers.get(&endpoint.name).filter(|known| known.base_url == endpoint.base_url);
+        known.into_iter().flat_map(|known| known.models.keys())
+    }
+
+    /// Gives a model the window that its server named, unless configuration names one or a smaller one is known. The
+    /// window, if it holds.
+    pub fn apply(&self, config: &Config, endpoint: &Endpoint, model: &mut Model) -> Option<NonZeroUsize> {
+        let configured = config.providers.get(&endpoint.name).and_then(|file| file.models.get(&model.name));
+        let window = self.window(endpoint, &model.name)?;
+        let is_known = configured.is_some_and(|file| file.context_tokens.is_some())
+            || model.context_tokens.is_some_and(|known| known <= window);
+        if is_known {
+            return None;
+        }
+        model.context_tokens = Some(window);
+        Some(window)
+    }
+
+    /// Remembers the window that a server named.
+    ///
+    /// # Errors
+    ///
+    /// If the file can't be read or written.
+    pub fn remember(places: &Places, endpoint: &Endpoint, model: &str, tokens: NonZeroUsize) -> Result<(), Error> {
+        let mut windows = Self::load(places)?;
+        let known = windows.providers.entry(endpoint.name.clone()).or_default();
+        if known.base_url != endpoint.base_url {
+            *known = ProviderWindows { base_url: endpoint.base_url.clone(), models: BTreeMap::new() };
+        }
+        if known.models.insert(model.to_owned(), tokens) == Some(tokens) {
+            return Ok(());
+        }
+        let value = serde_json::to_value(&windows).map_err(|error| Error::bug("context windows", error))?;
+        let text = format!("{}\n", json::pretty(&value));
+        // It may be the first thing that is ever kept.
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&places.state)
+            .map_err(|error| Error::outside(format!("could not create `{}`: {error}", places.state.display())))?;
+        files::replace(&places.state, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
+        Ok(())
+    }
+}
+
+/// The window that a run taught by failing, which is remembered: its server refused the prompt for its length, or ended
+/// the stream before anything came, and says itself or in its list of models how long a prompt may be. `None` if that
+/// was known before, or nobody says so.
+///
+/// # Errors
+///
+/// If the file of windows can't be read or written.
+pub async fn learned(places: &Places, setting: &RunSetting, ran: &FinishedRun) -> Result<Option<NonZeroUsize>, Error> {
+    let asked = &setting.access.asked;
+    let failure = ran.outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
+    // What comes from a cassette is no server's word about today.
+    let Some(failure) = failure.filter(|_| setting.access.replayer().is_none()) else { return Ok(None) };
+    let window = match (failure.kind, failure.window) {
+        (_, Some(window)) => Some(window),
+        (FailureKind::TooLong | FailureKind::Empty, None) => listed(&asked.endpoint, &asked.model.name).await,
+        _ => None,
+    };
+    let is_smaller = |window: &NonZeroUsize| asked.model.context_tokens.is_none_or(|known| *window < known);
+    let Some(window) = window.filter(is_smaller) else { return Ok(None) };
+    ContextWindows::remember(places, &asked.endpoint, &asked.model.name, window)?;
+    Ok(Some(window))
+}
+
+/// The window in an endpoint's list of models, if the list comes soon.
+async fn listed(endpoint: &Endpoint, model: &str) -> Option<NonZeroUsize> {
+    let mut patient = endpoint.clone();
+    patient.limits.call = patient.limits.call.min(PATIENCE);
+    let client = Client::new();
+    let list = client.models(&patient).await.ok().filter(|list| list.head.status == 200)?;
+    client.window(&patient, &list, model).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::places::Channel;
+    use proem_engine::providers::{Provider, Providers};
+    use proem_llm::endpoint::{EndpointKey, EndpointLimits};
+
+    fn endpoint(name: &str, base_url: &str) -> Endpoint {
+        Endpoint {
+            name: name.to_owned(),
+            provider: Provider::OpenAi,
+            base_url: base_url.to_owned(),
+            key: EndpointKey::None,
+            limits: EndpointLimits::default(),
+            authorities: None,
+        }
+    }
+
+    #[test]
+    fn a_window_is_remembered_for_its_server_and_model() {
+        let folder = tempfile::tempdir().unwrap();
+        let [config, state, cache, home] = ["config", "state", "cache", "home"].map(|name| folder.path().join(name));
+        let places = Places { config, state, cache, programs: home.clone(), home, channel: Channel::Pipe };
+        let local = endpoint("local", "http://127.0.0.1:8080/v1");
+        let tokens = |tokens| NonZeroUsize::new(tokens).unwrap();
+        assert_eq!(ContextWindows::load(&places).unwrap(), ContextWindows::default());
+        ContextWindows::remember(&places, &local, "m", tokens(2_048)).unwrap();
+        ContextWindows::remember(&places, &local, "n", tokens(4_096)).unwrap();
+        let windows = ContextWindows::load(&places).unwrap();
+        assert_eq!(windows.window(&local, "m"), Some(tokens(2_048)));
+        assert_eq!(windows.window(&local, "other"), None);
+        let moved = endpoint("local", "http://127.0.0.1:9090/v1");
+        assert_eq!(windows.window(&moved, "m"), None);
+        // Another server under the name knows nothing of the first.
+        ContextWindows::remember(&places, &moved, "m", tokens(512)).unwrap();
+        let windows = ContextWindows::load(&places).unwrap();
+        assert_eq!((windows.window(&local, "m"), windows.window(&moved, "n")), (None, None));
+        assert_eq!(windows.window(&moved, "m"), Some(tokens(512)));
+    }
+
+    #[test]
+    fn configuration_and_smaller_windows_count_more() {
+        let check = |configured: &str, known: usize, expected: usize| {
+            let config: Config = toml::from_str(configured).unwrap();
+            let mut model = Providers::load().unwrap().unlisted("m", Provider::OpenAi);
+            model.context_tokens = NonZeroUsize::new(known);
+            let local = endpoint("local", "http://127.0.0.1:8080/v1");
+            let mut windows = ContextWindows::default();
+            let models = BTreeMap::from([("m".to_owned(), NonZeroUsize::new(2_048).unwrap())]);
+            windows.providers.insert("local".into(), ProviderWindows { base_url: local.base_url.clone(), models });
+            _ = windows.apply(&config, &local, &mut model);
+            assert_eq!(model.context_tokens, NonZeroUsize::new(expected), "{configured} {known}");
+        };
+        check("", 0, 2_048);
+        check("", 8_192, 2_048);
+        check("", 512, 512);
+        check("[providers.local.models.m]\ncontext_tokens = 8192", 8_192, 8_192);
+        check("[providers.local.models.m]\noutput_tokens = 100", 0, 2_048);
+    }
+}
