@@ -9,6 +9,7 @@ use proem_text::Span;
 use super::RepairKind;
 use super::backslash::{Backslashes, Reading};
 use super::cursor::LenientReader;
+use super::turns::{first_template_token, is_template_token};
 
 /// Quotes that open a text, and what closes it.
 const QUOTES: [(char, &[char]); 10] = [
@@ -96,6 +97,14 @@ impl LenientReader<'_> {
             }
             quoted.text.push(c);
         }
+        // Nor does the end of the model's turn belong to it.
+        if quoted.open
+            && let Some(len) = first_template_token(&quoted.text)
+            && let Some(at) = self.text.get(start..self.at).and_then(first_template_token)
+            && fence.is_none_or(|(_, fence)| len < fence)
+        {
+            fence = Some((start.saturating_add(at), len));
+        }
         if quoted.open
             && let Some((end, len)) = fence
         {
@@ -158,6 +167,7 @@ impl LenientReader<'_> {
             // Two texts without a comma; two quotes in a row are the end of a quotation.
             Some(next) if next == c && trimmed.len() < rest.len() => QuoteLookahead::End,
             Some('/') if trimmed.starts_with("//") || trimmed.starts_with("/*") => QuoteLookahead::End,
+            Some('<') if is_template_token(trimmed) => QuoteLookahead::End,
             Some(_) => QuoteLookahead::More,
         }
     }
