@@ -257,7 +257,11 @@ fn is_cancelled(ran: &FinishedRun) -> bool {
 fn fatal(ran: &FinishedRun) -> Option<String> {
     let failure = ran.outcome.attempts.last()?.failure.as_ref()?;
     let everywhere = match failure.kind {
-        FailureKind::KeyRefused | FailureKind::UnknownModel | FailureKind::NoCredit | FailureKind::Redirected => true,
+        FailureKind::KeyRefused
+        | FailureKind::ModeRefused
+        | FailureKind::UnknownModel
+        | FailureKind::NoCredit
+        | FailureKind::Redirected => true,
         // A line that is too long by itself keeps no other from being asked.
         FailureKind::NotBooked => !ran.made.is_empty(),
         // Without a key the fallback is as good for each line as for the first.

@@ -245,6 +245,7 @@ pub(super) const fn after(kind: FailureKind) -> AfterFailure {
         | FailureKind::KeyRefused
         | FailureKind::UnknownModel
         | FailureKind::NoCredit
+        | FailureKind::ModeRefused
         | FailureKind::NotBooked
         | FailureKind::Redirected
         | FailureKind::Cancelled

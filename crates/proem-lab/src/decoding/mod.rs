@@ -1,0 +1,3 @@
+//! Measures how answers are read: the value that was meant, another one, or none.
+
+pub(crate) mod eval;
