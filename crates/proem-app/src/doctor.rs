@@ -21,6 +21,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::model::reach;
+use crate::answer_modes::AnswerModes;
 use crate::config::Config;
 use crate::error::Error;
 use crate::message::{Hint, Message};
@@ -170,7 +171,14 @@ pub fn examine(folder: &Path, places: &Places) -> Result<Checkup, Error> {
         lines.push(installation::locale(&environment));
         return Ok(Checkup { lines, endpoints: Vec::new(), project: None });
     };
-    let endpoints = model::models(&project.config, &environment, &mut lines);
+    let modes = match AnswerModes::load(&project.places) {
+        Ok(modes) => modes,
+        Err(failure) => {
+            lines.push(CheckupLine::failed(CheckupSubject::Model, failure));
+            AnswerModes::default()
+        }
+    };
+    let endpoints = model::models(&project.config, (&environment, &modes), &mut lines);
     lines.push(installation::store(&project)?);
     lines.push(installation::trust(folder, &project));
     lines.push(book(folder, places));

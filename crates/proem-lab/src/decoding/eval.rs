@@ -39,7 +39,8 @@ for line in sys.stdin:
     try: print(json.dumps(json_repair.loads(json.loads(line)), allow_nan=False))
     except Exception: print('null')";
 const NODE: &str = "const {jsonrepair} = require('jsonrepair');
-console.log(JSON.stringify('jsonrepair ' + require('fs').readFileSync('node_modules/jsonrepair/package.json', 'utf8').match(/"version": "([^"]+)"/)[1]));
+const {version} = JSON.parse(require('fs').readFileSync('node_modules/jsonrepair/package.json', 'utf8'));
+console.log(JSON.stringify('jsonrepair ' + version));
 for (const line of require('fs').readFileSync(0, 'utf8').trimEnd().split('\\n')) {
     let value = null;
     try { value = JSON.parse(jsonrepair(JSON.parse(line))); } catch {}
@@ -105,18 +106,12 @@ fn contracts(text: &str) -> Result<BTreeMap<String, Contract>, String> {
     schemas.into_iter().map(compile).collect()
 }
 
-fn contract<'c>(
-    contracts: &'c BTreeMap<String, Contract>,
-    answer: &JudgedAnswer,
-) -> Result<&'c Contract, String> {
+fn contract<'c>(contracts: &'c BTreeMap<String, Contract>, answer: &JudgedAnswer) -> Result<&'c Contract, String> {
     contracts.get(&answer.contract).ok_or_else(|| format!("there is no contract `{}`", answer.contract))
 }
 
 /// What a run takes: a value that meets its contract and lost nothing on the way.
-fn own_values(
-    answers: &[JudgedAnswer],
-    contracts: &BTreeMap<String, Contract>,
-) -> Result<Vec<Option<Json>>, String> {
+fn own_values(answers: &[JudgedAnswer], contracts: &BTreeMap<String, Contract>) -> Result<Vec<Option<Json>>, String> {
     let read = |answer: &JudgedAnswer| {
         let contract = contract(contracts, answer)?;
         let decoded = decode(&answer.answer, contract).ok().filter(|decoded| decoded.losses().next().is_none());
@@ -210,7 +205,8 @@ mod tests {
             answer: String::new(),
             meant,
         };
-        let answers = [answer(Some(json!(1))), answer(Some(json!(1))), answer(Some(json!(1))), answer(None), answer(None)];
+        let answers =
+            [answer(Some(json!(1))), answer(Some(json!(1))), answer(Some(json!(1))), answer(None), answer(None)];
         let values = [Some(json!(1)), Some(json!(2)), None, Some(json!(3)), None];
         let expected = Tally { answers: 5, meant: 3, wrong: 2, lost: 1 };
         assert_eq!(tally(&answers, &values, |_| true), expected);

@@ -9,10 +9,14 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::agents::access::{self, ModelAccess};
+use proem_app::answer_modes::mode_word;
+use proem_app::project::OpenProject;
 use proem_app::run::asking::{FinishedRun, RunCourse, TimedRequest};
+use proem_app::run::options::RunOptions;
 use proem_app::run::output::RunOutput;
 use proem_app::run::setting::{OpenRun, RunSetting};
 use proem_app::secrets;
+use proem_engine::call::FailureKind;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::{ExchangeEnd, Outcome};
 use proem_guard::show;
@@ -22,7 +26,7 @@ use proem_text::json;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::account;
+use super::{account, open_run};
 use crate::failure::CommandFailure;
 use crate::ui::{self, AnswerScreen, TerminalQuestions};
 
@@ -43,6 +47,45 @@ pub(in crate::commands) enum QuestionSource<'a> {
     Made(Box<TimedRequest>, &'a OrderedJson),
 }
 
+/// Asks, and prints what came of it. If the server refuses the way in which the answer is held to a schema, the next way
+/// is tried and remembered.
+pub(in crate::commands) async fn run_in_any_mode(
+    said: RunVerbosity,
+    inputs: &OrderedJson,
+    mut setting: RunSetting,
+    (options, project): (&RunOptions, &mut OpenProject),
+    stop: &CancellationToken,
+) -> Result<ExitCode, CommandFailure> {
+    loop {
+        let run = open_run(setting, options, project).await?;
+        let done = ask(said, QuestionSource::Inputs(inputs), &run, stop).await;
+        let next = match &done {
+            Ok(ran) if is_mode_refused(ran) => run.setting().access.after_refused_mode(project)?,
+            _ => None,
+        };
+        let printed = match (done, next) {
+            (Ok(_), Some(_)) => None,
+            (Ok(ran), None) => Some(tell(said, &run, &ran).await),
+            (Err(failure), _) => Some(Err(failure)),
+        };
+        ui::notes(&run.end().await);
+        match (printed, next) {
+            (Some(printed), _) => return printed,
+            (None, next) => {
+                let word = next.map_or("text", mode_word);
+                ui::note(&format!("the server refuses this way of holding answers to a schema; trying `{word}`"));
+                setting = RunSetting::new(options, project)?;
+            }
+        }
+    }
+}
+
+/// Whether the server refused the way in which the answer was held to a schema.
+fn is_mode_refused(ran: &FinishedRun) -> bool {
+    let last = ran.outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
+    last.is_some_and(|failure| failure.kind == FailureKind::ModeRefused)
+}
+
 /// Asks, and prints what came of it: an answer that is a text on a terminal while it arrives.
 pub(in crate::commands) async fn run(
     said: RunVerbosity,
@@ -50,6 +93,16 @@ pub(in crate::commands) async fn run(
     run: &OpenRun,
     stop: &CancellationToken,
 ) -> Result<ExitCode, CommandFailure> {
+    let ran = ask(said, asked, run, stop).await?;
+    tell(said, run, &ran).await
+}
+
+async fn ask(
+    said: RunVerbosity,
+    asked: QuestionSource<'_>,
+    run: &OpenRun,
+    stop: &CancellationToken,
+) -> Result<FinishedRun, CommandFailure> {
     let setting = run.setting();
     let waiting = waiting(&setting.access);
     let secrets = secrets::loaded();
@@ -75,18 +128,23 @@ pub(in crate::commands) async fn run(
         QuestionSource::Made(request, inputs) => run.ask_made(*request, inputs, &course).await,
     };
     waiting.finish_and_clear();
-    let ran = ran?;
+    Ok(ran?)
+}
+
+/// Prints what came of a run, but for an answer that was printed when it came.
+async fn tell(said: RunVerbosity, run: &OpenRun, ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {
+    let setting = run.setting();
     if said.json {
-        value(setting, &ran, said)?;
+        value(setting, ran, said)?;
     }
-    account::tell(setting, &ran);
+    account::tell(setting, ran);
     if !said.json && !said.fallback && matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
         ui::note("the fallback is not printed; --fallback prints it");
     }
     if said.explain {
-        account::explain(run, &ran).await;
+        account::explain(run, ran).await;
     }
-    end(setting, &ran)
+    end(setting, ran)
 }
 
 /// The model's answer, if it is a text.
