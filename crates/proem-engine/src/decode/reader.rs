@@ -121,8 +121,13 @@ impl LenientReader<'_> {
         self.open_lists = self.open_lists.saturating_sub(1);
         self.depth = self.depth.saturating_sub(1);
         // A hole would put every later element into another's place.
-        let hole = |id: &Id| self.nodes.get(*id).is_some_and(|node| matches!(node.kind, JsonNodeKind::Unread));
-        let kind = if elements.iter().any(hole) { JsonNodeKind::Unread } else { JsonNodeKind::List(elements) };
+        let has = |kind: fn(&JsonNodeKind) -> bool| {
+            elements.iter().any(|id| self.nodes.get(*id).is_some_and(|node| kind(&node.kind)))
+        };
+        let hole = has(|kind| matches!(kind, JsonNodeKind::Unread));
+        // Words among texts are a remark, such as `and more`.
+        let remark = has(|kind| matches!(kind, JsonNodeKind::Bare)) && has(|kind| matches!(kind, JsonNodeKind::Text(_)));
+        let kind = if hole || remark { JsonNodeKind::Unread } else { JsonNodeKind::List(elements) };
         Ok(self.add(kind, start))
     }
 

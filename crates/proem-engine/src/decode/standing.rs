@@ -41,7 +41,7 @@ const INSTEAD: [&str; 11] = ["no", "wait", "sorry", "actually", "rather", "mine"
 const MAX_REMARK_WORDS: usize = 4;
 
 /// Words that hand a value over.
-const HANDED_OVER: [&str; 25] = [
+const HANDED_OVER: [&str; 23] = [
     "answer",
     "answers",
     "result",
@@ -52,8 +52,6 @@ const HANDED_OVER: [&str; 25] = [
     "therefore",
     "thus",
     "hence",
-    "return",
-    "returns",
     "gives",
     "is",
     "sure",
@@ -224,7 +222,7 @@ pub(super) fn standing(text: &str, from: usize, span: Span) -> Standing {
     }
     let is_handed_over = has(&HANDED_OVER) || has(&HERE);
     let is_for_example = clause.contains("for example") || clause.contains("zum beispiel") || has(&["like"]);
-    if (!has(&HERE) && (has(&MENTIONED) || is_for_example)) || clause.ends_with('?') {
+    if (!has(&HERE) && (has(&MENTIONED) || is_for_example)) || clause.ends_with('?') || words.last() == Some(&"return") {
         return Standing::Mentioned;
     }
     let line = text.get(span.end..).unwrap_or_default().split('\n').next().unwrap_or_default();

@@ -87,6 +87,7 @@ impl LenientReader<'_> {
                     QuoteLookahead::More => {}
                 }
                 quotes.add(&quoted.text);
+                quotes.joins |= self.joins_another(c);
                 self.repairs.push(RepairKind::InnerQuote, here);
             } else if c < ' ' {
                 lines |= c == '\n';
@@ -116,7 +117,7 @@ impl LenientReader<'_> {
         // A text without its closing quote goes on in what stands behind it.
         let is_torn = quotes.may_open_another() || (quoted.open && self.ends_with_closers(&quoted.text));
         self.torn |= is_torn;
-        quoted.ambiguous = is_torn || (quotes.count > 0 && (quoted.open || lines));
+        quoted.ambiguous = is_torn || quotes.joins || (quotes.count > 0 && (quoted.open || lines));
         self.settle(&mut quoted, &backslashes);
         Some(quoted)
     }
@@ -170,6 +171,12 @@ impl LenientReader<'_> {
             Some('<') if is_template_token(trimmed) => QuoteLookahead::End,
             Some(_) => QuoteLookahead::More,
         }
+    }
+
+    /// Whether a plus and another quote follow a quote that was just read.
+    fn joins_another(&self, quote: char) -> bool {
+        let part = self.rest().trim_start_matches([' ', '\t']).strip_prefix('+');
+        part.is_some_and(|part| part.trim_start_matches([' ', '\t']).starts_with(quote))
     }
 
     /// Reads the escape that starts here.
@@ -285,6 +292,8 @@ struct InnerQuotes {
     before_colon: bool,
     /// Whether one stands where a text could begin.
     opens: bool,
+    /// Whether a plus and another quote follow one, as between the parts of a text in a piece of code.
+    joins: bool,
 }
 
 impl InnerQuotes {

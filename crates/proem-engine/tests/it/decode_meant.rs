@@ -174,6 +174,8 @@ fn dots_are_never_an_element() {
         (r#"{"name":"a","tags":["park", ... , "city"]}"#, "! left-out /tags"),
         (r#"{"name":"a","tags":["park", etc.]}"#, "! left-out /tags"),
         (r#"{"name":"a","tags":["park", and so on ...]}"#, "! left-out /tags"),
+        (r#"{"name":"a","tags":["park", and more]}"#, "! left-out /tags"),
+        (r#"{"name":"a","tags":[park, city walk]}"#, r#"{"name":"a","tags":["park","city walk"]}"#),
         (r#"{"name":"a","tags":["park", …"#, "! cut-off /tags"),
     ]);
 }
@@ -191,6 +193,8 @@ fn no_member_is_dropped_silently() {
         (r#"{"name":"Zoë","age":"#, "! cut-off"),
         (r#"{"name":"Zoë","#, "! cut-off"),
         (r#"{"name":name}"#, "! refused"),
+        (r#"{"name":"a" + "b"}"#, "! refused"),
+        ("```python\ndef load():\n    return {\"name\": \"a\"}\n```", "! mentioned"),
         (r#"{"name":"Zoë","owner":{"note":note}}"#, "! left-out /owner/note"),
         (r#"{"name":"<name>"}"#, "! unfilled"),
         (r#"{"name":"Zoë","owner":{"note":"{{note}}"}}"#, r#"{"name":"Zoë","owner":{"note":"{{note}}"}}"#),

@@ -21,6 +21,10 @@ pub(crate) struct EvalDecoding {
     /// The folder whose `node_modules` has `jsonrepair`.
     #[arg(long, value_name = "DIR")]
     node: Option<PathBuf>,
+    /// Show the answers of which another value is read than the one meant, and write nothing. An answer that was looked
+    /// at measures nothing any more: mark it as `seen`.
+    #[arg(long)]
+    show: bool,
     /// The workspace's folder, whose `evals/decoding/scores.md` is written.
     #[arg(long, value_name = "DIR", default_value = ".")]
     to: PathBuf,
@@ -85,6 +89,9 @@ pub(crate) fn run(args: &EvalDecoding) -> Result<String, String> {
     }
     if let Some(node) = &args.node {
         readers.push(library(Command::new("node").args(["-e", NODE]).current_dir(node), &answers, &contracts)?);
+    }
+    if args.show {
+        return Ok(differences(&answers, &readers));
     }
     let table = table(&answers, &readers);
     let path = folder.join("scores.md");
@@ -160,6 +167,19 @@ fn tally(answers: &[JudgedAnswer], values: &[Option<Json>], keep: impl Fn(&Judge
     tally
 }
 
+/// The answers that Proem reads another value of than the one meant.
+fn differences(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
+    let mut text = String::new();
+    for (answer, value) in answers.iter().zip(readers.iter().take(1).flat_map(|reader| &reader.values)) {
+        if *value != answer.meant {
+            let JudgedAnswer { split, contract, answer, meant, .. } = answer;
+            let of = |value: &Option<Json>| value.as_ref().map_or_else(|| "none".to_owned(), Json::to_string);
+            _ = writeln!(text, "{split} {contract}: meant {}, read {}\n{answer}\n", of(meant), of(value));
+        }
+    }
+    text
+}
+
 fn table(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
     let mut table = String::from(
         "# Decoding: scores\n\nMade by `cargo lab eval decoding --python PYTHON --node DIR`; the [card](README.md) says \
@@ -222,7 +242,7 @@ mod tests {
         for name in ["contracts.json", "answers.jsonl"] {
             std::fs::copy(root.join(FOLDER).join(name), to.join(name)).unwrap();
         }
-        let table = run(&EvalDecoding { python: None, node: None, to: folder.path().to_owned() }).unwrap();
+        let table = run(&EvalDecoding { python: None, node: None, show: false, to: folder.path().to_owned() }).unwrap();
         let committed = std::fs::read_to_string(root.join(FOLDER).join("scores.md")).unwrap();
         let own = |text: &str| -> Vec<String> {
             text.lines().filter(|line| line.contains("| Proem |")).map(str::to_owned).collect()
