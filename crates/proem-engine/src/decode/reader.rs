@@ -126,7 +126,8 @@ impl LenientReader<'_> {
         };
         let hole = has(|kind| matches!(kind, JsonNodeKind::Unread));
         // Words among texts are a remark, such as `and more`.
-        let remark = has(|kind| matches!(kind, JsonNodeKind::Bare)) && has(|kind| matches!(kind, JsonNodeKind::Text(_)));
+        let remark =
+            has(|kind| matches!(kind, JsonNodeKind::Bare)) && has(|kind| matches!(kind, JsonNodeKind::Text(_)));
         let kind = if hole || remark { JsonNodeKind::Unread } else { JsonNodeKind::List(elements) };
         Ok(self.add(kind, start))
     }

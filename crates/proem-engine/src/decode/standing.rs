@@ -222,7 +222,8 @@ pub(super) fn standing(text: &str, from: usize, span: Span) -> Standing {
     }
     let is_handed_over = has(&HANDED_OVER) || has(&HERE);
     let is_for_example = clause.contains("for example") || clause.contains("zum beispiel") || has(&["like"]);
-    if (!has(&HERE) && (has(&MENTIONED) || is_for_example)) || clause.ends_with('?') || words.last() == Some(&"return") {
+    if (!has(&HERE) && (has(&MENTIONED) || is_for_example)) || clause.ends_with('?') || words.last() == Some(&"return")
+    {
         return Standing::Mentioned;
     }
     let line = text.get(span.end..).unwrap_or_default().split('\n').next().unwrap_or_default();

@@ -12,6 +12,8 @@ use proem_engine::decode::decode;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
+use super::modes;
+
 /// Measures which value is read of judged answers, beside two libraries.
 #[derive(Debug, Args)]
 pub(crate) struct EvalDecoding {
@@ -94,9 +96,12 @@ pub(crate) fn run(args: &EvalDecoding) -> Result<String, String> {
         return Ok(differences(&answers, &readers));
     }
     let table = table(&answers, &readers);
-    let path = folder.join("scores.md");
-    std::fs::write(&path, &table).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
-    Ok(table)
+    let modes = modes::table(&read_file(&folder.join("modes.jsonl"))?)?;
+    for (name, text) in [("scores.md", &table), ("modes.md", &modes)] {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    }
+    Ok(format!("{table}\n{modes}"))
 }
 
 fn read_file(path: &Path) -> Result<String, String> {
@@ -121,10 +126,15 @@ fn contract<'c>(contracts: &'c BTreeMap<String, Contract>, answer: &JudgedAnswer
 fn own_values(answers: &[JudgedAnswer], contracts: &BTreeMap<String, Contract>) -> Result<Vec<Option<Json>>, String> {
     let read = |answer: &JudgedAnswer| {
         let contract = contract(contracts, answer)?;
-        let decoded = decode(&answer.answer, contract).ok().filter(|decoded| decoded.losses().next().is_none());
-        Ok(decoded.map(|decoded| decoded.value).filter(|value| contract.accepts(value)))
+        Ok(accepted(&answer.answer, contract))
     };
     answers.iter().map(read).collect()
+}
+
+/// The value that a run takes from an answer.
+pub(super) fn accepted(answer: &str, contract: &Contract) -> Option<Json> {
+    let decoded = decode(answer, contract).ok().filter(|decoded| decoded.losses().next().is_none())?;
+    contract.accepts(&decoded.value).then_some(decoded.value)
 }
 
 /// What a library repairs, if the result meets the contract.
@@ -239,7 +249,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join(FOLDER);
         std::fs::create_dir_all(&to).unwrap();
-        for name in ["contracts.json", "answers.jsonl"] {
+        for name in ["contracts.json", "answers.jsonl", "modes.jsonl"] {
             std::fs::copy(root.join(FOLDER).join(name), to.join(name)).unwrap();
         }
         let table = run(&EvalDecoding { python: None, node: None, show: false, to: folder.path().to_owned() }).unwrap();
@@ -248,5 +258,7 @@ mod tests {
             text.lines().filter(|line| line.contains("| Proem |")).map(str::to_owned).collect()
         };
         assert_eq!(own(&table), own(&committed));
+        let modes = std::fs::read_to_string(root.join(FOLDER).join("modes.md")).unwrap();
+        assert!(table.ends_with(&modes), "{table}");
     }
 }
