@@ -9,6 +9,7 @@ use proem_engine::assembly::Appendix;
 use proem_engine::budget::AnswerLength;
 use proem_engine::cache::{CachePlan, plan_request};
 use proem_engine::call::{AnswerForm, Arrival, CacheInquiry, Request};
+use proem_engine::contract::form;
 use proem_engine::input::{InputTrust, Inputs};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profile;
@@ -133,7 +134,7 @@ pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<
 pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
     let counter = counts.counter();
     let answer = answer_form(ask);
-    let format = format_note(&answer, ask.model.answers);
+    let format = format_note(&answer, ask.model);
     let reserved = format.as_deref().map_or(0, |format| counter.count(format));
     let options = AssemblyOptions {
         key: ask.key,
@@ -167,16 +168,27 @@ fn answer_form(ask: &LabelledCall<'_>) -> AnswerForm {
     }
 }
 
-/// What a model is told about its answer where its provider doesn't hold it to the schema.
-fn format_note(answer: &AnswerForm, answers: SchemaEnforcement) -> Option<String> {
-    match (answer, answers) {
-        (AnswerForm::Value { tool }, SchemaEnforcement::Object | SchemaEnforcement::Text) => Some(format!(
+/// What a model is told about its answer where its provider doesn't hold it to the schema: the schema, if the model is
+/// one of those that are listed, and otherwise a form to fill in, which small models follow better.
+fn format_note(answer: &AnswerForm, model: &Model) -> Option<String> {
+    let AnswerForm::Value { tool } = answer else { return None };
+    if !matches!(model.answers, SchemaEnforcement::Object | SchemaEnforcement::Text) {
+        return None;
+    }
+    let is_listed = !model.sources.is_empty();
+    Some(if is_listed {
+        format!(
             "The answer is one JSON value and nothing else: no fence, no words before or after it. It meets this JSON \
              Schema:\n{}\n",
             json::compact(&tool.schema)
-        )),
-        _ => None,
-    }
+        )
+    } else {
+        format!(
+            "The answer is one JSON object and nothing else: no fence, no words before or after it. It has this form, \
+             with other values:\n{}",
+            form(&tool.schema)
+        )
+    })
 }
 
 /// A text of an input.

@@ -20,6 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use self::model::{ReachableServer, reach};
+use crate::answer_modes::AnswerModes;
 use crate::config::Config;
 use crate::error::Error;
 use crate::message::{Hint, Message};
@@ -169,7 +170,14 @@ pub fn examine(folder: &Path, places: &Places) -> Result<Checkup, Error> {
         lines.push(installation::locale(&environment));
         return Ok(Checkup { lines, servers: Vec::new(), project: None });
     };
-    let servers = model::models(&project.config, &environment, &mut lines);
+    let modes = match AnswerModes::load(&project.places) {
+        Ok(modes) => modes,
+        Err(failure) => {
+            lines.push(CheckupLine::failed(CheckupSubject::Model, failure));
+            AnswerModes::default()
+        }
+    };
+    let servers = model::models(&project.config, (&environment, &modes), &mut lines);
     lines.push(installation::store(&project)?);
     lines.extend(installation::index(&project));
     lines.push(installation::trust(folder, &project));

@@ -8,6 +8,7 @@
 
 pub mod adapt;
 pub mod agents;
+pub mod answer_modes;
 pub mod ask;
 pub mod assemble;
 pub mod book;

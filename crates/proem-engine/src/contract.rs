@@ -9,6 +9,8 @@
 //! declare; nobody reads them. One that says what stands under other names is a map.
 
 mod ends;
+mod form;
+mod notation;
 mod problems;
 mod tools;
 
@@ -18,10 +20,21 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value as Json;
 
 use self::ends::{checked, endless, fill};
+pub use self::notation::schema_from_line;
 pub use self::tools::{AnswerContract, ToolContracts};
 use crate::call::Tool;
 use crate::error::{Error, ErrorKind};
 use crate::schema::compile_with_formats;
+
+/// The version of the form that a contract is shown as; raised when it gives other bytes for the same contract.
+pub const FORM: u32 = 2;
+
+/// What a model is told of the shape of its answer where it is shown no schema: an instance to fill in, and a line on
+/// each field.
+#[must_use]
+pub fn form(schema: &Json) -> String {
+    form::form(schema)
+}
 
 /// A compiled contract.
 #[derive(Debug)]

@@ -4,8 +4,8 @@
 //! What can be read in one way only is read, and every repair is reported; what is missing stays
 //! missing: a required field is never made up.
 //!
-//! Invariants: valid JSON that meets its contract is read in one pass and has no repairs but
-//! [`RepairKind::DuplicateKey`]; work and memory are linear in the length of the text, whatever it
+//! Invariants: valid JSON that meets its contract is read in one pass and has no repairs but for a key that stands
+//! twice; work and memory are linear in the length of the text, whatever it
 //! holds; nothing nests deeper than [`MAX_DEPTH`]; every text and number of the value stands in the
 //! text in some spelling.
 
@@ -15,16 +15,21 @@ mod choice;
 mod cursor;
 mod fit;
 mod kinds;
+mod place;
+mod placed;
 mod reader;
 mod reasoning;
 mod repairs;
 mod scalar;
 mod search;
+mod standing;
 mod strict;
 mod strings;
 mod tree;
+mod turns;
 
 pub use self::kinds::{DecodeFailure, RepairKind};
+pub use self::placed::PlacedRepair;
 
 use serde_json::Value as Json;
 
@@ -44,7 +49,7 @@ pub const MAX_REPAIRS: usize = 1000;
 /// A value that was read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodedValue {
-    /// The value. It may still break its contract.
+    /// The value. It may still break its contract, and [`DecodedValue::losses`] says what is missing in it.
     pub value: Json,
     /// What was repaired, in the order of the text.
     pub repairs: Vec<Repair>,
@@ -57,18 +62,32 @@ pub struct Repair {
     pub kind: RepairKind,
     /// Where, in the text that was read.
     pub span: Span,
+    /// Where in the value, in names that the schema declares; `*` stands for any other. It is empty for the value as a
+    /// whole and for what stands around it.
+    pub path: String,
+    /// The line of the text, counted from 1.
+    pub line: usize,
+}
+
+impl DecodedValue {
+    /// The repairs that left out something of the answer. A value with one of them is not what the model meant,
+    /// whether it meets its contract or not.
+    pub fn losses(&self) -> impl Iterator<Item = &Repair> {
+        self.repairs.iter().filter(|repair| repair.kind.is_loss())
+    }
 }
 
 /// Reads the value that best meets `contract` from `text`.
 ///
-/// If there are several, it is the only one that the contract accepts, or the last if the text says that it is the
-/// final one; an earlier one never stands in for a last one that is damaged, nor one from the model's reasoning. If the
-/// contract accepts none, it is the one with the fewest places that break the schema, among equals the last; a list
+/// If there are several, it is the only one that the contract accepts, or the one that the text names the final one; an
+/// earlier one never stands in for a last one that is damaged, nor one from the model's reasoning, from a turn that it
+/// invented, or from a sentence that only mentions it. If the contract accepts none, it is the one with the fewest places that break the schema, among equals the last; a list
 /// where an object is wanted breaks all of it.
 ///
 /// # Errors
 ///
-/// [`DecodeFailure`] if there is none, or if the text can be read in more than one way.
+/// [`DecodeFailure`] if there is none, if the text can be read in more than one way or doesn't give its value as an
+/// answer, or if the value is a form that nobody filled in.
 pub fn decode(text: &str, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
     let body = around::trimmed(text);
     let strict = strict::read(text.get(body.start..body.end).unwrap_or_default());
@@ -76,6 +95,9 @@ pub fn decode(text: &str, contract: &Contract) -> Result<DecodedValue, DecodeFai
         Some(read) if !read.duplicates => {
             let is_respelled = read.respell || (read.whole_floats && fit::wants_integers(contract.schema()));
             if !is_respelled && contract.accepts(&read.value) {
+                if choice::is_unfilled(&read.value) {
+                    return Err(DecodeFailure::Unfilled);
+                }
                 return Ok(DecodedValue { value: read.value, repairs: Vec::new() });
             }
             search::whole(text, body, contract)

@@ -1,14 +1,14 @@
 //! Which version of our own code made the bytes of a request.
 //!
 //! A prompt file has a version of its own; what turns it into bytes has one here: how text from outside is
-//! contained, how templates are rendered, and what a profile says. Each is raised where it is defined, in the
+//! contained, how templates are rendered, what a profile says, and the form that a contract is shown as. Each is raised where it is defined, in the
 //! change that gives other bytes for the same record. A record names those that it was made with, so that a
 //! replay which differs can say why.
 
 use proem_guard::contain;
 use serde::{Deserialize, Serialize};
 
-use crate::{profile, prompt};
+use crate::{contract, profile, prompt};
 
 /// The versions that a request was made with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,19 +20,26 @@ pub struct Versions {
     pub containment: u32,
     /// Of rendering: [`prompt::RENDERING`].
     pub rendering: u32,
+    /// Of the form that a contract is shown as: [`contract::FORM`].
+    #[serde(default = "first")]
+    pub form: u32,
+}
+
+const fn first() -> u32 {
+    1
 }
 
 /// Those of a record that names none, since it is from before they were written down.
 impl Default for Versions {
     fn default() -> Self {
-        Self { profile: 1, containment: 1, rendering: 1 }
+        Self { profile: 1, containment: 1, rendering: 1, form: first() }
     }
 }
 
 /// One of them that is not what it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct VersionChange {
-    /// Which: `profile`, `containment` or `rendering`.
+    /// Which: `profile`, `containment`, `rendering` or `form`.
     pub what: &'static str,
     /// What the record was made with.
     pub recorded: u32,
@@ -42,8 +49,12 @@ pub struct VersionChange {
 
 impl Versions {
     /// Those of this build.
-    pub const TODAY: Self =
-        Self { profile: profile::VERSION, containment: contain::VERSION, rendering: prompt::RENDERING };
+    pub const TODAY: Self = Self {
+        profile: profile::VERSION,
+        containment: contain::VERSION,
+        rendering: prompt::RENDERING,
+        form: contract::FORM,
+    };
 
     /// Those of this build that are others than the recorded ones.
     #[must_use]
@@ -56,6 +67,7 @@ impl Versions {
             ("profile", self.profile, today.profile),
             ("containment", self.containment, today.containment),
             ("rendering", self.rendering, today.rendering),
+            ("form", self.form, today.form),
         ];
         let all = all.into_iter().map(|(what, recorded, today)| VersionChange { what, recorded, today });
         all.filter(|changed| changed.recorded != changed.today).collect()
@@ -83,7 +95,8 @@ mod tests {
     #[test]
     fn what_changed_is_named() {
         let check = |recorded: [u32; 3], today: [u32; 3], was: &str, is: &str| {
-            let of = |[profile, containment, rendering]: [u32; 3]| Versions { profile, containment, rendering };
+            let of =
+                |[profile, containment, rendering]: [u32; 3]| Versions { profile, containment, rendering, form: 1 };
             assert_eq!(in_words(&of(recorded).changed_to(of(today))), (was.to_owned(), is.to_owned()));
         };
         check([1, 1, 1], [1, 1, 1], "", "");
@@ -100,7 +113,9 @@ mod tests {
     #[test]
     fn a_record_names_its_versions() {
         let written = serde_json::to_value(Versions::default()).unwrap();
-        assert_eq!(written, serde_json::json!({ "profile": 1, "containment": 1, "rendering": 1 }));
+        assert_eq!(written, serde_json::json!({ "profile": 1, "containment": 1, "rendering": 1, "form": 1 }));
+        let older = serde_json::json!({ "profile": 1, "containment": 1, "rendering": 1 });
+        assert_eq!(serde_json::from_value::<Versions>(older).unwrap(), Versions::default());
         assert_eq!(Versions::TODAY.changed(), []);
     }
 }

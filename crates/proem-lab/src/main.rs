@@ -5,6 +5,7 @@
 
 mod context;
 mod credentials;
+mod decoding;
 mod guard;
 mod handlebars;
 mod linear;
@@ -70,6 +71,8 @@ enum Eval {
     ContextCold(context::cold::EvalCold),
     /// Credentials by shape, in folders that should hold none.
     Credentials(credentials::EvalCredentials),
+    /// The value that is read of judged answers.
+    Decoding(decoding::eval::EvalDecoding),
     /// The guard against prompt injections.
     Guard(guard::eval::EvalGuard),
     /// The guard on files of source and documentation.
@@ -129,6 +132,7 @@ fn report(command: DataCommand) -> Result<String, String> {
         DataCommand::Eval(Eval::Context(args)) => context::eval::run(&args),
         DataCommand::Eval(Eval::ContextCold(args)) => context::cold::run(&args),
         DataCommand::Eval(Eval::Credentials(args)) => credentials::run(&args),
+        DataCommand::Eval(Eval::Decoding(args)) => decoding::eval::run(&args),
         DataCommand::Eval(Eval::Guard(args)) => guard::eval::run(&args),
         DataCommand::Eval(Eval::GuardFiles(args)) => guard::files::run(&args),
         DataCommand::Eval(Eval::Handlebars(args)) => handlebars::eval::run(&args),

@@ -14,7 +14,7 @@ use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::{Profile, Profiles};
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::providers::{Model, Providers};
+use proem_engine::providers::{Model, Providers, SchemaEnforcement};
 use proem_engine::tokens::TokenCounter;
 use proem_guard::InstallationKey;
 use proem_llm::caller::{Caller, Wire};
@@ -32,6 +32,7 @@ use tokio::time::Instant;
 
 use super::basis::{BasisSource, RecordedTexts, RunBasis, unconnected};
 use super::record::RunRecord;
+use crate::answer_modes::AnswerModes;
 use crate::calling::{self, ModelEndpoint, WantedModel};
 use crate::error::Error;
 use crate::factors::Factors;
@@ -168,6 +169,8 @@ impl ModelAccess {
         let token_percent = Factors::load(&project.places)?.apply(&mut asked.model);
         let windows = ContextWindows::load(&project.places)?;
         let window = windows.apply(&project.config, &asked.endpoint, &mut asked.model);
+        let mut provider = project.config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default();
+        AnswerModes::load(&project.places)?.apply(&mut asked, &mut provider);
         if let Some(concurrency) = concurrency {
             asked.endpoint.limits.concurrency = *concurrency;
         }
@@ -183,7 +186,7 @@ impl ModelAccess {
             prompts,
             guard: &guarding.files,
             model: &asked.model,
-            provider: project.config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default(),
+            provider,
             token_percent,
             window,
             key: &key,
@@ -253,6 +256,20 @@ impl ModelAccess {
         self.directory = directory(&self.asked, &self.also);
         self.caller = Some(Caller::new(Wire::Live(Client::new()), endpoints(&self.asked, &self.also)));
         Ok(())
+    }
+
+    /// Remembers that the server refused the way in which the answer was held to a schema; the way to try next, if
+    /// there is one and it was sent over the network.
+    ///
+    /// # Errors
+    ///
+    /// If that can't be kept.
+    pub fn after_refused_mode(&self, project: &OpenProject) -> Result<Option<SchemaEnforcement>, Error> {
+        if !matches!(self.carriage, Carriage::Network) {
+            return Ok(None);
+        }
+        let file = project.config.providers.get(&self.asked.endpoint.name).cloned().unwrap_or_default();
+        AnswerModes::after_refusal(&project.places, &self.asked, &file)
     }
 
     /// The same run's access with other models beside.

@@ -10,6 +10,7 @@ use proem_llm::endpoint::{Endpoint, EndpointKey};
 use proem_runtime::Environment;
 
 use super::{CheckupLine, CheckupState, CheckupSubject};
+use crate::answer_modes::{AnswerModes, mode_word};
 use crate::calling::{self, WantedModel, located};
 use crate::config::Config;
 use crate::error::Error;
@@ -31,7 +32,11 @@ pub struct ReachableServer {
 }
 
 /// Looks at the models and their servers; the servers that could be asked.
-pub(super) fn models(config: &Config, environment: &Environment, lines: &mut Vec<CheckupLine>) -> Vec<ReachableServer> {
+pub(super) fn models(
+    config: &Config,
+    (environment, modes): (&Environment, &AnswerModes),
+    lines: &mut Vec<CheckupLine>,
+) -> Vec<ReachableServer> {
     let providers = match Providers::load() {
         Ok(providers) => providers,
         Err(failure) => {
@@ -49,9 +54,13 @@ pub(super) fn models(config: &Config, environment: &Environment, lines: &mut Vec
     for name in names {
         let wanted = WantedModel { model: Some(name), ..WantedModel::default() };
         match calling::ask(config, &providers, &wanted, environment) {
-            Ok(asked) => {
+            Ok(mut asked) => {
+                let mut file = config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default();
+                let mode = modes.apply(&mut asked, &mut file).map_or_else(String::new, |mode| {
+                    format!("; its answers are held to a schema by `{}`, as was found by trying", mode_word(mode))
+                });
                 let text = format!(
-                    "`{}` is {} at `{}`",
+                    "`{}` is {} at `{}`{mode}",
                     cut(name, 60),
                     cut(&asked.model.name, 80),
                     cut(&asked.endpoint.name, 60)

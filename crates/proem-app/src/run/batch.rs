@@ -258,6 +258,7 @@ fn fatal(ran: &FinishedRun) -> Option<String> {
     let failure = ran.outcome.attempts.last()?.failure.as_ref()?;
     let everywhere = match failure.kind {
         FailureKind::KeyRefused
+        | FailureKind::ModeRefused
         | FailureKind::UnknownModel
         | FailureKind::NoCredit
         | FailureKind::Redirected

@@ -34,6 +34,9 @@ pub(crate) struct RunSettings {
     basis: RunBasis,
     /// Who wrote the inputs.
     given: GivenBy,
+    /// What the answer must be, in one line, if not what the prompt declares.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    schema: Option<String>,
     /// How often the model is asked at most.
     attempts: NonZeroU32,
     /// The most tokens of all attempts.
@@ -75,6 +78,7 @@ enum GivenBy {
 pub(super) struct RunRecipe {
     pub(super) basis: RunBasis,
     pub(super) given: InputAuthor,
+    pub(super) schema: Option<String>,
     pub(super) limits: ExchangeLimits,
     pub(super) input_tokens: Option<usize>,
     pub(super) output_tokens: Option<usize>,
@@ -98,6 +102,7 @@ impl RunRecipe {
                 InputAuthor::ByCaller => GivenBy::Caller,
                 InputAuthor::FromOutside => GivenBy::Outside,
             },
+            schema: self.schema,
             attempts: self.limits.attempts,
             tokens: self.limits.tokens,
             input_tokens: self.input_tokens,
@@ -124,6 +129,8 @@ pub struct RunStart {
     pub inputs: OrderedJson,
     /// Who wrote them.
     pub given: InputAuthor,
+    /// What the answer must be, in one line, if not what the prompt declares.
+    pub schema: Option<String>,
     /// How much may be asked.
     pub limits: ExchangeLimits,
     /// The most input tokens.
@@ -161,6 +168,7 @@ impl RunStart {
                 GivenBy::Caller => InputAuthor::ByCaller,
                 GivenBy::Outside => InputAuthor::FromOutside,
             },
+            schema: settings.schema,
             limits: ExchangeLimits { attempts: settings.attempts, tokens: settings.tokens },
             input_tokens: settings.input_tokens,
             output_tokens: settings.output_tokens,

@@ -29,6 +29,8 @@ pub struct RunOptions {
     pub concurrency: Option<NonZeroUsize>,
     /// Who wrote the inputs.
     pub given: InputAuthor,
+    /// What the answer must be, in one line, instead of what the prompt declares.
+    pub schema: Option<String>,
     /// The most input tokens.
     pub input_tokens: Option<usize>,
     /// The most tokens of each answer, instead of what the prompt and the model's window give.
@@ -57,6 +59,7 @@ impl RunOptions {
             provider: None,
             concurrency: None,
             given: InputAuthor::ByCaller,
+            schema: None,
             input_tokens: None,
             output_tokens: None,
             limits: ExchangeLimits { attempts: ATTEMPTS, tokens: None },

@@ -2,7 +2,7 @@
 
 use proem_agents::adapt::Lessons;
 use proem_engine::call::{FailureKind, FinishReason, Usage};
-use proem_engine::decode::RepairKind;
+use proem_engine::decode::PlacedRepair;
 use proem_engine::profile::{Adaptation, Profile, ProfileRule, Signals};
 use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd, FallbackReason};
 use proem_guard::show;
@@ -148,7 +148,7 @@ struct AttemptOut {
     #[serde(skip_serializing_if = "Option::is_none")]
     usage: Option<Usage>,
     /// What was repaired in the answer.
-    repairs: Vec<RepairKind>,
+    repairs: Vec<PlacedRepair>,
     /// What was wrong with the answer.
     problems: Vec<BrokenRule>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
 use proem_engine::call::{CacheInquiry, NanoDollars};
-use proem_engine::contract::AnswerContract;
+use proem_engine::contract::{AnswerContract, Contract, schema_from_line};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
@@ -47,6 +47,8 @@ pub struct RunSetting {
     /// The prompt.
     pub prompt: Prompt,
     pub(super) contract: AnswerContract,
+    /// Whether the contract is the caller's and not the prompt's.
+    is_contract_given: bool,
     /// Who is asked.
     pub access: ModelAccess,
     pub(super) given: InputAuthor,
@@ -116,7 +118,7 @@ impl RunSetting {
     /// If the prompt, the model or the endpoint is not there or not readable, or a cassette can't be used.
     pub fn new(options: &RunOptions, project: &mut OpenProject) -> Result<Self, Error> {
         let ChosenPrompt { prompt, book } = chosen(&options.prompt, project)?;
-        let contract = prompt.contract()?;
+        let contract = contract(&prompt, options.schema.as_deref())?;
         Self::of_prompt(prompt, contract, &book, options, project)
     }
 
@@ -150,6 +152,7 @@ impl RunSetting {
         let recipe = RunRecipe {
             basis: access.basis.clone(),
             given: options.given,
+            schema: options.schema.clone(),
             limits: options.limits,
             input_tokens: options.input_tokens,
             output_tokens: options.output_tokens,
@@ -170,6 +173,7 @@ impl RunSetting {
             limits: options.limits,
             prompt,
             contract,
+            is_contract_given: options.schema.is_some(),
             access,
         })
     }
@@ -182,7 +186,8 @@ impl RunSetting {
     pub(super) fn recorded(start: RunStart, detail: &RunDetail) -> Result<Self, Error> {
         Ok(Self {
             kind: KIND,
-            contract: start.prompt.contract()?,
+            is_contract_given: start.schema.is_some(),
+            contract: contract(&start.prompt, start.schema.as_deref())?,
             taught: lessons_shown(&start.prompt, detail),
             prompt: start.prompt,
             access: start.access,
@@ -341,10 +346,19 @@ impl RunSetting {
     pub(crate) fn terms(&self) -> ExchangeTerms<'_> {
         ExchangeTerms {
             owed: self.contract.owed(),
-            fallback: self.prompt.file.strict.fallback.as_ref(),
+            // The prompt's fallback meets the prompt's contract only.
+            fallback: self.prompt.file.strict.fallback.as_ref().filter(|_| !self.is_contract_given),
             limits: self.limits,
             key: &self.access.key,
             counter: self.access.counter.as_ref(),
         }
     }
+}
+
+/// What the answer must be: what the caller says in one line, or what the prompt declares.
+fn contract(prompt: &Prompt, line: Option<&str>) -> Result<AnswerContract, Error> {
+    let Some(line) = line else { return Ok(prompt.contract()?) };
+    let purpose = prompt.file.strict.purpose.as_deref().unwrap_or_default();
+    let (contract, _) = Contract::bounded("answer", purpose, schema_from_line(line)?)?;
+    Ok(AnswerContract::Value(contract))
 }

@@ -15,7 +15,7 @@ use proem_app::run::setting::RunSetting;
 use proem_engine::run::ExchangeLimits;
 
 use super::run::single::{self, RunVerbosity};
-use super::run::{calling, open_run, request};
+use super::run::{calling, request};
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
 use crate::args::words::words;
@@ -30,6 +30,7 @@ Examples:
   proem ask \"where is the lock taken?\" -f src/store.rs -f src/lock.rs
   proem ask \"where does @src/store.rs take the lock?\"     # the same for one file
   git diff | proem ask \"what could break?\"
+  proem ask \"who wrote this?\" -f mail.txt --schema 'name, age int, tags[]'
   proem ask \"and under Windows?\" --continue
   proem ask \"is this safe?\" -f deploy.sh --dry-run     # what would be sent; no key needed"
 );
@@ -45,6 +46,9 @@ pub(crate) struct AskArgs {
     /// What you want of the answer, such as \"in German\"
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
+    /// What the answer must be, in one line, such as 'name, age int, size small|large, tags[]'
+    #[arg(long, value_name = "FIELDS")]
+    schema: Option<String>,
     /// Go on from the last answer to a question in this project
     #[arg(long = "continue")]
     goes_on: bool,
@@ -100,6 +104,7 @@ impl AskArgs {
         RunOptions {
             model: self.model.clone(),
             provider: self.provider.clone(),
+            schema: self.schema.clone(),
             input_tokens: self.budget,
             output_tokens: self.max_tokens.map(std::num::NonZeroUsize::get),
             limits: ExchangeLimits { attempts: usual.limits.attempts, tokens: None },
@@ -144,10 +149,7 @@ pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
             let endpoint = &setting.access.asked.endpoint;
             ui::notes(&disclosure(&places, endpoint, &question.contents(), telling));
         }
-        let mut run = open_run(setting, &options, &project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        let done = single::run(said, &inputs, &mut run, &places, &stop).await;
-        ui::notes(&run.end().await);
-        done
+        single::run_in_any_mode(said, &inputs, setting, (&options, &mut project), &stop).await
     })
 }

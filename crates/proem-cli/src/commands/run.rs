@@ -45,6 +45,7 @@ Examples:
   git diff | proem run reviews/change --file diff=-
   git diff | proem run ./draft.prompt --input -                       # a prompt file that is in no book
   proem run reviews/triage --set title=\"it crashes\" --dry-run       # what would be sent; no key needed
+  proem run ./draft.prompt --input mail.txt --schema 'name, age int, tags[]'
   proem run reviews/triage --batch issues.jsonl --out triaged.jsonl   # run it again to continue
   proem run reviews/triage --input issue.json --provider ollama --model llama3.1
   proem run reviews/triage --input issue.json --record tapes          # and later --replay tapes"
@@ -81,6 +82,9 @@ pub(crate) struct RunArgs {
     /// The provider to ask: `anthropic`, `openai` or a name under `[providers]`
     #[arg(long, value_name = "NAME")]
     pub(crate) provider: Option<String>,
+    /// What the answer must be, in one line, such as 'name, age int, size small|large, tags[]'
+    #[arg(long, value_name = "FIELDS")]
+    pub(crate) schema: Option<String>,
     /// Somebody else wrote the inputs: mark all of them as untrusted text
     #[arg(long)]
     pub(crate) input_untrusted: bool,
@@ -144,6 +148,7 @@ impl RunArgs {
             provider: self.provider.clone(),
             concurrency: self.concurrency,
             given: if self.input_untrusted { InputAuthor::FromOutside } else { InputAuthor::ByCaller },
+            schema: self.schema.clone(),
             input_tokens: self.budget,
             output_tokens: self.max_tokens.map(std::num::NonZeroUsize::get),
             limits: ExchangeLimits { attempts: self.attempts, tokens: self.max_total_tokens },
@@ -187,17 +192,17 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         None => Work::Single(inputs(args, &setting, &texts)?),
     };
     calling(async |stop| {
-        let mut run = open_run(setting, &options, &project).await?;
+        if let (Work::Single(inputs), false) = (&work, args.dry_run) {
+            let said = RunVerbosity { json: args.json, explain: args.explain, fallback: args.fallback };
+            return single::run_in_any_mode(said, inputs, setting, (&options, &mut project), &stop).await;
+        }
+        let run = open_run(setting, &options, &project).await?;
         let done = match &work {
             Work::Batch(path) => {
                 batch::run(args, Batch { from: source(path), texts: &texts, out: args.out.as_deref() }, &run, &stop)
                     .await
             }
-            Work::Single(inputs) if args.dry_run => request(inputs, run.setting()),
-            Work::Single(inputs) => {
-                let said = RunVerbosity { json: args.json, explain: args.explain, fallback: args.fallback };
-                single::run(said, inputs, &mut run, &places, &stop).await
-            }
+            Work::Single(inputs) => request(inputs, run.setting()),
         };
         ui::notes(&run.end().await);
         done

@@ -188,8 +188,8 @@ fn a_replay_that_differs_names_the_version_that_made_the_record() {
             ),
         );
     };
-    let Versions { profile, containment, rendering } = Versions::TODAY;
-    made_by(&json!({ "profile": profile, "containment": 0, "rendering": rendering }));
+    let Versions { profile, containment, rendering, form } = Versions::TODAY;
+    made_by(&json!({ "profile": profile, "containment": 0, "rendering": rendering, "form": form }));
     sql(
         &fixture,
         &format!(

@@ -172,5 +172,84 @@ fn the_guide_runs() {
     let fixture = shop().repository();
     let address = format!("http://{}/v1", server.address());
     let tried = guide::run(&fixture, "own-server.md", &[(&address, "http://127.0.0.1:11434/v1")]);
-    assert_eq!(tried, guide::Tried { files: 5, sessions: 9 });
+    assert_eq!(tried, guide::Tried { files: 5, sessions: 10 });
+}
+
+/// A server that takes neither `json_schema` nor tools, and says so in its own ways.
+fn objects_only() -> ScriptedServer {
+    ScriptedServer::answering(|request| {
+        let body = request.json().unwrap_or_default();
+        let refuse =
+            |status: u16, message: &str| Reply::raw(status, json!({ "error": { "message": message } }).to_string());
+        if body["response_format"]["type"] == "json_schema" {
+            refuse(500, "response_format type json_schema is not implemented")
+        } else if body.get("tools").is_some() {
+            refuse(400, "registry/my-model:latest does not support tools")
+        } else {
+            Reply::text(r#"{"severity": "high"}"#)
+        }
+    })
+    .unwrap()
+}
+
+#[test]
+fn a_way_that_a_server_refuses_is_not_tried_again() {
+    let server = objects_only();
+    let fixture = Fixture::folder().committed();
+    let local = format!("[providers.local]\nbase_url = \"http://{}/v1\"\n", server.address());
+    fixture.configure("config.toml", &format!("{local}\n[roles]\nsmall = \"local/my-model\"\n"));
+    let ask = || fixture.proem(&["ask", "How bad is it?", "--schema", "severity high|low", "--json"]);
+    let first = ask();
+    assert_eq!((first.code(), &first.json()["value"]), (0, &json!({ "severity": "high" })), "{}", first.stderr());
+    let tried =
+        |word: &str| first.stderr().contains(&format!("this way of holding answers to a schema; trying `{word}`"));
+    assert!(tried("tool") && tried("object") && !tried("text"), "{}", first.stderr());
+    assert_eq!(server.requests().len(), 3, "each way once");
+    let told = server.requests().last().unwrap().json().unwrap().to_string();
+    assert!(told.contains("It has this form") && told.contains("one of `high`, `low`"), "{told}");
+    assert_eq!(ask().code(), 0);
+    assert_eq!(server.requests().len(), 4, "the way is remembered");
+    let doctor = fixture.proem(&["doctor"]);
+    let words = doctor.stdout().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("held to a schema by `object`"), "{words}");
+    // What is configured comes first.
+    fixture.configure("config.toml", &format!("{local}answers = \"text\"\n\n[roles]\nsmall = \"local/my-model\"\n"));
+    assert_eq!(ask().code(), 0);
+    assert_eq!(server.requests().last().unwrap().json().unwrap().get("response_format"), None);
+}
+
+#[test]
+fn a_way_that_is_configured_is_not_changed() {
+    let server = objects_only();
+    let fixture = Fixture::folder().committed();
+    let local = format!("[providers.local]\nbase_url = \"http://{}/v1\"\nanswers = \"schema\"\n", server.address());
+    fixture.configure("config.toml", &format!("{local}\n[roles]\nsmall = \"local/my-model\"\n"));
+    let asked = fixture.proem(&["ask", "How bad is it?", "--schema", "severity high|low"]);
+    assert_eq!(asked.code(), 3);
+    assert!(asked.stderr().contains("set `answers` under `[providers.local]`"), "{}", asked.stderr());
+    assert_eq!(server.requests().len(), 1, "it is not sent four times");
+}
+
+#[test]
+fn a_schema_in_one_line_names_its_mistakes() {
+    let fixture = Fixture::folder().committed();
+    let asked = fixture.proem(&["ask", "How bad is it?", "--schema", "severity high|low, age integr", "--dry-run"]);
+    assert_eq!(asked.code(), 2);
+    assert!(asked.stderr().contains("schema, character 20: unknown type `integr`"), "{}", asked.stderr());
+}
+
+#[test]
+fn every_repair_is_shown_with_its_place() {
+    let server = start(vec![Reply::text("Sure:\n```json\n{\n  severity: \"high\",\n}\n```")]);
+    let mut fixture = user(&server, "", "answers = \"text\"\n\n[roles]\nsmall = \"local/my-model\"");
+    fixture.set("NO_COLOR", "1");
+    let asked = fixture.proem(&["run", "reviews/sorting", "--set", "title=It crashes", "--explain"]);
+    assert!(asked.stderr().contains("attempt 1: `/severity`, line 4: a key had no quotes"), "{}", asked.stderr());
+    let json = fixture.proem(&["run", "reviews/sorting", "--set", "title=It crashes", "--json"]).json();
+    let key = json!({ "kind": "unquoted-key", "path": "/severity", "line": 4 });
+    let repairs = json["attempts"][0]["repairs"].as_array().unwrap();
+    assert!(repairs.contains(&key), "{json}");
+    let shown = fixture.proem(&["runs", "show", "last"]);
+    let words = shown.stdout().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("`/severity`, line 4: a key had no quotes"), "{words}");
 }

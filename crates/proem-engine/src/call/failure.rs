@@ -60,6 +60,8 @@ pub enum FailureKind {
     UnknownModel,
     /// The provider refused the request itself.
     Refused,
+    /// The server doesn't hold answers to a schema in the way that was asked.
+    ModeRefused,
     /// The request is longer than the model reads.
     TooLong,
     /// Too many requests or tokens in too short a time.
@@ -103,6 +105,7 @@ impl FailureKind {
             Self::KeyRefused => "key-refused",
             Self::UnknownModel => "unknown-model",
             Self::Refused => "refused",
+            Self::ModeRefused => "mode-refused",
             Self::TooLong => "too-long",
             Self::RateLimited => "rate-limited",
             Self::NoCredit => "no-credit",
@@ -140,6 +143,7 @@ impl FailureKind {
                 | Self::KeyRefused
                 | Self::UnknownModel
                 | Self::Refused
+                | Self::ModeRefused
                 | Self::TooLong
                 | Self::RateLimited
                 | Self::NoCredit

@@ -5,84 +5,9 @@ use serde_json::Value as Json;
 use proem_text::Span;
 
 use super::DecodeFailure;
-use super::RepairKind;
-use super::around::is_space;
 use super::repairs::Repairs;
+use super::standing::{Standing, is_taken_back, standing};
 use crate::contract::Contract;
-
-/// Words before a value that make it the final one.
-const FINAL: [&str; 40] = [
-    "final",
-    "finally",
-    "answer",
-    "answers",
-    "corrected",
-    "correction",
-    "revised",
-    "actually",
-    "wait",
-    "no",
-    "sorry",
-    "better",
-    "fixed",
-    "improved",
-    "updated",
-    "rather",
-    "result",
-    "so",
-    "therefore",
-    "hence",
-    "thus",
-    "endgültig",
-    "antwort",
-    "korrigiert",
-    "nein",
-    "besser",
-    "ergebnis",
-    "finale",
-    "réponse",
-    "corrigé",
-    "non",
-    "résultat",
-    "respuesta",
-    "corregido",
-    "mejor",
-    "resultado",
-    "resposta",
-    "corrigido",
-    "não",
-    "mine",
-];
-
-/// Words before a value that make it one among several, or no answer at all.
-const ANOTHER: [&str; 26] = [
-    "example",
-    "e.g",
-    "format",
-    "shape",
-    "schema",
-    "template",
-    "such",
-    "instead",
-    "like",
-    "prefer",
-    "alternatively",
-    "alternative",
-    "or",
-    "quoted",
-    "said",
-    "contained",
-    "not",
-    "beispiel",
-    "etwa",
-    "oder",
-    "exemple",
-    "ou",
-    "ejemplo",
-    "exemplo",
-    "esempio",
-    "voorbeeld",
-];
 
 /// A value and what the contract says to it.
 #[derive(Debug)]
@@ -98,16 +23,20 @@ pub(super) struct ValueCandidate {
     pub(super) cut: bool,
     /// Whether its parts can be put together in more than one way.
     pub(super) torn: bool,
+    /// How many words stand before it that may open somebody else's turn.
+    pub(super) turn: usize,
+    /// Where the words begin that may lead to it.
+    pub(super) lead: usize,
 }
 
 impl ValueCandidate {
     /// Whether part of it is missing or in doubt.
     fn is_damaged(&self) -> bool {
-        self.cut || self.torn || self.repairs.has(RepairKind::LeftOut)
+        self.cut || self.torn || self.repairs.has_loss()
     }
 
     /// Whether it was meant as the answer: it is one, or has the kind and a key that the contract wants.
-    fn is_attempt(&self, text: &str, contract: &Contract) -> bool {
+    pub(super) fn is_attempt(&self, text: &str, contract: &Contract) -> bool {
         let written = text.get(self.span.start..self.span.end).unwrap_or_default();
         let wants_list = contract.schema().get("type").and_then(Json::as_str) == Some("array");
         let names = contract.schema().get("properties").and_then(Json::as_object);
@@ -131,7 +60,29 @@ pub(super) fn choose(
 ) -> Result<Option<ValueCandidate>, DecodeFailure> {
     let Some(at) = best(text, &candidates, contract)? else { return Ok(None) };
     let chosen = candidates.swap_remove(at);
-    if chosen.torn { Err(DecodeFailure::Ambiguous) } else { Ok(Some(chosen)) }
+    match chosen {
+        ValueCandidate { torn: true, .. } => Err(DecodeFailure::Ambiguous),
+        chosen if is_unfilled(&chosen.value) => Err(DecodeFailure::Unfilled),
+        chosen => Ok(Some(chosen)),
+    }
+}
+
+/// Whether a text in `value` is no more than the name of its own field in brackets.
+pub(super) fn is_unfilled(value: &Json) -> bool {
+    let is_own_name = |(name, value): (&String, &Json)| match value {
+        Json::String(text) => ["<>", "{}", "[]"].iter().any(|brackets| {
+            let mut brackets = brackets.chars();
+            let inner = brackets.next().and_then(|open| text.trim().strip_prefix(open));
+            let inner = inner.zip(brackets.next()).and_then(|(inner, close)| inner.strip_suffix(close));
+            inner.is_some_and(|inner| inner.trim().replace([' ', '-'], "_").eq_ignore_ascii_case(name))
+        }),
+        other => is_unfilled(other),
+    };
+    match value {
+        Json::Array(elements) => elements.iter().any(is_unfilled),
+        Json::Object(members) => members.iter().any(is_own_name),
+        _ => false,
+    }
 }
 
 fn best(text: &str, candidates: &[ValueCandidate], contract: &Contract) -> Result<Option<usize>, DecodeFailure> {
@@ -149,49 +100,35 @@ fn best(text: &str, candidates: &[ValueCandidate], contract: &Contract) -> Resul
     }
     let mut filled = accepted.clone();
     filled.retain(|at| candidates.get(*at).is_some_and(|candidate| !has_placeholder(&candidate.value)));
-    let standing = if filled.is_empty() { accepted } else { filled };
-    let chosen: Vec<&ValueCandidate> = standing.iter().filter_map(|at| candidates.get(*at)).collect();
-    match chosen.as_slice() {
-        [others @ .., last] if others.iter().any(|other| other.value != last.value) => {
-            if is_final(text, others, last) {
-                Ok(standing.last().copied())
-            } else {
-                Err(DecodeFailure::Ambiguous)
-            }
+    stated(text, candidates, &if filled.is_empty() { accepted } else { filled }).map(Some)
+}
+
+/// The one of the accepted values that the text states as its answer.
+fn stated(text: &str, candidates: &[ValueCandidate], accepted: &[usize]) -> Result<usize, DecodeFailure> {
+    let mut from = 0;
+    let mut found: Vec<(usize, &ValueCandidate, Standing)> = Vec::new();
+    for (at, candidate) in candidates.iter().enumerate() {
+        if accepted.contains(&at) {
+            found.push((at, candidate, standing(text, from.max(candidate.lead), candidate.span)));
         }
-        _ => Ok(standing.last().copied()),
+        from = candidate.span.end;
     }
+    let is_stated = |(_, _, standing): &&(usize, &ValueCandidate, Standing)| *standing != Standing::Mentioned;
+    let Some(first) = found.iter().position(|one| is_stated(&one)) else { return Err(DecodeFailure::Mentioned) };
+    // A mention before the answer is a quotation or a thought; one behind it may take the answer back.
+    let found = found.get(first..).unwrap_or_default();
+    let finals: Vec<_> = found.iter().filter(|(_, _, standing)| *standing == Standing::Final).collect();
+    let standing = if finals.is_empty() { found.iter().collect() } else { finals };
+    let [others @ .., (at, last, _)] = standing.as_slice() else { return Err(DecodeFailure::Mentioned) };
+    let differs = others.iter().any(|(_, other, _)| other.value != last.value);
+    if differs || is_taken_back(text, candidates.iter().map(|candidate| candidate.span), last.span) {
+        return Err(DecodeFailure::Ambiguous);
+    }
+    Ok(*at)
 }
 
 fn indices(candidates: &[ValueCandidate], keep: impl Fn(&ValueCandidate) -> bool) -> Vec<usize> {
     candidates.iter().enumerate().filter(|(_, candidate)| keep(candidate)).map(|(at, _)| at).collect()
-}
-
-/// Whether the text shows that `last` replaces the other values: it follows at once, stands by itself after values
-/// amid sentences, or words say so.
-fn is_final(text: &str, others: &[&ValueCandidate], last: &ValueCandidate) -> bool {
-    let from = others.last().map_or(0, |other| other.span.end);
-    let between = text.get(from..last.span.start).unwrap_or_default();
-    let is_mark = |c: char| is_space(c) || matches!(c, '`' | '~');
-    if between.trim_matches(is_mark).trim_start_matches("json").trim_matches(is_mark).is_empty() {
-        return true;
-    }
-    let between = between.to_lowercase();
-    let mut words = between.split(|c: char| !c.is_alphanumeric() && c != '.').map(|word| word.trim_matches('.'));
-    if words.clone().any(|word| ANOTHER.contains(&word)) {
-        return false;
-    }
-    words.any(|word| FINAL.contains(&word))
-        || (is_block(text, last.span) && !others.iter().any(|other| is_block(text, other.span)))
-}
-
-/// Whether a value stands by itself on its lines.
-fn is_block(text: &str, span: Span) -> bool {
-    let before = text.get(..span.start).unwrap_or_default().rsplit('\n').next().unwrap_or_default().trim();
-    let after = text.get(span.end..).unwrap_or_default().split('\n').next().unwrap_or_default().trim();
-    let is_fence = |line: &str| line.starts_with("```") || line.starts_with("~~~");
-    let opens = before.is_empty() || is_fence(before) || (before.starts_with('<') && before.ends_with('>'));
-    opens && (after.is_empty() || is_fence(after) || after.starts_with("</"))
 }
 
 /// Whether a text in `value` is the mark of one that is to be filled in.

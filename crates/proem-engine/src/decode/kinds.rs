@@ -49,8 +49,12 @@ pub enum RepairKind {
     NumberSpelling,
     /// The text ended inside the value: what was open was closed, half a number or word left out.
     OpenEnd,
+    /// The text ended inside a text, which may be half of what was meant.
+    OpenText,
     /// A member whose value can't be read in one way only was left out.
     LeftOut,
+    /// A member or an element at the end, of which only a part was written, was left out, or a list has no end.
+    CutOff,
     /// A key stood twice; the last value counts.
     DuplicateKey,
     /// A text that holds JSON was read as that JSON.
@@ -72,6 +76,12 @@ pub enum RepairKind {
 }
 
 impl RepairKind {
+    /// Whether something of the answer is missing, so that the value is not all that was meant.
+    #[must_use]
+    pub const fn is_loss(self) -> bool {
+        matches!(self, Self::OpenText | Self::LeftOut | Self::CutOff)
+    }
+
     /// Every kind.
     pub const ALL: &[Self] = &[
         Self::Fence,
@@ -95,7 +105,9 @@ impl RepairKind {
         Self::LoneSurrogate,
         Self::NumberSpelling,
         Self::OpenEnd,
+        Self::OpenText,
         Self::LeftOut,
+        Self::CutOff,
         Self::DuplicateKey,
         Self::Encoded,
         Self::NumberFromText,
@@ -132,7 +144,9 @@ impl RepairKind {
             Self::LoneSurrogate => "lone-surrogate",
             Self::NumberSpelling => "number-spelling",
             Self::OpenEnd => "open-end",
+            Self::OpenText => "open-text",
             Self::LeftOut => "left-out",
+            Self::CutOff => "cut-off",
             Self::DuplicateKey => "duplicate-key",
             Self::Encoded => "encoded",
             Self::NumberFromText => "number-from-text",
@@ -170,7 +184,9 @@ impl RepairKind {
             Self::LoneSurrogate => "half a surrogate pair was replaced",
             Self::NumberSpelling => "a number in a format that is not valid JSON was accepted",
             Self::OpenEnd => "the answer ended inside the value; the missing end was added",
+            Self::OpenText => "a text had no end",
             Self::LeftOut => "an ambiguous value was left out",
+            Self::CutOff => "the last part, of which only the beginning was written, was left out",
             Self::DuplicateKey => "a key appeared twice; the last value was used",
             Self::Encoded => "a text that holds JSON was read as that JSON",
             Self::NumberFromText => "a text became the number that it spells",
@@ -199,11 +215,16 @@ pub enum DecodeFailure {
     TooDeep,
     /// There are several values, or one whose parts can be put together in several ways.
     Ambiguous,
+    /// A value stands in the text, and the text doesn't give it as its answer.
+    Mentioned,
+    /// The value is a form that nobody filled in, such as `{"name": "<name>"}`.
+    Unfilled,
 }
 
 impl DecodeFailure {
     /// Every reason.
-    pub const ALL: &[Self] = &[Self::Empty, Self::NoValue, Self::TooDeep, Self::Ambiguous];
+    pub const ALL: &[Self] =
+        &[Self::Empty, Self::NoValue, Self::TooDeep, Self::Ambiguous, Self::Mentioned, Self::Unfilled];
 
     /// The word that it is stored as.
     #[must_use]
@@ -213,6 +234,8 @@ impl DecodeFailure {
             Self::NoValue => "no-value",
             Self::TooDeep => "too-deep",
             Self::Ambiguous => "ambiguous",
+            Self::Mentioned => "mentioned",
+            Self::Unfilled => "unfilled",
         }
     }
 
@@ -223,6 +246,8 @@ impl DecodeFailure {
             Self::Empty => "the answer is empty; send one JSON value",
             Self::NoValue => "there is no JSON value in the answer; send one and nothing else",
             Self::TooDeep => "lists and objects nest deeper than 128 levels; send a flatter value",
+            Self::Mentioned => "the answer mentions a value without giving it; send one JSON value and nothing else",
+            Self::Unfilled => "the answer repeats the form; send one JSON value with the form filled in",
             Self::Ambiguous => "the answer can be read in more than one way; send one JSON value and nothing else",
         }
     }

@@ -3,7 +3,7 @@
 //! Every byte is looked at a bounded number of times: nothing is read again, and looking ahead never
 //! goes past what is consumed next. Recursion goes as deep as [`MAX_DEPTH`].
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::mem;
 
 use proem_text::Span;
@@ -12,6 +12,7 @@ use super::around::is_space;
 use super::cursor::LenientReader;
 use super::strings::{StringPosition, is_quote};
 use super::tree::{Id, JsonNodeKind, JsonTree, ObjectMember};
+use super::turns::is_template_token;
 use super::{MAX_DEPTH, RepairKind};
 
 /// The longest key without quotes.
@@ -39,6 +40,8 @@ impl LenientReader<'_> {
             repairs: mem::take(&mut self.repairs),
             cut: self.cut.is_some(),
             torn: self.torn,
+            turn: 0,
+            lead: 0,
         })
     }
 
@@ -58,6 +61,7 @@ impl LenientReader<'_> {
                 let Some(quoted) = self.quoted(StringPosition::Value) else { return Ok(None) };
                 if quoted.open {
                     self.cut(start);
+                    self.repairs.push(RepairKind::OpenText, Span::new(start, self.at));
                 }
                 let kind = match quoted.open {
                     // Where a text ends could be read in two ways, and a value that is half another's is worse
@@ -92,6 +96,10 @@ impl LenientReader<'_> {
             match self.char() {
                 None if self.opens_nothing(elements.is_empty()) => return Err(Stop::NoValue),
                 Some(']' | '}') | None => {
+                    // Nobody knows how long a list without an end was to be.
+                    if self.char().is_none() && self.cut.is_none() && comma.is_none() {
+                        self.repairs.push(RepairKind::CutOff, Span::new(start, self.at));
+                    }
                     if self.closes(']', comma) {
                         break;
                     }
@@ -101,7 +109,11 @@ impl LenientReader<'_> {
                 Some('.' | '…') if !elements.is_empty() && self.ellipsis(']') => comma = None,
                 Some(_) => {
                     self.expect_comma(comma, elements.is_empty());
-                    elements.extend(self.value()?);
+                    let from = self.at;
+                    match self.value()? {
+                        Some(element) => elements.push(element),
+                        None => self.repairs.push(RepairKind::CutOff, Span::new(from, self.at)),
+                    }
                     comma = self.comma();
                 }
             }
@@ -109,8 +121,14 @@ impl LenientReader<'_> {
         self.open_lists = self.open_lists.saturating_sub(1);
         self.depth = self.depth.saturating_sub(1);
         // A hole would put every later element into another's place.
-        let hole = |id: &Id| self.nodes.get(*id).is_some_and(|node| matches!(node.kind, JsonNodeKind::Unread));
-        let kind = if elements.iter().any(hole) { JsonNodeKind::Unread } else { JsonNodeKind::List(elements) };
+        let has = |kind: fn(&JsonNodeKind) -> bool| {
+            elements.iter().any(|id| self.nodes.get(*id).is_some_and(|node| kind(&node.kind)))
+        };
+        let hole = has(|kind| matches!(kind, JsonNodeKind::Unread));
+        // Words among texts are a remark, such as `and more`.
+        let remark =
+            has(|kind| matches!(kind, JsonNodeKind::Bare)) && has(|kind| matches!(kind, JsonNodeKind::Text(_)));
+        let kind = if hole || remark { JsonNodeKind::Unread } else { JsonNodeKind::List(elements) };
         Ok(self.add(kind, start))
     }
 
@@ -135,7 +153,10 @@ impl LenientReader<'_> {
                     self.expect_comma(comma, members.is_empty());
                     match self.member()? {
                         MemberReading::Member(member) => members.push(member),
-                        MemberReading::Cut => self.cut(from),
+                        MemberReading::Cut => {
+                            self.cut(from);
+                            self.repairs.push(RepairKind::CutOff, Span::new(from, self.at));
+                        }
                         // What doesn't even start like an object is prose between brackets.
                         MemberReading::Junk if self.depth == 1 && members.is_empty() && !junk => {
                             return Err(Stop::NoValue);
@@ -143,7 +164,7 @@ impl LenientReader<'_> {
                         MemberReading::Junk => {
                             junk = true;
                             self.skip_junk(from)?;
-                            self.doubt(members.last());
+                            self.doubt(members.last(), Span::new(from, self.at));
                         }
                     }
                     comma = self.comma();
@@ -170,6 +191,10 @@ impl LenientReader<'_> {
         match found {
             None => {
                 self.cut(self.at);
+                // Something was to follow.
+                if let Some(comma) = comma {
+                    self.repairs.push(RepairKind::CutOff, comma);
+                }
                 return true;
             }
             Some(c) if c == closer => self.at = here.end,
@@ -215,7 +240,21 @@ impl LenientReader<'_> {
             Some(',' | '}' | ']') => Some(self.add(JsonNodeKind::Unread, self.at)),
             Some(_) => self.value()?,
         };
+        if let Some(value) = value {
+            self.doubt_variable(&key, value);
+        }
         Ok(value.map_or(MemberReading::Cut, |value| MemberReading::Member(ObjectMember { key, key_span, value })))
+    }
+
+    /// A word without quotes that is its key's own name stands for a value in a piece of code.
+    fn doubt_variable(&mut self, key: &str, value: Id) {
+        let Some(node) = self.nodes.get_mut(value).filter(|node| matches!(node.kind, JsonNodeKind::Bare)) else {
+            return;
+        };
+        let word = self.text.get(node.span.start..node.span.end).unwrap_or_default();
+        if word.eq_ignore_ascii_case(key) || (word.contains('_') && !word.contains(' ')) {
+            node.kind = JsonNodeKind::Unread;
+        }
     }
 
     fn bare_key(&mut self) -> String {
@@ -242,32 +281,41 @@ impl LenientReader<'_> {
     }
 
     /// A value before junk may go on in that junk; one with brackets, if they were closed too early.
-    fn doubt(&mut self, member: Option<&ObjectMember>) {
+    fn doubt(&mut self, member: Option<&ObjectMember>, junk: Span) {
+        if member.is_none() {
+            self.repairs.push(RepairKind::LeftOut, junk);
+        }
         if let Some(node) = member.and_then(|member| self.nodes.get_mut(member.value)) {
             self.torn |= matches!(node.kind, JsonNodeKind::List(_) | JsonNodeKind::Object(_));
             node.kind = JsonNodeKind::Unread;
         }
     }
 
-    /// Of members with one key the last counts.
+    /// Of members with one key the last counts; one with another value is a loss.
     fn keep_last(&mut self, members: &mut Vec<ObjectMember>) {
-        let mut keys = BTreeSet::new();
-        let twice: BTreeSet<usize> = members
-            .iter()
-            .enumerate()
-            .rev()
-            .filter(|(_, member)| !keys.insert(member.key.as_str()))
-            .map(|(at, _)| at)
-            .collect();
+        let mut last: BTreeMap<&str, &str> = BTreeMap::new();
+        let mut twice: BTreeMap<usize, bool> = BTreeMap::new();
+        for (at, member) in members.iter().enumerate().rev() {
+            let value = self.nodes.get(member.value).map_or(Span::default(), |node| node.span);
+            let value = self.text.get(value.start..value.end).unwrap_or_default();
+            match last.get(member.key.as_str()) {
+                Some(other) => _ = twice.insert(at, *other == value),
+                None => _ = last.insert(&member.key, value),
+            }
+        }
         let mut at = 0_usize;
         members.retain(|member| {
-            let keep = !twice.contains(&at);
-            if !keep {
+            let same = twice.get(&at);
+            if let Some(same) = same {
                 let end = self.nodes.get(member.value).map_or(member.key_span.end, |node| node.span.end);
-                self.repairs.push(RepairKind::DuplicateKey, Span::new(member.key_span.start, end));
+                let span = Span::new(member.key_span.start, end);
+                self.repairs.push(RepairKind::DuplicateKey, span);
+                if !same {
+                    self.repairs.push(RepairKind::LeftOut, span);
+                }
             }
             at = at.saturating_add(1);
-            keep
+            same.is_none()
         });
     }
 
@@ -323,6 +371,7 @@ impl LenientReader<'_> {
                 [b'/', b'*', ..] => trimmed.find("*/").map_or(trimmed.len(), |at| at.saturating_add(2)),
                 [b'`' | b'~', ..] if self.starts_line() && self.is_fence() => return self.end = self.at,
                 [b'<', b'/', letter, ..] if letter.is_ascii_alphabetic() => return self.end = self.at,
+                [b'<', ..] if is_template_token(trimmed) => return self.end = self.at,
                 _ => return,
             };
             let end = self.at.saturating_add(len);

@@ -4,42 +4,74 @@
 const ELEMENTS: [&str; 9] =
     ["think", "thinking", "thought", "thoughts", "reasoning", "reflection", "analysis", "scratchpad", "seed:think"];
 
-/// Where reasoning is found.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Reasoning {
-    /// It starts within the part that was searched; here is its end.
-    Block(usize),
-    /// It started earlier; here is its end.
-    End(usize),
+/// How the tags of such elements are written: what opens one, what closes one, and their ends (Magistral writes
+/// brackets, Kimi triangles).
+const TAGS: [TagSpelling; 3] = [
+    TagSpelling { open: "<", close: "</", end: ">" },
+    TagSpelling { open: "[", close: "[/", end: "]" },
+    TagSpelling { open: "◁", close: "◁/", end: "▷" },
+];
+
+#[derive(Debug, Clone, Copy)]
+struct TagSpelling {
+    open: &'static str,
+    close: &'static str,
+    end: &'static str,
 }
 
-/// The first mark of reasoning within `part`, which `whole` begins with.
-pub(super) fn next_reasoning(part: &str, whole: &str) -> Option<Reasoning> {
-    part.match_indices('<').find_map(|(at, _)| {
-        let tag = whole.get(at..)?;
-        let (closes, name) = match tag.get(1..)?.strip_prefix('/') {
-            Some(rest) => (true, rest),
-            None => (false, tag.get(1..)?),
-        };
-        let name = ELEMENTS.iter().copied().find(|element| {
-            name.get(..element.len()).is_some_and(|start| start.eq_ignore_ascii_case(element))
-                && name.get(element.len()..).is_some_and(|rest| rest.starts_with('>'))
-        })?;
-        let after = at.saturating_add(name.len()).saturating_add(if closes { 3 } else { 2 });
-        if closes {
-            return Some(Reasoning::End(after));
-        }
-        // Reasoning that never ends is all that was written.
-        let end = closing_tag(whole.get(after..)?, name).map_or(whole.len(), |len| after.saturating_add(len));
-        Some(Reasoning::Block(end))
-    })
+/// What kind of mark was found.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Reasoning {
+    /// It starts within the part that was searched.
+    Block,
+    /// It started earlier.
+    End,
+}
+
+/// A mark of reasoning in a text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct FoundReasoning {
+    pub(super) kind: Reasoning,
+    /// Where its mark starts.
+    pub(super) start: usize,
+    /// Where the reasoning ends.
+    pub(super) end: usize,
+}
+
+/// The first mark of reasoning that starts in `text` at `until` at the latest.
+pub(super) fn next_reasoning(text: &str, until: usize) -> Option<FoundReasoning> {
+    let part = text.get(..text.floor_char_boundary(until.saturating_add(3))).unwrap_or(text);
+    part.match_indices(['<', '[', '◁']).find_map(|(at, _)| reasoning_at(text, at))
+}
+
+fn reasoning_at(text: &str, at: usize) -> Option<FoundReasoning> {
+    let tag = text.get(at..)?;
+    let spelling = TAGS.into_iter().find(|spelling| tag.starts_with(spelling.open))?;
+    let (closes, rest) = match tag.strip_prefix(spelling.close) {
+        Some(rest) => (true, rest),
+        None => (false, tag.strip_prefix(spelling.open)?),
+    };
+    let name = ELEMENTS.iter().copied().find(|element| {
+        rest.get(..element.len()).is_some_and(|start| start.eq_ignore_ascii_case(element))
+            && rest.get(element.len()..).is_some_and(|rest| rest.starts_with(spelling.end))
+    })?;
+    let head = if closes { spelling.close } else { spelling.open };
+    let after = at.saturating_add(head.len()).saturating_add(name.len()).saturating_add(spelling.end.len());
+    if closes {
+        return Some(FoundReasoning { kind: Reasoning::End, start: at, end: after });
+    }
+    // Reasoning that never ends is all that was written.
+    let end = closing_tag(text.get(after..)?, name, spelling).map_or(text.len(), |len| after.saturating_add(len));
+    Some(FoundReasoning { kind: Reasoning::Block, start: at, end })
 }
 
 /// The end of the first closing tag of `name` in `text`.
-pub(super) fn closing_tag(text: &str, name: &str) -> Option<usize> {
-    text.match_indices("</").find_map(|(at, _)| {
-        let rest = text.get(at.saturating_add(2)..)?;
-        let is_name = rest.get(..name.len())?.eq_ignore_ascii_case(name) && rest.get(name.len()..)?.starts_with('>');
-        is_name.then(|| at.saturating_add(name.len()).saturating_add(3))
+fn closing_tag(text: &str, name: &str, spelling: TagSpelling) -> Option<usize> {
+    text.match_indices(spelling.close).find_map(|(at, head)| {
+        let name_at = at.saturating_add(head.len());
+        let rest = text.get(name_at..)?;
+        let is_name =
+            rest.get(..name.len())?.eq_ignore_ascii_case(name) && rest.get(name.len()..)?.starts_with(spelling.end);
+        is_name.then(|| name_at.saturating_add(name.len()).saturating_add(spelling.end.len()))
     })
 }

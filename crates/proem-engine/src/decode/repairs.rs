@@ -2,12 +2,19 @@
 
 use proem_text::Span;
 
-use super::{MAX_REPAIRS, Repair, RepairKind};
+use super::{MAX_REPAIRS, RepairKind};
+
+/// A repair and where in the text it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SpannedRepair {
+    pub(super) kind: RepairKind,
+    pub(super) span: Span,
+}
 
 /// Repairs in the order in which they were made.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Repairs {
-    listed: Vec<Repair>,
+    listed: Vec<SpannedRepair>,
     /// What is no longer listed: all of it together.
     rest: Option<Span>,
     count: usize,
@@ -26,7 +33,7 @@ impl Repairs {
         }
         self.count = self.count.saturating_add(1);
         if self.listed.len() < MAX_REPAIRS {
-            self.listed.push(Repair { kind, span });
+            self.listed.push(SpannedRepair { kind, span });
         } else {
             self.widen(span);
         }
@@ -66,15 +73,15 @@ impl Repairs {
         *rest = Span::new(rest.start.min(span.start), rest.end.max(span.end));
     }
 
-    /// Whether one of the listed ones is of a kind.
-    pub(super) fn has(&self, kind: RepairKind) -> bool {
-        self.listed.iter().any(|repair| repair.kind == kind)
+    /// Whether one of the listed ones left something of the answer out.
+    pub(super) fn has_loss(&self) -> bool {
+        self.listed.iter().any(|repair| repair.kind.is_loss())
     }
 
     /// The list in the order of the text, at its end what stands for the others.
-    pub(super) fn into_sorted(mut self) -> Vec<Repair> {
+    pub(super) fn into_sorted(mut self) -> Vec<SpannedRepair> {
         self.listed.sort_by_key(|repair| repair.span);
-        self.listed.extend(self.rest.map(|span| Repair { kind: RepairKind::More, span }));
+        self.listed.extend(self.rest.map(|span| SpannedRepair { kind: RepairKind::More, span }));
         self.listed
     }
 }

@@ -6,6 +6,7 @@ use super::RepairKind;
 use super::cursor::LenientReader;
 use super::strings::is_quote;
 use super::tree::{Id, JsonNodeKind};
+use super::turns::is_template_token;
 
 use proem_text::Span;
 
@@ -54,6 +55,9 @@ impl LenientReader<'_> {
             self.cut(start);
             return None;
         }
+        // Words that stand for more are no value.
+        let words = rest.get(..end).unwrap_or_default().trim_end();
+        ambiguous |= words.trim_end_matches('.').ends_with("etc") || words.contains("...") || words.contains('…');
         let id = self.add(if ambiguous { JsonNodeKind::Unread } else { JsonNodeKind::Bare }, start);
         let len = rest.get(..end).unwrap_or_default().trim_end().len();
         if let Some(node) = self.nodes.get_mut(id) {
@@ -68,14 +72,15 @@ impl LenientReader<'_> {
             "null" => return JsonNodeKind::Null,
             "true" => return JsonNodeKind::Bool(true),
             "false" => return JsonNodeKind::Bool(false),
-            "NaN" | "nan" | "undefined" => return JsonNodeKind::Unread,
+            "NaN" | "nan" | "undefined" | "etc" | "etc." => return JsonNodeKind::Unread,
+            _ if token.starts_with("...") => return JsonNodeKind::Unread,
             _ if token.trim_start_matches(['+', '-']) == "Infinity" => return JsonNodeKind::Unread,
             "None" => JsonNodeKind::Null,
             "True" => JsonNodeKind::Bool(true),
             "False" => JsonNodeKind::Bool(false),
             _ => {
                 // Rounded, its digits would be those of another number; as a text it keeps them.
-                if is_beyond_64_bits(token) || token.starts_with("...") {
+                if is_beyond_64_bits(token) {
                     return JsonNodeKind::Bare;
                 }
                 if let Ok(number) = token.parse::<Number>() {
@@ -122,6 +127,7 @@ fn is_end(after: &str) -> bool {
     match trimmed.chars().next() {
         None | Some(',' | ']' | '}' | '\n') => true,
         Some('/') => trimmed.starts_with("//") || trimmed.starts_with("/*"),
+        Some('<') => is_template_token(trimmed),
         Some(c) => is_quote(c),
     }
 }

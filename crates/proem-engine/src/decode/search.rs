@@ -10,10 +10,12 @@ use super::around::{describe, is_space, peeled, trim};
 use super::choice::{ValueCandidate, choose};
 use super::cursor::LenientReader;
 use super::fit::fit;
+use super::place::place_repairs;
 use super::reader::Stop;
 use super::reasoning::{Reasoning, next_reasoning};
 use super::strings::StringPosition;
 use super::tree::{JsonNodeKind, JsonTree};
+use super::turns::{TurnMark, next_turn};
 use super::{DecodeFailure, DecodedValue, MAX_CANDIDATES, RepairKind};
 use crate::contract::Contract;
 
@@ -25,18 +27,27 @@ const FREE_BYTES: usize = 64 * 1024;
 /// How much behind a value is looked at for a key.
 const MAX_KEY_BYTES: usize = 256;
 
+/// How far a line may be indented whose first word may open a turn.
+const MAX_INDENT_BYTES: usize = 64;
+
 /// The value that all of `body` is, as the contract wants it.
 pub(super) fn whole(text: &str, body: Span, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
     let tree = LenientReader::new(text, body).tree().map_err(|stop| unreadable(text, body, stop))?;
     let judged = choose(text, judge(text, tree, contract).into_iter().collect(), contract)?;
     let judged = judged.ok_or(DecodeFailure::NoValue)?;
-    Ok(DecodedValue { value: judged.value, repairs: judged.repairs.into_sorted() })
+    let repairs = place_repairs(text, body, contract.schema(), judged.repairs.into_sorted());
+    Ok(DecodedValue { value: judged.value, repairs })
 }
 
 /// The best of the values in `body`.
 pub(super) fn best(text: &str, body: Span, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
     let (trees, earlier) = trees(text, body).map_err(|stop| unreadable(text, body, stop))?;
-    let candidates: Vec<ValueCandidate> = trees.into_iter().filter_map(|tree| judge(text, tree, contract)).collect();
+    let mut candidates: Vec<ValueCandidate> =
+        trees.into_iter().filter_map(|tree| judge(text, tree, contract)).collect();
+    // The turn that holds an answer is the model's; what follows it was invented.
+    if let Some(turn) = candidates.iter().find(|one| one.is_attempt(text, contract)).map(|one| one.turn) {
+        candidates.retain(|candidate| candidate.turn <= turn);
+    }
     let count = candidates.len();
     let best = match choose(text, candidates, contract)? {
         Some(chosen) => Some(chosen),
@@ -51,7 +62,9 @@ pub(super) fn best(text: &str, body: Span, contract: &Contract) -> Result<Decode
         repairs.push(RepairKind::CandidatesUnread, earlier);
     }
     describe(text, best.span, &mut repairs);
-    Ok(DecodedValue { value: best.value, repairs: repairs.into_sorted() })
+    let read = Span::new(best.span.start, body.end);
+    let repairs = place_repairs(text, read, contract.schema(), repairs.into_sorted());
+    Ok(DecodedValue { value: best.value, repairs })
 }
 
 fn unreadable(text: &str, body: Span, stop: Stop) -> DecodeFailure {
@@ -62,56 +75,132 @@ fn unreadable(text: &str, body: Span, stop: Stop) -> DecodeFailure {
     }
 }
 
-/// The last lists and objects of `body` outside of the model's reasoning, and where the ones before them are.
+/// The last lists and objects of the model's own turn outside of its reasoning, and where the ones before them are.
 fn trees(text: &str, body: Span) -> Result<(VecDeque<JsonTree>, Option<Span>), Stop> {
-    let mut trees: VecDeque<JsonTree> = VecDeque::new();
-    let mut earlier: Option<Span> = None;
-    let mut budget = body.len().saturating_mul(READS).saturating_add(FREE_BYTES);
-    let mut from = body.start;
-    loop {
-        let rest = text.get(from..body.end).unwrap_or_default();
-        let at = rest.bytes().position(|byte| matches!(byte, b'{' | b'[')).unwrap_or(rest.len());
-        match next_reasoning(rest.get(..at).unwrap_or_default(), rest) {
-            Some(Reasoning::Block(end)) => {
-                from = from.saturating_add(end);
-                continue;
-            }
-            // A server may keep the opening tag to itself; everything before the closing one is reasoning.
-            Some(Reasoning::End(end)) => {
-                trees.clear();
-                earlier = None;
-                from = from.saturating_add(end);
-                continue;
-            }
-            None if at == rest.len() => break,
-            None => {}
+    let mut search = TreeSearch {
+        text,
+        body,
+        from: body.start,
+        budget: body.len().saturating_mul(READS).saturating_add(FREE_BYTES),
+        trees: VecDeque::new(),
+        earlier: None,
+        turn: 0,
+        lead: body.start,
+        has_spoken: false,
+        is_foreign: false,
+    };
+    while let Some(bracket) = search.next_bracket() {
+        search.read_tree(bracket)?;
+        if search.trees.len() <= MAX_CANDIDATES {
+            continue;
         }
-        let start = from.saturating_add(at);
-        let mut reader = LenientReader::new(text, Span::new(start, body.end));
+        // An answer is not pushed out by the turns that were invented behind it.
+        if search.turn > search.trees.front().map_or(0, |tree| tree.turn) {
+            break;
+        }
+        if let Some(tree) = search.trees.pop_front() {
+            let span = tree.span(tree.root);
+            search.earlier = Some(Span::new(search.earlier.map_or(span.start, |earlier| earlier.start), span.end));
+        }
+    }
+    Ok((search.trees, search.earlier))
+}
+
+/// A search for lists and objects.
+struct TreeSearch<'t> {
+    text: &'t str,
+    body: Span,
+    from: usize,
+    budget: usize,
+    trees: VecDeque<JsonTree>,
+    /// Where the values are that are no longer looked at.
+    earlier: Option<Span>,
+    /// How many words were passed that may open somebody else's turn.
+    turn: usize,
+    /// Where the words begin that may lead to the next value.
+    lead: usize,
+    /// Whether something of the model's own was found.
+    has_spoken: bool,
+    /// Whether what stands here is not the model's answer.
+    is_foreign: bool,
+}
+
+impl TreeSearch<'_> {
+    /// Where the next bracket of the model's turn is; `None` if the turn ends before one.
+    fn next_bracket(&mut self) -> Option<usize> {
+        loop {
+            let rest = self.text.get(self.from..self.body.end)?;
+            let at = rest.bytes().position(|byte| matches!(byte, b'{' | b'[')).unwrap_or(rest.len());
+            let reasoning = next_reasoning(rest, at);
+            let turn = next_turn(rest, at, starts_line(self.text, self.from));
+            let turn = turn.filter(|turn| reasoning.as_ref().is_none_or(|reasoning| turn.start < reasoning.start));
+            let (start, end) = match (&turn, &reasoning) {
+                (Some(turn), _) => (turn.start, turn.end),
+                (None, Some(reasoning)) => (reasoning.start, reasoning.end),
+                (None, None) => {
+                    self.note_words(rest.get(..at).unwrap_or_default());
+                    return (at < rest.len()).then(|| self.from.saturating_add(at));
+                }
+            };
+            self.note_words(rest.get(..start).unwrap_or_default());
+            match (turn.map(|turn| turn.kind), reasoning.map(|reasoning| reasoning.kind)) {
+                // Everything behind the end of its own turn, and behind another's, was invented.
+                (Some(TurnMark::End), _) if self.has_spoken => return None,
+                (Some(TurnMark::End), _) => {}
+                (Some(TurnMark::Own | TurnMark::Foreign), _) if !self.trees.is_empty() => return None,
+                (Some(TurnMark::Own), _) => (self.is_foreign, self.has_spoken) = (false, false),
+                (Some(TurnMark::Foreign), _) if self.has_spoken => return None,
+                (Some(TurnMark::Foreign), _) => self.is_foreign = true,
+                (Some(TurnMark::Label), _) => self.turn = self.turn.saturating_add(1),
+                // A server may keep the opening tag to itself; everything before the closing one is reasoning.
+                (None, Some(Reasoning::End)) => {
+                    self.trees.clear();
+                    self.earlier = None;
+                    self.has_spoken = false;
+                }
+                (None, _) => {}
+            }
+            self.from = self.from.saturating_add(end);
+            self.lead = self.from;
+        }
+    }
+
+    fn note_words(&mut self, words: &str) {
+        self.has_spoken |= !self.is_foreign && words.chars().any(char::is_alphanumeric);
+    }
+
+    /// Reads what starts at a bracket.
+    fn read_tree(&mut self, start: usize) -> Result<(), Stop> {
+        let mut reader = LenientReader::new(self.text, Span::new(start, self.body.end));
         let tree = reader.tree();
         let looked = reader.looked.max(reader.at);
-        budget = budget.saturating_sub(looked.saturating_sub(start));
+        self.budget = self.budget.saturating_sub(looked.saturating_sub(start));
         // Something inside of what is no value may be one.
         let mut next = start;
         match tree {
             Err(Stop::TooDeep) => return Err(Stop::TooDeep),
-            Ok(tree) if tree.torn || !is_prose(&tree) => {
+            Ok(mut tree) if tree.torn || !is_prose(&tree) => {
                 next = tree.span(tree.root).end;
-                trees.push_back(tree);
-                join_neighbours(text, body, &mut trees);
+                (tree.turn, tree.lead) = (self.turn, self.lead);
+                if !self.is_foreign {
+                    self.has_spoken = true;
+                    self.trees.push_back(tree);
+                    join_neighbours(self.text, self.body, &mut self.trees);
+                }
             }
             _ => {}
         }
         // Looking at the same bytes again and again has an end.
-        from = if budget > 0 { next } else { next.max(looked) }.max(start.saturating_add(1));
-        if trees.len() > MAX_CANDIDATES
-            && let Some(tree) = trees.pop_front()
-        {
-            let span = tree.span(tree.root);
-            earlier = Some(Span::new(earlier.map_or(span.start, |earlier| earlier.start), span.end));
-        }
+        self.from = if self.budget > 0 { next } else { next.max(looked) }.max(start.saturating_add(1));
+        Ok(())
     }
-    Ok((trees, earlier))
+}
+
+/// Whether only a few spaces stand before `at` in its line.
+fn starts_line(text: &str, at: usize) -> bool {
+    let from = text.floor_char_boundary(at.saturating_sub(MAX_INDENT_BYTES));
+    let before = text.get(from..at).unwrap_or_default().trim_end_matches([' ', '\t', '#', '*']);
+    before.ends_with('\n') || (from == 0 && before.is_empty())
 }
 
 /// Marks the last value as torn if what follows it is structure, and it with the one before if brackets that neither
@@ -173,12 +262,12 @@ fn is_prose(tree: &JsonTree) -> bool {
 fn judge(text: &str, tree: JsonTree, contract: &Contract) -> Option<ValueCandidate> {
     let span = tree.span(tree.root);
     let fitted = fit(text, &tree, contract.schema());
-    let (cut, torn) = (tree.cut, tree.torn);
+    let (cut, torn, turn, lead) = (tree.cut, tree.torn, tree.turn, tree.lead);
     let (value, repairs) = tree.into_value(fitted.edits);
     // A torn one counts though none of it can be read: something was meant there.
     let value = value.or(torn.then_some(Json::Null))?;
     let accepted = contract.accepts(&value);
-    Some(ValueCandidate { value, span, repairs, accepted, wrong: fitted.wrong, cut, torn })
+    Some(ValueCandidate { value, span, repairs, accepted, wrong: fitted.wrong, cut, torn, turn, lead })
 }
 
 /// The text, number or literal that `body` is, such as a text that holds an object.

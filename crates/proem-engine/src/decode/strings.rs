@@ -9,6 +9,7 @@ use proem_text::Span;
 use super::RepairKind;
 use super::backslash::{Backslashes, Reading};
 use super::cursor::LenientReader;
+use super::turns::{first_template_token, is_template_token};
 
 /// Quotes that open a text, and what closes it.
 const QUOTES: [(char, &[char]); 10] = [
@@ -86,6 +87,7 @@ impl LenientReader<'_> {
                     QuoteLookahead::More => {}
                 }
                 quotes.add(&quoted.text);
+                quotes.joins |= self.joins_another(c);
                 self.repairs.push(RepairKind::InnerQuote, here);
             } else if c < ' ' {
                 lines |= c == '\n';
@@ -95,6 +97,14 @@ impl LenientReader<'_> {
                 }
             }
             quoted.text.push(c);
+        }
+        // Nor does the end of the model's turn belong to it.
+        if quoted.open
+            && let Some(len) = first_template_token(&quoted.text)
+            && let Some(at) = self.text.get(start..self.at).and_then(first_template_token)
+            && fence.is_none_or(|(_, fence)| len < fence)
+        {
+            fence = Some((start.saturating_add(at), len));
         }
         if quoted.open
             && let Some((end, len)) = fence
@@ -107,7 +117,7 @@ impl LenientReader<'_> {
         // A text without its closing quote goes on in what stands behind it.
         let is_torn = quotes.may_open_another() || (quoted.open && self.ends_with_closers(&quoted.text));
         self.torn |= is_torn;
-        quoted.ambiguous = is_torn || (quotes.count > 0 && (quoted.open || lines));
+        quoted.ambiguous = is_torn || quotes.joins || (quotes.count > 0 && (quoted.open || lines));
         self.settle(&mut quoted, &backslashes);
         Some(quoted)
     }
@@ -158,8 +168,15 @@ impl LenientReader<'_> {
             // Two texts without a comma; two quotes in a row are the end of a quotation.
             Some(next) if next == c && trimmed.len() < rest.len() => QuoteLookahead::End,
             Some('/') if trimmed.starts_with("//") || trimmed.starts_with("/*") => QuoteLookahead::End,
+            Some('<') if is_template_token(trimmed) => QuoteLookahead::End,
             Some(_) => QuoteLookahead::More,
         }
+    }
+
+    /// Whether a plus and another quote follow a quote that was just read.
+    fn joins_another(&self, quote: char) -> bool {
+        let part = self.rest().trim_start_matches([' ', '\t']).strip_prefix('+');
+        part.is_some_and(|part| part.trim_start_matches([' ', '\t']).starts_with(quote))
     }
 
     /// Reads the escape that starts here.
@@ -275,6 +292,8 @@ struct InnerQuotes {
     before_colon: bool,
     /// Whether one stands where a text could begin.
     opens: bool,
+    /// Whether a plus and another quote follow one, as between the parts of a text in a piece of code.
+    joins: bool,
 }
 
 impl InnerQuotes {

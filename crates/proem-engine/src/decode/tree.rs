@@ -60,6 +60,10 @@ pub(super) struct JsonTree {
     pub(super) cut: bool,
     /// Whether its parts can be put together in more than one way.
     pub(super) torn: bool,
+    /// How many words stand before it that may open somebody else's turn.
+    pub(super) turn: usize,
+    /// Where the words begin that may lead to it: behind the last mark of a turn or of reasoning.
+    pub(super) lead: usize,
 }
 
 /// What the schema makes of a place; without a value it is left out.
@@ -103,7 +107,10 @@ impl JsonTree {
             // A word that is none makes the list unreadable; the end of a cut list is left out.
             JsonNodeKind::List(mut elements) => {
                 let cut = elements.last().and_then(|last| edits.get(last)).is_some_and(|edit| edit.value.is_none());
-                elements.truncate(elements.len().saturating_sub(usize::from(cut)));
+                if let Some(last) = elements.last().copied().filter(|_| cut) {
+                    self.repairs.push(RepairKind::CutOff, self.span(last));
+                    elements.pop();
+                }
                 elements.into_iter().map(|element| self.take(element, edits)).collect()
             }
             JsonNodeKind::Object(members) => {

@@ -19,7 +19,7 @@ use super::{CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Mach
 use crate::call::stored::outside_json;
 use crate::call::{CallFailure, FailureKind, FinishReason, NanoDollars, Request, Response, Usage};
 use crate::contract::{Contract, ToolContracts};
-use crate::decode::RepairKind;
+use crate::decode::PlacedRepair;
 use crate::error::{Error, ErrorKind};
 use crate::tokens::TokenCounter;
 
@@ -201,7 +201,7 @@ pub struct Attempt {
     /// What the provider says it used.
     pub usage: Option<Usage>,
     /// What was repaired in the answer.
-    pub repairs: Vec<RepairKind>,
+    pub repairs: Vec<PlacedRepair>,
     /// What was wrong with the answer.
     pub problems: Vec<BrokenRule>,
 }

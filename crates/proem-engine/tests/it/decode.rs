@@ -72,7 +72,8 @@ fn json_is_json() {
         &[
             (r#"{"a":1}"#, r#"{"a":1}"#),
             ("\u{feff} \n{\"a\" : 1 , \"b\":\"\\u00e9\\n\"}\t", r#"{"a":1,"b":"é\n"}"#),
-            (r#"{"a":1,"a":2}"#, r#"{"a":2} duplicate-key"#),
+            (r#"{"a":1,"a":2}"#, r#"{"a":2} duplicate-key left-out"#),
+            (r#"{"a":1,"a":1}"#, r#"{"a":1} duplicate-key"#),
             (r#"{"b":"x","zz":[1,{"q":null}]}"#, r#"{"b":"x","zz":[1,{"q":null}]}"#),
             ("", "! empty"),
             (" \n\u{feff}", "! empty"),
@@ -163,23 +164,23 @@ fn what_is_cut_off() {
     check_all(
         ANY,
         &[
-            (r#"{"a": 1, "b": "hel"#, r#"{"a":1,"b":"hel"} open-end"#),
-            (r#"{"b": "x", "a": 12"#, r#"{"b":"x"} open-end"#),
+            (r#"{"a": 1, "b": "hel"#, r#"{"a":1,"b":"hel"} open-text open-end"#),
+            (r#"{"b": "x", "a": 12"#, r#"{"b":"x"} cut-off open-end"#),
             (r#"{"b": "x", "a": 12 "#, r#"{"a":12,"b":"x"} open-end"#),
-            (r#"{"b": "x", "d": tru"#, r#"{"b":"x"} open-end"#),
+            (r#"{"b": "x", "d": tru"#, r#"{"b":"x"} cut-off open-end"#),
             (r#"{"b": "x", "d": true"#, r#"{"b":"x","d":true} open-end"#),
-            (r#"{"l": [1, 2, 3"#, r#"{"l":[1,2]} open-end"#),
-            (r#"{"o": {"y": "x"#, r#"{"o":{"y":"x"}} open-end"#),
-            (r#"{"a": 1, "b"#, r#"{"a":1} open-end"#),
-            (r#"{"a": 1, "b":"#, r#"{"a":1} open-end"#),
-            (r#"{"a": 1, b"#, r#"{"a":1} open-end"#),
-            (r#"{"b": "x\"#, r#"{"b":"x"} open-end"#),
-            (r#"{"b": "x\u00e"#, r#"{"b":"x"} open-end"#),
-            (r#"{"b": "x\ud83d\u"#, r#"{"b":"x"} open-end"#),
-            (r#"{"c": "do"#, "{} left-out open-end"),
-            ("```json\n{\"b\": \"x\n```\nThat's it.", r#"{"b":"x"} fence open-end fence prose"#),
-            ("```json\n{\"l\": [1, 2\n```", r#"{"l":[1,2]} fence open-end fence"#),
-            ("<answer>{\"a\": 1, </answer>", r#"{"a":1} wrapper open-end wrapper"#),
+            (r#"{"l": [1, 2, 3"#, r#"{"l":[1,2]} cut-off open-end"#),
+            (r#"{"o": {"y": "x"#, r#"{"o":{"y":"x"}} open-text open-end"#),
+            (r#"{"a": 1, "b"#, r#"{"a":1} cut-off open-end"#),
+            (r#"{"a": 1, "b":"#, r#"{"a":1} cut-off open-end"#),
+            (r#"{"a": 1, b"#, r#"{"a":1} cut-off open-end"#),
+            (r#"{"b": "x\"#, r#"{"b":"x"} open-text open-end"#),
+            (r#"{"b": "x\u00e"#, r#"{"b":"x"} open-text open-end"#),
+            (r#"{"b": "x\ud83d\u"#, r#"{"b":"x"} open-text open-end"#),
+            (r#"{"c": "do"#, "{} left-out open-text open-end"),
+            ("```json\n{\"b\": \"x\n```\nThat's it.", r#"{"b":"x"} fence open-text open-end fence prose"#),
+            ("```json\n{\"l\": [1, 2\n```", r#"{"l":[1,2]} fence cut-off open-end fence"#),
+            ("<answer>{\"a\": 1, </answer>", r#"{"a":1} wrapper cut-off open-end wrapper"#),
         ],
     );
 }
@@ -239,7 +240,7 @@ fn scalars_of_the_wrong_type() {
             (r#"{"a": ""}"#, r#"{"a":""}"#),
             (r#"{"c": " Done "}"#, r#"{"c":"done"} enum-spelling"#),
             (r#"{"c": "closed"}"#, r#"{"c":"closed"}"#),
-            (r#"{"a": "4"#, r#"{"a":"4"} open-end"#),
+            (r#"{"a": "4"#, r#"{"a":"4"} open-text open-end"#),
             (r#"{"o": "{\"x\": \"1\"}"}"#, r#"{"o":{"x":1}} number-from-text encoded"#),
             (r#"{"o": "{\"x\": {\"y\": 2}}"}"#, r#"{"o":{"x":{"y":2}}} encoded"#),
             (r#"{"l": "[1, \"2\"]"}"#, r#"{"l":[1,2]} number-from-text encoded"#),
@@ -288,15 +289,18 @@ fn of_several_values_the_best_is_taken() {
         (r#"{"a": 1} or {"b": "x"}"#, r#"{"a":1} candidates prose"#),
         (r#"{"b": "x"} or {"a": "x"}"#, r#"{"a":"x"} prose candidates"#),
         (r#"{"b": "x"} or [1]"#, r#"{"b":"x"} candidates prose"#),
-        ("{\"a\": 1}\n{\"a\": 2}", r#"{"a":2} prose candidates"#),
+        ("{\"a\": 1}\n{\"a\": 2}", "! ambiguous"),
+        ("{\"a\": 1}\n{\"a\": 1}", r#"{"a":1} prose candidates"#),
     ] {
         assert_eq!(read(input, &contract), expected, "{input}");
     }
     let many: String = (0..100).map(|at| format!("{{\"a\": {at}}} ")).collect();
-    assert_eq!(read(&many, &contract), r#"{"a":99} candidates-unread prose candidates"#);
+    assert_eq!(read(&many, &contract), "! ambiguous");
+    let many = format!("{many}final: {{\"a\": 100}}");
+    assert_eq!(read(&many, &contract), r#"{"a":100} candidates-unread prose candidates"#);
     let decoded = decode(&many, &contract).unwrap();
     let unread = decoded.repairs.iter().find(|repair| repair.kind == RepairKind::CandidatesUnread).unwrap().span;
-    assert_eq!(many.get(unread.start..unread.end).unwrap().matches('{').count(), 100 - MAX_CANDIDATES);
+    assert_eq!(many.get(unread.start..unread.end).unwrap().matches('{').count(), 101 - MAX_CANDIDATES);
 }
 
 /// The code spans of a table's cell.
@@ -317,7 +321,9 @@ fn the_page_is_right() {
         assert_eq!(read(&cells[0][0], &contract), expected.join(" "), "{row}");
     }
     assert!(rows.len() > 30);
-    for word in RepairKind::ALL.iter().map(|kind| kind.as_str()).chain(["no-value", "too-deep"]) {
+    for word in
+        RepairKind::ALL.iter().map(|kind| kind.as_str()).chain(DecodeFailure::ALL.iter().map(|kind| kind.as_str()))
+    {
         assert!(page.contains(&format!("`{word}`")) || page.contains(&format!("! {word}`")), "{word}");
     }
 }

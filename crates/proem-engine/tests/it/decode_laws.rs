@@ -135,6 +135,8 @@ proptest! {
     fn what_stands_around_changes_nothing(
         value in value("\\PC{0,8}"), before in "[^{}\\[\\]]{0,30}", after in "[^{}\\[\\]]{0,30}", fenced in any::<bool>(),
     ) {
+        // A key behind a value says that something was closed too early.
+        prop_assume!(!after.trim_start().starts_with('"'));
         let json = serde_json::to_string_pretty(&value).unwrap();
         let text = if fenced { format!("{before}\n```json\n{json}\n```\n{after}") } else { format!("{before}\n{json}\n{after}") };
         let decoded = decode(&text, &foreign()).unwrap();

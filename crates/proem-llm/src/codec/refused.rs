@@ -40,6 +40,21 @@ const MESSAGE_KEYS: [&str; 9] =
 /// How deep a message may stand in an error.
 const MAX_ERROR_DEPTH: usize = 4;
 
+/// What servers name where they can't hold an answer to a schema in the way that was asked: the fields of the request
+/// (vLLM, LiteLLM, llama-cpp-python), or the ability (Ollama: "does not support tools"; llama.cpp: "tools param requires
+/// --jinja flag").
+const MODE_PHRASES: [&str; 9] = [
+    "response_format",
+    "response format",
+    "json_schema",
+    "structured output",
+    "guided decoding",
+    "grammar",
+    "tool_choice",
+    "does not support tools",
+    "tools param requires",
+];
+
 impl Complaint {
     /// Reads what stands under `error`, or is the whole body of servers that know no such key.
     fn read(error: &Value) -> Self {
@@ -74,6 +89,8 @@ impl Complaint {
             || self.mentions(&["credit balance is too low"])
         {
             FailureKind::NoCredit
+        } else if is(&[400, 404, 422, 500, 501]) && self.mentions(&MODE_PHRASES) {
+            FailureKind::ModeRefused
         } else if is(&[413]) || self.is_too_long(status) {
             FailureKind::TooLong
         } else if is(&[404]) || self.is_one_of(&["model_not_found", "not_found_error"]) {
@@ -216,6 +233,10 @@ fn message(kind: FailureKind, head: &ResponseHead, names: &EndpointNames<'_>) ->
         (FailureKind::UnknownModel, _) => format!(
             "provider `{endpoint}` has no model `{model}`, or this key is not allowed to use it; check the model's \
              name and `base_url`"
+        ),
+        (FailureKind::ModeRefused, _) => format!(
+            "provider `{endpoint}` does not hold answers of `{model}` to a schema in this way (status {status}); set \
+             `answers` under `[providers.{endpoint}]` to `tool`, `object` or `text`"
         ),
         (FailureKind::Refused, _) => {
             format!("provider `{endpoint}` refused the request with status {status}; correct what its message names")

@@ -247,6 +247,7 @@ pub(super) const fn after(kind: FailureKind) -> AfterFailure {
         | FailureKind::KeyRefused
         | FailureKind::UnknownModel
         | FailureKind::NoCredit
+        | FailureKind::ModeRefused
         | FailureKind::NotBooked
         | FailureKind::Redirected
         | FailureKind::Insecure

@@ -1,7 +1,7 @@
 //! What a run took, for people.
 
 use proem_engine::call::{Arrival, FailureSpeaker, NanoDollars, ResponsePart, Usage, UsageEstimate};
-use proem_engine::decode::RepairKind;
+use proem_engine::decode::{PlacedRepair, RepairKind};
 use proem_engine::profile::{Adaptation, ProfileRule, Signals};
 use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd, FallbackReason};
 use proem_guard::{Untrusted, show};
@@ -88,6 +88,11 @@ fn short(tokens: u64) -> String {
 /// Tells more of it: what went over the wire, what is booked, what the prompt learned.
 pub(super) async fn explain(open: &OpenRun, ran: &FinishedRun) {
     ui::aside(&wire(ran));
+    for attempt in &ran.outcome.attempts {
+        for repair in &attempt.repairs {
+            ui::aside(&format!("attempt {}: {}\n", attempt.effect.0.saturating_add(1), repair.in_words()));
+        }
+    }
     ui::aside(&format!("cache: {}\n", ran.prepared.plan.sentence()));
     if let (Some(records), Some(run)) = (open.records(), &ran.run) {
         let booked = match records.booking(run).await {
@@ -167,9 +172,9 @@ fn signals(signals: &Signals) -> Vec<String> {
 }
 
 /// Each kind once, in the order met, with how often.
-fn repairs(kinds: &[RepairKind]) -> String {
+fn repairs(repairs: &[PlacedRepair]) -> String {
     let mut counts: Vec<(RepairKind, usize)> = Vec::new();
-    for kind in kinds {
+    for PlacedRepair { kind, .. } in repairs {
         match counts.iter_mut().find(|(known, _)| known == kind) {
             Some((_, count)) => *count = count.saturating_add(1),
             None => counts.push((*kind, 1)),

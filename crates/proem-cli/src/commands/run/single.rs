@@ -9,11 +9,15 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::agents::access::{self, ModelAccess};
+use proem_app::answer_modes::mode_word;
 use proem_app::places::Places;
+use proem_app::project::OpenProject;
 use proem_app::run::asking::{FinishedRun, RunCourse, TimedRequest};
+use proem_app::run::options::RunOptions;
 use proem_app::run::output::RunOutput;
 use proem_app::run::setting::{OpenRun, RunSetting};
 use proem_app::{secrets, windows};
+use proem_engine::call::FailureKind;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::{ExchangeEnd, Outcome};
 use proem_guard::show;
@@ -23,7 +27,7 @@ use proem_text::json;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::account;
+use super::{account, open_run};
 use crate::failure::CommandFailure;
 use crate::ui::{self, AnswerScreen, TerminalQuestions, WaitNotes};
 
@@ -44,27 +48,62 @@ enum QuestionSource<'a> {
     Made(Box<TimedRequest>, &'a OrderedJson),
 }
 
-/// Asks, and prints what came of it. Where the server says that the prompt is too long for its model, and how long it may
+/// Asks, and prints what came of it. If the server refuses the way in which the answer is held to a schema, the next way
+/// is tried and remembered.
+pub(in crate::commands) async fn run_in_any_mode(
+    said: RunVerbosity,
+    inputs: &OrderedJson,
+    mut setting: RunSetting,
+    (options, project): (&RunOptions, &mut OpenProject),
+    stop: &CancellationToken,
+) -> Result<ExitCode, CommandFailure> {
+    loop {
+        let mut run = open_run(setting, options, project).await?;
+        let done = ask_within_window(said, inputs, &mut run, (&project.places, stop)).await;
+        let next = match &done {
+            Ok(ran) if is_mode_refused(ran) => run.setting().access.after_refused_mode(project)?,
+            _ => None,
+        };
+        let printed = match (done, next) {
+            (Ok(_), Some(_)) => None,
+            (Ok(ran), None) => Some(report(said, &run, &ran).await),
+            (Err(failure), _) => Some(Err(failure)),
+        };
+        ui::notes(&run.end().await);
+        match (printed, next) {
+            (Some(printed), _) => return printed,
+            (None, next) => {
+                let word = next.map_or("text", mode_word);
+                ui::note(&format!("the server refuses this way of holding answers to a schema; trying `{word}`"));
+                setting = RunSetting::new(options, project)?;
+            }
+        }
+    }
+}
+
+/// Whether the server refused the way in which the answer was held to a schema.
+fn is_mode_refused(ran: &FinishedRun) -> bool {
+    let last = ran.outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
+    last.is_some_and(|failure| failure.kind == FailureKind::ModeRefused)
+}
+
+/// Asks. Where the server says that the prompt is too long for its model, and how long it may
 /// be, that is remembered, and the prompt is made anew for it, once.
-pub(in crate::commands) async fn run(
+async fn ask_within_window(
     said: RunVerbosity,
     inputs: &OrderedJson,
     run: &mut OpenRun,
-    places: &Places,
-    stop: &CancellationToken,
-) -> Result<ExitCode, CommandFailure> {
+    (places, stop): (&Places, &CancellationToken),
+) -> Result<FinishedRun, CommandFailure> {
     let ran = ask(said, QuestionSource::Inputs(inputs), run, stop).await?;
-    let Some(window) = windows::learned(places, run.setting(), &ran).await? else {
-        return report(said, run, &ran).await;
-    };
+    let Some(window) = windows::learned(places, run.setting(), &ran).await? else { return Ok(ran) };
     if run.setting().access.is_recorded() || !matches!(ran.outcome.ended, ExchangeEnd::Failed { .. }) {
         ui::note(&format!("the server's context window has {window} tokens, which is remembered; run this again"));
-        return report(said, run, &ran).await;
+        return Ok(ran);
     }
     ui::note(&format!("the server's context window has {window} tokens, which is remembered; asking again within it"));
     run.narrow(window);
-    let again = ask(said, QuestionSource::Inputs(inputs), run, stop).await?;
-    report(said, run, &again).await
+    ask(said, QuestionSource::Inputs(inputs), run, stop).await
 }
 
 /// Asks with a request that is made, and prints what came of it.

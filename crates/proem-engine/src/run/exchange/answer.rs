@@ -7,15 +7,15 @@ use super::feedback::AnswerDefect;
 use super::{AnswerRequirement, BrokenRule, CallRequirement};
 use crate::call::{AnswerForm, Request, Response, ResponsePart, ToolCall};
 use crate::contract::{Contract, ToolContracts};
-use crate::decode::{RepairKind, decode};
+use crate::decode::{PlacedRepair, RepairKind, decode};
 
 /// What a response holds.
 #[derive(Debug)]
 pub(super) enum AnswerReading {
     /// A value that meets the contract.
-    Value { value: Untrusted<Json>, repairs: Vec<RepairKind> },
+    Value { value: Untrusted<Json>, repairs: Vec<PlacedRepair> },
     /// Something else.
-    Wrong { problems: Vec<AnswerDefect>, repairs: Vec<RepairKind> },
+    Wrong { problems: Vec<AnswerDefect>, repairs: Vec<PlacedRepair> },
     /// That the model won't answer.
     Refusal,
 }
@@ -33,7 +33,8 @@ impl AnswerReading {
     pub(super) fn unless_cut(self) -> Self {
         match self {
             Self::Value { value, repairs }
-                if repairs.contains(&RepairKind::OpenEnd) || value.measure(Json::is_string) =>
+                if repairs.iter().any(|repair| repair.kind == RepairKind::OpenEnd)
+                    || value.measure(Json::is_string) =>
             {
                 Self::wrong("answer", "a whole answer; the provider gave no known reason for its end", None)
             }
@@ -153,10 +154,10 @@ fn all_calls(calls: &[&ToolCall], tools: &ToolContracts, text: Untrusted<String>
                     wrong("tool", format!("each call once, found `{name}` twice with the same arguments"), None);
                 }
                 values.push((name, value));
-                repairs.extend(repaired);
+                repairs.extend(below(&path, repaired));
             }
             AnswerReading::Wrong { problems: inner, repairs: repaired } => {
-                repairs.extend(repaired);
+                repairs.extend(below(&path, repaired));
                 for AnswerDefect { broken, found } in inner {
                     problems.push(AnswerDefect {
                         broken: BrokenRule { path: format!("{path}{}", broken.path), ..broken },
@@ -192,11 +193,16 @@ fn or_empty(arguments: String) -> String {
     if arguments.trim().is_empty() { "{}".to_owned() } else { arguments }
 }
 
+/// Repairs of a part as repairs of the whole.
+fn below(path: &str, repairs: Vec<PlacedRepair>) -> impl Iterator<Item = PlacedRepair> {
+    repairs.into_iter().map(move |repair| PlacedRepair { path: format!("{path}{}", repair.path), ..repair })
+}
+
 fn value(text: Untrusted<String>, contract: &Contract) -> AnswerReading {
     let (mut repairs, mut unreadable) = (Vec::new(), None);
     let value = text.map(|text| match decode(&text, contract) {
         Ok(decoded) => {
-            repairs = decoded.repairs.iter().map(|repair| repair.kind).collect();
+            repairs = decoded.repairs.iter().map(PlacedRepair::from).collect();
             decoded.value
         }
         Err(why) => {
@@ -208,11 +214,26 @@ fn value(text: Untrusted<String>, contract: &Contract) -> AnswerReading {
         return AnswerReading::wrong("json", format!("one JSON value ({})", why.in_words()), None);
     }
     if value.measure(|value| contract.accepts(value)) {
-        return AnswerReading::Value { value, repairs };
+        let problems: Vec<AnswerDefect> = repairs.iter().filter_map(loss).collect();
+        return match problems.as_slice() {
+            [] => AnswerReading::Value { value, repairs },
+            _ => AnswerReading::Wrong { problems, repairs },
+        };
     }
     let problems = contract.problems(&value).into_iter().map(|problem| AnswerDefect {
         broken: BrokenRule { rule: problem.rule, path: problem.path, expected: problem.expected },
         found: problem.found,
     });
     AnswerReading::Wrong { problems: problems.collect(), repairs }
+}
+
+/// What is wrong with a value that meets its contract only because something was left out of it.
+fn loss(repair: &PlacedRepair) -> Option<AnswerDefect> {
+    let expected = match repair.kind {
+        RepairKind::CutOff => "a whole value; the answer ends within it",
+        kind if kind.is_loss() => "a value that can be read in one way only",
+        _ => return None,
+    };
+    let broken = BrokenRule { rule: "json".to_owned(), path: repair.path.clone(), expected: expected.to_owned() };
+    Some(AnswerDefect { broken, found: None })
 }

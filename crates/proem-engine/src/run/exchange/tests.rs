@@ -128,6 +128,14 @@ fn run_from(terms: ExchangeTerms<'_>, request: Request, responses: &[&str]) -> (
     }
 }
 
+/// The contract with a note that may be missing.
+fn with_note() -> Contract {
+    let schema = json!({ "type": "object", "properties": {
+        "severity": { "enum": ["high", "low"] }, "note": { "type": "string", "maxLength": 80 } },
+        "required": ["severity"], "additionalProperties": false });
+    Contract::new("triage", "", schema).unwrap()
+}
+
 #[track_caller]
 fn check(responses: &[&str], fallback: Option<&Json>, expected: &str) {
     let (contract, key) = (contract(), InstallationKey::new([7; 32]));
@@ -168,6 +176,23 @@ fn a_value_is_the_models_or_the_fallback_and_says_which() {
     check(&["! no-key"], None, "failed: the call failed (no-key)");
     // A replay that differs is an error to look at, not a case for the fallback.
     check(&["! replay"], Some(&fallback), "failed: the call failed (replay)");
+}
+
+#[test]
+fn a_value_that_lost_a_part_is_asked_again_and_the_place_is_named() {
+    let (contract, key) = (with_note(), InstallationKey::new([7; 32]));
+    let terms = terms(Some(&contract), None, &key, ExchangeLimits::default());
+    for broken in [
+        r#"text {"severity":"low","note":"a","note":"b"}"#,
+        r#"text {"severity":"low","note":"never ends"#,
+        r#"call triage {"severity":"low","note":"x","Köln"}"#,
+    ] {
+        let (ended, attempts, asked) = run(terms, &[broken, r#"text {"severity":"low"}"#]);
+        assert_eq!((ended.as_str(), attempts), (r#"answered {"severity":"low"}"#, 2), "{broken}");
+        let told = format!("{:?}", asked.last().unwrap().assembly.sections);
+        assert!(told.contains("breaks `json`"), "{told}");
+        assert!(broken.contains("\"note\":\"a\"") || told.contains("`/note`"), "{told}");
+    }
 }
 
 #[test]

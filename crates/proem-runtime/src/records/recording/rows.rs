@@ -218,9 +218,13 @@ pub(super) fn read(outcome: &Outcome, cleaner: &Cleaner<'_>) -> Vec<ReadCall> {
         RecordDepth::Content => cleaner.json(written(&attempt.problems)),
         RecordDepth::Hashes => attempt.problems.iter().map(|problem| json!({ "rule": problem.rule })).collect(),
     };
+    let repairs = |attempt: &proem_engine::run::Attempt| match cleaner.keeping() {
+        RecordDepth::Content => written(&attempt.repairs),
+        RecordDepth::Hashes => attempt.repairs.iter().map(|repair| json!(repair.kind)).collect(),
+    };
     let read = |attempt: &proem_engine::run::Attempt| ReadCall {
         effect: attempt.effect,
-        repairs: written(&attempt.repairs),
+        repairs: repairs(attempt),
         problems: problems(attempt),
     };
     outcome.attempts.iter().map(read).collect()

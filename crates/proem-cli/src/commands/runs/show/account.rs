@@ -8,7 +8,7 @@ use anstyle::Style;
 use jiff::tz::TimeZone;
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{FailureKind, FailureSpeaker, NanoDollars, UsageEstimate};
-use proem_engine::decode::RepairKind;
+use proem_engine::decode::PlacedRepair;
 use proem_engine::profile::{Profile, Profiles};
 use proem_engine::run::{BrokenRule, FallbackReason};
 use proem_guard::show;
@@ -192,7 +192,7 @@ impl RunPage<'_> {
         }
         self.answer(call);
         self.listed("repaired", &call.repairs, |one| {
-            serde_json::from_value::<RepairKind>(one.clone()).ok().map(|kind| kind.in_words().to_owned())
+            serde_json::from_value::<PlacedRepair>(one.clone()).ok().map(|repair| repair.in_words())
         });
         self.listed("wrong", &call.problems, wrong);
     }

@@ -1,0 +1,264 @@
+//! `proem-lab eval decoding`: which value is read of judged answers, beside two libraries that repair JSON.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+use proem_engine::contract::Contract;
+use proem_engine::decode::decode;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use super::modes;
+
+/// Measures which value is read of judged answers, beside two libraries.
+#[derive(Debug, Args)]
+pub(crate) struct EvalDecoding {
+    /// The Python that has `json_repair`.
+    #[arg(long, value_name = "PROGRAM")]
+    python: Option<PathBuf>,
+    /// The folder whose `node_modules` has `jsonrepair`.
+    #[arg(long, value_name = "DIR")]
+    node: Option<PathBuf>,
+    /// Show the answers of which another value is read than the one meant, and write nothing. An answer that was looked
+    /// at measures nothing any more: mark it as `seen`.
+    #[arg(long)]
+    show: bool,
+    /// The workspace's folder, whose `evals/decoding/scores.md` is written.
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    to: PathBuf,
+}
+
+const FOLDER: &str = "evals/decoding";
+
+/// The parts of the answers, in the order of the table.
+const SPLITS: [&str; 3] = ["tune", "seen", "measure"];
+
+/// Reads answers, one as a JSON text on each line, and writes what the library makes of each.
+const PYTHON: &str = "import sys, json, json_repair
+from importlib.metadata import version
+print(json.dumps('json_repair ' + version('json_repair')))
+for line in sys.stdin:
+    try: print(json.dumps(json_repair.loads(json.loads(line)), allow_nan=False))
+    except Exception: print('null')";
+const NODE: &str = "const {jsonrepair} = require('jsonrepair');
+const {version} = JSON.parse(require('fs').readFileSync('node_modules/jsonrepair/package.json', 'utf8'));
+console.log(JSON.stringify('jsonrepair ' + version));
+for (const line of require('fs').readFileSync(0, 'utf8').trimEnd().split('\\n')) {
+    let value = null;
+    try { value = JSON.parse(jsonrepair(JSON.parse(line))); } catch {}
+    console.log(JSON.stringify(value));
+}";
+
+/// An answer with the value that was meant; `None` where the model is to be asked again.
+#[derive(Debug, Deserialize)]
+struct JudgedAnswer {
+    origin: String,
+    contract: String,
+    split: String,
+    answer: String,
+    meant: Option<Json>,
+}
+
+/// What a reader takes for the answer, one for each judged answer.
+struct Reader {
+    name: String,
+    values: Vec<Option<Json>>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Tally {
+    answers: usize,
+    meant: usize,
+    wrong: usize,
+    lost: usize,
+}
+
+pub(crate) fn run(args: &EvalDecoding) -> Result<String, String> {
+    let folder = args.to.join(FOLDER);
+    let contracts = contracts(&read_file(&folder.join("contracts.json"))?)?;
+    let answers = read_file(&folder.join("answers.jsonl"))?;
+    let answers: Vec<JudgedAnswer> = answers
+        .lines()
+        .map(|line| serde_json::from_str(line).map_err(|error| format!("`answers.jsonl`: {error}")))
+        .collect::<Result<_, _>>()?;
+    let mut readers = vec![Reader { name: "Proem".to_owned(), values: own_values(&answers, &contracts)? }];
+    if let Some(python) = &args.python {
+        readers.push(library(Command::new(python).args(["-c", PYTHON]), &answers, &contracts)?);
+    }
+    if let Some(node) = &args.node {
+        readers.push(library(Command::new("node").args(["-e", NODE]).current_dir(node), &answers, &contracts)?);
+    }
+    if args.show {
+        return Ok(differences(&answers, &readers));
+    }
+    let table = table(&answers, &readers);
+    let modes = modes::table(&read_file(&folder.join("modes.jsonl"))?)?;
+    for (name, text) in [("scores.md", &table), ("modes.md", &modes)] {
+        let path = folder.join(name);
+        std::fs::write(&path, text).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
+    }
+    Ok(format!("{table}\n{modes}"))
+}
+
+fn read_file(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("could not read `{}`: {error}", path.display()))
+}
+
+fn contracts(text: &str) -> Result<BTreeMap<String, Contract>, String> {
+    let schemas: BTreeMap<String, Json> =
+        serde_json::from_str(text).map_err(|error| format!("`contracts.json`: {error}"))?;
+    let compile = |(name, schema): (String, Json)| {
+        let contract = Contract::new(&name, "", schema).map_err(|error| error.to_string())?;
+        Ok((name, contract))
+    };
+    schemas.into_iter().map(compile).collect()
+}
+
+fn contract<'c>(contracts: &'c BTreeMap<String, Contract>, answer: &JudgedAnswer) -> Result<&'c Contract, String> {
+    contracts.get(&answer.contract).ok_or_else(|| format!("there is no contract `{}`", answer.contract))
+}
+
+/// What a run takes: a value that meets its contract and lost nothing on the way.
+fn own_values(answers: &[JudgedAnswer], contracts: &BTreeMap<String, Contract>) -> Result<Vec<Option<Json>>, String> {
+    let read = |answer: &JudgedAnswer| {
+        let contract = contract(contracts, answer)?;
+        Ok(accepted(&answer.answer, contract))
+    };
+    answers.iter().map(read).collect()
+}
+
+/// The value that a run takes from an answer.
+pub(super) fn accepted(answer: &str, contract: &Contract) -> Option<Json> {
+    let decoded = decode(answer, contract).ok().filter(|decoded| decoded.losses().next().is_none())?;
+    contract.accepts(&decoded.value).then_some(decoded.value)
+}
+
+/// What a library repairs, if the result meets the contract.
+fn library(
+    command: &mut Command,
+    answers: &[JudgedAnswer],
+    contracts: &BTreeMap<String, Contract>,
+) -> Result<Reader, String> {
+    let failed = |error: std::io::Error| format!("could not run the library: {error}");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().map_err(failed)?;
+    let mut input = child.stdin.take().ok_or("the library takes no input")?;
+    let lines: String = answers.iter().map(|answer| format!("{}\n", Json::from(answer.answer.as_str()))).collect();
+    // The library writes while it reads: only a thread of its own keeps both pipes moving.
+    let writer = std::thread::spawn(move || input.write_all(lines.as_bytes()));
+    let output = child.wait_with_output().map_err(failed)?;
+    writer.join().map_err(|_| "writing to the library failed".to_owned())?.map_err(failed)?;
+    let text = String::from_utf8(output.stdout).map_err(|error| error.to_string())?;
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Json>(line).map_err(|error| error.to_string()));
+    let name = lines.next().ok_or("the library wrote nothing; is it installed?")??;
+    let values: Vec<Json> = lines.collect::<Result<_, _>>()?;
+    if values.len() != answers.len() {
+        return Err(format!("the library read {} of {} answers", values.len(), answers.len()));
+    }
+    let accepted = |(value, answer): (Json, &JudgedAnswer)| {
+        Ok(Some(value).filter(|value| contract(contracts, answer).is_ok_and(|contract| contract.accepts(value))))
+    };
+    let values = values.into_iter().zip(answers).map(accepted).collect::<Result<_, String>>()?;
+    Ok(Reader { name: name.as_str().unwrap_or("unnamed").to_owned(), values })
+}
+
+/// Counts what a reader makes of the answers that `keep` keeps.
+fn tally(answers: &[JudgedAnswer], values: &[Option<Json>], keep: impl Fn(&JudgedAnswer) -> bool) -> Tally {
+    let mut tally = Tally::default();
+    for (answer, value) in answers.iter().zip(values).filter(|(answer, _)| keep(answer)) {
+        tally.answers += 1;
+        tally.meant += usize::from(answer.meant.is_some());
+        tally.wrong += usize::from(value.is_some() && *value != answer.meant);
+        tally.lost += usize::from(value.is_none() && answer.meant.is_some());
+    }
+    tally
+}
+
+/// The answers that Proem reads another value of than the one meant.
+fn differences(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
+    let mut text = String::new();
+    for (answer, value) in answers.iter().zip(readers.iter().take(1).flat_map(|reader| &reader.values)) {
+        if *value != answer.meant {
+            let JudgedAnswer { split, contract, answer, meant, .. } = answer;
+            let of = |value: &Option<Json>| value.as_ref().map_or_else(|| "none".to_owned(), Json::to_string);
+            _ = writeln!(text, "{split} {contract}: meant {}, read {}\n{answer}\n", of(meant), of(value));
+        }
+    }
+    text
+}
+
+fn table(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
+    let mut table = String::from(
+        "# Decoding: scores\n\nMade by `cargo lab eval decoding --python PYTHON --node DIR`; the [card](README.md) says \
+         what is counted. A library's value counts if it meets the contract.\n\n\
+         | answers | reader | of | wrong value | of values | lost value |\n|---|---|---|---|---|---|\n",
+    );
+    let mut part = |name: &str, keep: &dyn Fn(&JudgedAnswer) -> bool| {
+        for reader in readers {
+            let Tally { answers, meant, wrong, lost } = tally(answers, &reader.values, keep);
+            let (wrong_share, lost_share) = (percent(wrong, answers), percent(lost, meant));
+            _ = writeln!(
+                table,
+                "| {name} | {} | {answers} | {wrong} ({wrong_share}) | {meant} | {lost} ({lost_share}) |",
+                reader.name
+            );
+        }
+    };
+    for split in SPLITS {
+        part(split, &|answer| answer.split == split);
+    }
+    part("all", &|_| true);
+    part("of a model", &|answer| answer.origin != "written");
+    table
+}
+
+fn percent(part: usize, whole: usize) -> String {
+    let tenths = part.saturating_mul(1000).checked_div(whole).unwrap_or(0);
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn wrong_and_lost_values_are_told_apart() {
+        let answer = |meant: Option<Json>| JudgedAnswer {
+            origin: "written".into(),
+            contract: "c".into(),
+            split: "tune".into(),
+            answer: String::new(),
+            meant,
+        };
+        let answers =
+            [answer(Some(json!(1))), answer(Some(json!(1))), answer(Some(json!(1))), answer(None), answer(None)];
+        let values = [Some(json!(1)), Some(json!(2)), None, Some(json!(3)), None];
+        let expected = Tally { answers: 5, meant: 3, wrong: 2, lost: 1 };
+        assert_eq!(tally(&answers, &values, |_| true), expected);
+        assert_eq!(percent(1, 348), "0.2 %");
+    }
+
+    #[test]
+    fn the_committed_scores_are_those_of_this_decoder() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let folder = tempfile::tempdir().unwrap();
+        let to = folder.path().join(FOLDER);
+        std::fs::create_dir_all(&to).unwrap();
+        for name in ["contracts.json", "answers.jsonl", "modes.jsonl"] {
+            std::fs::copy(root.join(FOLDER).join(name), to.join(name)).unwrap();
+        }
+        let table = run(&EvalDecoding { python: None, node: None, show: false, to: folder.path().to_owned() }).unwrap();
+        let committed = std::fs::read_to_string(root.join(FOLDER).join("scores.md")).unwrap();
+        let own = |text: &str| -> Vec<String> {
+            text.lines().filter(|line| line.contains("| Proem |")).map(str::to_owned).collect()
+        };
+        assert_eq!(own(&table), own(&committed));
+        let modes = std::fs::read_to_string(root.join(FOLDER).join("modes.md")).unwrap();
+        assert!(table.ends_with(&modes), "{table}");
+    }
+}
