@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use proem_guard::ContainedText;
 use proem_text::{Sources, span::Span};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::assembly::Assembly;
@@ -37,6 +37,16 @@ pub struct Report {
     pub content_hash: String,
     /// The installation key's id; the key itself is in no report.
     pub key_id: String,
+}
+
+impl Report {
+    /// What of the inputs the limits kept out of the request: one sentence for each section that is shorter than it was
+    /// or not there at all.
+    #[must_use]
+    pub fn cuts(&self) -> Vec<String> {
+        let cut = |section: &SectionReport| section.state.cut_in_words(&section.name, section.reason.as_deref());
+        self.sections.iter().filter_map(cut).collect()
+    }
 }
 
 /// The prompt that was assembled.
@@ -74,7 +84,7 @@ pub struct CounterReport {
 }
 
 /// What became of a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "State")]
 pub enum SectionState {
@@ -86,6 +96,19 @@ pub enum SectionState {
     Dropped,
     /// There was nothing to say.
     Empty,
+}
+
+impl SectionState {
+    /// What is missing of the section of this name and why, in one sentence; `None` where nothing is.
+    #[must_use]
+    pub fn cut_in_words(self, section: &str, reason: Option<&str>) -> Option<String> {
+        let became = match self {
+            Self::Dropped => "is not in the request",
+            Self::Shrunk => "is shortened",
+            Self::Kept | Self::Empty => return None,
+        };
+        Some(format!("section `{section}` {became}: {}", reason.unwrap_or("over budget")))
+    }
 }
 
 /// The account of one section.

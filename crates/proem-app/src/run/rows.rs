@@ -7,7 +7,7 @@ use proem_engine::ordered::OrderedJson;
 use proem_text::json;
 use sha2::{Digest as _, Sha256};
 
-use super::input::{self, Source};
+use super::input::{self, InputForm, Source};
 use super::output::BatchLine;
 use crate::error::Error;
 
@@ -23,6 +23,7 @@ pub(super) struct Rows<'r> {
     pub(super) from: Box<dyn BufRead + 'r>,
     /// How many lines were read.
     pub(super) number: u32,
+    pub(super) form: &'r InputForm,
     pub(super) texts: &'r [(String, String)],
     pub(super) shown: &'r str,
 }
@@ -57,15 +58,16 @@ impl Iterator for Rows<'_> {
 
 impl Rows<'_> {
     fn row(&self, bytes: &[u8]) -> Row {
-        let inputs = serde_json::from_slice::<OrderedJson>(bytes).map_err(|error| format!("not JSON: {error}"));
-        let inputs = inputs.and_then(|mut inputs| {
-            input::set(&mut inputs, self.texts).map_err(|failure| failure.to_string())?;
-            Ok(inputs)
-        });
+        let inputs = self.inputs(bytes).map_err(|failure| failure.to_string());
         let hashed =
             inputs.as_ref().map_or_else(|_| bytes.to_vec(), |inputs| json::compact(&inputs.to_json()).into_bytes());
         let input_hash = proem_text::hex::encode(Sha256::digest(&hashed));
         Row { line: BatchLine { number: self.number, input_hash }, inputs }
+    }
+
+    fn inputs(&self, bytes: &[u8]) -> Result<OrderedJson, Error> {
+        let text = std::str::from_utf8(bytes).map_err(|_| Error::invalid("the line is not UTF-8; convert it"))?;
+        self.form.inputs(text.trim_end_matches(['\r', '\n']), "the line", self.texts)
     }
 }
 

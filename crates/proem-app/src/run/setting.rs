@@ -6,8 +6,10 @@ use std::time::Duration;
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
 use proem_engine::call::{CacheInquiry, NanoDollars};
 use proem_engine::contract::AnswerContract;
+use proem_engine::ledger::bound;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::loaded::Prompt;
+use proem_engine::report::Report;
 use proem_engine::run::{ExchangeLimits, ExchangeTerms};
 use proem_engine::tokens::CachingCounter;
 use proem_llm::codec::encode;
@@ -274,7 +276,8 @@ impl RunSetting {
         let encoded = encode(&prepared.request, &self.access.asked.model, &prepared.plan)?;
         let headers = encoded.wire.headers.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
         let dropped = encoded.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why }));
-        let notes = prepared.noted.iter().map(|noted| format!("guard: {}", noted.in_words()).into()).collect();
+        let guard = prepared.noted.iter().map(|noted| format!("guard: {}", noted.in_words()).into());
+        let notes = guard.chain(cut_notes(&prepared.report)).collect();
         let value = json!({
             "method": "POST",
             "url": format!("{}{}", endpoint.base_url, encoded.wire.path),
@@ -284,6 +287,18 @@ impl RunSetting {
             "dropped": dropped.collect::<Vec<_>>(),
         });
         Ok(WithNotes { value, notes })
+    }
+
+    /// The most that one attempt with this request can cost; `None` where the price is not known.
+    ///
+    /// # Errors
+    ///
+    /// If the model can't be asked for that.
+    pub fn most_cost(&self, prepared: &PreparedRequest) -> Result<Option<NanoDollars>, Error> {
+        let asked = &self.access.asked;
+        let encoded = encode(&prepared.request, &asked.model, &prepared.plan)?;
+        let bytes = proem_text::json::compact(&encoded.wire.body).len();
+        Ok(bound(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos))
     }
 
     /// Whether somebody can be expected to give the prompt's inputs.
@@ -316,4 +331,9 @@ impl RunSetting {
             counter: self.access.counter.as_ref(),
         }
     }
+}
+
+/// What limits kept out of a request, each with what could be done.
+pub fn cut_notes(report: &Report) -> impl Iterator<Item = Note> + use<> {
+    report.cuts().into_iter().map(|cut| Note::hinting(cut, Hint::KeepSection))
 }

@@ -21,7 +21,7 @@ use proem_agents::prompted::InputAuthor;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::batch::Batch;
-use proem_app::run::input::{self, InputForm, Source};
+use proem_app::run::input::{self, InputForm, InputReading, Source};
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::{OpenRun, RunSetting};
 use proem_engine::ordered::OrderedJson;
@@ -58,16 +58,19 @@ pub(crate) struct RunArgs {
     /// `agent/name`, `agent/name@version`, or the path of a prompt file
     pub(crate) prompt: String,
     /// A JSON object with the prompt's inputs, or plain text where its only input is a text; `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "batch")]
+    #[arg(long, value_name = "FILE", conflicts_with = "batch", group = "inputs")]
     pub(crate) input: Option<PathBuf>,
+    /// Send --input, or each line of --batch, as the prompt's only text, also where it looks like JSON
+    #[arg(long, requires = "inputs")]
+    pub(crate) input_text: bool,
     /// One input as text; overrides the file; may be given several times
     #[arg(long, value_name = "NAME=TEXT", value_parser = name_and_text)]
     pub(crate) set: Vec<(String, String)>,
     /// One input as the text of a file; `-` is standard input; may be given several times
     #[arg(long, value_name = "NAME=FILE", value_parser = name_and_file)]
     pub(crate) file: Vec<(String, PathBuf)>,
-    /// A file with the inputs of one run on each line, as JSON; `-` is standard input
-    #[arg(long, value_name = "FILE")]
+    /// A file with the inputs of one run on each line, as JSON or as --input takes them; `-` is standard input
+    #[arg(long, value_name = "FILE", group = "inputs")]
     pub(crate) batch: Option<PathBuf>,
     /// The file for a batch's results, in the order of its lines; what an interrupted run got is kept
     #[arg(long, value_name = "FILE", requires = "batch")]
@@ -119,7 +122,7 @@ pub(crate) struct RunArgs {
     /// Print the prompt's fallback where there is no answer; the exit code stays 3
     #[arg(long)]
     pub(crate) fallback: bool,
-    /// Report every attempt on standard error
+    /// Report every attempt on standard error; with --dry-run, the tokens of each section, the cost limit and the cache
     #[arg(long)]
     pub(crate) explain: bool,
     /// A folder in the project whose book is used
@@ -131,6 +134,11 @@ impl RunArgs {
     /// Whether no input is given, in no way.
     const fn gives_nothing(&self) -> bool {
         self.input.is_none() && self.batch.is_none() && self.set.is_empty() && self.file.is_empty()
+    }
+
+    /// How a text that could be JSON is read.
+    const fn input_reading(&self) -> InputReading {
+        if self.input_text { InputReading::Text } else { InputReading::Detected }
     }
 
     /// What the use case is asked for.
@@ -178,19 +186,25 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         setting.takes_inputs_from_callers()?;
     }
     let texts = texts(args)?;
+    let form = InputForm::of(&setting.prompt, args.input_reading())?;
     let work = match &args.batch {
         Some(path) => Work::Batch(path),
-        None => Work::Single(inputs(args, &setting, &texts)?),
+        None => Work::Single(inputs(args, &form, &texts)?),
     };
     calling(async |stop| {
         let run = open_run(setting, &options, &project).await?;
         let setting = run.setting();
         let done = match &work {
             Work::Batch(path) => {
-                batch::run(args, Batch { from: source(path), texts: &texts, out: args.out.as_deref() }, &run, &stop)
-                    .await
+                let batch = Batch { from: source(path), form: &form, texts: &texts, out: args.out.as_deref() };
+                batch::run(args, batch, &run, &stop).await
             }
-            Work::Single(inputs) if args.dry_run => request(inputs, setting),
+            Work::Single(inputs) if args.dry_run => {
+                if args.explain {
+                    account::forecast(setting, &setting.prepare(inputs)?)?;
+                }
+                request(inputs, setting)
+            }
             Work::Single(inputs) => {
                 let said = RunVerbosity { json: args.json, explain: args.explain, fallback: args.fallback };
                 single::run(said, QuestionSource::Inputs(inputs), &run, &stop).await
@@ -240,12 +254,12 @@ fn texts(args: &RunArgs) -> Result<Vec<(String, String)>, CommandFailure> {
 }
 
 /// The inputs of a single run.
-fn inputs(args: &RunArgs, setting: &RunSetting, texts: &[(String, String)]) -> Result<OrderedJson, CommandFailure> {
+fn inputs(args: &RunArgs, form: &InputForm, texts: &[(String, String)]) -> Result<OrderedJson, CommandFailure> {
     let from = args.input.as_deref().map(source);
     if matches!(from, Some(Source::Reader(..))) && stdin().is_terminal() {
         ui::note("reading the inputs from the terminal; end them with Ctrl-D");
     }
-    Ok(input::one(from, InputForm::of(&setting.prompt), texts)?)
+    Ok(input::one(from, form, texts)?)
 }
 
 /// Prints what would be sent.

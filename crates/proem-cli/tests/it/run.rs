@@ -617,3 +617,48 @@ fn the_guide_is_true() {
     let tried = guide::run(&fixture, "run.md", &[(&format!("http://{address}"), "https://api.anthropic.com")]);
     assert!(tried.files >= 3 && tried.sessions >= 8, "{tried:?}");
 }
+
+const SMALL_BUDGET: &str = "---
+model: small
+input:
+  schema: { document: string, question: string }
+proem:
+  version: 1.0.0
+  sections:
+    - { name: document, trust: untrusted }
+    - { name: question, trust: untrusted, keep: required }
+---
+{{role \"user\"}}{{section \"document\"}}
+{{document}}
+{{section \"question\"}}
+{{question}}
+";
+
+#[test]
+fn a_section_that_a_budget_leaves_out_is_told_everywhere() {
+    let server = start(vec![Reply::text("I don't know."), Reply::text("I don't know.")]);
+    let fixture = fixture(&server, "");
+    fixture.write("small.prompt", SMALL_BUDGET);
+    fixture.write("in.json", json!({ "document": "a fact ".repeat(400), "question": "Which?" }).to_string());
+    let args = ["run", "./small.prompt", "--input", "in.json", "--budget", "100"];
+    let told = "section `document` is not in the request: over budget (priority 50)";
+    let run = fixture.proem(&[&args[..], &["--json"]].concat());
+    assert!(run.stderr().contains(told) && run.stderr().contains("keep: required"), "{}", run.stderr());
+    let output: Json = serde_json::from_str(run.stdout()).unwrap();
+    assert!(output["cut"][0].as_str().unwrap().starts_with(told), "{output}");
+    assert_eq!((&output["sections"][0]["state"], &output["sections"][1]["state"]), (&json!("dropped"), &json!("kept")));
+    let dry = fixture.proem(&[&args[..], &["--dry-run", "--explain"]].concat());
+    assert!(dry.stderr().contains(told), "{}", dry.stderr());
+    for words in ["document  untrusted", "tokens in, schema and tools included", "an attempt\n", "cache: "] {
+        assert!(dry.stderr().contains(words), "{words}: {}", dry.stderr());
+    }
+    let shown = fixture.proem(&["runs", "show", "last"]);
+    assert!(shown.stdout().contains("section `document` is not in the request"), "{}", shown.stdout());
+    let shown = fixture.proem(&["runs", "show", "last", "--json"]).json();
+    assert!(shown["calls"][0]["cut"][0].as_str().unwrap().starts_with(told), "{shown}");
+    let row = json!({ "document": "a fact ".repeat(400), "question": "Which?" });
+    fixture.write("rows.jsonl", row.to_string());
+    let batch = fixture.proem(&["run", "./small.prompt", "--batch", "rows.jsonl", "--budget", "100"]);
+    assert!(batch.stderr().contains("1 with sections cut"), "{}", batch.stderr());
+    assert!(batch.stdout().contains(told), "{}", batch.stdout());
+}

@@ -1,11 +1,14 @@
 //! What a run took, for people.
 
+use proem_agents::prompted::PreparedRequest;
 use proem_engine::call::{NanoDollars, Usage};
 use proem_engine::decode::RepairKind;
 use proem_engine::profile::{Adaptation, ProfileRule, Signals};
 use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd};
 use proem_guard::show;
 
+use crate::commands::explain::sections;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, grouped, styled};
 use proem_app::records::writing::BookedCost;
 use proem_app::run::asking::FinishedRun;
@@ -45,6 +48,18 @@ pub(super) fn tell(setting: &RunSetting, ran: &FinishedRun) {
         ui::note(&format!("the value is the prompt's fallback, because {}", because.in_words()));
     }
     ui::aside(&format!("{}\n", line(setting, ran)));
+}
+
+/// Tells before a call what it will take: tokens by section, the most that it can cost, what the cache is expected to do.
+pub(super) fn forecast(setting: &RunSetting, prepared: &PreparedRequest) -> Result<(), CommandFailure> {
+    let mut out = String::new();
+    sections(&prepared.report, &prepared.request.assembly, &prepared.plan, &mut out);
+    let (total, most) = (grouped(prepared.plan.total_tokens), money(setting.most_cost(prepared)?));
+    let answer = grouped(prepared.request.assembly.output_tokens);
+    out.push_str(&format!("{total} tokens in, schema and tools included; at most {answer} out; at most {most} an attempt\n"));
+    out.push_str(&format!("cache: {}\n", prepared.plan.sentence()));
+    ui::aside(&out);
+    Ok(())
 }
 
 /// Tells more of it: what went over the wire, what is booked, what the prompt learned.

@@ -109,6 +109,7 @@ fn in_words(tally: &BatchTally, kept: usize) -> String {
     let mut parts = vec![format!("{} answered", grouped(tally.answered))];
     for (count, what) in [
         (kept, "kept from before"),
+        (tally.cut, "with sections cut, listed under `cut`"),
         (tally.fell_back, "fell back"),
         (tally.failed, "failed"),
         (tally.unasked, "could not be sent"),

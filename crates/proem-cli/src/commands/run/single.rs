@@ -11,7 +11,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::agents::access::{self, ModelAccess};
 use proem_app::run::asking::{FinishedRun, RunCourse, TimedRequest};
 use proem_app::run::output::RunOutput;
-use proem_app::run::setting::{OpenRun, RunSetting};
+use proem_app::run::setting::{OpenRun, RunSetting, cut_notes};
 use proem_app::secrets;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::{ExchangeEnd, Outcome};
@@ -70,6 +70,7 @@ pub(in crate::commands) async fn run(
     };
     let person = TerminalQuestions { waiting: &waiting, stop };
     let course = RunCourse { line: None, stop, person: &person, listener, hand_on: &hand_on };
+    let tells_cuts = matches!(asked, QuestionSource::Inputs(_));
     let ran = match asked {
         QuestionSource::Inputs(inputs) => run.ask_and(inputs, &course).await,
         QuestionSource::Made(request, inputs) => run.ask_made(*request, inputs, &course).await,
@@ -78,6 +79,9 @@ pub(in crate::commands) async fn run(
     let ran = ran?;
     if said.json {
         value(setting, &ran, said)?;
+    }
+    if tells_cuts {
+        ui::notes(&cut_notes(&ran.prepared.report).collect::<Vec<_>>());
     }
     account::tell(setting, &ran);
     if !said.json && !said.fallback && matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {

@@ -39,12 +39,12 @@ fn a_prompt_file_is_run() {
     put(&fixture);
     let sent = |number: usize| String::from_utf8(server.requests()[number].body.clone()).unwrap();
     let json = "{\"note\": \"a text that happens to be JSON\"}";
-    let run = fixture.proem_with(&["run", "prompts/about.prompt", "--input", "-"], json.as_bytes());
+    let run = fixture.proem_with(&["run", "prompts/about.prompt", "--input", "-", "--input-text"], json.as_bytes());
     assert_eq!((run.code(), run.stdout()), (0, "It is about a clock.\n"), "{}", run.stderr());
     let first = sent(0);
     assert!(first.contains("Be brief.") && first.contains("{\\\"note\\\""), "{first}");
     // A prompt of the book with one input takes the same, and the file is none of its prompts.
-    let free = fixture.proem_with(&["run", "reviews/free", "--input", "-"], json.as_bytes());
+    let free = fixture.proem_with(&["run", "reviews/free", "--input", "-", "--input-text"], json.as_bytes());
     assert_eq!(free.code(), 0, "{}", free.stderr());
     assert!(sent(1).contains("{\\\"note\\\""), "{}", sent(1));
     assert_eq!(FREE.matches("string").count(), 1);
@@ -123,4 +123,64 @@ fn a_draft_in_a_book_uses_the_book() {
     let run = fixture.proem(&["run", "./reviews/about/draft.prompt", "--set", "text=x"]);
     assert_eq!(run.code(), 0, "{}", run.stderr());
     assert!(String::from_utf8(server.requests()[0].body.clone()).unwrap().contains("Be kind."));
+}
+
+/// What each text becomes for a prompt of one text, and whether a batch reads it the same way.
+#[test]
+fn json_is_never_sent_as_text_unasked() {
+    let server = start(vec![]);
+    let fixture = fixture(&server, "");
+    put(&fixture);
+    let dry = |text: &str, more: &[&str]| {
+        let args = [&["run", "prompts/about.prompt", "--dry-run"], more].concat();
+        let run = fixture.proem_with(&args, text.as_bytes());
+        if run.code() != 0 {
+            return Err(run.stderr().to_owned());
+        }
+        let request: Json = serde_json::from_str(run.stdout().lines().collect::<String>().as_str()).unwrap();
+        Ok(request["body"]["messages"][0]["content"][0]["text"].as_str().unwrap().to_owned())
+    };
+    let input = ["--input", "-"];
+    let batch = ["--batch", "-"];
+    for (text, expected) in [
+        (r#"{"text": "a complaint"}"#, "a complaint"),
+        (" \u{feff}{\"text\": \"a complaint\"}", "a complaint"),
+        ("plain words", "plain words"),
+        ("{{x}} is a template", "{{x}} is a template"),
+        ("{ int x; }", "{ int x; }"),
+        ("[draft] a title", "[draft] a title"),
+        ("42", "42"),
+    ] {
+        for from in [input, batch] {
+            let sent = dry(text, &from).unwrap();
+            assert!(sent.contains(expected) && !sent.contains("{\"text\""), "{text} by {from:?}: {sent}");
+        }
+    }
+    for text in [
+        r#"{"complaint": "a"}"#,
+        r#"{"text": "a", "id": 3}"#,
+        r#"{"text": "a", "text": "b"}"#,
+        r#"{"text": "cut of"#,
+        r#"{"text": "a"} {"text": "b"}"#,
+        "{}",
+        r#"["a", "b"]"#,
+        r#""a quoted text""#,
+    ] {
+        for from in [input, batch] {
+            let refused = dry(text, &from).unwrap_err();
+            let both = refused.contains("could be the text of `text`, or the prompt's inputs by name");
+            assert!(both, "{text} by {from:?}: {refused}");
+            let sent = dry(text, &[from[0], from[1], "--input-text"]).unwrap();
+            assert!(sent.contains(text), "{text} by {from:?}: {sent}");
+        }
+    }
+    // A prompt of several inputs has no text to send as it is.
+    let several = ["run", "reviews/triage", "--dry-run", "--input", "-", "--input-text"];
+    let refused = fixture.proem_with(&several, b"words");
+    assert!(refused.code() == 2 && refused.stderr().contains("--file NAME=FILE"), "{}", refused.transcript());
+    let repeated = fixture.proem_with(&several[..5], br#"{"title": "a", "title": "b"}"#);
+    assert!(repeated.code() == 2 && repeated.stderr().contains("given twice"), "{}", repeated.transcript());
+    let twice = dry("words", &["--input", "-", "--set", "text=others"]).unwrap_err();
+    assert!(twice.contains("given twice"), "{twice}");
+    assert_eq!(server.requests().len(), 0);
 }
