@@ -176,7 +176,7 @@ fn format_note(answer: &AnswerForm, answers: SchemaEnforcement) -> Option<String
         (AnswerForm::Value { tool }, SchemaEnforcement::Object | SchemaEnforcement::Text) => Some(format!(
             "The answer is one JSON value and nothing else: no fence, no words before or after it. It meets this JSON \
              Schema:\n{}\n",
-            json::compact(&tool.schema)
+            json::compact_in_order(&tool.schema)
         )),
         _ => None,
     }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, ErrorKind};
 use crate::ordered::OrderedJson;
-use crate::schema::{self, compile, declared_names};
+use crate::schema::{self, compile, declared_names, property_names};
 
 /// Whether an input's text is ours or from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -279,8 +279,7 @@ impl Checker {
                     return format!("{} names that the schema does not declare", unexpected.len());
                 }
                 let names: Vec<String> = unexpected.iter().map(|name| format!("`{}`", name.escape_debug())).collect();
-                let properties = self.schema.get("properties").and_then(Json::as_object);
-                let known: Vec<&str> = properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+                let known = self.schema.as_object().map(property_names).unwrap_or_default();
                 let known = if known.is_empty() { "no inputs".to_owned() } else { known.join(", ") };
                 format!("{} not declared; the prompt takes {known}", names.join(", "))
             }

@@ -122,7 +122,8 @@ impl InputForm {
         let Some(name) = &self.text else {
             return serde_json::from_str::<UniqueNames>(text).map(|read| read.0).map_err(|error| {
                 // The message of the parser doesn't quote what stands there.
-                Error::invalid(format!("{shown} is not JSON: {error}; give an object with the prompt's inputs by name"))
+                let kind = if error.is_data() { "not an object of inputs" } else { "not JSON" };
+                Error::invalid(format!("{shown} is {kind}: {error}; give an object with the prompt's inputs by name"))
             });
         };
         let two_ways = |what: &str| {

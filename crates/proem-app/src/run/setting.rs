@@ -297,7 +297,7 @@ impl RunSetting {
     pub fn most_cost(&self, prepared: &PreparedRequest) -> Result<Option<NanoDollars>, Error> {
         let asked = &self.access.asked;
         let encoded = encode(&prepared.request, &asked.model, &prepared.plan)?;
-        let bytes = proem_text::json::compact(&encoded.wire.body).len();
+        let bytes = proem_text::json::compact_in_order(&encoded.wire.body).len();
         Ok(bound(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos))
     }
 

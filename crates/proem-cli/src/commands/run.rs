@@ -264,7 +264,7 @@ fn inputs(args: &RunArgs, form: &InputForm, texts: &[(String, String)]) -> Resul
 
 /// Prints what would be sent.
 pub(super) fn request(inputs: &OrderedJson, setting: &RunSetting) -> Result<ExitCode, CommandFailure> {
-    ui::document(&json::pretty(&ui::tell(setting.request(inputs)?)))?;
+    ui::document(&json::pretty_in_order(&ui::tell(setting.request(inputs)?)))?;
     Ok(ExitCode::SUCCESS)
 }
 

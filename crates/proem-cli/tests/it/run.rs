@@ -662,3 +662,67 @@ fn a_section_that_a_budget_leaves_out_is_told_everywhere() {
     assert!(batch.stderr().contains("1 with sections cut"), "{}", batch.stderr());
     assert!(batch.stdout().contains(told), "{}", batch.stdout());
 }
+
+const ORDERED: &str = "---
+model: small
+input:
+  schema: { question: string }
+output:
+  schema:
+    steps(array, the reasoning):
+      thought: string
+      because?: string
+    final_answer: string
+proem:
+  version: 1.0.0
+  purpose: answer with the reasons first
+  sections:
+    - { name: question, trust: untrusted, keep: required }
+---
+{{role \"user\"}}{{section \"question\"}}
+{{question}}
+";
+
+/// The same contract as a file beside the prompt.
+const ORDERED_SCHEMA: &str = r#"{ "type": "object", "properties": {
+  "steps": { "type": "array", "maxItems": 9, "items": { "type": "object", "properties": {
+    "thought": { "type": "string", "maxLength": 90 }, "because": { "type": "string", "maxLength": 90 } },
+    "required": ["thought"] } },
+  "final_answer": { "type": "string", "maxLength": 90 } }, "required": ["steps", "final_answer"] }"#;
+
+#[test]
+fn a_schema_keeps_its_order_in_every_request() {
+    let answer = json!({ "steps": [{ "thought": "a" }], "final_answer": "b" });
+    let server = start((0..8).map(|_| Reply::value(answer.clone())).collect());
+    let address = server.address();
+    let more = ["schema", "tool", "object", "text"].map(|answers| {
+        format!("[providers.{answers}]\nbase_url = \"http://{address}/v1\"\nanswers = \"{answers}\"\n")
+    });
+    let fixture = fixture(&server, &more.join("\n"));
+    fixture.write("ordered/a.prompt", ORDERED);
+    fixture.write("ordered/b.prompt", ORDERED.replace("purpose:", "output_schema: b.json\n  purpose:"));
+    fixture.write("ordered/b.json", ORDERED_SCHEMA);
+    let models = ["anthropic/claude-haiku-4-5", "schema/m", "tool/m", "object/m"];
+    for (index, (prompt, model)) in
+        ["ordered/a.prompt", "ordered/b.prompt"].iter().flat_map(|p| models.map(|m| (*p, m))).enumerate()
+    {
+        let run = ["run", prompt, "--set", "question=why", "--model", model];
+        let dry = fixture.proem(&[&run[..], &["--dry-run"]].concat());
+        let ran = fixture.proem(&run);
+        assert_eq!(ran.code(), 0, "{prompt} {model}: {}", ran.stderr());
+        let sent = String::from_utf8(server.requests()[index].body.clone()).unwrap();
+        for text in [sent.as_str(), dry.stdout()] {
+            let text = text.replace('\\', "");
+            let place = |name: &str| text.find(&format!("\"{name}\":")).unwrap_or_else(|| panic!("{name}: {text}"));
+            assert!(place("steps") < place("thought") && place("thought") < place("because"), "{model}: {text}");
+            assert!(place("because") < place("final_answer"), "{model}: {text}");
+            assert!(!text.contains("property-order") && !text.contains("the reasons first"), "{model}: {text}");
+            // A model is sent what the author wrote; the maxima that are missing bound what is accepted.
+            assert!(prompt.ends_with("b.prompt") || !text.contains("maxLength"), "{model}: {text}");
+        }
+        let kept = fixture.proem(&["runs", "show", "last", "--body"]);
+        assert_eq!(kept.stdout().trim_end(), sent, "{prompt} {model}");
+        let replayed = fixture.proem(&["runs", "replay", "last"]);
+        assert_eq!(replayed.code(), 0, "{}", replayed.transcript());
+    }
+}

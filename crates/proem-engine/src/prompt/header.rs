@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use proem_guard::Tag;
 use proem_text::{
+    OrderedMap,
     diagnostic::{Diagnostic, DiagnosticSeverity},
     span::Span,
 };
@@ -101,7 +102,7 @@ pub(crate) fn decode(root: Option<&YamlNode>, named: &NamedSchemas, problems: &m
     };
     let schema = |part: &str, problems: &mut Diagnostics| {
         let node = root.get(part)?.get("schema")?;
-        match picoschema::expand(&node.to_json(), named) {
+        match picoschema::expand(&node.to_ordered(), named) {
             Ok(schema) => Some(schema),
             Err(message) => {
                 error(problems, format!("{part}.schema: {message}"), place_of_fault(node, named));
@@ -137,12 +138,12 @@ pub(crate) fn decode(root: Option<&YamlNode>, named: &NamedSchemas, problems: &m
 /// Where a schema that can't be read is wrong: the innermost value that can't be read by itself.
 fn place_of_fault(node: &YamlNode, named: &NamedSchemas) -> Span {
     let YamlValue::Map(entries) = &node.data else { return node.span };
-    let alone = |key: &str, value: &YamlNode| Json::Object([(key.to_owned(), value.to_json())].into_iter().collect());
+    let alone = |key: &str, value: &YamlNode| OrderedMap::from_iter([(key, value.to_ordered())]).into();
     for (key, value) in entries {
         if picoschema::expand(&alone(&key.name, value), named).is_ok() {
             continue;
         }
-        let is_inside = matches!(value.data, YamlValue::Map(_)) && picoschema::expand(&value.to_json(), named).is_err();
+        let is_inside = matches!(value.data, YamlValue::Map(_)) && picoschema::expand(&value.to_ordered(), named).is_err();
         return if is_inside { place_of_fault(value, named) } else { Span::new(key.span.start, value.span.end) };
     }
     node.span
