@@ -27,6 +27,17 @@ pub enum InputTrust {
     Untrusted,
 }
 
+/// Whether a prompt's declarations of trust hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DeclaredTrust {
+    /// Text from outside in an input that is declared trusted is refused.
+    #[default]
+    Holds,
+    /// The caller says that somebody else wrote the inputs: text from outside is contained wherever a user message
+    /// prints it.
+    Overridden,
+}
+
 impl From<&OrderedJson> for LabelTree {
     /// JSON that code computed, or that a person typed or approved, its objects in their order.
     fn from(value: &OrderedJson) -> Self {
@@ -67,6 +78,16 @@ fn template_name(name: TreeName<'_>) -> Cow<'_, str> {
 
 /// All inputs by name.
 pub type Inputs = BTreeMap<String, LabelTree>;
+
+impl RenderPiece<'_> {
+    /// The piece, its text from outside as it was written unless it has to be kept apart more strongly.
+    pub(crate) fn kept_exact(self) -> Self {
+        match self {
+            Self::Outside(text, ContainmentMode::Delimit) => Self::Outside(text, ContainmentMode::Exact),
+            other => other,
+        }
+    }
+}
 
 /// The untrusted texts of one render, each standing behind a mark.
 ///

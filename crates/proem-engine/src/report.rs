@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use proem_guard::ContainedText;
 use proem_text::{Sources, span::Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::assemble::{PlacedContainment, label_of};
 use crate::assembly::Assembly;
 use crate::message::Role;
 use crate::prompt::file::Section;
@@ -229,7 +229,7 @@ pub(crate) fn section(
     place: SectionPlacement,
     full: usize,
     shrunk: Vec<ShrunkReport>,
-    contained: Option<&ContainedText>,
+    contained: &[PlacedContainment],
 ) -> SectionReport {
     let (range, tokens) = match place {
         SectionPlacement::Absent => (None, 0),
@@ -255,20 +255,18 @@ pub(crate) fn section(
         tokens,
         full_tokens: full,
         range: range.map(Range::from),
-        sources: contained.map(sources).unwrap_or_default(),
+        sources: sources(contained),
         shrunk: if state == SectionState::Shrunk { shrunk } else { Vec::new() },
-        neutralised: contained.map(neutralised).unwrap_or_default(),
-        contained: contained
-            .map(|contained| {
-                let map = contained.source_map().iter();
-                map.map(|at| Range {
-                    start: start.saturating_add(at.output.start),
-                    end: start.saturating_add(at.output.end),
-                })
-                .collect()
-            })
-            .unwrap_or_default(),
+        neutralised: neutralised(contained),
+        contained: contained.iter().flat_map(|placed| ranges(placed, start)).collect(),
     }
+}
+
+/// Where the pieces from outside stand in a request whose section begins at `start`.
+fn ranges(placed: &PlacedContainment, start: usize) -> impl Iterator<Item = Range> {
+    let start = start.saturating_add(placed.at);
+    let map = placed.contained.source_map().iter();
+    map.map(move |at| Range { start: start.saturating_add(at.output.start), end: start.saturating_add(at.output.end) })
 }
 
 fn reason(section: &Section, state: SectionState, shrunk: &[ShrunkReport], lost: usize) -> Option<String> {
@@ -299,16 +297,16 @@ fn steps(shrunk: &[ShrunkReport]) -> Vec<String> {
     inputs.chain(items.iter().map(|((input, rung), n)| format!("{n} of {input} to {}", rung.as_str()))).collect()
 }
 
-fn sources(contained: &ContainedText) -> Vec<String> {
-    match contained.label().sources() {
+fn sources(contained: &[PlacedContainment]) -> Vec<String> {
+    match label_of(contained).sources() {
         Sources::Named(named) => named.iter().map(ToString::to_string).collect(),
         Sources::Many => vec!["many".into()],
     }
 }
 
-fn neutralised(contained: &ContainedText) -> BTreeMap<String, usize> {
+fn neutralised(contained: &[PlacedContainment]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for finding in contained.findings() {
+    for finding in contained.iter().flat_map(|placed| placed.contained.findings()) {
         let count: &mut usize = counts.entry(finding.kind.as_str().to_owned()).or_default();
         *count = count.saturating_add(1);
     }

@@ -13,6 +13,7 @@ use proem_engine::report::Report;
 use proem_engine::run::{ExchangeLimits, ExchangeTerms};
 use proem_engine::tokens::CachingCounter;
 use proem_llm::codec::encode;
+use proem_llm::projection::Omission;
 use proem_store::query::{RunDetail, RunsWanted};
 use serde_json::{Value as Json, json};
 
@@ -108,6 +109,7 @@ impl RunSetting {
     pub fn new(options: &RunOptions, project: &mut OpenProject) -> Result<Self, Error> {
         let ChosenPrompt { prompt, book } = chosen(&options.prompt, project)?;
         let contract = prompt.contract()?;
+        project.notes.extend(prompt.file.remarks.iter().map(|remark| format!("the prompt file, {remark}").into()));
         let wanted = calling::WantedModel {
             model: options.model.as_deref(),
             provider: options.provider.as_deref(),
@@ -277,7 +279,7 @@ impl RunSetting {
         let headers = encoded.wire.headers.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
         let dropped = encoded.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why }));
         let guard = prepared.noted.iter().map(|noted| format!("guard: {}", noted.in_words()).into());
-        let notes = guard.chain(cut_notes(&prepared.report)).collect();
+        let notes = guard.chain(cut_notes(&prepared.report)).chain(setting_notes(&encoded.dropped)).collect();
         let value = json!({
             "method": "POST",
             "url": format!("{}{}", endpoint.base_url, encoded.wire.path),
@@ -336,4 +338,10 @@ impl RunSetting {
 /// What limits kept out of a request, each with what could be done.
 pub fn cut_notes(report: &Report) -> impl Iterator<Item = Note> + use<> {
     report.cuts().into_iter().map(|cut| Note::hinting(cut, Hint::KeepSection))
+}
+
+/// The settings that a provider didn't get as the prompt file has them.
+pub fn setting_notes(dropped: &[Omission]) -> impl Iterator<Item = Note> {
+    let settings = dropped.iter().filter(|dropped| dropped.is_setting());
+    settings.map(|dropped| format!("`{}` of the prompt file: {}", dropped.path.trim_start_matches('/'), dropped.why).into())
 }

@@ -64,6 +64,7 @@ pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Err
                     );
                     say(DiagnosticSeverity::Error, text);
                 }
+                prompt.file.remarks.iter().for_each(|remark| say(DiagnosticSeverity::Warning, remark.clone()));
                 answer(&prompt, &mut say);
                 cases(book, &version.prompt, &prompt, &mut say);
                 volatile(&prompt, &mut say);

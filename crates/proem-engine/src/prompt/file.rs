@@ -13,6 +13,7 @@ use serde_json::{Value as Json, json};
 use super::analyse::{Analysis, AnalysisFault, HELPERS, MARKERS, RAW};
 use super::header::{self, Diagnostics, Header, StrictHeader};
 use super::picoschema::NamedSchemas;
+use super::remarks::remarks;
 pub(crate) use super::split::{Split, split};
 use super::template::{Expression, HelperCall, LineColumn, Statement, Template, TemplateNode, parse};
 use super::yaml;
@@ -49,6 +50,8 @@ pub struct PromptFile {
     pub strict: StrictHeader,
     /// Its sections in order.
     pub sections: Vec<Section>,
+    /// What it says that has no effect, each with its line.
+    pub remarks: Vec<String>,
     pub(crate) partials: BTreeMap<String, Template>,
 }
 
@@ -153,7 +156,7 @@ impl StrictFileReader<'_> {
         let mut header = header::decode(root.as_ref(), &NamedSchemas::new(), &mut self.problems);
         self.is_plain = root.as_ref().is_none_or(|root| root.get("proem").is_none());
         if self.is_plain && self.problems.is_empty() {
-            header.strict = header::plain();
+            header.strict = header::plain(header.places.output_tokens);
             header.places.sections_known = true;
         }
         let Some(mut strict) = header.strict.clone() else {
@@ -171,7 +174,8 @@ impl StrictFileReader<'_> {
             self.analyse(&header, &strict, &mut sections, &partials);
         }
         if self.problems.is_empty() && self.elsewhere.is_empty() {
-            Ok(PromptFile { header, strict, sections, partials })
+            let remarks = remarks(self.text, &self.split, &header.places.remarks);
+            Ok(PromptFile { header, strict, sections, remarks, partials })
         } else {
             Err(self.failure())
         }

@@ -1,9 +1,11 @@
 //! A prompt as an assembly needs it: read, checked and compiled.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
+use super::analyse::Analysis;
 use super::file::{PromptFile, Section};
 use super::header::TOOL_FILE;
 use super::origin::Origin;
@@ -13,8 +15,10 @@ use crate::assembly::PromptId;
 use crate::contract::{AnswerContract, Contract, ToolContracts};
 use crate::error::{Error, ErrorKind};
 use crate::input::Checker;
+use crate::message::Role;
 use crate::ordered::OrderedJson;
 use crate::schema::with_order;
+use crate::section::Trust;
 
 /// A strict prompt, read, checked and compiled: what an assembly is made from.
 #[derive(Debug)]
@@ -115,6 +119,28 @@ impl Prompt {
         let schema: OrderedJson = serde_json::from_str(text)
             .map_err(|error| Error::new(ErrorKind::InvalidFile, format!("{file}: not JSON: {error}")))?;
         Ok(with_order(&schema))
+    }
+
+    /// Whether its templates can be given texts from outside in every input, wherever a user message prints them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TrustViolation`] with every use that only holds for trusted texts: one in the system message, a
+    /// comparison, JSON.
+    pub(crate) fn check_untrusted(&self) -> Result<(), Error> {
+        let (schema, partials) = (self.file.input_schema(), &self.file.partials);
+        let analysis = Analysis { schema: &schema, trust: &[], partials, elements: Cell::new(0) };
+        let mut problems = Vec::new();
+        for section in &self.file.sections {
+            let mut spec = section.spec.clone();
+            if section.role == Role::User {
+                spec.trust = Trust::Untrusted;
+            }
+            let (faults, _) = analysis.section(&spec, &section.template);
+            let words = |message| format!("with untrusted inputs, section `{}`: {message}", section.spec.name);
+            problems.extend(faults.into_iter().map(|fault| words(fault.message)));
+        }
+        if problems.is_empty() { Ok(()) } else { Err(Error::all(ErrorKind::TrustViolation, problems)) }
     }
 
     /// The text that the system message's templates hold, partials included, inputs left out.

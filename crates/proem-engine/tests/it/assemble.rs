@@ -49,6 +49,7 @@ impl Limits {
 
 fn run(prompt: &Prompt, inputs: &Inputs, limits: &Limits) -> Result<(Assembly, Report), Error> {
     let options = AssemblyOptions {
+        declared: Default::default(),
         key: &InstallationKey::new([limits.key; 32]),
         layers: &limits.layers,
         context_and_code: None,

@@ -12,7 +12,7 @@ use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, grouped, styled};
 use proem_app::records::writing::BookedCost;
 use proem_app::run::asking::FinishedRun;
-use proem_app::run::setting::{OpenRun, RunSetting};
+use proem_app::run::setting::{OpenRun, RunSetting, setting_notes};
 
 /// The most characters that are shown of what a provider said.
 const MAX_SAID: usize = 300;
@@ -24,6 +24,9 @@ const SHOWN_MILLIS: u128 = 20;
 pub(super) fn tell(setting: &RunSetting, ran: &FinishedRun) {
     for noted in &ran.prepared.noted {
         ui::note(&format!("guard: {}", noted.in_words()));
+    }
+    if let Some(first) = ran.made.first() {
+        ui::notes(&setting_notes(&first.dropped).collect::<Vec<_>>());
     }
     for attempt in &ran.outcome.attempts {
         for problem in &attempt.problems {

@@ -184,3 +184,47 @@ fn json_is_never_sent_as_text_unasked() {
     assert!(twice.contains("given twice"), "{twice}");
     assert_eq!(server.requests().len(), 0);
 }
+
+#[test]
+fn a_setting_is_sent_or_told_and_never_vanishes() {
+    let server = start(vec![about()]);
+    let fixture = fixture(&server, "");
+    put(&fixture);
+    let config = "config:\n  temperature: 0.5\n  maxOutputTokens: 77\n  topP: 0.95\n  topK: 40\n  stopSequences: [END]\n";
+    fixture.write("prompts/set.prompt", FILE.replace("input:\n", &format!("{config}input:\n")));
+    let run = ["run", "prompts/set.prompt", "--set", "text=x"];
+    let body = fixture.proem(&[&run[..], &["--dry-run"]].concat()).json()["body"].clone();
+    for (key, value) in [
+        ("temperature", serde_json::json!(0.5)),
+        ("max_tokens", serde_json::json!(77)),
+        ("top_p", serde_json::json!(0.95)),
+        ("top_k", serde_json::json!(40)),
+        ("stop_sequences", serde_json::json!(["END"])),
+    ] {
+        assert_eq!(body[key], value, "{key}");
+    }
+    let local = fixture.proem(&[&run[..], &["--model", "openai/gpt-4o", "--dry-run"]].concat());
+    assert!(local.stderr().contains("`top_k` of the prompt file: model `gpt-4o` does not support"), "{}", local.stderr());
+
+    let wrong = "config:\n  temprature: 0.5\n  max_tokens: 3\ntools: [search]\ninputs: {}\ninput:\n";
+    let file = FILE.replace("input:\n", wrong).replace("{{text}}", "{{text}} {context}");
+    fixture.write("prompts/wrong.prompt", &file);
+    fixture.configure("book/reviews/wrong/1.0.0.prompt", &file.replace("{{> tone}}", ""));
+    let ran = fixture.proem(&["run", "prompts/wrong.prompt", "--set", "text=x"]);
+    let checked = fixture.proem(&["book", "check"]);
+    for (told, text) in [("run", ran.stderr()), ("check", checked.stdout())] {
+        for words in [
+            "line 4: config has no key `temprature`, so it has no effect; did you mean `temperature`?",
+            "line 5: config has no key `max_tokens`, so it has no effect; did you mean `maxOutputTokens`?",
+            "line 6: `tools` has no effect",
+            "line 7: the front matter has no key `inputs`, so it has no effect; did you mean `input`?",
+            "`{context}` is sent as plain text; write `{{context}}`",
+        ] {
+            assert!(text.contains(words), "{told}, {words}: {text}");
+        }
+    }
+    fixture.write("prompts/bad.prompt", FILE.replace("input:\n", "config: { topP: 1.5, topK: many }\ninput:\n"));
+    let refused = fixture.proem(&["run", "prompts/bad.prompt", "--set", "text=x"]);
+    assert!(refused.code() == 2 && refused.stderr().contains("config.topP is not a number from 0 to 1"));
+    assert!(refused.stderr().contains("config.topK is not a positive whole number"), "{}", refused.stderr());
+}
