@@ -18,7 +18,7 @@ use super::asking::FinishedRun;
 use super::input::{InputForm, Source};
 use super::journal::{BatchJournal, BatchKey};
 use super::output::{BatchLine, RunOutput};
-use super::rows::{Row, Rows, count};
+use super::rows::{BatchRows, Row, RowReading};
 use super::setting::{OpenRun, RunSetting};
 use crate::error::Error;
 use crate::message::WithNotes;
@@ -133,15 +133,12 @@ pub async fn run(
     if !answered.is_empty() {
         (watcher.tell)(BatchEvent::Kept(answered.len()))?;
     }
-    let total = match &batch.from {
-        Source::File(path) => Some(count(path, &shown)?),
-        Source::Reader(..) => None,
-    };
+    let reading = RowReading { form: batch.form, texts: batch.texts, shown: &shown };
+    let BatchRows { total, rows } = BatchRows::open(batch.from, reading)?;
     (watcher.tell)(BatchEvent::Begins(total))?;
     let lines = RefCell::new(BTreeMap::new());
     let broken = RefCell::new(None);
     let halt = Cell::new(false);
-    let rows = Rows { from: batch.from.open()?, number: 0, form: batch.form, texts: batch.texts, shown: &shown };
     let wanted = rows.map_while(|row| {
         if halt.get() || stop.is_cancelled() {
             // There was another line, so that the results are not whole, whatever is still running.
@@ -181,8 +178,8 @@ pub fn requests(
     hand_on: &dyn Fn(WithNotes<Json>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let shown = batch.from.shown();
-    let rows = Rows { from: batch.from.open()?, number: 0, form: batch.form, texts: batch.texts, shown: &shown };
-    for row in rows {
+    let reading = RowReading { form: batch.form, texts: batch.texts, shown: &shown };
+    for row in BatchRows::open(batch.from, reading)?.rows {
         let row = row?;
         let inputs = row.inputs.map_err(|why| Error::invalid(format!("{shown}, line {}: {why}", row.line.number)))?;
         hand_on(setting.request(&inputs)?)?;

@@ -66,8 +66,8 @@ pub enum InputReading {
 /// What a prompt takes, and how a text becomes that: of a file, of standard input and of each line of a batch alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputForm {
-    /// The names of the prompt's inputs.
-    declared: Vec<String>,
+    /// The prompt's inputs with their schemas, by name.
+    declared: serde_json::Map<String, Json>,
     /// The prompt's only input, if it is a text.
     text: Option<String>,
     reading: InputReading,
@@ -81,10 +81,10 @@ impl InputForm {
     /// If the caller asks for a text, and the prompt takes more or something else.
     pub fn of(prompt: &Prompt, reading: InputReading) -> Result<Self, Error> {
         let schema = prompt.file.input_schema();
-        let inputs = schema.get("properties").and_then(Json::as_object);
-        let declared: Vec<String> = inputs.into_iter().flatten().map(|(name, _)| name.clone()).collect();
-        let text = match declared.as_slice() {
-            [name] => inputs.and_then(|inputs| inputs.get(name)).is_some_and(is_text).then(|| name.clone()),
+        let declared = schema.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
+        let mut all = declared.iter();
+        let text = match (all.next(), all.next()) {
+            (Some((name, schema)), None) if is_text(schema) => Some(name.clone()),
             _ => None,
         };
         if reading == InputReading::Text && text.is_none() {
@@ -137,14 +137,20 @@ impl InputForm {
         let value = serde_json::from_str::<UniqueNames>(without_byte_order_mark(text))
             .map_err(|error| two_ways(&format!("begins like JSON and is not ({error})")))?;
         match value.0.fields() {
-            Some(fields) if fields.iter().len() > 0 && fields.iter().all(|(name, _)| self.is_declared(name)) => Ok(value.0),
+            Some(fields) if fields.iter().len() > 0 && fields.iter().all(|(name, _)| self.schema(name).is_some()) => Ok(value.0),
             Some(_) => Err(two_ways("is a JSON object with names that are not inputs of the prompt")),
             None => Err(two_ways("is JSON, but no object")),
         }
     }
 
-    fn is_declared(&self, name: &str) -> bool {
-        self.declared.iter().any(|declared| declared == name)
+    /// Whether the caller sends a text as it is.
+    pub(super) fn is_text_asked_for(&self) -> bool {
+        self.reading == InputReading::Text
+    }
+
+    /// The schema of an input; `None` if the prompt declares none of that name.
+    pub(super) fn schema(&self, name: &str) -> Option<&Json> {
+        self.declared.get(name)
     }
 }
 
@@ -226,7 +232,7 @@ pub fn text(source: Source<'_>) -> Result<String, Error> {
 }
 
 /// Lays texts over inputs.
-fn set(inputs: &mut OrderedJson, texts: &[(String, String)]) -> Result<(), Error> {
+pub(super) fn set(inputs: &mut OrderedJson, texts: &[(String, String)]) -> Result<(), Error> {
     let OrderedJson::Map(fields) = inputs else {
         return Err(Error::invalid("the input is not a JSON object; give one with the prompt's inputs by name"));
     };

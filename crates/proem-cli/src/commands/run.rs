@@ -46,6 +46,7 @@ Examples:
   git diff | proem run ./draft.prompt --input -                       # a prompt file that is in no book
   proem run reviews/triage --set title=\"it crashes\" --dry-run       # what would be sent; no key needed
   proem run reviews/triage --batch issues.jsonl --out triaged.jsonl   # run it again to continue
+  proem run reviews/triage --batch issues.csv                         # the first row names the inputs
   proem run reviews/triage --input issue.json --provider ollama --model llama3.1
   proem run reviews/triage --input issue.json --record tapes          # and later --replay tapes"
 );
@@ -69,7 +70,7 @@ pub(crate) struct RunArgs {
     /// One input as the text of a file; `-` is standard input; may be given several times
     #[arg(long, value_name = "NAME=FILE", value_parser = name_and_file)]
     pub(crate) file: Vec<(String, PathBuf)>,
-    /// A file with the inputs of one run on each line, as JSON or as --input takes them; `-` is standard input
+    /// A file with the inputs of one run on each line, as --input takes them, or a table in CSV; `-` is standard input
     #[arg(long, value_name = "FILE", group = "inputs")]
     pub(crate) batch: Option<PathBuf>,
     /// The file for a batch's results, in the order of its lines; what an interrupted run got is kept

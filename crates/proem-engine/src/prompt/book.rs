@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use self::locked::BookLock;
+pub use self::locked::pinned_files;
 pub use self::loose::{LoosePrompt, loose_prompt};
 use super::file::{MAX_FILE_BYTES, PartialText, PromptFile};
 use super::header::is_version;

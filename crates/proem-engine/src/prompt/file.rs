@@ -50,6 +50,8 @@ pub struct PromptFile {
     pub strict: StrictHeader,
     /// Its sections in order.
     pub sections: Vec<Section>,
+    /// Whether it is plain dotprompt, which has no version of its own.
+    pub is_plain: bool,
     /// What it says that has no effect, each with its line.
     pub remarks: Vec<String>,
     pub(crate) partials: BTreeMap<String, Template>,
@@ -175,7 +177,7 @@ impl StrictFileReader<'_> {
         }
         if self.problems.is_empty() && self.elsewhere.is_empty() {
             let remarks = remarks(self.text, &self.split, &header.places.remarks);
-            Ok(PromptFile { header, strict, sections, remarks, partials })
+            Ok(PromptFile { is_plain: self.is_plain, header, strict, sections, remarks, partials })
         } else {
             Err(self.failure())
         }

@@ -52,13 +52,27 @@ fn scalar(text: &str, named: &NamedSchemas) -> Result<Json, String> {
         _ if SCALARS.contains(&name) => Map::from_iter([("type".to_owned(), json!(name))]),
         _ => match named.get(name) {
             Some(Json::Object(schema)) => schema.clone(),
-            _ => return Err(format!("unknown type `{name}`; known: {}", SCALARS.join(", "))),
+            _ => return Err(unknown_type(name)),
         },
     };
     if let Some(description) = description.filter(|text| !text.is_empty()) {
         schema.insert("description".into(), json!(description));
     }
     Ok(Json::Object(schema))
+}
+
+/// What is wrong with a type; a list in another language's words is told as what it is here.
+fn unknown_type(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let listed = name.strip_suffix("[]").or_else(|| {
+        let inner = lower.strip_suffix('>')?;
+        let start = ["list<", "array<"].into_iter().find(|start| inner.starts_with(start))?;
+        name.get(start.len()..name.len().saturating_sub(1))
+    });
+    match listed.map(str::trim).filter(|item| SCALARS.contains(item)) {
+        Some(item) => format!("unknown type `{name}`; a list is written `name(array): {item}`"),
+        None => format!("unknown type `{name}`; known: {}", SCALARS.join(", ")),
+    }
 }
 
 fn value(schema: &OrderedJson, named: &NamedSchemas, at: &str) -> Result<Json, String> {

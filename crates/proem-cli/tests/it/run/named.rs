@@ -171,7 +171,8 @@ fn json_is_never_sent_as_text_unasked() {
             let both = refused.contains("could be the text of `text`, or the prompt's inputs by name");
             assert!(both, "{text} by {from:?}: {refused}");
             let sent = dry(text, &[from[0], from[1], "--input-text"]).unwrap();
-            assert!(sent.contains(text), "{text} by {from:?}: {sent}");
+            // A text that the guard flags has a sign for each space.
+            assert!(sent.replace('ˆ', " ").contains(text), "{text} by {from:?}: {sent}");
         }
     }
     // A prompt of several inputs has no text to send as it is.
@@ -227,4 +228,82 @@ fn a_setting_is_sent_or_told_and_never_vanishes() {
     let refused = fixture.proem(&["run", "prompts/bad.prompt", "--set", "text=x"]);
     assert!(refused.code() == 2 && refused.stderr().contains("config.topP is not a number from 0 to 1"));
     assert!(refused.stderr().contains("config.topK is not a positive whole number"), "{}", refused.stderr());
+}
+
+const PLAIN: &str = "---
+model: small
+input:
+  schema: { name: string, tone?: string }
+  default: { tone: kind }
+output: { format: text }
+---
+{{role \"system\"}}
+Answer in a {{#if tone}}careful{{/if}} way.
+{{role \"user\"}}
+# A letter
+Hello {{name}}
+";
+
+/// A plain dotprompt file has no `proem` key: it runs from a path and from a book, and keeps no other from being locked.
+#[test]
+fn a_plain_dotprompt_file_runs_from_a_path_and_from_the_book() {
+    let server = start(vec![about(), about()]);
+    let fixture = fixture(&server, "");
+    fixture.write("letter.prompt", PLAIN);
+    fixture.write(".proem/book/mail/letter/1.0.0.prompt", PLAIN);
+    fixture.write(".proem/book/mail/strict/1.0.0.prompt", FREE);
+    for args in [&["book", "lock"][..], &["book", "check"], &["book", "show", "mail/letter"], &["book", "list"]] {
+        let run = fixture.proem(args);
+        assert_eq!(run.code(), 0, "{args:?}: {}", run.transcript());
+        assert!(!run.transcript().contains("0.0.0"), "{}", run.transcript());
+    }
+    let lock = std::fs::read_to_string(fixture.repo.join(".proem/book/book.lock")).unwrap();
+    assert!(lock.contains("mail/letter@1.0.0") && lock.contains("mail/strict@1.0.0"), "{lock}");
+    fixture.configure("book/mail/letter/1.0.0.prompt", PLAIN);
+    for prompt in ["./letter.prompt", "mail/letter"] {
+        let run = fixture.proem(&["run", prompt, "--set", "name=# Ann"]);
+        assert_eq!((run.code(), run.stdout()), (0, "It is about a clock.\n"), "{prompt}: {}", run.stderr());
+        let sent: Json = server.requests().last().unwrap().json().unwrap();
+        let user = sent["messages"][0]["content"][0]["text"].as_str().unwrap();
+        // The text is the file's to the letter, between one pair of delimiters.
+        assert!(user.contains("\n# A letter\nHello # Ann\n</UNTRUSTED_CONTEXT"), "{prompt}: {user}");
+    }
+}
+
+const TYPED: &str = "---
+model: small
+input:
+  schema: { title: string, count?: integer, urgent?: boolean }
+proem:
+  version: 1.0.0
+  sections:
+    - { name: facts, trust: untrusted, keep: required }
+---
+{{role \"user\"}}{{section \"facts\"}}
+{{title}} {{count}} {{#if urgent}}urgent{{/if}}
+";
+
+#[test]
+fn a_table_is_a_batch() {
+    let server = start(vec![]);
+    let fixture = fixture(&server, "");
+    fixture.write("typed.prompt", TYPED);
+    fixture.write("rows.csv", "title,count,urgent\r\n\"It crashes, often\",3,true\r\n\"two\nlines\",,false\r\n");
+    let run = fixture.proem(&["run", "./typed.prompt", "--batch", "rows.csv", "--dry-run"]);
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+    let rows: Vec<&str> = run.stdout().lines().collect();
+    assert!(rows[0].contains("It crashes, often 3 urgent") && rows[1].contains("two\\nlines"), "{rows:?}");
+    for (text, problem) in [
+        ("title,title\na,b\n", "two columns are called `title`"),
+        ("title,count\na\n", "line 2: it has 1 fields, and the first row 2"),
+        ("title,count\na,many\n", "the field `count` is not JSON"),
+        ("title,colour\na,red\n", "`colour` not declared"),
+        ("title\n\"open\n", "a quote is not closed"),
+        ("", "the first row, with the names of the inputs, is missing"),
+    ] {
+        fixture.write("rows.csv", text);
+        let run = fixture.proem(&["run", "./typed.prompt", "--batch", "rows.csv", "--dry-run"]);
+        assert!(run.code() == 2 && run.stderr().contains(problem), "{problem}: {}", run.transcript());
+    }
+    assert_eq!(server.requests().len(), 0);
 }
