@@ -99,6 +99,17 @@ pub enum SectionState {
 }
 
 impl SectionState {
+    /// Its word in reports and cases.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Shrunk => "shrunk",
+            Self::Dropped => "dropped",
+            Self::Empty => "empty",
+        }
+    }
+
     /// What is missing of the section of this name and why, in one sentence; `None` where nothing is.
     #[must_use]
     pub fn cut_in_words(self, section: &str, reason: Option<&str>) -> Option<String> {

@@ -4,11 +4,13 @@
 use std::time::Duration;
 
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
+use proem_engine::ErrorKind;
 use proem_engine::call::{CacheInquiry, NanoDollars};
 use proem_engine::contract::AnswerContract;
 use proem_engine::ledger::bound;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::loaded::Prompt;
+use proem_engine::providers::Providers;
 use proem_engine::report::Report;
 use proem_engine::run::{ExchangeLimits, ExchangeTerms};
 use proem_engine::tokens::CachingCounter;
@@ -108,7 +110,7 @@ impl RunSetting {
     /// If the prompt, the model or the endpoint is not there or not readable, or a cassette can't be used.
     pub fn new(options: &RunOptions, project: &mut OpenProject) -> Result<Self, Error> {
         let ChosenPrompt { prompt, book } = chosen(&options.prompt, project)?;
-        let contract = prompt.contract()?;
+        let contract = prompt.contract().map_err(|error| explain_missing_schema(error, &prompt, project))?;
         project.notes.extend(prompt.file.remarks.iter().map(|remark| format!("the prompt file, {remark}").into()));
         let wanted = calling::WantedModel {
             model: options.model.as_deref(),
@@ -116,6 +118,11 @@ impl RunSetting {
             prompt: prompt.file.header.model.as_deref(),
         };
         let asked = ModelAccess::located(&wanted, project)?;
+        let name = &asked.0.model.name;
+        if let Some(family) = Providers::load()?.family(name) {
+            let known = format!("`{name}` has the limits and prices of its family, `{}`", family.name);
+            project.notes.push(known.into());
+        }
         let access = AccessOptions {
             book: &book,
             prompts: &[&prompt],
@@ -344,4 +351,24 @@ pub fn cut_notes(report: &Report) -> impl Iterator<Item = Note> + use<> {
 pub fn setting_notes(dropped: &[Omission]) -> impl Iterator<Item = Note> {
     let settings = dropped.iter().filter(|dropped| dropped.is_setting());
     settings.map(|dropped| format!("`{}` of the prompt file: {}", dropped.path.trim_start_matches('/'), dropped.why).into())
+}
+
+/// Why a contract can't be read, where a file that it needs is there and nobody trusted it.
+fn explain_missing_schema(error: proem_engine::Error, prompt: &Prompt, project: &OpenProject) -> Error {
+    if error.kind() != ErrorKind::NotFound {
+        return error.into();
+    }
+    let strict = &prompt.file.strict;
+    let mut named = strict.output_schema.iter().chain(&strict.tools);
+    let untrusted = named.find_map(|file| {
+        let path = format!("/{}/{}/{file}", prompt.id.agent, prompt.id.name);
+        project.untrusted.iter().find(|untrusted| untrusted.path.ends_with(&path))
+    });
+    match untrusted {
+        Some(file) => {
+            let path = proem_guard::show::terminal_str(&file.path);
+            Error::invalid(format!("the prompt's schema `{path}` is not trusted")).hinting(Hint::ReviewTrust)
+        }
+        None => error.into(),
+    }
 }

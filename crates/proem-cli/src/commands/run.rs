@@ -28,6 +28,7 @@ use proem_engine::ordered::OrderedJson;
 use proem_engine::run::ExchangeLimits;
 use proem_guard::show;
 use proem_text::json;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use self::single::{QuestionSource, RunVerbosity};
@@ -117,7 +118,7 @@ pub(crate) struct RunArgs {
     /// Take answers from a folder made with --record, if the requests are the same
     #[arg(long, value_name = "DIR", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
-    /// Print the value with its label, attempts, usage and cost as JSON
+    /// Print the value with its label, attempts, usage and cost as JSON; what keeps the run from starting, too
     #[arg(long)]
     pub(crate) json: bool,
     /// Print the prompt's fallback where there is no answer; the exit code stays 3
@@ -176,6 +177,18 @@ fn name_and_file(argument: &str) -> Result<(String, PathBuf), String> {
 }
 
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
+    let done = execute(args);
+    if let Err(failure) = &done
+        && args.json
+        && !ui::has_printed_document()
+    {
+        // A program that reads standard output finds why there is no result.
+        ui::document(&json::pretty(&json!({ "outcome": "failed", "error": failure.to_string() })))?;
+    }
+    done
+}
+
+fn execute(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let options = args.options();

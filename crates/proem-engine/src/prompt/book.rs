@@ -202,7 +202,11 @@ impl Book {
         let closure = self.closure(prompt, &version)?;
         match self.edited(prompt, &version, &closure) {
             Some(problem) => Err(Error::new(ErrorKind::Edited, problem)),
-            None => self.of_closure(prompt, &version, closure),
+            None => {
+                let is_locked = self.state(prompt, &version, &closure) == LockState::Locked;
+                let read = self.of_closure(prompt, &version, closure);
+                read.map_err(|error| if is_locked { self.in_locked(prompt, &version, &error) } else { error })
+            }
         }
     }
 

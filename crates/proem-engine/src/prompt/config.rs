@@ -8,6 +8,7 @@ use super::header::{Diagnostics, StrictHeader};
 use super::yaml::{YamlNode, YamlValue};
 use crate::call::Sampling;
 use crate::error::error_at;
+use crate::providers::distance;
 
 /// The keys of `config`, <https://google.github.io/dotprompt/reference/frontmatter/>.
 const CONFIG: [&str; 5] = ["maxOutputTokens", "stopSequences", "temperature", "topK", "topP"];
@@ -152,25 +153,8 @@ fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     }
     let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
     let key = plain(key);
-    let near = known.iter().map(|known| (edits(&key, &plain(known)), *known)).min()?;
+    let near = known.iter().map(|known| (distance(&key, &plain(known)), *known)).min()?;
     (near.0 <= MAX_EDITS && near.0 < key.len()).then_some(near.1)
-}
-
-/// How many letters have to be added, removed or replaced (Levenshtein).
-fn edits(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (index, letter) in from.chars().enumerate() {
-        let mut next = vec![index.saturating_add(1)];
-        for (other, pair) in to.iter().zip(row.windows(2)) {
-            let [diagonal, above] = pair else { continue };
-            let left = next.last().copied().unwrap_or_default();
-            let replaced = diagonal.saturating_add(usize::from(letter != *other));
-            next.push(replaced.min(above.saturating_add(1)).min(left.saturating_add(1)));
-        }
-        row = next;
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

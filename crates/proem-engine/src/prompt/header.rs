@@ -537,7 +537,7 @@ pub(crate) fn string(node: &YamlNode, what: &str, problems: &mut Diagnostics) ->
     text
 }
 
-fn word<T: Copy>(node: &YamlNode, what: &str, words: &[(&str, T)], problems: &mut Diagnostics) -> Option<T> {
+pub(crate) fn word<T: Copy>(node: &YamlNode, what: &str, words: &[(&str, T)], problems: &mut Diagnostics) -> Option<T> {
     let text = node.as_str();
     let found = words.iter().find(|(word, _)| Some(*word) == text).map(|(_, value)| *value);
     if found.is_none() {

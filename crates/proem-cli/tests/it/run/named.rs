@@ -307,3 +307,42 @@ fn a_table_is_a_batch() {
     }
     assert_eq!(server.requests().len(), 0);
 }
+
+#[test]
+fn what_keeps_a_run_from_starting_is_json_too_and_says_what_to_do() {
+    let server = start(vec![]);
+    let fixture = fixture(&server, "");
+    put(&fixture);
+    let failed = fixture.proem(&["run", "prompts/gone.prompt", "--json"]);
+    let output: Json = serde_json::from_str(failed.stdout()).unwrap();
+    assert!(output["error"].as_str().unwrap().contains("gone.prompt") && failed.code() == 2, "{output}");
+    // A dated name is sent as it is and has its family's limits.
+    let dated = ["run", "prompts/about.prompt", "--set", "text=x", "--dry-run", "--model", "claude-haiku-4-5-20251001"];
+    let run = fixture.proem(&dated);
+    assert!(run.stderr().contains("has the limits and prices of its family, `claude-haiku-4-5`"), "{}", run.stderr());
+    assert_eq!(run.json()["body"]["model"], "claude-haiku-4-5-20251001");
+    for unknown in ["claude-haiku-4-5-2025", "claude-haiku-9-9-20251001"] {
+        let run = fixture.proem(&[&dated[..6], &[unknown]].concat());
+        assert!(run.code() == 2 && run.stderr().contains("no model or role"), "{unknown}: {}", run.transcript());
+    }
+    // A list in another language's words.
+    fixture.write("prompts/list.prompt", FILE.replace("text: string", "text: string, tags: \"string[]\""));
+    let run = fixture.proem(&["run", "prompts/list.prompt", "--set", "text=x"]);
+    assert!(run.stderr().contains("a list is written `name(array): string`"), "{}", run.stderr());
+}
+
+/// A schema that is there and that nobody trusted is no missing one.
+#[test]
+fn an_untrusted_schema_is_told_as_such() {
+    let server = start(vec![]);
+    let fixture = fixture(&server, "");
+    fixture.git(&["init", "-q"]);
+    let file = FILE.replace("{{> tone}}", "").replace("version: 1.0.0", "version: 1.0.0\n  output_schema: a.json");
+    fixture.write(".proem/book/a/b/1.0.0.prompt", &file);
+    fixture.write(".proem/book/a/b/a.json", r#"{ "type": "object", "properties": {} }"#);
+    let hash = proem_text::hex::encode(<sha2::Sha256 as sha2::Digest>::digest(file.as_bytes()));
+    let trusted = fixture.proem(&["trust", "--sha256", &hash, ".proem/book/a/b/1.0.0.prompt"]);
+    assert_eq!(trusted.code(), 0, "{}", trusted.transcript());
+    let run = fixture.proem(&["run", "a/b", "--set", "text=x"]);
+    assert!(run.stderr().contains("schema `.proem/book/a/b/a.json` is not trusted; review with `proem trust`"), "{}", run.stderr());
+}

@@ -103,6 +103,13 @@ impl Book {
         (!files.is_empty()).then_some(LockDifference { origin, files, is_exact: true })
     }
 
+    /// What is wrong with a locked version, with what to do about it.
+    pub(super) fn in_locked(&self, prompt: &str, version: &str, error: &Error) -> Error {
+        let remedy =
+            format!("`{prompt}` {version} is locked as it is; mend it in a new version, such as {}", self.next(prompt));
+        Error::all(error.kind(), error.problems().iter().cloned().chain([remedy]).collect())
+    }
+
     /// The version number after a prompt's newest.
     fn next(&self, prompt: &str) -> String {
         let versions = self.version_paths().into_iter().filter(|(name, _)| name == prompt).map(|(_, version)| version);
