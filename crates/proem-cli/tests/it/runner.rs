@@ -468,7 +468,7 @@ const FORMS: [&str; 16] = [
 ];
 
 /// Those that don't.
-const OTHERS: [&str; 42] = [
+const OTHERS: [&str; 43] = [
     "--all",
     "--any",
     "--apply",
@@ -485,6 +485,7 @@ const OTHERS: [&str; 42] = [
     "--first-parent",
     "--fork",
     "--help",
+    "--input-text",
     "--input-untrusted",
     "--interactive",
     "--live",

@@ -12,6 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::analyse::{Analysis, AnalysisFault, HELPERS, MARKERS, RAW};
 use super::header::{self, Diagnostics, Header, StrictHeader};
+use super::infer;
 use super::picoschema::NamedSchemas;
 use super::remarks::remarks;
 pub(crate) use super::split::{Split, split};
@@ -148,10 +149,12 @@ impl StrictFileReader<'_> {
             None => {
                 let mut lines = self.text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
                 let message = match lines.next() {
-                    Some(line) if line.trim_end() == "---" => "the front matter has no end; a second `---` closes it",
-                    _ => "no front matter; a prompt file starts with `---`",
+                    Some(line) if line.trim_end() == "---" => Some("the front matter has no end; a second `---` closes it"),
+                    // In dotprompt a file may be nothing but its template.
+                    _ if self.text.contains("{{") => None,
+                    _ => Some("no front matter; a prompt file starts with `---`"),
                 };
-                self.problems.push(error_at(message, Span::new(0, 0)));
+                self.problems.extend(message.map(|message| error_at(message, Span::new(0, 0))));
                 None
             }
         };
@@ -159,6 +162,7 @@ impl StrictFileReader<'_> {
         self.is_plain = root.as_ref().is_none_or(|root| root.get("proem").is_none());
         if self.is_plain && self.problems.is_empty() {
             header.strict = header::plain(header.places.output_tokens);
+            header.input_schema = header.input_schema.take().or_else(|| infer::input_schema(self.split.body));
             header.places.sections_known = true;
         }
         let Some(mut strict) = header.strict.clone() else {

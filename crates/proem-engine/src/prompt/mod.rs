@@ -9,6 +9,7 @@ mod config;
 mod expansion;
 pub mod file;
 pub mod header;
+mod infer;
 pub mod loaded;
 pub mod origin;
 pub mod picoschema;

@@ -93,7 +93,7 @@ fn what_a_prompt_file_uses_comes_from_its_folder() {
         FILE.replace("version: 1.0.0", "version: 1.0.0\n  output_schema: ../secret.json"),
     );
     fixture.write("prompts/lacks.prompt", FILE.replace("{{> tone}}", "{{> voice}}"));
-    fixture.write("prompts/plain.prompt", "Say {{text}}.");
+    fixture.write("prompts/plain.prompt", "Say it.");
     std::os::unix::fs::symlink("/etc/passwd", fixture.repo.join("prompts/_link.prompt")).unwrap();
     fixture.write("prompts/linked.prompt", FILE.replace("{{> tone}}", "{{> link}}"));
     let refused: Vec<String> = [
@@ -259,6 +259,12 @@ fn a_plain_dotprompt_file_runs_from_a_path_and_from_the_book() {
     }
     let lock = std::fs::read_to_string(fixture.repo.join(".proem/book/book.lock")).unwrap();
     assert!(lock.contains("mail/letter@1.0.0") && lock.contains("mail/strict@1.0.0"), "{lock}");
+    // One that is nothing but its template declares its inputs by printing them.
+    fixture.write("bare.prompt", "Hello {{name}}{{#if tone}}, {{tone}}{{/if}}");
+    let bare = fixture.proem(&["run", "./bare.prompt", "--set", "name=Ann", "--dry-run"]);
+    assert!(bare.stdout().contains("\\nHello Ann\\n"), "{}", bare.transcript());
+    let missing = fixture.proem(&["run", "./bare.prompt", "--set", "tone=kind", "--dry-run"]);
+    assert!(missing.stderr().contains("`name` is missing"), "{}", missing.transcript());
     fixture.configure("book/mail/letter/1.0.0.prompt", PLAIN);
     for prompt in ["./letter.prompt", "mail/letter"] {
         let run = fixture.proem(&["run", prompt, "--set", "name=# Ann"]);
