@@ -64,9 +64,7 @@ pub(crate) fn tail(hint: &Hint) -> String {
             "; --explain shows what was wrong, and `fallback` in the prompt file gives a value for this case".to_owned()
         }
         Hint::SeeRefusal => "; --json shows what it said".to_owned(),
-        Hint::KeepSection => {
-            "; raise the budget, or declare `keep: required` or a ladder for the section".to_owned()
-        }
+        Hint::KeepSection => "; raise the budget, or declare `keep: required` or a ladder for the section".to_owned(),
         Hint::SendTextAsItIs => " with --input-text".to_owned(),
         Hint::NameInput => "; name the input with --file NAME=FILE".to_owned(),
         Hint::AllowMoreTime => "; raise --timeout".to_owned(),

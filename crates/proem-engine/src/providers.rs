@@ -75,7 +75,8 @@ impl Providers {
     /// each release of a model a dated name, and change neither its prices nor its limits with it.
     #[must_use]
     pub fn family(&self, dated: &str) -> Option<&Model> {
-        let is_digits = |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+        let is_digits =
+            |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
         let (rest, last) = dated.rsplit_once('-')?;
         let name = if is_digits(last, 8) {
             rest

@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! Providers: requests and answers on the wire, and who carries them.
 //!
 //! [`request()`] turns an assembly into the body that its model's provider wants, and
@@ -44,7 +46,9 @@ use serde_json::Value;
 #[non_exhaustive]
 pub enum Error {
     /// A conversation starts with what the user says.
-    #[error("there is no user section, or it is empty; a provider needs one after the system sections: put text under `{{{{role \"user\"}}}}`")]
+    #[error(
+        "there is no user section, or it is empty; a provider needs one after the system sections: put text under `{{{{role \"user\"}}}}`"
+    )]
     NoUserMessage,
     /// Anthropic sends the operator's text before all messages, which would move a section.
     #[error("a system section follows another role; move it to the start of the prompt")]

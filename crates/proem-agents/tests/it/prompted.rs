@@ -207,7 +207,10 @@ fn a_prompt_says_how_freely_words_are_chosen() {
         assert_eq!(with(temperature).unwrap().file.header.sampling.temperature_percent, Some(percent));
     }
     let inputs = json!({ "who": "Ann", "mail": "It crashes." });
-    assert_eq!(ask(&inputs, InputAuthor::ByCaller, SchemaEnforcement::Tool).unwrap().request.sampling.temperature_percent, None);
+    assert_eq!(
+        ask(&inputs, InputAuthor::ByCaller, SchemaEnforcement::Tool).unwrap().request.sampling.temperature_percent,
+        None
+    );
     for wrong in ["2.5", "-1", "warm"] {
         let error = with(wrong).unwrap_err().to_string();
         assert!(error.contains("config.temperature is not a number from 0 to 2"), "{wrong}: {error}");

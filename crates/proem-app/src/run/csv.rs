@@ -62,7 +62,9 @@ impl RowReader {
                 return Ok(true);
             }
             (Quotes::None, '"') if self.field.is_empty() => self.quotes = Quotes::Open,
-            (Quotes::None, '"') => return Err(format!("line {}: a quote inside a field; put the field in quotes", self.line)),
+            (Quotes::None, '"') => {
+                return Err(format!("line {}: a quote inside a field; put the field in quotes", self.line));
+            }
             (Quotes::Closed, _) => return Err(format!("line {}: text behind a closing quote", self.line)),
             (Quotes::None, c) => self.field.push(c),
         }

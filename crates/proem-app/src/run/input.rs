@@ -88,7 +88,8 @@ impl InputForm {
             _ => None,
         };
         if reading == InputReading::Text && text.is_none() {
-            return Err(Error::invalid("only a prompt whose single input is a text takes a text as it is").hinting(Hint::NameInput));
+            return Err(Error::invalid("only a prompt whose single input is a text takes a text as it is")
+                .hinting(Hint::NameInput));
         }
         Ok(Self { declared, text, reading })
     }
@@ -137,7 +138,9 @@ impl InputForm {
         let value = serde_json::from_str::<UniqueNames>(without_byte_order_mark(text))
             .map_err(|error| two_ways(&format!("begins like JSON and is not ({error})")))?;
         match value.0.fields() {
-            Some(fields) if fields.iter().len() > 0 && fields.iter().all(|(name, _)| self.schema(name).is_some()) => Ok(value.0),
+            Some(fields) if fields.iter().len() > 0 && fields.iter().all(|(name, _)| self.schema(name).is_some()) => {
+                Ok(value.0)
+            }
             Some(_) => Err(two_ways("is a JSON object with names that are not inputs of the prompt")),
             None => Err(two_ways("is JSON, but no object")),
         }

@@ -105,7 +105,9 @@ impl Iterator for Rows<'_> {
             let mut bytes = Vec::new();
             let read = (&mut self.from).take(input::MAX_BYTES.saturating_add(1)).read_until(b'\n', &mut bytes);
             match read {
-                Err(error) => return Some(Err(Error::outside(format!("could not read {}: {error}", self.reading.shown)))),
+                Err(error) => {
+                    return Some(Err(Error::outside(format!("could not read {}: {error}", self.reading.shown))));
+                }
                 Ok(0) => return None,
                 Ok(_) => {}
             }

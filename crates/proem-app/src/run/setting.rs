@@ -9,6 +9,7 @@ use proem_engine::call::{CacheInquiry, NanoDollars};
 use proem_engine::contract::AnswerContract;
 use proem_engine::ledger::bound;
 use proem_engine::ordered::OrderedJson;
+use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::providers::Providers;
 use proem_engine::report::Report;
@@ -111,6 +112,22 @@ impl RunSetting {
     pub fn new(options: &RunOptions, project: &mut OpenProject) -> Result<Self, Error> {
         let ChosenPrompt { prompt, book } = chosen(&options.prompt, project)?;
         let contract = prompt.contract().map_err(|error| explain_missing_schema(error, &prompt, project))?;
+        Self::of_prompt(prompt, contract, &book, options, project)
+    }
+
+    /// The same with a prompt that the caller holds, of that book, and with what its answer must be; the prompt that
+    /// the options name is not looked up.
+    ///
+    /// # Errors
+    ///
+    /// If the model or the endpoint is not there or not readable, or a cassette can't be used.
+    pub fn of_prompt(
+        prompt: Prompt,
+        contract: AnswerContract,
+        book: &Book,
+        options: &RunOptions,
+        project: &mut OpenProject,
+    ) -> Result<Self, Error> {
         project.notes.extend(prompt.file.remarks.iter().map(|remark| format!("the prompt file, {remark}").into()));
         let wanted = calling::WantedModel {
             model: options.model.as_deref(),
@@ -124,7 +141,7 @@ impl RunSetting {
             project.notes.push(known.into());
         }
         let access = AccessOptions {
-            book: &book,
+            book,
             prompts: &[&prompt],
             carriage: &options.carriage,
             concurrency: options.concurrency,
@@ -350,7 +367,8 @@ pub fn cut_notes(report: &Report) -> impl Iterator<Item = Note> + use<> {
 /// The settings that a provider didn't get as the prompt file has them.
 pub fn setting_notes(dropped: &[Omission]) -> impl Iterator<Item = Note> {
     let settings = dropped.iter().filter(|dropped| dropped.is_setting());
-    settings.map(|dropped| format!("`{}` of the prompt file: {}", dropped.path.trim_start_matches('/'), dropped.why).into())
+    settings
+        .map(|dropped| format!("`{}` of the prompt file: {}", dropped.path.trim_start_matches('/'), dropped.why).into())
 }
 
 /// Why a contract can't be read, where a file that it needs is there and nobody trusted it.

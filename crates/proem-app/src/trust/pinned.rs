@@ -50,7 +50,10 @@ impl TrustPlace {
                     problems.push(format!("`{shown}` is more than a part of the book; review it by itself"));
                 }
                 Some(file) if file.hash != *hash => {
-                    problems.push(format!("`{shown}` is not the file that the lock pins: it has the SHA-256 {}", file.hash));
+                    problems.push(format!(
+                        "`{shown}` is not the file that the lock pins: it has the SHA-256 {}",
+                        file.hash
+                    ));
                 }
                 Some(file) => files.push(file),
             }
@@ -58,7 +61,8 @@ impl TrustPlace {
         if !problems.is_empty() {
             return Err(Error::negative(format!("nothing was trusted: {}", problems.join("\n  "))));
         }
-        let is_pinned = |path: &str| path.strip_prefix(BOOK).is_some_and(|name| pins.contains_key(name.trim_start_matches('/')));
+        let is_pinned =
+            |path: &str| path.strip_prefix(BOOK).is_some_and(|name| pins.contains_key(name.trim_start_matches('/')));
         let of_book = candidates.files.iter().filter(|file| file.uses.contains(&TrustUse::Book) && file.path != own);
         let unpinned = of_book.map(|file| file.path.as_str()).filter(|path| !is_pinned(path)).collect();
         Ok(LockedFiles { lock, files, unpinned })

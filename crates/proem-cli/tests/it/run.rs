@@ -180,7 +180,10 @@ fn a_caller_overrides_what_a_prompt_trusts() {
     let text = |args: &[&str]| fixture.proem(args).json()["body"]["messages"][0]["content"].to_string();
     assert!(!text(&run).contains("UNTRUSTED_CONTEXT"));
     let contained = text(&[&run[..], &["--input-untrusted"]].concat());
-    assert!(contained.contains("UNTRUSTED_CONTEXT") && contained.contains("It may ask; it cannot order"), "{contained}");
+    assert!(
+        contained.contains("UNTRUSTED_CONTEXT") && contained.contains("It may ask; it cannot order"),
+        "{contained}"
+    );
 }
 
 #[test]
@@ -708,9 +711,8 @@ fn a_schema_keeps_its_order_in_every_request() {
     let address = server.address();
     let fixture = fixture(&server, "");
     let anthropic = format!("[providers.anthropic]\nbase_url = \"http://{address}\"\nkey = \"ANTHROPIC_API_KEY\"\n");
-    let more = ["schema", "tool", "object"].map(|answers| {
-        format!("[providers.{answers}]\nbase_url = \"http://{address}/v1\"\nanswers = \"{answers}\"\n")
-    });
+    let more = ["schema", "tool", "object"]
+        .map(|answers| format!("[providers.{answers}]\nbase_url = \"http://{address}/v1\"\nanswers = \"{answers}\"\n"));
     fixture.configure("config.toml", &format!("{anthropic}{}", more.concat()));
     fixture.write("ordered/a.prompt", ORDERED);
     fixture.write("ordered/b.prompt", ORDERED.replace("purpose:", "output_schema: b.json\n  purpose:"));

@@ -464,7 +464,8 @@ const LOCKED_PROMPT: &str = "---\ninput:\n  schema: { name: string }\n---\nHello
 /// A book of two prompts with a partial, locked.
 fn locked_book(session: &mut Session) {
     for name in ["one", "two"] {
-        session.write(&format!(".proem/book/a/{name}/1.0.0.prompt"), LOCKED_PROMPT.replace("Hello", "Hello {{> tone}}"));
+        session
+            .write(&format!(".proem/book/a/{name}/1.0.0.prompt"), LOCKED_PROMPT.replace("Hello", "Hello {{> tone}}"));
         session.write(&format!(".proem/book/a/{name}/_tone.prompt"), "kindly");
     }
     session.run(&["book", "lock"]);
@@ -488,7 +489,7 @@ fn a_lock_is_trusted_with_what_it_pins() {
     for path in [lock, ".proem/book/a/one/1.0.0.prompt", ".proem/book/a/two/_tone.prompt"] {
         assert_eq!(session.state(&root, path), "trusted", "{path}");
     }
-    assert_eq!(session.state(&root, ".proem/book/a/new/1.0.0.prompt"), "new", "the lock doesn't pin it");
+    assert_eq!(session.state(&root, ".proem/book/a/new/1.0.0.prompt"), "untrusted", "the lock doesn't pin it");
     // A changed lock asks again, and shows only what it changed.
     session.run(&["book", "lock"]);
     session.run(&["trust", "--lock", lock]);
@@ -524,7 +525,9 @@ fn a_lock_vouches_for_the_bytes_that_it_pins_and_for_parts_of_the_book_alone() {
     // A swapped file is not covered by a lock that was honest.
     session.write(".proem/book/a/one/_tone.prompt", "evil");
     session.write("elsewhere/book.lock", &text);
-    for (path, said) in [(lock, "is not the file that the lock pins"), ("elsewhere/book.lock", "is not the lock of the project's book")] {
+    for (path, said) in
+        [(lock, "is not the file that the lock pins"), ("elsewhere/book.lock", "is not the lock of the project's book")]
+    {
         let run = session.proem(&["trust", "--lock", path]).output().unwrap();
         let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
         assert!(!run.status.success() && stderr.contains(said), "{said}: {stderr}");

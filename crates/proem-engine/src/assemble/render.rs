@@ -9,8 +9,8 @@ use proem_guard::contain::ContainmentMode;
 use proem_guard::{ContainedText, InstallationKey, LabelTree};
 use proem_text::OrderedMap;
 
-use crate::error::{Error, ErrorKind};
 use super::AssemblyOptions;
+use crate::error::{Error, ErrorKind};
 use crate::input::{Checker, DeclaredTrust, InputTrust, Inputs, RenderPiece, Slots, complete};
 use crate::ladder::{ShrunkValue, items, shrink};
 use crate::message::Role;
@@ -159,7 +159,10 @@ impl<'r, 'c> Renderer<'r, 'c> {
                 }
                 _ => None,
             };
-            values.insert(name.as_str(), slots.fill(name, best.as_ref().unwrap_or(value), trust_of(prompt, name, declared)));
+            values.insert(
+                name.as_str(),
+                slots.fill(name, best.as_ref().unwrap_or(value), trust_of(prompt, name, declared)),
+            );
         }
         let mut values = OrderedJson::from(values);
         complete(&mut values, &prompt.checker.schema);
@@ -198,7 +201,8 @@ impl<'r, 'c> Renderer<'r, 'c> {
             let Some(value) = self.inputs.get(&ladder.input) else { continue };
             let Some(shrunk) = state.shrunk(ladder, value) else { continue };
             notes.extend(shrunk.note);
-            let mut value = self.slots.fill(&ladder.input, &shrunk.value, trust_of(self.prompt, &ladder.input, self.declared));
+            let mut value =
+                self.slots.fill(&ladder.input, &shrunk.value, trust_of(self.prompt, &ladder.input, self.declared));
             // What shrank is filled anew, so that its optional fields have to be completed anew.
             let properties = self.prompt.checker.schema.get("properties");
             if let Some(schema) = properties.and_then(|properties| properties.get(&ladder.input)) {

@@ -57,7 +57,11 @@ pub(crate) struct ConfigValues {
 }
 
 /// Reads `config`, and remarks on every key of the front matter that changes no request.
-pub(crate) fn read_config(root: &YamlNode, remarks: &mut Vec<HeaderRemark>, problems: &mut Diagnostics) -> ConfigValues {
+pub(crate) fn read_config(
+    root: &YamlNode,
+    remarks: &mut Vec<HeaderRemark>,
+    problems: &mut Diagnostics,
+) -> ConfigValues {
     unknown_keys(root, "the front matter", &FRONT, remarks);
     if let Some(output) = root.get("output") {
         unknown_keys(output, "output", &["format", "schema"], remarks);
@@ -94,7 +98,9 @@ pub(crate) fn read_config(root: &YamlNode, remarks: &mut Vec<HeaderRemark>, prob
     if let Some(node) = config.get("stopSequences").filter(|node| !is_null(node)) {
         match stops(node) {
             Some(stops) => values.sampling.stop = stops,
-            None => wrong("stopSequences", &format!("a list of at most {MAX_STOPS} texts that are not blank"), node.span),
+            None => {
+                wrong("stopSequences", &format!("a list of at most {MAX_STOPS} texts that are not blank"), node.span);
+            }
         }
     }
     values
@@ -136,7 +142,9 @@ fn unknown_keys(node: &YamlNode, what: &str, known: &[&str], remarks: &mut Vec<H
         let unsupported = UNSUPPORTED.iter().find(|(name, _)| what == "the front matter" && *name == key.name);
         let text = match (unsupported, nearest(&key.name, known)) {
             (Some((name, why)), _) => format!("`{name}` has no effect: {why}"),
-            (None, Some(near)) => format!("{what} has no key `{}`, so it has no effect; did you mean `{near}`?", key.name),
+            (None, Some(near)) => {
+                format!("{what} has no key `{}`, so it has no effect; did you mean `{near}`?", key.name)
+            }
             (None, None) => {
                 format!("{what} has no key `{}`, so it has no effect; known keys: {}", key.name, known.join(", "))
             }
@@ -180,9 +188,8 @@ mod tests {
 
     #[test]
     fn numbers_are_taken_exactly_or_not_at_all() {
-        let read = |text: &str, most, parts| {
-            decimal(&super::super::yaml::parse(text, 0).unwrap().unwrap(), most, parts)
-        };
+        let read =
+            |text: &str, most, parts| decimal(&super::super::yaml::parse(text, 0).unwrap().unwrap(), most, parts);
         for (text, expected) in
             [("0", Some(0)), ("0.7", Some(70)), ("2", Some(200)), ("2.01", None), ("0.123", None), ("-0.1", None)]
         {

@@ -149,7 +149,9 @@ impl StrictFileReader<'_> {
             None => {
                 let mut lines = self.text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
                 let message = match lines.next() {
-                    Some(line) if line.trim_end() == "---" => Some("the front matter has no end; a second `---` closes it"),
+                    Some(line) if line.trim_end() == "---" => {
+                        Some("the front matter has no end; a second `---` closes it")
+                    }
                     // In dotprompt a file may be nothing but its template.
                     _ if self.text.contains("{{") => None,
                     _ => Some("no front matter; a prompt file starts with `---`"),

@@ -153,7 +153,8 @@ fn place_of_fault(node: &YamlNode, named: &NamedSchemas) -> Span {
         if picoschema::expand(&alone(&key.name, value), named).is_ok() {
             continue;
         }
-        let is_inside = matches!(value.data, YamlValue::Map(_)) && picoschema::expand(&value.to_ordered(), named).is_err();
+        let is_inside =
+            matches!(value.data, YamlValue::Map(_)) && picoschema::expand(&value.to_ordered(), named).is_err();
         return if is_inside { place_of_fault(value, named) } else { Span::new(key.span.start, value.span.end) };
     }
     node.span

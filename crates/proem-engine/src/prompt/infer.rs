@@ -77,9 +77,9 @@ mod tests {
 
     #[test]
     fn what_a_template_prints_is_a_text() {
-        let found = |body: &str| input_schema(body).map(|schema| (schema["required"].clone(), schema["properties"].clone()));
-        let (required, properties) =
-            found("Hi {{name}}{{#if tone}}, {{tone}}{{/if}}{{#if name}}!{{/if}}").unwrap();
+        let found =
+            |body: &str| input_schema(body).map(|schema| (schema["required"].clone(), schema["properties"].clone()));
+        let (required, properties) = found("Hi {{name}}{{#if tone}}, {{tone}}{{/if}}{{#if name}}!{{/if}}").unwrap();
         assert_eq!(required, serde_json::json!(["name"]));
         assert_eq!(properties["tone"]["type"], serde_json::json!(["string", "null"]));
         for body in ["plain", "{{role \"user\"}}x", "{{#each items}}{{this}}{{/each}}", "{{a.b}}", "{{broken"] {

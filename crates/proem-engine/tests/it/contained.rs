@@ -17,7 +17,9 @@ use proem_guard::{InstallationKey, LabelTree, Untrusted};
 use proem_text::{Label, Source};
 
 fn prompt(declared: &str, body: &str) -> Result<Prompt, Error> {
-    let text = format!("---\ninput:\n  schema: {{ q: string, tone?: string }}\nproem:\n  version: 1.0.0\n{declared}---\n{body}");
+    let text = format!(
+        "---\ninput:\n  schema: {{ q: string, tone?: string }}\nproem:\n  version: 1.0.0\n{declared}---\n{body}"
+    );
     let files = BTreeMap::from([("a/b/1.0.0.prompt".to_owned(), PartialText::Template(text))]);
     Book::new(vec![BookLayer { origin: Origin::User, files }])?.prompt("a/b", None)
 }
@@ -158,7 +160,10 @@ fn a_caller_who_distrusts_inputs_has_them_contained() {
 fn a_prompt_that_needs_trusted_text_says_so() {
     for (body, problem) in [
         ("{{role \"system\"}}{{section \"q\"}}\n{{q}}\n", "section `q`"),
-        ("{{role \"user\"}}{{section \"q\"}}\n{{#ifEquals q \"a\"}}b{{/ifEquals}}\n", "can't be used on an untrusted value"),
+        (
+            "{{role \"user\"}}{{section \"q\"}}\n{{#ifEquals q \"a\"}}b{{/ifEquals}}\n",
+            "can't be used on an untrusted value",
+        ),
     ] {
         let declared = format!("{TRUSTED}  sections:\n    - {{ name: q, trust: trusted, cache: static }}\n");
         let body = body.to_owned() + "{{role \"user\"}}";

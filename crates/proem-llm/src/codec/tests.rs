@@ -189,7 +189,10 @@ fn temperatures() {
         ("gpt-6-luna", 33, "{}\n- /temperature: model `gpt-6-luna` does not support this setting"),
         ("claude-haiku-5-5", 33, "{}\n- /temperature: model `claude-haiku-5-5` does not support this setting"),
     ] {
-        let request = Request { sampling: Sampling { temperature_percent: Some(percent), ..Sampling::default() }, ..request(AnswerForm::Text) };
+        let request = Request {
+            sampling: Sampling { temperature_percent: Some(percent), ..Sampling::default() },
+            ..request(AnswerForm::Text)
+        };
         assert_eq!(encoded(&request, &sample::model(model)).1, expected, "{model} {percent}");
     }
 }
@@ -209,10 +212,7 @@ fn words_are_chosen_as_far_as_a_provider_lets_them_be() {
             "{\"stop_sequences\":[\"END\"]}\n- /top_p: model `claude-haiku-5-5` does not support this setting\n- \
              /top_k: model `claude-haiku-5-5` does not support this setting",
         ),
-        (
-            "gpt-4o",
-            "{\"stop\":[\"END\"],\"top_p\":0.95}\n- /top_k: model `gpt-4o` does not support this setting",
-        ),
+        ("gpt-4o", "{\"stop\":[\"END\"],\"top_p\":0.95}\n- /top_k: model `gpt-4o` does not support this setting"),
         (
             "gpt-6-luna",
             "{}\n- /top_p: model `gpt-6-luna` does not support this setting\n- /top_k: model `gpt-6-luna` does not \

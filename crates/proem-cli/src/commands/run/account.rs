@@ -59,7 +59,9 @@ pub(super) fn forecast(setting: &RunSetting, prepared: &PreparedRequest) -> Resu
     sections(&prepared.report, &prepared.request.assembly, &prepared.plan, &mut out);
     let (total, most) = (grouped(prepared.plan.total_tokens), money(setting.most_cost(prepared)?));
     let answer = grouped(prepared.request.assembly.output_tokens);
-    out.push_str(&format!("{total} tokens in, schema and tools included; at most {answer} out; at most {most} an attempt\n"));
+    out.push_str(&format!(
+        "{total} tokens in, schema and tools included; at most {answer} out; at most {most} an attempt\n"
+    ));
     out.push_str(&format!("cache: {}\n", prepared.plan.sentence()));
     ui::aside(&out);
     Ok(())

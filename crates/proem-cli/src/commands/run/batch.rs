@@ -23,7 +23,8 @@ pub(super) async fn run(
 ) -> Result<ExitCode, CommandFailure> {
     let setting = run.setting();
     if args.dry_run {
-        let print = |request| ui::document(&json::compact_in_order(&ui::tell(request))).map_err(CommandFailure::into_error);
+        let print =
+            |request| ui::document(&json::compact_in_order(&ui::tell(request))).map_err(CommandFailure::into_error);
         batch::requests(setting, batch, &print)?;
         return Ok(ExitCode::SUCCESS);
     }

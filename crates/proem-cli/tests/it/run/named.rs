@@ -191,7 +191,8 @@ fn a_setting_is_sent_or_told_and_never_vanishes() {
     let server = start(vec![about()]);
     let fixture = fixture(&server, "");
     put(&fixture);
-    let config = "config:\n  temperature: 0.5\n  maxOutputTokens: 77\n  topP: 0.95\n  topK: 40\n  stopSequences: [END]\n";
+    let config =
+        "config:\n  temperature: 0.5\n  maxOutputTokens: 77\n  topP: 0.95\n  topK: 40\n  stopSequences: [END]\n";
     fixture.write("prompts/set.prompt", FILE.replace("input:\n", &format!("{config}input:\n")));
     let run = ["run", "prompts/set.prompt", "--set", "text=x"];
     let body = fixture.proem(&[&run[..], &["--dry-run"]].concat()).json()["body"].clone();
@@ -205,7 +206,11 @@ fn a_setting_is_sent_or_told_and_never_vanishes() {
         assert_eq!(body[key], value, "{key}");
     }
     let local = fixture.proem(&[&run[..], &["--model", "openai/gpt-4o", "--dry-run"]].concat());
-    assert!(local.stderr().contains("`top_k` of the prompt file: model `gpt-4o` does not support"), "{}", local.stderr());
+    assert!(
+        local.stderr().contains("`top_k` of the prompt file: model `gpt-4o` does not support"),
+        "{}",
+        local.stderr()
+    );
 
     let wrong = "config:\n  temprature: 0.5\n  max_tokens: 3\ntools: [search]\ninputs: {}\ninput:\n";
     let file = FILE.replace("input:\n", wrong).replace("{{text}}", "{{text}} {context}");
@@ -238,10 +243,10 @@ input:
 output: { format: text }
 ---
 {{role \"system\"}}
-Answer in a {{#if tone}}careful{{/if}} way.
+Answer in a careful way.
 {{role \"user\"}}
 # A letter
-Hello {{name}}
+{{#if tone}}Hello {{name}}{{/if}}
 ";
 
 /// A plain dotprompt file has no `proem` key: it runs from a path and from a book, and keeps no other from being locked.
@@ -286,7 +291,7 @@ proem:
     - { name: facts, trust: untrusted, keep: required }
 ---
 {{role \"user\"}}{{section \"facts\"}}
-{{title}} {{count}} {{#if urgent}}urgent{{/if}}
+{{title}} {{#if count}}{{count}} {{/if}}{{#if urgent}}urgent{{/if}}
 ";
 
 #[test]
@@ -350,5 +355,9 @@ fn an_untrusted_schema_is_told_as_such() {
     let trusted = fixture.proem(&["trust", "--sha256", &hash, ".proem/book/a/b/1.0.0.prompt"]);
     assert_eq!(trusted.code(), 0, "{}", trusted.transcript());
     let run = fixture.proem(&["run", "a/b", "--set", "text=x"]);
-    assert!(run.stderr().contains("schema `.proem/book/a/b/a.json` is not trusted; review with `proem trust`"), "{}", run.stderr());
+    assert!(
+        run.stderr().contains("schema `.proem/book/a/b/a.json` is not trusted; review with `proem trust`"),
+        "{}",
+        run.stderr()
+    );
 }

@@ -8,8 +8,8 @@ use serde_json::Value as Json;
 use super::{AnswerExpectation, Case, Cases, RequestExpectation, SectionExpectation};
 use crate::error::{Error, error_at};
 use crate::prompt::header::{Diagnostics, known_keys, map, string, word};
-use crate::report::SectionState;
 use crate::prompt::yaml::{self, YamlNode, YamlValue};
+use crate::report::SectionState;
 
 impl Cases {
     /// Reads a case file; `name` is what problems call it.
