@@ -10,7 +10,7 @@ use proem_engine::budget::AnswerLength;
 use proem_engine::cache::{CachePlan, plan_request};
 use proem_engine::call::{AnswerForm, Arrival, CacheInquiry, Request};
 use proem_engine::contract::form;
-use proem_engine::input::{InputTrust, Inputs};
+use proem_engine::input::{DeclaredTrust, InputTrust, Inputs};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::loaded::Prompt;
@@ -72,6 +72,8 @@ pub struct LabelledCall<'a> {
     pub owed: AnswerRequirement<'a>,
     /// Its inputs.
     pub inputs: &'a Inputs,
+    /// Whether the prompt's declarations of trust hold for them.
+    pub declared: DeclaredTrust,
     /// The model that is asked.
     pub model: &'a Model,
     /// The installation's key.
@@ -115,6 +117,10 @@ pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<
         prompt: ask.prompt,
         owed: ask.owed,
         inputs: &inputs,
+        declared: match ask.given {
+            InputAuthor::ByCaller => DeclaredTrust::Holds,
+            InputAuthor::FromOutside => DeclaredTrust::Overridden,
+        },
         model: ask.model,
         key: ask.key,
         input_tokens: ask.input_tokens,
@@ -145,6 +151,7 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
         window: ask.model.context_tokens.map(|tokens| tokens.get().saturating_sub(reserved)),
         output_tokens: Some(ask.answer.tokens(ask.model)),
         monolithic: None,
+        declared: ask.declared,
         profile: ask.profile,
     };
     let (mut assembly, report) = assemble(ask.prompt, ask.inputs, counts, &options)?;
@@ -152,9 +159,9 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
         assembly.append("answer-format", Appendix::Ours(format), counter);
     }
     let model = ask.model.name.clone();
-    let temperature_percent = ask.prompt.file.header.temperature_percent;
+    let sampling = ask.prompt.file.header.sampling.clone();
     let inquiry = ask.inquiry.cloned();
-    let request = Request { model, assembly, answer, temperature_percent, arrival: ask.arrival, inquiry };
+    let request = Request { model, assembly, answer, sampling, arrival: ask.arrival, inquiry };
     let plan = plan_request(&request, ask.model, counter);
     Ok(PreparedRequest { request, report, plan, noted: Vec::new(), scanned: 0 })
 }
@@ -180,7 +187,7 @@ fn format_note(answer: &AnswerForm, model: &Model) -> Option<String> {
         format!(
             "The answer is one JSON value and nothing else: no fence, no words before or after it. It meets this JSON \
              Schema:\n{}\n",
-            json::compact(&tool.schema)
+            json::compact_in_order(&tool.schema)
         )
     } else {
         format!(

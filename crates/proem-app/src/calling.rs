@@ -126,14 +126,15 @@ pub fn ask(
     environment: &Environment,
 ) -> Result<ModelEndpoint, Error> {
     let (provider, name) = wanted.place(config);
-    let listed = providers.model(name);
+    let by_name = providers.model(name);
+    let listed = by_name.or_else(|unknown| providers.family(name).ok_or(unknown));
     let provider = match (provider, &listed) {
         (Some(provider), _) => provider.to_owned(),
         (None, Ok(model)) => protocol_name(model.provider()).to_owned(),
         (None, Err(unknown)) => host(config, name, unknown)?,
     };
     let endpoint = located(config, &provider, environment)?;
-    if let Ok(model) = &listed
+    if let Ok(model) = providers.model(name)
         && model.name != name
         && model.provider() != endpoint.provider
     {
@@ -173,9 +174,10 @@ fn host(config: &Config, name: &str, unknown: &proem_engine::Error) -> Result<St
 
 /// The model of that name as an endpoint of that name and protocol has it, with what `file` says of it.
 pub fn model(providers: &Providers, name: &str, endpoint: &str, protocol: Provider, file: &ProviderFile) -> Model {
-    let mut model = match providers.model(name) {
-        Ok(model) if model.provider() == protocol => {
-            let mut model = model.clone();
+    let family = || providers.family(name).map(|family| Model { name: name.to_owned(), ..family.clone() });
+    let listed = providers.model(name).ok().cloned().or_else(family);
+    let mut model = match listed {
+        Some(mut model) if model.provider() == protocol => {
             // Another server may ask another price for the same model.
             if BUILT_IN.iter().all(|built_in| built_in.name != endpoint) {
                 model.prices.clear();

@@ -66,6 +66,12 @@ pub enum Hint {
     ExplainOrFallBack,
     /// See what the model said when it refused.
     SeeRefusal,
+    /// Allow more input, or declare that a section has to be there.
+    KeepSection,
+    /// Send an input as a text, whatever it looks like.
+    SendTextAsItIs,
+    /// Give the text of one input by its name.
+    NameInput,
     /// Let a run take longer.
     AllowMoreTime,
     /// Let the answer have more tokens.

@@ -6,6 +6,7 @@
 pub mod agent;
 pub mod asking;
 pub mod batch;
+mod csv;
 pub mod input;
 mod journal;
 pub mod made;

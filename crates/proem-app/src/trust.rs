@@ -8,6 +8,7 @@
 //! so of several processes none loses what another wrote.
 
 pub mod candidates;
+pub mod pinned;
 mod place;
 mod states;
 

@@ -65,6 +65,9 @@ pub(crate) fn tail(hint: &Hint) -> String {
             "; --explain shows what was wrong, and `fallback` in the prompt file gives a value for this case".to_owned()
         }
         Hint::SeeRefusal => "; --json shows what it said".to_owned(),
+        Hint::KeepSection => "; raise the budget, or declare `keep: required` or a ladder for the section".to_owned(),
+        Hint::SendTextAsItIs => " with --input-text".to_owned(),
+        Hint::NameInput => "; name the input with --file NAME=FILE".to_owned(),
         Hint::AllowMoreTime => "; raise --timeout".to_owned(),
         Hint::AllowLongerAnswer => "; raise --max-tokens, or `budget.output` in the prompt file".to_owned(),
         Hint::ChooseResults => "; choose another --out".to_owned(),
@@ -144,6 +147,9 @@ mod tests {
                 "x; --explain shows what was wrong, and `fallback` in the prompt file gives a value for this case",
             ),
             (Hint::SeeRefusal, "x; --json shows what it said"),
+            (Hint::KeepSection, "x; raise the budget, or declare `keep: required` or a ladder for the section"),
+            (Hint::SendTextAsItIs, "x with --input-text"),
+            (Hint::NameInput, "x; name the input with --file NAME=FILE"),
             (Hint::AllowMoreTime, "x; raise --timeout"),
             (Hint::AllowLongerAnswer, "x; raise --max-tokens, or `budget.output` in the prompt file"),
             (Hint::ChooseResults, "x; choose another --out"),

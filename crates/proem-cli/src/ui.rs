@@ -89,6 +89,11 @@ pub(crate) fn document(json: &str) -> Result<(), CommandFailure> {
     print(Printed::Document, &format!("{json}\n")).map(|_| ())
 }
 
+/// Whether this process printed a document of JSON.
+pub(crate) fn has_printed_document() -> bool {
+    output::has_printed_document()
+}
+
 /// A name as it is, or as a text of JSON where a terminal or a CI runner would take it for something else.
 pub(crate) fn quoted(name: &Untrusted<String>) -> String {
     let exact = show::json(name);

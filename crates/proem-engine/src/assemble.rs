@@ -17,15 +17,16 @@ use proem_text::{Label, span::Span};
 
 use self::choose::{Choice, Limit, ModelWindow, RungSelection};
 use self::learned::ProfileText;
+pub(crate) use self::render::PlacedContainment;
 use self::render::Renderer;
 use crate::assembly::{Assembly, PlacedSection};
 use crate::budget::AnswerLength;
 use crate::error::Error;
-use crate::input::Inputs;
+use crate::input::{DeclaredTrust, Inputs};
 use crate::profile::Profile;
 use crate::prompt::loaded::Prompt;
 use crate::report::{self, Report, SectionReport};
-use crate::section::{Layer, SectionGroup};
+use crate::section::{Layer, SectionGroup, Trust};
 use crate::tokens::CachingCounter;
 
 /// Limits and keys of one assembly.
@@ -48,6 +49,8 @@ pub struct AssemblyOptions<'o> {
     pub output_tokens: Option<usize>,
     /// The tokens of the prompt that this one replaces, if it is known.
     pub monolithic: Option<usize>,
+    /// Whether the prompt's declarations of trust hold for these inputs.
+    pub declared: DeclaredTrust,
     /// What was learned from failures and is asked for: a section of its own below everything that is
     /// stable, always whole. `None`, or an empty one, leaves it out.
     pub profile: Option<&'o Profile>,
@@ -66,7 +69,7 @@ pub fn assemble(
     counts: &mut CachingCounter<'_>,
     options: &AssemblyOptions<'_>,
 ) -> Result<(Assembly, Report), Error> {
-    let mut renderer = Renderer::new(prompt, inputs, counts, options.key)?;
+    let mut renderer = Renderer::new(prompt, inputs, counts, options)?;
     let learned = ProfileText::of(prompt, options.profile, renderer.counts.counter())?;
     let limits = limits(prompt, options, learned.as_ref());
     let choices = choose::everything(&mut renderer)?;
@@ -144,24 +147,32 @@ impl Choice<'_> {
     fn placed(&self, range: Span, tokens: usize) -> (Option<PlacedSection>, SectionReport) {
         let (section, shown, full) = (self.section, &self.shown, self.full.tokens);
         if shown.is_empty() {
-            return (None, report::section(section, report::SectionPlacement::Absent, full, self.shrunk(), None));
+            return (None, report::section(section, report::SectionPlacement::Absent, full, self.shrunk(), &[]));
         }
         let at = report::SectionPlacement::At { range, tokens };
-        let report = report::section(section, at, full, self.shrunk(), shown.contained());
+        let mut report = report::section(section, at, full, self.shrunk(), shown.contained());
+        // What prints text from outside after all is no part of the request that anybody vouches for.
+        let label = label_of(shown.contained());
+        report.trust = if label.is_trusted() { section.spec.trust } else { Trust::Untrusted };
         let placed = PlacedSection {
             name: section.spec.name.clone(),
             role: section.role,
-            trust: section.spec.trust,
+            trust: report.trust,
             cache: section.spec.cache,
             layer: section.spec.layer,
             rank: section.spec.rank(),
-            label: shown.contained().map_or_else(Label::trusted, |contained| contained.label().clone()),
+            label,
             text: shown.text().to_owned(),
             tokens,
             range,
         };
         (Some(placed), report)
     }
+}
+
+/// The join of the labels of what was contained.
+pub(crate) fn label_of(contained: &[PlacedContainment]) -> Label {
+    contained.iter().fold(Label::trusted(), |label, placed| label.join(placed.contained.label()))
 }
 
 /// Lays the chosen sections and the profile one behind the other, and accounts for them.

@@ -91,7 +91,7 @@ pub fn plan(assembly: &Assembly, model: &Model, exactness: Exactness) -> CachePl
 #[must_use]
 pub fn plan_request(request: &Request, model: &Model, counter: &dyn TokenCounter) -> CachePlan {
     let tokens = request.answer.tools().iter().fold(0_usize, |sum, tool| {
-        let text = format!("{} {} {}", tool.name, tool.description, json::compact(&tool.schema));
+        let text = format!("{} {} {}", tool.name, tool.description, json::compact_in_order(&tool.schema));
         sum.saturating_add(counter.count(&text))
     });
     plan_behind(&request.assembly, tokens, model, counter.exactness())

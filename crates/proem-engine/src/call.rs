@@ -31,13 +31,30 @@ pub struct Request {
     pub assembly: Assembly,
     /// What kind of answer it owes.
     pub answer: AnswerForm,
-    /// How freely it chooses words, in hundredths; `None` leaves it to the provider.
-    pub temperature_percent: Option<u16>,
+    /// How it chooses words.
+    #[serde(flatten)]
+    pub sampling: Sampling,
     /// Whether the answer comes in pieces, so that it can be stopped.
     pub arrival: Arrival,
     /// Whether the provider is asked what its cache makes of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inquiry: Option<CacheInquiry>,
+}
+
+/// How a model chooses words; what is absent is left to the provider.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sampling {
+    /// How freely, in hundredths from 0 to 200.
+    pub temperature_percent: Option<u16>,
+    /// The share of probability that it chooses among, in thousandths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_p_thousandths: Option<u16>,
+    /// Among how many words it chooses at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub top_k: Option<u32>,
+    /// Texts that end the answer, at most four.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stop: Vec<String>,
 }
 
 impl Request {

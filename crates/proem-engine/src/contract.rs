@@ -39,7 +39,10 @@ pub fn form(schema: &Json) -> String {
 /// A compiled contract.
 #[derive(Debug)]
 pub struct Contract {
+    /// What a model reads.
     tool: Tool,
+    /// The schema in full, with the maxima that were filled in.
+    schema: Json,
     validator: jsonschema::Validator,
 }
 
@@ -96,14 +99,18 @@ impl Contract {
 
     /// [`Contract::new`] for a schema whose language can't state maxima, such as Picoschema: where
     /// one is missing, 10,000 characters, 1,000 items, 1,000 entries of a map and 200 characters of
-    /// their names are filled in. Also gives the JSON pointers of what was.
+    /// their names are filled in for checking answers; a model is sent the schema as it was written. Also gives the
+    /// JSON pointers of what was filled in.
     ///
     /// # Errors
     ///
     /// Those of [`Contract::new`], but for maxima.
     pub fn bounded(name: &str, description: &str, mut schema: Json) -> Result<(Self, Vec<String>), Error> {
+        let written = schema.clone();
         let filled = fill(&mut schema);
-        Ok((Self::new(name, description, schema)?, filled))
+        let mut contract = Self::new(name, description, schema)?;
+        contract.tool.schema = written;
+        Ok((contract, filled))
     }
 
     /// The contract of a Rust type. Its doc comment is the description, and those of its fields
@@ -148,23 +155,23 @@ impl Contract {
         };
         match compiled {
             Some(validator) if problems.is_empty() => {
-                let tool = Tool { name: name.to_owned(), description: description.to_owned(), schema };
-                Ok(Self { tool, validator })
+                let tool = Tool { name: name.to_owned(), description: description.to_owned(), schema: schema.clone() };
+                Ok(Self { tool, schema, validator })
             }
             _ => Err(problems),
         }
     }
 
-    /// The name, the description and the schema.
+    /// The name, the description and the schema as a model reads them.
     #[must_use]
     pub const fn tool(&self) -> &Tool {
         &self.tool
     }
 
-    /// The schema in full.
+    /// The schema that answers are checked against, in full.
     #[must_use]
     pub const fn schema(&self) -> &Json {
-        &self.tool.schema
+        &self.schema
     }
 
     /// Whether `value` meets the contract.

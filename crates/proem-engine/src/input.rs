@@ -16,7 +16,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, ErrorKind};
 use crate::ordered::OrderedJson;
-use crate::schema::{self, compile, declared_names};
+use crate::schema::{self, compile, declared_names, property_names};
 
 /// Whether an input's text is ours or from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,17 @@ pub enum InputTrust {
     Trusted,
     /// Everything else.
     Untrusted,
+}
+
+/// Whether a prompt's declarations of trust hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DeclaredTrust {
+    /// Text from outside in an input that is declared trusted is refused.
+    #[default]
+    Holds,
+    /// The caller says that somebody else wrote the inputs: text from outside is contained wherever a user message
+    /// prints it.
+    Overridden,
 }
 
 impl From<&OrderedJson> for LabelTree {
@@ -67,6 +78,16 @@ fn template_name(name: TreeName<'_>) -> Cow<'_, str> {
 
 /// All inputs by name.
 pub type Inputs = BTreeMap<String, LabelTree>;
+
+impl RenderPiece<'_> {
+    /// The piece, its text from outside as it was written unless it has to be kept apart more strongly.
+    pub(crate) fn kept_exact(self) -> Self {
+        match self {
+            Self::Outside(text, ContainmentMode::Delimit) => Self::Outside(text, ContainmentMode::Exact),
+            other => other,
+        }
+    }
+}
 
 /// The untrusted texts of one render, each standing behind a mark.
 ///
@@ -279,8 +300,7 @@ impl Checker {
                     return format!("{} names that the schema does not declare", unexpected.len());
                 }
                 let names: Vec<String> = unexpected.iter().map(|name| format!("`{}`", name.escape_debug())).collect();
-                let properties = self.schema.get("properties").and_then(Json::as_object);
-                let known: Vec<&str> = properties.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+                let known = self.schema.as_object().map(property_names).unwrap_or_default();
                 let known = if known.is_empty() { "no inputs".to_owned() } else { known.join(", ") };
                 format!("{} not declared; the prompt takes {known}", names.join(", "))
             }

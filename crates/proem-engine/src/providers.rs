@@ -20,7 +20,7 @@ pub use self::{
 
 use std::collections::BTreeMap;
 
-use self::distance::distance;
+pub(crate) use self::distance::distance;
 use crate::error::{Error, ErrorKind};
 
 /// The file that is built in.
@@ -69,6 +69,23 @@ impl Providers {
     pub fn model(&self, name_or_role: &str) -> Result<&Model, Error> {
         let name = self.roles.get(name_or_role).map_or(name_or_role, String::as_str);
         self.models.get(name).ok_or_else(|| Error::new(ErrorKind::UnknownModel, self.unknown(name_or_role)))
+    }
+
+    /// The model whose entry holds for a name with a date behind it, as in `claude-haiku-4-5-20251001`: providers give
+    /// each release of a model a dated name, and change neither its prices nor its limits with it.
+    #[must_use]
+    pub fn family(&self, dated: &str) -> Option<&Model> {
+        let is_digits =
+            |text: &str, count: usize| text.len() == count && text.bytes().all(|byte| byte.is_ascii_digit());
+        let (rest, last) = dated.rsplit_once('-')?;
+        let name = if is_digits(last, 8) {
+            rest
+        } else {
+            let (rest, month) = rest.rsplit_once('-').filter(|_| is_digits(last, 2))?;
+            let (name, year) = rest.rsplit_once('-').filter(|_| is_digits(month, 2))?;
+            is_digits(year, 4).then_some(name)?
+        };
+        self.models.get(name)
     }
 
     fn unknown(&self, name: &str) -> String {

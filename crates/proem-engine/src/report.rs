@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use proem_guard::ContainedText;
 use proem_text::{Sources, span::Span};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::assemble::{PlacedContainment, label_of};
 use crate::assembly::Assembly;
 use crate::message::Role;
 use crate::prompt::file::Section;
@@ -37,6 +37,16 @@ pub struct Report {
     pub content_hash: String,
     /// The installation key's id; the key itself is in no report.
     pub key_id: String,
+}
+
+impl Report {
+    /// What of the inputs the limits kept out of the request: one sentence for each section that is shorter than it was
+    /// or not there at all.
+    #[must_use]
+    pub fn cuts(&self) -> Vec<String> {
+        let cut = |section: &SectionReport| section.state.cut_in_words(&section.name, section.reason.as_deref());
+        self.sections.iter().filter_map(cut).collect()
+    }
 }
 
 /// The prompt that was assembled.
@@ -74,7 +84,7 @@ pub struct CounterReport {
 }
 
 /// What became of a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(rename = "State")]
 pub enum SectionState {
@@ -86,6 +96,30 @@ pub enum SectionState {
     Dropped,
     /// There was nothing to say.
     Empty,
+}
+
+impl SectionState {
+    /// Its word in reports and cases.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Shrunk => "shrunk",
+            Self::Dropped => "dropped",
+            Self::Empty => "empty",
+        }
+    }
+
+    /// What is missing of the section of this name and why, in one sentence; `None` where nothing is.
+    #[must_use]
+    pub fn cut_in_words(self, section: &str, reason: Option<&str>) -> Option<String> {
+        let became = match self {
+            Self::Dropped => "is not in the request",
+            Self::Shrunk => "is shortened",
+            Self::Kept | Self::Empty => return None,
+        };
+        Some(format!("section `{section}` {became}: {}", reason.unwrap_or("over budget")))
+    }
 }
 
 /// The account of one section.
@@ -206,7 +240,7 @@ pub(crate) fn section(
     place: SectionPlacement,
     full: usize,
     shrunk: Vec<ShrunkReport>,
-    contained: Option<&ContainedText>,
+    contained: &[PlacedContainment],
 ) -> SectionReport {
     let (range, tokens) = match place {
         SectionPlacement::Absent => (None, 0),
@@ -232,20 +266,18 @@ pub(crate) fn section(
         tokens,
         full_tokens: full,
         range: range.map(Range::from),
-        sources: contained.map(sources).unwrap_or_default(),
+        sources: sources(contained),
         shrunk: if state == SectionState::Shrunk { shrunk } else { Vec::new() },
-        neutralised: contained.map(neutralised).unwrap_or_default(),
-        contained: contained
-            .map(|contained| {
-                let map = contained.source_map().iter();
-                map.map(|at| Range {
-                    start: start.saturating_add(at.output.start),
-                    end: start.saturating_add(at.output.end),
-                })
-                .collect()
-            })
-            .unwrap_or_default(),
+        neutralised: neutralised(contained),
+        contained: contained.iter().flat_map(|placed| ranges(placed, start)).collect(),
     }
+}
+
+/// Where the pieces from outside stand in a request whose section begins at `start`.
+fn ranges(placed: &PlacedContainment, start: usize) -> impl Iterator<Item = Range> {
+    let start = start.saturating_add(placed.at);
+    let map = placed.contained.source_map().iter();
+    map.map(move |at| Range { start: start.saturating_add(at.output.start), end: start.saturating_add(at.output.end) })
 }
 
 fn reason(section: &Section, state: SectionState, shrunk: &[ShrunkReport], lost: usize) -> Option<String> {
@@ -290,16 +322,16 @@ const fn rung_in_words(rung: Rung) -> &'static str {
     }
 }
 
-fn sources(contained: &ContainedText) -> Vec<String> {
-    match contained.label().sources() {
+fn sources(contained: &[PlacedContainment]) -> Vec<String> {
+    match label_of(contained).sources() {
         Sources::Named(named) => named.iter().map(ToString::to_string).collect(),
         Sources::Many => vec!["many".into()],
     }
 }
 
-fn neutralised(contained: &ContainedText) -> BTreeMap<String, usize> {
+fn neutralised(contained: &[PlacedContainment]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
-    for finding in contained.findings() {
+    for finding in contained.iter().flat_map(|placed| placed.contained.findings()) {
         let count: &mut usize = counts.entry(finding.kind.as_str().to_owned()).or_default();
         *count = count.saturating_add(1);
     }

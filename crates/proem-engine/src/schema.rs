@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value as Json;
+use proem_text::json::PROPERTY_ORDER;
+use serde_json::{Map, Value as Json};
+
+use crate::ordered::OrderedJson;
 
 /// A compiled JSON Schema.
 ///
@@ -137,4 +140,43 @@ pub fn subschemas(schema: &Json) -> Vec<(String, &Json)> {
 #[must_use]
 pub fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
+}
+
+/// A schema whose properties keep the order of `schema` wherever a request holds it: each list of properties that isn't
+/// sorted has its names beside it, under [`PROPERTY_ORDER`].
+#[must_use]
+pub fn with_order(schema: &OrderedJson) -> Json {
+    match schema {
+        OrderedJson::List(items) => items.iter().map(with_order).collect(),
+        OrderedJson::Map(fields) => {
+            let mut map: Map<String, Json> =
+                fields.iter().map(|(name, value)| (name.to_owned(), with_order(value))).collect();
+            let properties = fields.get("properties").and_then(OrderedJson::fields);
+            let names = properties.map(|properties| properties.iter().map(|(name, _)| name.to_owned()).collect());
+            set_order(&mut map, names.unwrap_or_default());
+            Json::Object(map)
+        }
+        other => other.to_json(),
+    }
+}
+
+/// Notes in which order the properties of a schema were written.
+pub fn set_order(schema: &mut Map<String, Json>, names: Vec<String>) {
+    if names.is_sorted() {
+        schema.remove(PROPERTY_ORDER);
+    } else {
+        schema.insert(PROPERTY_ORDER.to_owned(), names.into());
+    }
+}
+
+/// The names of a schema's properties in the order in which they were written.
+#[must_use]
+pub fn property_names(schema: &Map<String, Json>) -> Vec<String> {
+    let names = schema.get("properties").and_then(Json::as_object).into_iter().flatten().map(|(name, _)| name);
+    let mut names: Vec<String> = names.cloned().collect();
+    if let Some(order) = schema.get(PROPERTY_ORDER).and_then(Json::as_array) {
+        let place = |name: &String| order.iter().position(|known| known.as_str() == Some(name));
+        names.sort_by_key(|name| place(name).unwrap_or(order.len()));
+    }
+    names
 }

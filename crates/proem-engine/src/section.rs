@@ -212,6 +212,25 @@ pub enum Climber {
     Item,
 }
 
+/// How a section keeps text from outside apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum SectionContainment {
+    /// The section as a whole stands between delimiters; what looks like a heading, a role or a tag in text from
+    /// outside is broken with a backslash.
+    #[default]
+    Neutralised,
+    /// The section as a whole stands between delimiters, and text from outside stands there as it was written.
+    Exact,
+    /// Each text from outside stands between delimiters of its own, as it was written; the words around it are the
+    /// author's own.
+    Inputs,
+}
+
+impl SectionContainment {
+    pub(crate) const WORDS: [(&'static str, Self); 3] =
+        [("neutralised", Self::Neutralised), ("exact", Self::Exact), ("inputs", Self::Inputs)];
+}
+
 /// A section as its prompt file declares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SectionSpec {
@@ -227,6 +246,8 @@ pub struct SectionSpec {
     pub keep: SectionPriority,
     /// The inputs that may shrink.
     pub ladders: Vec<Ladder>,
+    /// How it keeps text from outside apart.
+    pub containment: SectionContainment,
     /// The tag around untrusted content.
     pub tag: proem_guard::Tag,
 }

@@ -6,7 +6,7 @@
 //!
 //! Invariants: text from outside stands only between the delimiters; both delimiters stand there
 //! exactly once; words of ours are never changed; scanning the result finds nothing that touches
-//! outside text.
+//! outside text, unless that is kept exact: then it finds no delimiter in it.
 
 mod body;
 mod compared;
@@ -137,7 +137,8 @@ impl ContainedText {
 #[must_use]
 pub fn contain(parts: &[ContainmentPart<'_>], tag: &Tag, key: &InstallationKey) -> ContainedText {
     let joined = ContainmentBody::join(parts);
-    let matches = scan(&joined.text, &joined.spans(), tag);
+    let mut matches = scan(&joined.text, &joined.spans(), tag);
+    matches.retain(|found| joined.is_changed_by(found));
     let mut findings = joined.findings(&matches);
     let body = joined.neutralise(&matches);
     findings.sort_unstable();

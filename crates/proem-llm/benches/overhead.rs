@@ -114,7 +114,7 @@ fn call(
         model: model.name.clone(),
         assembly,
         answer: answering,
-        temperature_percent: None,
+        sampling: Default::default(),
         arrival: Arrival::Streamed,
         inquiry: None,
     };

@@ -171,7 +171,7 @@ impl Caller {
         };
         let ProviderCall { request, model, plan, slot, gate, listener, .. } = *call;
         let url = paced.endpoint.url(encoded.wire.path);
-        let body = Bytes::from(json::compact(&encoded.wire.body));
+        let body = Bytes::from(json::compact_in_order(&encoded.wire.body));
         let (wire, dropped, policy) = (&encoded.wire, encoded.dropped.as_slice(), &self.policy);
         let (body, url) = (&body, url.as_str());
         let ready = PendingCall { request, model, plan, slot, paced, wire, body, url, policy, gate, listener, dropped };

@@ -114,7 +114,7 @@ impl Recorder {
     fn search(&self, name: CassetteName, tape: &Tape, stored: &CassetteFile, text: &str) -> Result<(), CassetteError> {
         let body = tape.chunks.concat();
         let together = spread::texts(&body);
-        let sent = proem_text::json::compact(&tape.request.body);
+        let sent = proem_text::json::compact_in_order(&tape.request.body);
         let parts = [("the address", stored.url.as_bytes()), ("the request's body", sent.as_bytes())];
         let headers = stored.headers().map(|(place, value)| (place, value.as_bytes()));
         let parts = parts.into_iter().chain(headers).chain([("the answer's body", &*body)]);

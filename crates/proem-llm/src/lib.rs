@@ -47,10 +47,12 @@ use serde_json::Value;
 #[non_exhaustive]
 pub enum Error {
     /// A conversation starts with what the user says.
-    #[error("no section of the prompt stands under `{{{{role \"user\"}}}}` first, where the provider wants one")]
+    #[error(
+        "there is no user section, or it is empty; a provider needs one after the system sections: put text under `{{{{role \"user\"}}}}`"
+    )]
     NoUserMessage,
     /// Anthropic sends the operator's text before all messages, which would move a section.
-    #[error("a section stands under `{{{{role \"system\"}}}}` after another role; move it to the start of the prompt")]
+    #[error("a system section follows another role; move it to the start of the prompt")]
     SystemAfterUser,
     /// An answer of no tokens.
     #[error("the budget leaves no tokens for the answer; set `output` under `budget`")]

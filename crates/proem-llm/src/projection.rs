@@ -64,6 +64,12 @@ pub struct Omission {
 }
 
 impl Omission {
+    /// Whether it is a setting of the request, such as a temperature, and no part of a schema.
+    #[must_use]
+    pub fn is_setting(&self) -> bool {
+        matches!(self.path.as_str(), "/temperature" | "/top_p" | "/top_k" | "/stop" | "/stop_sequences")
+    }
+
     fn new(path: impl Into<String>, why: impl Into<String>) -> Self {
         Self { path: path.into(), why: why.into() }
     }

@@ -9,7 +9,8 @@ pub struct WireRequest {
     pub path: &'static str,
     /// What stands in its headers beside the key, lower case, sorted.
     pub headers: Vec<(&'static str, String)>,
-    /// Its body; on the wire it is canonical JSON ([`proem_text::json::compact`]).
+    /// Its body; on the wire it is canonical JSON, its schemas' properties in order
+    /// ([`proem_text::json::compact_in_order`]).
     pub body: Json,
 }
 

@@ -13,20 +13,61 @@ use alloc::{
 };
 use serde_json::{Map, Value};
 
+/// The keyword that holds, beside the `properties` of a JSON Schema, their names in the order in which they were written.
+///
+/// [`compact_in_order`] and [`pretty_in_order`] write properties in that order and leave the keyword out.
+pub const PROPERTY_ORDER: &str = "x-proem-property-order";
+
 /// The value on one line, without spaces.
 #[must_use]
 pub fn compact(value: &Value) -> String {
-    let mut out = String::new();
-    write_value(&mut out, value, None);
-    out
+    write(value, Layout { depth: None, order: FieldOrder::Sorted })
 }
 
 /// The value indented by two spaces, without a final newline.
 #[must_use]
 pub fn pretty(value: &Value) -> String {
+    write(value, Layout { depth: Some(0), order: FieldOrder::Sorted })
+}
+
+/// [`compact`], but for the properties of schemas, which stand as [`PROPERTY_ORDER`] says.
+#[must_use]
+pub fn compact_in_order(value: &Value) -> String {
+    write(value, Layout { depth: None, order: FieldOrder::Properties })
+}
+
+/// [`pretty`], but for the properties of schemas, which stand as [`PROPERTY_ORDER`] says.
+#[must_use]
+pub fn pretty_in_order(value: &Value) -> String {
+    write(value, Layout { depth: Some(0), order: FieldOrder::Properties })
+}
+
+fn write(value: &Value, layout: Layout) -> String {
     let mut out = String::new();
-    write_value(&mut out, value, Some(0));
+    write_value(&mut out, value, layout);
     out
+}
+
+/// How a value is laid out.
+#[derive(Debug, Clone, Copy)]
+struct Layout {
+    /// The depth of indentation; `None` keeps everything on one line.
+    depth: Option<usize>,
+    order: FieldOrder,
+}
+
+/// In which order fields stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FieldOrder {
+    Sorted,
+    /// Sorted, but for the properties of schemas.
+    Properties,
+}
+
+impl Layout {
+    fn deeper(self) -> Self {
+        Self { depth: self.depth.map(|depth| depth.saturating_add(1)), order: self.order }
+    }
 }
 
 /// The text as a JSON string literal, with its quotes.
@@ -37,54 +78,75 @@ pub fn quote(text: &str) -> String {
     out
 }
 
-/// `depth` is the depth of indentation; `None` keeps everything on one line.
-///
 /// As deep as the value: so is dropping one, and parsing stops at 128 levels.
-fn write_value(out: &mut String, value: &Value, depth: Option<usize>) {
+fn write_value(out: &mut String, value: &Value, layout: Layout) {
     match value {
         Value::Null => out.push_str("null"),
         Value::Bool(true) => out.push_str("true"),
         Value::Bool(false) => out.push_str("false"),
         Value::Number(number) => out.push_str(&number.to_string()),
         Value::String(text) => write_string(out, text),
-        Value::Array(items) => write_array(out, items, depth),
-        Value::Object(fields) => write_object(out, fields, depth),
+        Value::Array(items) => write_array(out, items, layout),
+        Value::Object(fields) => write_object(out, fields, layout),
     }
 }
 
-fn write_array(out: &mut String, items: &[Value], depth: Option<usize>) {
-    let inner = depth.map(|depth| depth.saturating_add(1));
+fn write_array(out: &mut String, items: &[Value], layout: Layout) {
+    let inner = layout.deeper();
     out.push('[');
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
-        write_line_start(out, inner);
+        write_line_start(out, inner.depth);
         write_value(out, item, inner);
     }
     if !items.is_empty() {
-        write_line_start(out, depth);
+        write_line_start(out, layout.depth);
     }
     out.push(']');
 }
 
-fn write_object(out: &mut String, fields: &Map<String, Value>, depth: Option<usize>) {
-    let inner = depth.map(|depth| depth.saturating_add(1));
-    // Sorted already, unless somebody's dependency turns on `serde_json/preserve_order`.
+fn write_object(out: &mut String, fields: &Map<String, Value>, layout: Layout) {
+    let order = match layout.order {
+        FieldOrder::Properties => fields.get(PROPERTY_ORDER).and_then(Value::as_array),
+        FieldOrder::Sorted => None,
+    };
+    let Some(order) = order else { return write_fields(out, &sorted(fields), layout, None) };
+    let rest: Vec<_> = sorted(fields).into_iter().filter(|(key, _)| *key != PROPERTY_ORDER).collect();
+    write_fields(out, &rest, layout, Some(order));
+}
+
+/// Sorted already, unless somebody's dependency turns on `serde_json/preserve_order`.
+fn sorted(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut fields: Vec<_> = fields.iter().collect();
     fields.sort_unstable_by_key(|(key, _)| *key);
+    fields
+}
+
+/// Writes fields in this order; those of `properties` in the order of `names`.
+fn write_fields(out: &mut String, fields: &[(&String, &Value)], layout: Layout, names: Option<&Vec<Value>>) {
+    let inner = layout.deeper();
     out.push('{');
     for (index, (key, value)) in fields.iter().enumerate() {
         if index > 0 {
             out.push(',');
         }
-        write_line_start(out, inner);
+        write_line_start(out, inner.depth);
         write_string(out, key);
-        out.push_str(if depth.is_some() { ": " } else { ":" });
-        write_value(out, value, inner);
+        out.push_str(if layout.depth.is_some() { ": " } else { ":" });
+        match (names, value) {
+            (Some(names), Value::Object(properties)) if *key == "properties" => {
+                let place = |name: &str| names.iter().position(|known| known.as_str() == Some(name));
+                let mut properties = sorted(properties);
+                properties.sort_by_key(|(name, _)| place(name).unwrap_or(names.len()));
+                write_fields(out, &properties, inner, None);
+            }
+            _ => write_value(out, value, inner),
+        }
     }
     if !fields.is_empty() {
-        write_line_start(out, depth);
+        write_line_start(out, layout.depth);
     }
     out.push('}');
 }
@@ -146,6 +208,22 @@ fn plain_start(text: &[u8]) -> usize {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn properties_stand_in_their_order_and_nothing_says_so() {
+        let schema = json!({
+            "properties": { "a": { "properties": { "y": 1, "x": 2 } }, "c": 3, "b": 4 },
+            "type": "object",
+            (PROPERTY_ORDER): ["c", "a", "b"],
+        });
+        let written = r#"{"properties":{"c":3,"a":{"properties":{"x":2,"y":1}},"b":4},"type":"object"}"#;
+        assert_eq!(compact_in_order(&schema), written);
+        assert!(compact(&schema).contains(PROPERTY_ORDER));
+        assert_eq!(compact_in_order(&json!({ "b": 1, "a": 2 })), r#"{"a":2,"b":1}"#);
+        // Names that are not listed come last, and a property may have the keyword's name.
+        let odd = json!({ "properties": { (PROPERTY_ORDER): {}, "z": 1, "a": 2 }, (PROPERTY_ORDER): ["z", "gone"] });
+        assert_eq!(compact_in_order(&odd), format!(r#"{{"properties":{{"z":1,"a":2,"{PROPERTY_ORDER}":{{}}}}}}"#));
+    }
 
     #[test]
     fn values_on_one_line_and_on_many() {

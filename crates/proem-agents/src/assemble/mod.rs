@@ -420,6 +420,7 @@ impl Admitted<'_> {
         let whole = [of_file, request.input_tokens, window].into_iter().flatten().min();
         let knows_context = inputs::knows_context(request.prompt);
         let options = AssemblyOptions {
+            declared: Default::default(),
             key: request.key,
             layers: &request.settings.layers(mode, whole),
             context_and_code: request.settings.context_and_code(mode).filter(|_| knows_context),

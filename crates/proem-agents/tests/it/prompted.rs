@@ -150,8 +150,9 @@ fn the_caller_vouches_for_what_is_declared_trusted_and_for_nothing_else() {
     assert!(text.contains("Asked by Ann.\n") && text.contains("<UNTRUSTED_CONTEXT"), "{text}");
     let [mail, model] = ["input/mail", "model"].map(|source| Label::from_source(Source::named(source)));
     assert_eq!(prepared.request.label(), mail.join(&model));
-    let error = ask(&inputs, InputAuthor::FromOutside, SchemaEnforcement::Tool).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::TrustViolation, "{error}");
+    // A caller who vouches for nothing has all of it contained.
+    let text = ask(&inputs, InputAuthor::FromOutside, SchemaEnforcement::Tool).unwrap().request.assembly.text();
+    assert!(!text.contains("Asked by Ann") && text.contains("Asked by <UNTRUSTED_CONTEXT"), "{text}");
 }
 
 #[test]
@@ -205,10 +206,13 @@ fn a_prompt_says_how_freely_words_are_chosen() {
         load(&PROMPT.replace("model: small", &format!("model: small\nconfig: {{ temperature: {temperature} }}")))
     };
     for (temperature, percent) in [("0", 0), ("0.7", 70), ("2", 200)] {
-        assert_eq!(with(temperature).unwrap().file.header.temperature_percent, Some(percent));
+        assert_eq!(with(temperature).unwrap().file.header.sampling.temperature_percent, Some(percent));
     }
     let inputs = json!({ "who": "Ann", "mail": "It crashes." });
-    assert_eq!(ask(&inputs, InputAuthor::ByCaller, SchemaEnforcement::Tool).unwrap().request.temperature_percent, None);
+    assert_eq!(
+        ask(&inputs, InputAuthor::ByCaller, SchemaEnforcement::Tool).unwrap().request.sampling.temperature_percent,
+        None
+    );
     for wrong in ["2.5", "-1", "warm"] {
         let error = with(wrong).unwrap_err().to_string();
         assert!(error.contains("config.temperature is not a number from 0 to 2"), "{wrong}: {error}");

@@ -86,7 +86,7 @@ impl MadeAssembly {
             model: model.name.clone(),
             assembly,
             answer: AnswerForm::Text,
-            temperature_percent: setting.prompt.file.header.temperature_percent,
+            sampling: setting.prompt.file.header.sampling.clone(),
             arrival: setting.access.asked.arrival,
             inquiry: None,
         };

@@ -72,7 +72,7 @@ pub(super) fn most_of_run(
     let prepared = setting.prepare(inputs)?;
     let asked = &setting.access.asked;
     let encoded = encode(&prepared.request, &asked.model, &prepared.plan)?;
-    let bytes = proem_text::json::compact(&encoded.wire.body).len();
+    let bytes = proem_text::json::compact_in_order(&encoded.wire.body).len();
     // Whoever is asked again reads what was wrong with the first answer, which is capped, and that answer.
     let attempts = u64::from(attempts.get());
     let again = bytes.saturating_mul(2).saturating_add(FEEDBACK);

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::prompted::{InputAuthor, PromptCall, prepare};
+use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
 use proem_agents::risk::investigation;
 use proem_agents::screen::Screening;
 use proem_engine::ErrorKind;
-use proem_engine::call::{Arrival, Request};
+use proem_engine::call::Arrival;
 use proem_engine::contract::AnswerContract;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
@@ -207,9 +207,10 @@ impl AssemblyState {
         if let Some(inputs) = &tested.inputs {
             let contract = suite.prompt.contract()?;
             match self.request(&suite.prompt, &contract, inputs) {
-                Ok((request, hash)) => {
-                    tested.problems.extend(case.expect.broken_request(&request, &hash));
-                    tested.tokens = Some(request.assembly.tokens());
+                Ok((prepared, hash)) => {
+                    tested.problems.extend(case.expect.broken_request(&prepared.request, &hash));
+                    tested.problems.extend(case.expect.broken_states(&prepared.report));
+                    tested.tokens = Some(prepared.request.assembly.tokens());
                 }
                 Err(error) => tested.problems.extend(error.problems().iter().cloned()),
             }
@@ -247,7 +248,7 @@ impl AssemblyState {
         prompt: &Prompt,
         contract: &AnswerContract,
         inputs: &OrderedJson,
-    ) -> Result<(Request, String), proem_engine::Error> {
+    ) -> Result<(PreparedRequest, String), proem_engine::Error> {
         let ask = PromptCall {
             prompt,
             owed: contract.owed(),
@@ -262,8 +263,8 @@ impl AssemblyState {
             profile: None,
             inquiry: None,
         };
-        let request = prepare(&ask, &mut CachingCounter::new(&OpenAi::O200k))?.request;
-        let hash = proem_text::hex::encode(Sha256::digest(request.assembly.text()));
-        Ok((request, hash))
+        let prepared = prepare(&ask, &mut CachingCounter::new(&OpenAi::O200k))?;
+        let hash = proem_text::hex::encode(Sha256::digest(prepared.request.assembly.text()));
+        Ok((prepared, hash))
     }
 }

@@ -37,6 +37,14 @@ pub struct PromptImport {
 /// Reads and splits a prompt.
 pub(super) fn import(file: &Path) -> Result<PromptImport, Error> {
     let text = read(file)?;
+    if let Some((line, tag)) = template_tag(&text) {
+        let shown = show::terminal_str(&file.display().to_string());
+        let tag = show::terminal_str(tag);
+        return Err(Error::invalid(format!(
+            "`{shown}`, line {line}: `{tag}` makes this a template, which nobody would fill in within a constitution; put \
+             the file into the book as a prompt, or write the tag in backticks if it is meant as text"
+        )));
+    }
     let pieces = split(&text);
     let mut planned = Vec::new();
     let mut values = KeyValues::from([("baseline", format!("\"{BASELINE}\""))]);
@@ -76,6 +84,31 @@ pub(super) fn import(file: &Path) -> Result<PromptImport, Error> {
     Ok(PromptImport { planned, values, text, constitution, added, has_rules })
 }
 
+/// The first tag of a template language in a text, outside code, with its line.
+fn template_tag(text: &str) -> Option<(usize, &str)> {
+    let mut is_code = false;
+    for (index, line) in text.lines().enumerate() {
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+            continue;
+        }
+        if is_code {
+            continue;
+        }
+        // Every second part stands in backticks.
+        for part in line.split('`').step_by(2) {
+            for (open, close) in [("{{", "}}"), ("{%", "%}")] {
+                let Some((before, behind)) = part.split_once(open) else { continue };
+                let Some((inside, _)) = behind.split_once(close) else { continue };
+                let length = open.len().saturating_add(inside.len()).saturating_add(close.len());
+                let tag = part.get(before.len()..before.len().saturating_add(length)).unwrap_or(open);
+                return Some((index.saturating_add(1), tag));
+            }
+        }
+    }
+    None
+}
+
 fn read(file: &Path) -> Result<String, Error> {
     let shown = show::terminal_str(&file.display().to_string()).into_string();
     let bytes = match files::read_regular(file, MAX_FILE_BYTES) {
@@ -94,4 +127,22 @@ fn read(file: &Path) -> Result<String, Error> {
         return Err(Error::invalid(format!("`{shown}` is empty; name a file that holds a prompt")));
     }
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::template_tag;
+
+    #[test]
+    fn a_template_is_told_from_a_text_about_templates() {
+        for (text, expected) in [
+            ("You help {{ user }}.\nMore", Some((1, "{{ user }}"))),
+            ("a\n{% if x %}b{% endif %}", Some((2, "{% if x %}"))),
+            ("Write `{{name}}` in templates.", None),
+            ("```\n{{name}}\n```\nplain", None),
+            ("A set {1, 2} and {{ open", None),
+        ] {
+            assert_eq!(template_tag(text), expected, "{text}");
+        }
+    }
 }

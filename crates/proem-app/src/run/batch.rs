@@ -15,10 +15,10 @@ use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::asking::FinishedRun;
-use super::input::Source;
+use super::input::{InputForm, Source};
 use super::journal::{BatchJournal, BatchKey};
 use super::output::{BatchLine, RunOutput};
-use super::rows::{Row, Rows, count};
+use super::rows::{BatchRows, Row, RowReading};
 use super::setting::{OpenRun, RunSetting};
 use crate::error::Error;
 use crate::message::WithNotes;
@@ -28,6 +28,8 @@ use crate::message::WithNotes;
 pub struct Batch<'b> {
     /// Where the lines are.
     pub from: Source<'b>,
+    /// How each line is read.
+    pub form: &'b InputForm,
     /// Texts that are laid over each line's inputs, by name.
     pub texts: &'b [(String, String)],
     /// Where results go, in the order of the lines; what an interrupted run of the same batch got is kept.
@@ -131,15 +133,12 @@ pub async fn run(
     if !answered.is_empty() {
         (watcher.tell)(BatchEvent::Kept(answered.len()))?;
     }
-    let total = match &batch.from {
-        Source::File(path) => Some(count(path, &shown)?),
-        Source::Reader(..) => None,
-    };
+    let reading = RowReading { form: batch.form, texts: batch.texts, shown: &shown };
+    let BatchRows { total, rows } = BatchRows::open(batch.from, reading)?;
     (watcher.tell)(BatchEvent::Begins(total))?;
     let lines = RefCell::new(BTreeMap::new());
     let broken = RefCell::new(None);
     let halt = Cell::new(false);
-    let rows = Rows { from: batch.from.open()?, number: 0, texts: batch.texts, shown: &shown };
     let wanted = rows.map_while(|row| {
         if halt.get() || stop.is_cancelled() {
             // There was another line, so that the results are not whole, whatever is still running.
@@ -179,7 +178,8 @@ pub fn requests(
     hand_on: &dyn Fn(WithNotes<Json>) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let shown = batch.from.shown();
-    for row in (Rows { from: batch.from.open()?, number: 0, texts: batch.texts, shown: &shown }) {
+    let reading = RowReading { form: batch.form, texts: batch.texts, shown: &shown };
+    for row in BatchRows::open(batch.from, reading)?.rows {
         let row = row?;
         let inputs = row.inputs.map_err(|why| Error::invalid(format!("{shown}, line {}: {why}", row.line.number)))?;
         hand_on(setting.request(&inputs)?)?;
@@ -283,6 +283,8 @@ pub struct BatchTally {
     pub failed: usize,
     /// With how many nothing could be asked.
     pub unasked: usize,
+    /// With how many, limits kept text out of the request.
+    pub cut: usize,
     /// How many were ended before they had a result.
     pub cancelled: usize,
     /// What those cost of which it is known.
@@ -305,6 +307,7 @@ impl BatchTally {
         };
         *count = count.saturating_add(1);
         if let Some(ran) = ran {
+            self.cut = self.cut.saturating_add(usize::from(!ran.prepared.report.cuts().is_empty()));
             self.spend(setting.cost(ran));
         }
     }

@@ -6,11 +6,14 @@ use std::sync::Arc;
 
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::loaded::Prompt;
+use proem_guard::show;
 use proem_runtime::files;
 use proem_text::OrderedMap;
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value as Json;
 
 use crate::error::Error;
+use crate::message::Hint;
 
 /// The most bytes of one run's inputs.
 pub const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -50,28 +53,159 @@ impl<'s> Source<'s> {
     }
 }
 
-/// What a file with the inputs of one run holds.
+/// Whether a text that could be an object of inputs is looked at as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum InputReading {
+    /// An object of JSON is the inputs; whatever could be meant in two ways is refused.
+    #[default]
+    Detected,
+    /// The text is the prompt's one text input, also if it looks like JSON.
+    Text,
+}
+
+/// What a prompt takes, and how a text becomes that: of a file, of standard input and of each line of a batch alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum InputForm {
-    /// An object of JSON with the inputs by name.
-    Object,
-    /// The one input of that name, as it stands; an object with nothing but that name and a text is an object of inputs.
-    Text(String),
+pub struct InputForm {
+    /// The prompt's inputs with their schemas, by name.
+    declared: serde_json::Map<String, Json>,
+    /// The prompt's only input, if it is a text.
+    text: Option<String>,
+    reading: InputReading,
 }
 
 impl InputForm {
-    /// A prompt with a single input, which is a text, is given that; every other one an object.
-    #[must_use]
-    pub fn of(prompt: &Prompt) -> Self {
+    /// What this prompt takes.
+    ///
+    /// # Errors
+    ///
+    /// If the caller asks for a text, and the prompt takes more or something else.
+    pub fn of(prompt: &Prompt, reading: InputReading) -> Result<Self, Error> {
         let schema = prompt.file.input_schema();
-        let mut inputs = schema.get("properties").and_then(Json::as_object).into_iter().flatten();
-        let (Some((name, declared)), None) = (inputs.next(), inputs.next()) else { return Self::Object };
-        let is_text = match declared.get("type") {
-            Some(Json::String(kind)) => kind == "string",
-            Some(Json::Array(kinds)) => kinds.iter().all(|kind| kind == "string" || kind == "null"),
-            _ => false,
+        let declared = schema.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
+        let mut all = declared.iter();
+        let text = match (all.next(), all.next()) {
+            (Some((name, schema)), None) if is_text(schema) => Some(name.clone()),
+            _ => None,
         };
-        if is_text { Self::Text(name.clone()) } else { Self::Object }
+        if reading == InputReading::Text && text.is_none() {
+            return Err(Error::invalid("only a prompt whose single input is a text takes a text as it is")
+                .hinting(Hint::NameInput));
+        }
+        Ok(Self { declared, text, reading })
+    }
+
+    /// The inputs that `text` holds, with these texts laid over them; `shown` is its source in messages.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not an object of JSON where the prompt needs one, can be meant in two ways, or is the input that
+    /// one of the texts gives.
+    pub(super) fn inputs(&self, text: &str, shown: &str, texts: &[(String, String)]) -> Result<OrderedJson, Error> {
+        let mut inputs = match self.text.as_ref().filter(|_| self.is_plain(text)) {
+            Some(name) if texts.iter().any(|(known, _)| known == name) => {
+                let name = show::terminal_str(name);
+                return Err(Error::invalid(format!("the input `{name}` is given twice; leave one out")));
+            }
+            Some(name) => OrderedMap::from_iter([(name.as_str(), OrderedJson::from(text))]).into(),
+            None => self.object(text, shown)?,
+        };
+        set(&mut inputs, texts)?;
+        Ok(inputs)
+    }
+
+    /// Whether a text for a prompt of one text can only be meant as that text.
+    fn is_plain(&self, text: &str) -> bool {
+        self.reading == InputReading::Text || !looks_like_json(text)
+    }
+
+    /// The inputs by name that `text` holds.
+    fn object(&self, text: &str, shown: &str) -> Result<OrderedJson, Error> {
+        let Some(name) = &self.text else {
+            return serde_json::from_str::<UniqueNames>(text).map(|read| read.0).map_err(|error| {
+                // The message of the parser doesn't quote what stands there.
+                let kind = if error.is_data() { "not an object of inputs" } else { "not JSON" };
+                Error::invalid(format!("{shown} is {kind}: {error}; give an object with the prompt's inputs by name"))
+            });
+        };
+        let two_ways = |what: &str| {
+            let name = show::terminal_str(name);
+            let problem = format!(
+                "{shown} {what}: it could be the text of `{name}`, or the prompt's inputs by name; write \
+                 {{\"{name}\": \"…\"}} for inputs by name, or send it as a text"
+            );
+            Error::invalid(problem).hinting(Hint::SendTextAsItIs)
+        };
+        let value = serde_json::from_str::<UniqueNames>(without_byte_order_mark(text))
+            .map_err(|error| two_ways(&format!("begins like JSON and is not ({error})")))?;
+        match value.0.fields() {
+            Some(fields) if fields.iter().len() > 0 && fields.iter().all(|(name, _)| self.schema(name).is_some()) => {
+                Ok(value.0)
+            }
+            Some(_) => Err(two_ways("is a JSON object with names that are not inputs of the prompt")),
+            None => Err(two_ways("is JSON, but no object")),
+        }
+    }
+
+    /// Whether the caller sends a text as it is.
+    pub(super) fn is_text_asked_for(&self) -> bool {
+        self.reading == InputReading::Text
+    }
+
+    /// The schema of an input; `None` if the prompt declares none of that name.
+    pub(super) fn schema(&self, name: &str) -> Option<&Json> {
+        self.declared.get(name)
+    }
+}
+
+/// Whether a schema takes texts and nothing else.
+fn is_text(schema: &Json) -> bool {
+    match schema.get("type") {
+        Some(Json::String(kind)) => kind == "string",
+        Some(Json::Array(kinds)) => kinds.iter().all(|kind| kind == "string" || kind == "null"),
+        _ => false,
+    }
+}
+
+/// Whether a text is JSON that isn't only a number or a word, or begins like an object.
+fn looks_like_json(text: &str) -> bool {
+    let text = without_byte_order_mark(text).trim_start();
+    match text.chars().next() {
+        Some('{') => matches!(text.chars().skip(1).find(|c| !c.is_whitespace()), Some('"' | '}')),
+        Some('[' | '"') => serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok(),
+        _ => false,
+    }
+}
+
+/// A text without the mark that some editors write before it, which JSON doesn't have.
+fn without_byte_order_mark(text: &str) -> &str {
+    text.trim_start_matches(|c: char| c == '\u{feff}' || c.is_whitespace())
+}
+
+/// A value whose outermost object names nothing twice: of two texts under one name, one would vanish.
+struct UniqueNames(OrderedJson);
+
+impl<'de> Deserialize<'de> for UniqueNames {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Names;
+        impl<'de> Visitor<'de> for Names {
+            type Value = OrderedJson;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<OrderedJson, A::Error> {
+                let mut fields = OrderedMap::default();
+                while let Some((name, value)) = entries.next_entry::<String, OrderedJson>()? {
+                    if fields.get(&name).is_some() {
+                        return Err(serde::de::Error::custom("a name is given twice"));
+                    }
+                    fields.insert(name.as_str(), value);
+                }
+                Ok(fields.into())
+            }
+        }
+        deserializer.deserialize_map(Names).map(Self)
     }
 }
 
@@ -79,36 +213,15 @@ impl InputForm {
 ///
 /// # Errors
 ///
-/// If they can't be read, or are not an object of JSON where one is wanted.
-pub fn one(source: Option<Source<'_>>, form: InputForm, texts: &[(String, String)]) -> Result<OrderedJson, Error> {
-    let mut inputs = match (source, form) {
-        (None, _) => OrderedMap::default().into(),
-        (Some(source), InputForm::Text(name)) => {
-            if texts.iter().any(|(known, _)| *known == name) {
-                let name = proem_guard::show::terminal_str(&name);
-                return Err(Error::invalid(format!("the input `{name}` is given twice; leave one out")));
-            }
-            let text = text(source)?;
-            let text = only_member(&text, &name).unwrap_or(text);
-            OrderedMap::from_iter([(name.as_str(), OrderedJson::from(text.as_str()))]).into()
-        }
-        (Some(source), InputForm::Object) => {
-            let shown = source.shown();
-            let text = read(source, &shown)?;
-            serde_json::from_str(&text).map_err(|error| not_json(&shown, &error))?
-        }
+/// If they can't be read, are not an object of JSON where one is wanted, or a text is given twice.
+pub fn one(source: Option<Source<'_>>, form: &InputForm, texts: &[(String, String)]) -> Result<OrderedJson, Error> {
+    let Some(source) = source else {
+        let mut inputs = OrderedMap::default().into();
+        set(&mut inputs, texts)?;
+        return Ok(inputs);
     };
-    set(&mut inputs, texts)?;
-    Ok(inputs)
-}
-
-/// The text of an object that has nothing but this input: an object of inputs by name, as other prompts are given one.
-fn only_member(text: &str, name: &str) -> Option<String> {
-    let mut fields = serde_json::from_str::<serde_json::Map<String, Json>>(text).ok()?;
-    match (fields.len(), fields.remove(name)) {
-        (1, Some(Json::String(value))) => Some(value),
-        _ => None,
-    }
+    let shown = source.shown();
+    form.inputs(&read(source, &shown)?, &shown, texts)
 }
 
 /// A text as it stands, whatever it looks like.
@@ -135,12 +248,7 @@ pub(super) fn set(inputs: &mut OrderedJson, texts: &[(String, String)]) -> Resul
 
 /// What messages call a file.
 pub(super) fn shown(path: &Path) -> String {
-    format!("`{}`", proem_guard::show::terminal_str(&path.display().to_string()))
-}
-
-fn not_json(shown: &str, error: &serde_json::Error) -> Error {
-    // The message of the parser doesn't quote what stands there.
-    Error::invalid(format!("{shown} is not JSON: {error}; give an object with the prompt's inputs by name"))
+    format!("`{}`", show::terminal_str(&path.display().to_string()))
 }
 
 fn read(source: Source<'_>, shown: &str) -> Result<String, Error> {

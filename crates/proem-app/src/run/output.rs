@@ -4,7 +4,9 @@ use proem_agents::adapt::Lessons;
 use proem_engine::call::{FailureKind, FinishReason, Usage};
 use proem_engine::decode::PlacedRepair;
 use proem_engine::profile::{Adaptation, Profile, ProfileRule, Signals};
+use proem_engine::report::{Report, SectionState};
 use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd, FallbackReason};
+use proem_engine::section::Trust;
 use proem_guard::show;
 use proem_llm::projection::Omission;
 use proem_runtime::driver::CallTrace;
@@ -71,6 +73,10 @@ pub struct RunOutput {
     /// Why nothing was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
+    /// What limits kept out of the request, one sentence for each section that is shortened or absent.
+    cut: Vec<String>,
+    /// The prompt's sections in order, with what the request holds of each; empty where nothing was asked.
+    sections: Vec<SectionOut>,
     /// Texts of the input that did not go in as they were.
     guard: Vec<String>,
     /// Its id; absent if it is not recorded.
@@ -137,6 +143,31 @@ impl From<&Label> for LabelOut {
         };
         Self { trusted: label.is_trusted(), sources }
     }
+}
+
+/// What a request holds of a section.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct SectionOut {
+    /// Its name in the prompt file.
+    name: String,
+    trust: Trust,
+    state: SectionState,
+    /// Its tokens in the request.
+    tokens: usize,
+    /// Its tokens before anything was cut.
+    full_tokens: usize,
+}
+
+fn sections_of(report: &Report) -> Vec<SectionOut> {
+    let out = report.sections.iter().map(|section| SectionOut {
+        name: section.name.clone(),
+        trust: section.trust,
+        state: section.state,
+        tokens: section.tokens,
+        full_tokens: section.full_tokens,
+    });
+    out.collect()
 }
 
 /// One attempt.
@@ -241,6 +272,8 @@ impl RunOutput {
             cache: Some(ran.prepared.plan.sentence()),
             counted_tokens: Some(ran.prepared.plan.total_tokens),
             error: None,
+            cut: ran.prepared.report.cuts(),
+            sections: sections_of(&ran.prepared.report),
             guard: ran.prepared.noted.iter().map(proem_agents::screen::ScreeningNote::in_words).collect(),
             run: ran.run.as_ref().map(ToString::to_string),
             recorded: ran.run.is_some() && ran.trouble.is_none(),
@@ -275,6 +308,8 @@ impl RunOutput {
             cache: None,
             counted_tokens: None,
             error: Some(error),
+            cut: Vec::new(),
+            sections: Vec::new(),
             guard: Vec::new(),
             run: None,
             recorded: false,

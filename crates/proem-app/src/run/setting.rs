@@ -5,14 +5,19 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
+use proem_engine::ErrorKind;
 use proem_engine::call::{CacheInquiry, NanoDollars};
 use proem_engine::contract::{AnswerContract, Contract, schema_from_line};
+use proem_engine::ledger::bound;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
+use proem_engine::providers::Providers;
+use proem_engine::report::Report;
 use proem_engine::run::{ExchangeLimits, ExchangeTerms};
 use proem_engine::tokens::CachingCounter;
 use proem_llm::codec::encode;
+use proem_llm::projection::Omission;
 use proem_store::query::{RunDetail, RunsWanted};
 use serde_json::{Value as Json, json};
 
@@ -118,7 +123,8 @@ impl RunSetting {
     /// If the prompt, the model or the endpoint is not there or not readable, or a cassette can't be used.
     pub fn new(options: &RunOptions, project: &mut OpenProject) -> Result<Self, Error> {
         let ChosenPrompt { prompt, book } = chosen(&options.prompt, project)?;
-        let contract = contract(&prompt, options.schema.as_deref())?;
+        let contract = contract(&prompt, options.schema.as_deref())
+            .map_err(|error| explain_missing_schema(error, &prompt, project))?;
         Self::of_prompt(prompt, contract, &book, options, project)
     }
 
@@ -135,12 +141,18 @@ impl RunSetting {
         options: &RunOptions,
         project: &mut OpenProject,
     ) -> Result<Self, Error> {
+        project.notes.extend(prompt.file.remarks.iter().map(|remark| format!("the prompt file, {remark}").into()));
         let wanted = calling::WantedModel {
             model: options.model.as_deref(),
             provider: options.provider.as_deref(),
             prompt: prompt.file.header.model.as_deref(),
         };
         let asked = ModelAccess::located(&wanted, project)?;
+        let name = &asked.0.model.name;
+        if let Some(family) = Providers::load()?.family(name) {
+            let known = format!("`{name}` has the limits and prices of its family, `{}`", family.name);
+            project.notes.push(known.into());
+        }
         let access = AccessOptions {
             book,
             prompts: &[&prompt],
@@ -310,7 +322,8 @@ impl RunSetting {
         let encoded = encode(&prepared.request, &self.access.asked.model, &prepared.plan)?;
         let headers = encoded.wire.headers.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
         let dropped = encoded.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why }));
-        let notes = prepared.noted.iter().map(|noted| format!("guard: {}", noted.in_words()).into()).collect();
+        let guard = prepared.noted.iter().map(|noted| format!("guard: {}", noted.in_words()).into());
+        let notes = guard.chain(cut_notes(&prepared.report)).chain(setting_notes(&encoded.dropped)).collect();
         let value = json!({
             "method": "POST",
             "url": format!("{}{}", endpoint.base_url, encoded.wire.path),
@@ -320,6 +333,18 @@ impl RunSetting {
             "dropped": dropped.collect::<Vec<_>>(),
         });
         Ok(WithNotes { value, notes })
+    }
+
+    /// The most that one attempt with this request can cost; `None` where the price is not known.
+    ///
+    /// # Errors
+    ///
+    /// If the model can't be asked for that.
+    pub fn most_cost(&self, prepared: &PreparedRequest) -> Result<Option<NanoDollars>, Error> {
+        let asked = &self.access.asked;
+        let encoded = encode(&prepared.request, &asked.model, &prepared.plan)?;
+        let bytes = proem_text::json::compact_in_order(&encoded.wire.body).len();
+        Ok(bound(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos))
     }
 
     /// Whether somebody can be expected to give the prompt's inputs.
@@ -356,9 +381,40 @@ impl RunSetting {
 }
 
 /// What the answer must be: what the caller says in one line, or what the prompt declares.
-fn contract(prompt: &Prompt, line: Option<&str>) -> Result<AnswerContract, Error> {
-    let Some(line) = line else { return Ok(prompt.contract()?) };
-    let purpose = prompt.file.strict.purpose.as_deref().unwrap_or_default();
-    let (contract, _) = Contract::bounded("answer", purpose, schema_from_line(line)?)?;
+fn contract(prompt: &Prompt, line: Option<&str>) -> Result<AnswerContract, proem_engine::Error> {
+    let Some(line) = line else { return prompt.contract() };
+    let (contract, _) = Contract::bounded("answer", "", schema_from_line(line)?)?;
     Ok(AnswerContract::Value(contract))
+}
+
+/// What limits kept out of a request, each with what could be done.
+pub fn cut_notes(report: &Report) -> impl Iterator<Item = Note> + use<> {
+    report.cuts().into_iter().map(|cut| Note::hinting(cut, Hint::KeepSection))
+}
+
+/// The settings that a provider didn't get as the prompt file has them.
+pub fn setting_notes(dropped: &[Omission]) -> impl Iterator<Item = Note> {
+    let settings = dropped.iter().filter(|dropped| dropped.is_setting());
+    settings
+        .map(|dropped| format!("`{}` of the prompt file: {}", dropped.path.trim_start_matches('/'), dropped.why).into())
+}
+
+/// Why a contract can't be read, where a file that it needs is there and nobody trusted it.
+fn explain_missing_schema(error: proem_engine::Error, prompt: &Prompt, project: &OpenProject) -> Error {
+    if error.kind() != ErrorKind::NotFound {
+        return error.into();
+    }
+    let strict = &prompt.file.strict;
+    let mut named = strict.output_schema.iter().chain(&strict.tools);
+    let untrusted = named.find_map(|file| {
+        let path = format!("/{}/{}/{file}", prompt.id.agent, prompt.id.name);
+        project.untrusted.iter().find(|untrusted| untrusted.path.ends_with(&path))
+    });
+    match untrusted {
+        Some(file) => {
+            let path = proem_guard::show::terminal_str(&file.path);
+            Error::invalid(format!("the prompt's schema `{path}` is not trusted")).hinting(Hint::ReviewTrust)
+        }
+        None => error.into(),
+    }
 }

@@ -32,7 +32,7 @@ pub async fn exact(store: &Store, run: &RunDetail, call: u32) -> Result<String, 
              `records.keep` leaves them out"
         )));
     };
-    let bytes = json::compact(&body);
+    let bytes = json::compact_in_order(&body);
     let hash = HashedContent::new(bytes.as_str()).hash;
     if hash != sent.body {
         return Err(Error::outside(format!(

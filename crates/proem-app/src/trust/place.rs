@@ -148,7 +148,13 @@ impl TrustPlace {
     /// Those whose present bytes nobody trusted.
     #[must_use]
     pub fn untrusted<'c>(&self, files: &'c [TrustCandidate]) -> Vec<&'c TrustCandidate> {
-        files.iter().filter(|candidate| !self.vouched.has(&candidate.path, &candidate.hash)).collect()
+        files.iter().filter(|candidate| self.is_untrusted(candidate)).collect()
+    }
+
+    /// Whether nobody trusted the present bytes of a file.
+    #[must_use]
+    pub fn is_untrusted(&self, candidate: &TrustCandidate) -> bool {
+        !self.vouched.has(&candidate.path, &candidate.hash)
     }
 
     /// Trusts these files as they were read, and a person was shown them.

@@ -7,10 +7,11 @@ use proem_agents::assemble::AssemblyAccount;
 use proem_agents::assemble::gathered::PlaceFacts;
 use proem_agents::assemble::output::{UntrustedFile, capability_tokens, degraded};
 use proem_agents::assemble::selecting::CapabilityCandidate;
+use proem_engine::assembly::Assembly;
 use proem_engine::cache::CachePlan;
 use proem_engine::profile::Adaptation;
 use proem_engine::providers::Model;
-use proem_engine::report::{SectionReport, SectionState};
+use proem_engine::report::{Report, SectionReport, SectionState};
 use proem_engine::section::Trust;
 use proem_engine::tokens::Exactness;
 use proem_guard::show;
@@ -96,11 +97,14 @@ const fn colour(trust: Trust) -> Style {
 }
 
 fn table(account: &Account<'_>, out: &mut String) {
-    let report = &account.assembled.report;
+    sections(&account.assembled.report, &account.assembled.assembly, account.cache, out);
+}
+
+/// A row with a bar for each section of a request, and a line where the stable prefix ends.
+pub(super) fn sections(report: &Report, assembly: &Assembly, cache: &CachePlan, out: &mut String) {
     let longest = report.sections.iter().map(|section| section.name.chars().count()).max().unwrap_or(0).max(7);
     let most = report.sections.iter().map(|section| section.tokens).max().unwrap_or(0);
     line(out, &styled(DIM, &format!("{:longest$}  {:12}  {:7}  {:>7}", "section", "trust", "cache", "tokens")));
-    let assembly = &account.assembled.assembly;
     for section in &report.sections {
         line(out, &row(section, longest, most));
         let boundary = assembly
@@ -109,7 +113,7 @@ fn table(account: &Account<'_>, out: &mut String) {
             .find(|index| assembly.sections.get(**index).is_some_and(|s| s.name == section.name));
         if let Some(index) = boundary {
             let tokens = assembly.sections.get(..=*index).unwrap_or_default().iter().map(|s| s.tokens).sum::<usize>();
-            let planned = account.cache.breakpoints.iter().any(|breakpoint| breakpoint.after == *index);
+            let planned = cache.breakpoints.iter().any(|breakpoint| breakpoint.after == *index);
             let what = if planned { "breakpoint" } else { "stable prefix ends here" };
             line(
                 out,

@@ -21,13 +21,14 @@ use proem_agents::prompted::InputAuthor;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::batch::Batch;
-use proem_app::run::input::{self, InputForm, Source};
+use proem_app::run::input::{self, InputForm, InputReading, Source};
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::{OpenRun, RunSetting};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::ExchangeLimits;
 use proem_guard::show;
 use proem_text::json;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use self::single::RunVerbosity;
@@ -47,6 +48,7 @@ Examples:
   proem run reviews/triage --set title=\"it crashes\" --dry-run       # what would be sent; no key needed
   proem run ./draft.prompt --input mail.txt --schema 'name, age int, tags[]'
   proem run reviews/triage --batch issues.jsonl --out triaged.jsonl   # run it again to continue
+  proem run reviews/triage --batch issues.csv                         # the first row names the inputs
   proem run reviews/triage --input issue.json --provider ollama --model llama3.1
   proem run reviews/triage --input issue.json --record tapes          # and later --replay tapes"
 );
@@ -59,16 +61,19 @@ pub(crate) struct RunArgs {
     /// `agent/name`, `agent/name@version`, or the path of a prompt file
     pub(crate) prompt: String,
     /// A JSON object with the prompt's inputs, or plain text where its only input is a text; `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "batch")]
+    #[arg(long, value_name = "FILE", conflicts_with = "batch", group = "inputs")]
     pub(crate) input: Option<PathBuf>,
+    /// Send --input, or each line of --batch, as the prompt's only text, also where it looks like JSON
+    #[arg(long, requires = "inputs")]
+    pub(crate) input_text: bool,
     /// One input as text; overrides the file; may be given several times
     #[arg(long, value_name = "NAME=TEXT", value_parser = name_and_text)]
     pub(crate) set: Vec<(String, String)>,
     /// One input as the text of a file; `-` is standard input; may be given several times
     #[arg(long, value_name = "NAME=FILE", value_parser = name_and_file)]
     pub(crate) file: Vec<(String, PathBuf)>,
-    /// A file with the inputs of one run on each line, as JSON; `-` is standard input
-    #[arg(long, value_name = "FILE")]
+    /// A file with the inputs of one run on each line, as --input takes them, or a table in CSV; `-` is standard input
+    #[arg(long, value_name = "FILE", group = "inputs")]
     pub(crate) batch: Option<PathBuf>,
     /// The file for a batch's results, in the order of its lines; what an interrupted run got is kept
     #[arg(long, value_name = "FILE", requires = "batch")]
@@ -120,13 +125,13 @@ pub(crate) struct RunArgs {
     /// Take answers from a folder made with --record, if the requests are the same
     #[arg(long, value_name = "DIR", conflicts_with = "record")]
     pub(crate) replay: Option<PathBuf>,
-    /// Print the value with its label, attempts, usage and cost as JSON
+    /// Print the value with its label, attempts, usage and cost as JSON; what keeps the run from starting, too
     #[arg(long)]
     pub(crate) json: bool,
     /// Print the prompt's fallback where there is no answer; the exit code stays 3
     #[arg(long)]
     pub(crate) fallback: bool,
-    /// Report every attempt on standard error
+    /// Report every attempt on standard error; with --dry-run, the tokens of each section, the cost limit and the cache
     #[arg(long)]
     pub(crate) explain: bool,
     /// A folder in the project whose book is used
@@ -138,6 +143,11 @@ impl RunArgs {
     /// Whether no input is given, in no way.
     const fn gives_nothing(&self) -> bool {
         self.input.is_none() && self.batch.is_none() && self.set.is_empty() && self.file.is_empty()
+    }
+
+    /// How a text that could be JSON is read.
+    const fn input_reading(&self) -> InputReading {
+        if self.input_text { InputReading::Text } else { InputReading::Detected }
     }
 
     /// What the use case is asked for.
@@ -176,6 +186,18 @@ fn name_and_file(argument: &str) -> Result<(String, PathBuf), String> {
 }
 
 pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
+    let done = execute(args);
+    if let Err(failure) = &done
+        && args.json
+        && !ui::has_printed_document()
+    {
+        // A program that reads standard output finds why there is no result.
+        ui::document(&json::pretty(&json!({ "outcome": "failed", "error": failure.to_string() })))?;
+    }
+    done
+}
+
+fn execute(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let options = args.options();
@@ -187,9 +209,10 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         setting.takes_inputs_from_callers()?;
     }
     let texts = texts(args)?;
+    let form = InputForm::of(&setting.prompt, args.input_reading())?;
     let work = match &args.batch {
         Some(path) => Work::Batch(path),
-        None => Work::Single(inputs(args, &setting, &texts)?),
+        None => Work::Single(inputs(args, &form, &texts)?),
     };
     calling(async |stop| {
         if let (Work::Single(inputs), false) = (&work, args.dry_run) {
@@ -199,10 +222,15 @@ pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         let run = open_run(setting, &options, &project).await?;
         let done = match &work {
             Work::Batch(path) => {
-                batch::run(args, Batch { from: source(path), texts: &texts, out: args.out.as_deref() }, &run, &stop)
-                    .await
+                let batch = Batch { from: source(path), form: &form, texts: &texts, out: args.out.as_deref() };
+                batch::run(args, batch, &run, &stop).await
             }
-            Work::Single(inputs) => request(inputs, run.setting()),
+            Work::Single(inputs) => {
+                if args.explain {
+                    account::forecast(run.setting(), &run.setting().prepare(inputs)?)?;
+                }
+                request(inputs, run.setting())
+            }
         };
         ui::notes(&run.end().await);
         done
@@ -248,17 +276,17 @@ fn texts(args: &RunArgs) -> Result<Vec<(String, String)>, CommandFailure> {
 }
 
 /// The inputs of a single run.
-fn inputs(args: &RunArgs, setting: &RunSetting, texts: &[(String, String)]) -> Result<OrderedJson, CommandFailure> {
+fn inputs(args: &RunArgs, form: &InputForm, texts: &[(String, String)]) -> Result<OrderedJson, CommandFailure> {
     let from = args.input.as_deref().map(source);
     if matches!(from, Some(Source::Reader(..))) && stdin().is_terminal() {
         ui::note("reading the inputs from the terminal; end them with Ctrl-D");
     }
-    Ok(input::one(from, InputForm::of(&setting.prompt), texts)?)
+    Ok(input::one(from, form, texts)?)
 }
 
 /// Prints what would be sent.
 pub(super) fn request(inputs: &OrderedJson, setting: &RunSetting) -> Result<ExitCode, CommandFailure> {
-    ui::document(&json::pretty(&ui::tell(setting.request(inputs)?)))?;
+    ui::document(&json::pretty_in_order(&ui::tell(setting.request(inputs)?)))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,7 +8,7 @@ mod list;
 pub(super) mod review;
 mod revoke;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -25,6 +25,7 @@ pub(crate) const TRUST_EXAMPLES: &str = "\
 Examples:
   proem trust                       # show what changed in all files, ask once
   proem trust AGENTS.md
+  proem trust --lock .proem/book/book.lock   # all prompts that the lock pins, by one decision
   proem trust --while-editing .proem/book
   proem trust list
   proem trust revoke AGENTS.md";
@@ -39,6 +40,9 @@ pub(crate) struct TrustArgs {
     /// Trust a file, or all files below a folder, until HEAD changes or a day has passed
     #[arg(long, value_name = "PATH", conflicts_with = "files")]
     pub(crate) while_editing: Option<PathBuf>,
+    /// The lock of the project's book: trust it and every file that it pins, by one decision about the lock
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["files", "while_editing", "sha256"])]
+    pub(crate) lock: Option<PathBuf>,
     /// The hash of the version that was reviewed elsewhere; trusts one file without asking if it matches
     #[arg(long, value_name = "HEX", requires = "files")]
     pub(crate) sha256: Option<String>,
@@ -75,6 +79,7 @@ pub(super) fn run(args: &TrustArgs) -> Result<ExitCode, CommandFailure> {
     match &args.command {
         Some(TrustCommand::List { json }) => list::run(&place, *json),
         Some(TrustCommand::Revoke { files, all }) => revoke::run(&place, files, *all),
+        None if args.lock.is_some() => args.lock.iter().try_fold(ExitCode::SUCCESS, |_, lock| by_lock(&place, lock)),
         None => match (&args.while_editing, &args.sha256) {
             (Some(path), _) => editing::run(&place, path),
             (None, Some(hash)) => by_hash(&place, &args.files, hash),
@@ -109,6 +114,46 @@ fn by_review(place: &TrustPlace, files: &[PathBuf]) -> Result<ExitCode, CommandF
     place.trust(&operator, &open)?;
     ui::aside(&format!("trusted {count} {}\n", if count == 1 { "file" } else { "files" }));
     Ok(ExitCode::SUCCESS)
+}
+
+/// Shows what changed in a lock, names the files that it pins, and asks once for all of them.
+fn by_lock(place: &TrustPlace, lock: &Path) -> Result<ExitCode, CommandFailure> {
+    let candidates = place.candidates(&[])?;
+    let locked = place.locked(&candidates, lock)?;
+    let open: Vec<&TrustCandidate> = std::iter::once(locked.lock)
+        .chain(locked.files.iter().copied())
+        .filter(|candidate| place.is_untrusted(candidate))
+        .collect();
+    let pinned = counted(locked.files.len(), "file");
+    if open.is_empty() {
+        ui::aside(&format!("nothing to do: the lock and the {pinned} that it pins are already trusted\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let otherwise = "review the lock yourself and run `proem trust --sha256 HEX FILE` for each file that it pins";
+    let mut operator = ui::operator(&format!("not trusted: the lock and the {pinned} that it pins"), otherwise)?;
+    ui::aside(&review(&[place.reviewed(locked.lock)], &[]));
+    let mut out = String::new();
+    for file in &open {
+        out.push_str(&review::heading("  trusted with it: ", &file.path));
+    }
+    if let [first, ..] = locked.unpinned.as_slice() {
+        let first = show::terminal_str(first);
+        let rest = counted(locked.unpinned.len(), "file");
+        out.push_str(&format!("{rest} of the book, such as `{first}`, are not pinned and stay as they are\n"));
+    }
+    out.push_str("The lock has the hash of each file; `proem trust FILE` shows what one holds.\n");
+    ui::aside(&out);
+    let question = format!("Trust the lock and the {pinned} that it pins, as they are now?");
+    if ui::confirm(&mut operator, &question)? == Consent::No {
+        return Ok(ExitCode::from(NO));
+    }
+    place.trust(&operator, &open)?;
+    ui::aside(&format!("trusted {}\n", counted(open.len(), "file")));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn nothing(candidates: &Candidates) -> String {

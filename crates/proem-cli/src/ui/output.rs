@@ -11,6 +11,7 @@
 use std::borrow::Cow;
 use std::io::{ErrorKind, IsTerminal as _, Write};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use proem_guard::{credential, show};
 use proem_llm::secret::SecretFinder;
@@ -42,8 +43,19 @@ pub(crate) fn print(printed: Printed, text: &str) -> Result<ControlFlow<()>, Com
         Printed::Exact => plain(&exact(text, Shapes::of_stdout())),
         Printed::Report => plain(&report(text, Shapes::of_stdout())),
         Printed::Listing => put(&mut anstream::stdout().lock(), report(text, Shapes::of_stdout()).as_bytes()),
-        Printed::Document => plain(&document(text)),
+        Printed::Document => {
+            HAS_DOCUMENT.store(true, Ordering::Relaxed);
+            plain(&document(text))
+        }
     }
+}
+
+/// Whether a document of JSON was printed.
+static HAS_DOCUMENT: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process printed a document of JSON: a second one would make the first unreadable.
+pub(super) fn has_printed_document() -> bool {
+    HAS_DOCUMENT.load(Ordering::Relaxed)
 }
 
 /// Writes bytes to standard output exactly as they are.

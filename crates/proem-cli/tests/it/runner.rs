@@ -475,7 +475,7 @@ const FORMS: [&str; 17] = [
 ];
 
 /// Those that don't.
-const OTHERS: [&str; 42] = [
+const OTHERS: [&str; 43] = [
     "--all",
     "--any",
     "--apply",
@@ -492,6 +492,7 @@ const OTHERS: [&str; 42] = [
     "--first-parent",
     "--fork",
     "--help",
+    "--input-text",
     "--input-untrusted",
     "--interactive",
     "--live",

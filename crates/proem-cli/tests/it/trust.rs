@@ -471,3 +471,79 @@ fn what_init_wrote_is_listed_as_trusted_and_on_another_branch_as_elsewhere() {
     let listed = fixture.proem(&["trust", "list"]).answer().to_owned();
     assert!(listed.lines().all(|line| line.starts_with("not in this folder ")), "{listed}");
 }
+
+const LOCKED_PROMPT: &str = "---\ninput:\n  schema: { name: string }\n---\nHello {{name}}\n";
+
+/// A book of two prompts with a partial, locked.
+fn locked_book(session: &mut Session) {
+    for name in ["one", "two"] {
+        session
+            .write(&format!(".proem/book/a/{name}/1.0.0.prompt"), LOCKED_PROMPT.replace("Hello", "Hello {{> tone}}"));
+        session.write(&format!(".proem/book/a/{name}/_tone.prompt"), "kindly");
+    }
+    session.run(&["book", "lock"]);
+}
+
+#[test]
+fn a_lock_is_trusted_with_what_it_pins() {
+    let mut session = Session::new();
+    locked_book(&mut session);
+    session.write(".proem/book/a/new/1.0.0.prompt", LOCKED_PROMPT);
+    let lock = ".proem/book/book.lock";
+    // Nobody can be asked, so nothing is trusted.
+    session.run(&["trust", "--lock", lock]);
+    assert!(!session.store().exists());
+    if !session.on_terminal(&["trust", "--lock", lock], "n\n") {
+        return;
+    }
+    assert!(!session.store().exists(), "no is no");
+    session.on_terminal(&["trust", "--lock", lock], "y\n");
+    let root = session.root.clone();
+    for path in [lock, ".proem/book/a/one/1.0.0.prompt", ".proem/book/a/two/_tone.prompt"] {
+        assert_eq!(session.state(&root, path), "trusted", "{path}");
+    }
+    assert_eq!(session.state(&root, ".proem/book/a/new/1.0.0.prompt"), "untrusted", "the lock doesn't pin it");
+    // A changed lock asks again, and shows only what it changed.
+    session.run(&["book", "lock"]);
+    session.run(&["trust", "--lock", lock]);
+    session.on_terminal(&["trust", "--lock", lock], "y\n");
+    session.run(&["trust", "--lock", lock]);
+    assert_eq!(session.state(&root, ".proem/book/a/new/1.0.0.prompt"), "trusted");
+    insta::assert_snapshot!(session.said);
+}
+
+#[test]
+fn a_lock_vouches_for_the_bytes_that_it_pins_and_for_parts_of_the_book_alone() {
+    let mut session = Session::new();
+    locked_book(&mut session);
+    let lock = ".proem/book/book.lock";
+    let text = fs::read_to_string(session.root.join(lock)).unwrap();
+    session.write(".proem/policy.toml", "version = 1\n");
+    session.write("proem.toml", "[assemble]\nmax_tools = 9\n");
+    let swapped = hash(b"evil");
+    for (changed, said) in [
+        (text.replace(&hash(b"kindly"), &swapped), "is not the file that the lock pins"),
+        (format!("{text}\"../policy.toml\" = \"{}\"\n", hash(b"version = 1\n")), "is no file that can be trusted"),
+        (format!("{text}\"../../proem.toml\" = \"{swapped}\"\n"), "is no file that can be trusted"),
+        (format!("{text}\"a/gone/1.0.0.prompt\" = \"{swapped}\"\n"), "is not there"),
+        ("[versions]\n".to_owned(), "the lock names no files"),
+        ("no toml".to_owned(), "not a book.lock"),
+    ] {
+        session.write(lock, &changed);
+        let run = session.proem(&["trust", "--lock", lock]).output().unwrap();
+        let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(!run.status.success() && stderr.contains(said), "{said}: {stderr}");
+    }
+    session.write(lock, &text);
+    // A swapped file is not covered by a lock that was honest.
+    session.write(".proem/book/a/one/_tone.prompt", "evil");
+    session.write("elsewhere/book.lock", &text);
+    for (path, said) in
+        [(lock, "is not the file that the lock pins"), ("elsewhere/book.lock", "is not the lock of the project's book")]
+    {
+        let run = session.proem(&["trust", "--lock", path]).output().unwrap();
+        let stderr = String::from_utf8_lossy(&run.stderr).into_owned();
+        assert!(!run.status.success() && stderr.contains(said), "{said}: {stderr}");
+    }
+    assert!(!session.store().exists());
+}

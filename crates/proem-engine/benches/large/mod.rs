@@ -102,6 +102,7 @@ impl Large {
 
     pub(crate) fn assemble(&self, counts: &mut CachingCounter<'_>) -> (Assembly, Report) {
         let options = AssemblyOptions {
+            declared: Default::default(),
             key: &self.key,
             layers: &self.layers,
             context_and_code: None,

@@ -16,7 +16,7 @@ fn request(output_tokens: usize) -> Request {
         model: String::from("any"),
         assembly: Assembly { prompt, sections: Vec::new(), boundaries: Vec::new(), output_tokens },
         answer: AnswerForm::Text,
-        temperature_percent: None,
+        sampling: Default::default(),
         arrival: Arrival::Whole,
         inquiry: None,
     }

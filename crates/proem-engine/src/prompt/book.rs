@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use self::locked::BookLock;
+pub use self::locked::pinned_files;
 pub use self::loose::{LoosePrompt, loose_prompt};
 use super::file::{MAX_FILE_BYTES, PartialText, PromptFile};
 use super::header::is_version;
@@ -220,7 +221,11 @@ impl Book {
         let closure = self.closure(prompt, &version)?;
         match self.edited(prompt, &version, &closure) {
             Some(problem) => Err(Error::new(ErrorKind::Edited, problem)),
-            None => self.of_closure(prompt, &version, closure),
+            None => {
+                let is_locked = self.state(prompt, &version, &closure) == LockState::Locked;
+                let read = self.of_closure(prompt, &version, closure);
+                read.map_err(|error| if is_locked { self.in_locked(prompt, &version, &error) } else { error })
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use serde_json::Value as Json;
 
 use crate::call::Request;
 use crate::ordered::OrderedJson;
+use crate::report::{Report, SectionState};
 
 /// The cases of a prompt.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,13 +53,15 @@ pub struct RequestExpectation {
     pub hash: Option<String>,
 }
 
-/// Words of a section.
+/// What a section holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SectionExpectation {
     /// Each of these stands in it.
     pub contains: Vec<String>,
     /// None of these does.
     pub absent: Vec<String>,
+    /// What limits leave of it.
+    pub state: Option<SectionState>,
 }
 
 /// What an answer should be.
@@ -96,6 +99,21 @@ impl RequestExpectation {
     #[must_use]
     pub fn wants_request(&self) -> bool {
         self.tokens.is_some() || self.tools.is_some() || !self.sections.is_empty() || self.hash.is_some()
+    }
+
+    /// Which sections limits leave in another state than expected, in words.
+    #[must_use]
+    pub fn broken_states(&self, report: &Report) -> Vec<String> {
+        let mut broken = Vec::new();
+        for (name, section) in &self.sections {
+            let Some(expected) = section.state else { continue };
+            let found = report.sections.iter().find(|section| section.name == *name).map(|section| section.state);
+            if found != Some(expected) {
+                let found = found.map_or("not declared", SectionState::as_str);
+                broken.push(format!("section `{name}` is {found}, expected {}", expected.as_str()));
+            }
+        }
+        broken
     }
 
     /// What does not hold of a request, in words; `hash` is that of its text.

@@ -57,13 +57,14 @@ pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Err
         match book.as_it_is(&version.prompt, &version.version) {
             Err(error) => error.problems().iter().for_each(|problem| say(DiagnosticSeverity::Error, bare(problem))),
             Ok(prompt) => {
-                if prompt.file.strict.version != version.version {
+                if !prompt.file.is_plain && prompt.file.strict.version != version.version {
                     let text = format!(
                         "the file is named {}, but its proem.version is {}",
                         version.version, prompt.file.strict.version
                     );
                     say(DiagnosticSeverity::Error, text);
                 }
+                prompt.file.remarks.iter().for_each(|remark| say(DiagnosticSeverity::Warning, remark.clone()));
                 answer(&prompt, &mut say);
                 cases(book, &version.prompt, &prompt, &mut say);
                 volatile(&prompt, &mut say);
@@ -215,20 +216,17 @@ fn literal_tokens(prompt: &Prompt, section: &Section, counter: &dyn TokenCounter
     counter.count(&prompt.unconditional(&section.template))
 }
 
-/// A system prompt should say who, what and what not.
+/// A system prompt should say who a model is, what it does or what it must not do. One that says any of it is sound: which
+/// of them a prompt needs is its author's to decide.
 fn system(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     let text = prompt.system_literals().to_lowercase();
-    if text.trim().is_empty() {
-        return;
-    }
     let wanted = [
-        ("role", &["you are", "your role", "you act", "you work", "you investigate", "the assistant"][..]),
-        ("responsibilities", &["responsib", "your task", "you must", "must ", "duties", "your job"][..]),
-        ("prohibitions", &["never", "must not", "do not", "don't", "not allowed", "forbidden"][..]),
+        &["you are", "your role", "you act", "you work", "you investigate", "the assistant"][..],
+        &["responsib", "your task", "you must", "must ", "duties", "your job"],
+        &["never", "must not", "do not", "don't", "not allowed", "forbidden"],
     ];
-    for (what, words) in wanted {
-        if !words.iter().any(|word| text.contains(word)) {
-            say(DiagnosticSeverity::Warning, format!("the system prompt states no {what}"));
-        }
+    if !text.trim().is_empty() && !wanted.concat().iter().any(|word| text.contains(word)) {
+        let text = "the system prompt states no role, no responsibilities and no prohibitions";
+        say(DiagnosticSeverity::Warning, text.to_owned());
     }
 }

@@ -209,7 +209,8 @@ fn metadata(raw: Map<String, Json>, schemas: &NamedSchemas) -> Result<Map<String
         if let Some(holder) = out.get_mut(part).and_then(Json::as_object_mut)
             && let Some(schema) = holder.get("schema")
         {
-            let full = picoschema::expand(schema, schemas).map_err(|e| format!("{part}.schema: {e}"))?;
+            let full =
+                picoschema::expand(&schema.clone().into(), schemas).map_err(|e| format!("{part}.schema: {e}"))?;
             holder.insert("schema".into(), full);
         }
     }

@@ -12,7 +12,9 @@ use serde_json::{Value as Json, json};
 
 use super::analyse::{Analysis, AnalysisFault, HELPERS, MARKERS, RAW};
 use super::header::{self, Diagnostics, Header, StrictHeader};
+use super::infer;
 use super::picoschema::NamedSchemas;
+use super::remarks::remarks;
 pub(crate) use super::split::{Split, split};
 use super::template::{Expression, HelperCall, LineColumn, Statement, Template, TemplateNode, parse};
 use super::yaml;
@@ -49,6 +51,10 @@ pub struct PromptFile {
     pub strict: StrictHeader,
     /// Its sections in order.
     pub sections: Vec<Section>,
+    /// Whether it is plain dotprompt, which has no version of its own.
+    pub is_plain: bool,
+    /// What it says that has no effect, each with its line.
+    pub remarks: Vec<String>,
     pub(crate) partials: BTreeMap<String, Template>,
 }
 
@@ -143,17 +149,22 @@ impl StrictFileReader<'_> {
             None => {
                 let mut lines = self.text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
                 let message = match lines.next() {
-                    Some(line) if line.trim_end() == "---" => "the front matter has no end; a second `---` closes it",
-                    _ => "no front matter; a prompt file starts with `---`",
+                    Some(line) if line.trim_end() == "---" => {
+                        Some("the front matter has no end; a second `---` closes it")
+                    }
+                    // In dotprompt a file may be nothing but its template.
+                    _ if self.text.contains("{{") => None,
+                    _ => Some("no front matter; a prompt file starts with `---`"),
                 };
-                self.problems.push(error_at(message, Span::new(0, 0)));
+                self.problems.extend(message.map(|message| error_at(message, Span::new(0, 0))));
                 None
             }
         };
         let mut header = header::decode(root.as_ref(), &NamedSchemas::new(), &mut self.problems);
         self.is_plain = root.as_ref().is_none_or(|root| root.get("proem").is_none());
         if self.is_plain && self.problems.is_empty() {
-            header.strict = header::plain();
+            header.strict = header::plain(header.places.output_tokens);
+            header.input_schema = header.input_schema.take().or_else(|| infer::input_schema(self.split.body));
             header.places.sections_known = true;
         }
         let Some(mut strict) = header.strict.clone() else {
@@ -171,7 +182,8 @@ impl StrictFileReader<'_> {
             self.analyse(&header, &strict, &mut sections, &partials);
         }
         if self.problems.is_empty() && self.elsewhere.is_empty() {
-            Ok(PromptFile { header, strict, sections, partials })
+            let remarks = remarks(self.text, &self.split, &header.places.remarks);
+            Ok(PromptFile { is_plain: self.is_plain, header, strict, sections, remarks, partials })
         } else {
             Err(self.failure())
         }

@@ -4,18 +4,23 @@ use std::collections::BTreeMap;
 
 use proem_guard::Tag;
 use proem_text::{
+    OrderedMap,
     diagnostic::{Diagnostic, DiagnosticSeverity},
     span::Span,
 };
 use serde_json::Value as Json;
 
+use super::config::{HeaderRemark, read_config, set_output_budget};
 use super::picoschema::{self, NamedSchemas};
 use super::yaml::{MappingKey, YamlNode, YamlValue};
+use crate::call::Sampling;
 use crate::error::error_at;
 use crate::input::InputTrust;
 use crate::ordered::OrderedJson;
 use crate::profile::Baseline;
-use crate::section::{CacheClass, Climber, Ladder, Layer, Rung, SectionPriority, SectionSpec, Trust};
+use crate::section::{
+    CacheClass, Climber, Ladder, Layer, Rung, SectionContainment, SectionPriority, SectionSpec, Trust,
+};
 
 /// What Proem adds to a prompt file, under the key `proem`.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,9 +58,8 @@ pub struct StrictHeader {
 pub struct Header {
     /// The model or role that is asked.
     pub model: Option<String>,
-    /// How freely the model chooses words, in hundredths, as `config.temperature` says; `None` leaves
-    /// it to the provider.
-    pub temperature_percent: Option<u16>,
+    /// How the model chooses words, as `config` says.
+    pub sampling: Sampling,
     /// JSON Schema of the input.
     pub input_schema: Option<Json>,
     /// Values for inputs that the caller doesn't give.
@@ -77,6 +81,10 @@ pub(crate) struct HeaderSpans {
     pub(crate) inputs: BTreeMap<String, Span>,
     /// The declared sections, by name.
     pub(crate) sections: BTreeMap<String, Span>,
+    /// What of it has no effect.
+    pub(crate) remarks: Vec<HeaderRemark>,
+    /// The most tokens of the answer by `config`.
+    pub(crate) output_tokens: Option<usize>,
     /// Whether every declared section could be read.
     pub(crate) sections_known: bool,
     /// Whether the inputs' types and trust could be read, so that templates can be checked.
@@ -101,7 +109,7 @@ pub(crate) fn decode(root: Option<&YamlNode>, named: &NamedSchemas, problems: &m
     };
     let schema = |part: &str, problems: &mut Diagnostics| {
         let node = root.get(part)?.get("schema")?;
-        match picoschema::expand(&node.to_json(), named) {
+        match picoschema::expand(&node.to_ordered(), named) {
             Ok(schema) => Some(schema),
             Err(message) => {
                 error(problems, format!("{part}.schema: {message}"), place_of_fault(node, named));
@@ -109,23 +117,26 @@ pub(crate) fn decode(root: Option<&YamlNode>, named: &NamedSchemas, problems: &m
             }
         }
     };
-    let temperature = root.get("config").and_then(|config| config.get("temperature"));
+    let mut remarks = Vec::new();
+    let values = read_config(root, &mut remarks, problems);
     let before = problems.len();
     let mut header = Header {
         model: root.get("model").and_then(YamlNode::as_str).map(str::to_owned),
-        temperature_percent: temperature.and_then(hundredths),
+        sampling: values.sampling.clone(),
         input_schema: schema("input", problems),
         input_default: root.get("input").and_then(|node| node.get("default")).map(YamlNode::to_ordered),
         output_schema: schema("output", problems),
         ..Header::default()
     };
+    header.places.output_tokens = values.output_tokens.map(|(tokens, _)| tokens);
+    header.places.remarks = remarks;
     header.places.schema = root.get("input").map(|node| node.get("schema").unwrap_or(node).span);
     header.places.inputs_known = problems.len() == before;
     if let Some(node) = root.get("proem") {
-        if let Some(wrong) = temperature.filter(|_| header.temperature_percent.is_none()) {
-            error(problems, "config.temperature is not a number from 0 to 2".into(), wrong.span);
-        }
         header.strict = strict(node, &mut header.places, problems);
+        if let Some(strict) = &mut header.strict {
+            set_output_budget(strict, &values, problems);
+        }
         let calls = header.strict.as_ref().is_some_and(|strict| !strict.tools.is_empty());
         if let Some(schema) = root.get("output").and_then(|output| output.get("schema")).filter(|_| calls) {
             error(problems, "output.schema and proem.tools exclude each other; remove one".into(), schema.span);
@@ -137,30 +148,25 @@ pub(crate) fn decode(root: Option<&YamlNode>, named: &NamedSchemas, problems: &m
 /// Where a schema that can't be read is wrong: the innermost value that can't be read by itself.
 fn place_of_fault(node: &YamlNode, named: &NamedSchemas) -> Span {
     let YamlValue::Map(entries) = &node.data else { return node.span };
-    let alone = |key: &str, value: &YamlNode| Json::Object([(key.to_owned(), value.to_json())].into_iter().collect());
+    let alone = |key: &str, value: &YamlNode| OrderedMap::from_iter([(key, value.to_ordered())]).into();
     for (key, value) in entries {
         if picoschema::expand(&alone(&key.name, value), named).is_ok() {
             continue;
         }
-        let is_inside = matches!(value.data, YamlValue::Map(_)) && picoschema::expand(&value.to_json(), named).is_err();
+        let is_inside =
+            matches!(value.data, YamlValue::Map(_)) && picoschema::expand(&value.to_ordered(), named).is_err();
         return if is_inside { place_of_fault(value, named) } else { Span::new(key.span.start, value.span.end) };
     }
     node.span
 }
 
 /// Proem's own part for a plain file: what stands under each role is a section, and nothing that is given is trusted.
-pub(crate) fn plain() -> Option<StrictHeader> {
+pub(crate) fn plain(output_budget: Option<usize>) -> Option<StrictHeader> {
     const FRONT: &str = "version: 0.0.0\nsections:\n- { name: system, trust: constitution }\n\
-                         - { name: user, trust: untrusted, cache: never, keep: required }\n";
+                         - { name: user, trust: untrusted, cache: never, contain: exact, keep: required }\n";
     let node = super::yaml::parse(FRONT, 0).ok().flatten()?;
-    strict(&node, &mut HeaderSpans::default(), &mut Diagnostics::new())
-}
-
-/// A temperature from 0 to 2 in hundredths; `None` for anything else, which plain dotprompt leaves to
-/// the provider.
-fn hundredths(node: &YamlNode) -> Option<u16> {
-    let percent = (node.to_json().as_f64()? * 100.0).round();
-    (0_u16..=200).find(|whole| f64::from(*whole) == percent)
+    let strict = strict(&node, &mut HeaderSpans::default(), &mut Diagnostics::new())?;
+    Some(StrictHeader { output_budget, ..strict })
 }
 
 /// How the name of a tool's contract ends.
@@ -358,7 +364,7 @@ fn sections(
     specs
 }
 
-const SECTION_KEYS: [&str; 8] = ["name", "trust", "cache", "keep", "priority", "ladder", "layer", "tag"];
+const SECTION_KEYS: [&str; 9] = ["name", "trust", "cache", "contain", "keep", "priority", "ladder", "layer", "tag"];
 
 fn section(node: &YamlNode, problems: &mut Diagnostics) -> Option<SectionSpec> {
     let entries = map(node, "a section", problems)?;
@@ -403,7 +409,15 @@ fn section(node: &YamlNode, problems: &mut Diagnostics) -> Option<SectionSpec> {
         },
     };
     let keep = keep(node, trust, problems);
-    Some(SectionSpec { name, trust, cache, layer, keep, ladders: ladders(node.get("ladder"), problems), tag })
+    let containment = node.get("contain").map_or(Some(SectionContainment::default()), |n| {
+        if trust != Trust::Untrusted {
+            let message = format!("section `{name}` is {} and contains nothing; remove `contain`", trust.as_str());
+            error(problems, message, n.span);
+        }
+        word(n, "contain", &SectionContainment::WORDS, problems)
+    })?;
+    let ladders = ladders(node.get("ladder"), problems);
+    Some(SectionSpec { name, trust, cache, layer, keep, ladders, containment, tag })
 }
 
 pub(crate) fn is_section_name(name: &str) -> bool {
@@ -524,7 +538,7 @@ pub(crate) fn string(node: &YamlNode, what: &str, problems: &mut Diagnostics) ->
     text
 }
 
-fn word<T: Copy>(node: &YamlNode, what: &str, words: &[(&str, T)], problems: &mut Diagnostics) -> Option<T> {
+pub(crate) fn word<T: Copy>(node: &YamlNode, what: &str, words: &[(&str, T)], problems: &mut Diagnostics) -> Option<T> {
     let text = node.as_str();
     let found = words.iter().find(|(word, _)| Some(*word) == text).map(|(_, value)| *value);
     if found.is_none() {

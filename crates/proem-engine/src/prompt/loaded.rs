@@ -1,9 +1,11 @@
 //! A prompt as an assembly needs it: read, checked and compiled.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
+use super::analyse::Analysis;
 use super::file::{PromptFile, Section};
 use super::header::TOOL_FILE;
 use super::origin::Origin;
@@ -13,6 +15,10 @@ use crate::assembly::PromptId;
 use crate::contract::{AnswerContract, Contract, ToolContracts};
 use crate::error::{Error, ErrorKind};
 use crate::input::Checker;
+use crate::message::Role;
+use crate::ordered::OrderedJson;
+use crate::schema::with_order;
+use crate::section::Trust;
 
 /// A strict prompt, read, checked and compiled: what an assembly is made from.
 #[derive(Debug)]
@@ -57,7 +63,7 @@ impl Prompt {
     ///
     /// Calls of the tools whose contracts `proem.tools` names, each called like its file. Else one value: its schema
     /// is the file that `proem.output_schema` names, else `output.schema` of the front matter, whose missing maxima
-    /// are filled in ([`Contract::bounded`]). Else any text. Compiles the schemas: call it once.
+    /// are filled in ([`Contract::bounded`]). What a model is sent is the schema as its author wrote it, in its order. Else any text. Compiles the schemas: call it once.
     ///
     /// # Errors
     ///
@@ -69,17 +75,16 @@ impl Prompt {
     pub(crate) fn answer(&self) -> Result<DeclaredAnswer, Error> {
         let strict = &self.file.strict;
         let name = tool_name(&self.id.name);
-        let purpose = strict.purpose.as_deref().unwrap_or_default();
         let declared = |contract| DeclaredAnswer { contract, filled: Vec::new() };
         if !strict.tools.is_empty() {
             return Ok(declared(AnswerContract::Calls(self.tools()?)));
         }
         if let Some(file) = &strict.output_schema {
             let schema = self.schema("output_schema", file)?;
-            return Ok(declared(AnswerContract::Value(beside(file, &name, purpose, schema)?)));
+            return Ok(declared(AnswerContract::Value(beside(file, &name, "", schema)?)));
         }
         let Some(schema) = &self.file.header.output_schema else { return Ok(declared(AnswerContract::Text)) };
-        let (contract, filled) = Contract::bounded(&name, purpose, schema.clone()).map_err(|error| {
+        let (contract, filled) = Contract::bounded(&name, "", schema.clone()).map_err(|error| {
             let problems = error.problems().iter().map(|problem| format!("output.schema: {problem}"));
             Error::all(ErrorKind::InvalidFile, problems.collect())
         })?;
@@ -111,8 +116,31 @@ impl Prompt {
     fn schema(&self, key: &str, file: &str) -> Result<Json, Error> {
         let missing = || Error::new(ErrorKind::NotFound, missing_schema(key, file));
         let text = self.schemas.get(file).ok_or_else(missing)?;
-        serde_json::from_str(text)
-            .map_err(|error| Error::new(ErrorKind::InvalidFile, format!("{file}: not JSON: {error}")))
+        let schema: OrderedJson = serde_json::from_str(text)
+            .map_err(|error| Error::new(ErrorKind::InvalidFile, format!("{file}: not JSON: {error}")))?;
+        Ok(with_order(&schema))
+    }
+
+    /// Whether its templates can be given texts from outside in every input, wherever a user message prints them.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::TrustViolation`] with every use that only holds for trusted texts: one in the system message, a
+    /// comparison, JSON.
+    pub(crate) fn check_untrusted(&self) -> Result<(), Error> {
+        let (schema, partials) = (self.file.input_schema(), &self.file.partials);
+        let analysis = Analysis { schema: &schema, trust: &[], partials, elements: Cell::new(0) };
+        let mut problems = Vec::new();
+        for section in &self.file.sections {
+            let mut spec = section.spec.clone();
+            if section.role == Role::User {
+                spec.trust = Trust::Untrusted;
+            }
+            let (faults, _) = analysis.section(&spec, &section.template);
+            let words = |message| format!("with untrusted inputs, section `{}`: {message}", section.spec.name);
+            problems.extend(faults.into_iter().map(|fault| words(fault.message)));
+        }
+        if problems.is_empty() { Ok(()) } else { Err(Error::all(ErrorKind::TrustViolation, problems)) }
     }
 
     /// The text that the system message's templates hold, partials included, inputs left out.

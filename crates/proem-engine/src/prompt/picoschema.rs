@@ -4,7 +4,11 @@
 
 use std::collections::BTreeMap;
 
+use proem_text::OrderedMap;
 use serde_json::{Map, Value as Json, json};
+
+use crate::ordered::OrderedJson;
+use crate::schema::{set_order, with_order};
 
 const SCALARS: [&str; 7] = ["string", "boolean", "null", "number", "integer", "any", "object"];
 const JSON_SCHEMA_TYPES: [&str; 8] = ["string", "boolean", "null", "number", "integer", "object", "array", "any"];
@@ -12,27 +16,30 @@ const JSON_SCHEMA_TYPES: [&str; 8] = ["string", "boolean", "null", "number", "in
 /// Named schemas that a Picoschema may refer to.
 pub type NamedSchemas = BTreeMap<String, Json>;
 
-/// Writes `schema` out as JSON Schema; what already is JSON Schema stays as it is.
+/// Writes `schema` out as JSON Schema, its properties in their order ([`with_order`]); what already is JSON Schema
+/// stays as it is.
 ///
 /// # Errors
 ///
 /// A sentence that names the key that isn't understood.
-pub fn expand(schema: &Json, named: &NamedSchemas) -> Result<Json, String> {
+pub fn expand(schema: &OrderedJson, named: &NamedSchemas) -> Result<Json, String> {
     match schema {
-        Json::String(text) => scalar(text, named),
-        Json::Object(map) if is_json_schema(map) => Ok(schema.clone()),
-        Json::Object(map) if map.get("properties").is_some_and(Json::is_object) => {
-            let mut full = map.clone();
-            full.insert("type".into(), json!("object"));
-            Ok(Json::Object(full))
+        OrderedJson::Text(text) => scalar(text, named),
+        OrderedJson::Map(map) if is_json_schema(map) => Ok(with_order(schema)),
+        OrderedJson::Map(map) if map.get("properties").is_some_and(|properties| properties.fields().is_some()) => {
+            let mut full = with_order(schema);
+            if let Some(full) = full.as_object_mut() {
+                full.insert("type".into(), json!("object"));
+            }
+            Ok(full)
         }
-        Json::Object(_) => value(schema, named, "schema"),
-        other => Err(format!("a schema is a type or an object, not `{other}`")),
+        OrderedJson::Map(_) => value(schema, named, "schema"),
+        other => Err(format!("a schema is a type or an object, not `{}`", other.compact())),
     }
 }
 
-fn is_json_schema(map: &Map<String, Json>) -> bool {
-    map.get("type").and_then(Json::as_str).is_some_and(|name| JSON_SCHEMA_TYPES.contains(&name))
+fn is_json_schema(map: &OrderedMap<OrderedJson>) -> bool {
+    matches!(map.get("type"), Some(OrderedJson::Text(name)) if JSON_SCHEMA_TYPES.contains(&name.as_ref()))
 }
 
 fn scalar(text: &str, named: &NamedSchemas) -> Result<Json, String> {
@@ -45,7 +52,7 @@ fn scalar(text: &str, named: &NamedSchemas) -> Result<Json, String> {
         _ if SCALARS.contains(&name) => Map::from_iter([("type".to_owned(), json!(name))]),
         _ => match named.get(name) {
             Some(Json::Object(schema)) => schema.clone(),
-            _ => return Err(format!("unknown type `{name}`; known: {}", SCALARS.join(", "))),
+            _ => return Err(unknown_type(name)),
         },
     };
     if let Some(description) = description.filter(|text| !text.is_empty()) {
@@ -54,19 +61,33 @@ fn scalar(text: &str, named: &NamedSchemas) -> Result<Json, String> {
     Ok(Json::Object(schema))
 }
 
-fn value(schema: &Json, named: &NamedSchemas, at: &str) -> Result<Json, String> {
-    match schema {
-        Json::String(text) => scalar(text, named).map_err(|e| format!("{e} (at `{at}`)")),
-        Json::Object(map) => object(map, named, at),
-        other => Err(format!("`{at}` is `{other}`, expected a type or an object")),
+/// What is wrong with a type; a list in another language's words is told as what it is here.
+fn unknown_type(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let listed = name.strip_suffix("[]").or_else(|| {
+        let inner = lower.strip_suffix('>')?;
+        let start = ["list<", "array<"].into_iter().find(|start| inner.starts_with(start))?;
+        name.get(start.len()..name.len().saturating_sub(1))
+    });
+    match listed.map(str::trim).filter(|item| SCALARS.contains(item)) {
+        Some(item) => format!("unknown type `{name}`; a list is written `name(array): {item}`"),
+        None => format!("unknown type `{name}`; known: {}", SCALARS.join(", ")),
     }
 }
 
-fn object(map: &Map<String, Json>, named: &NamedSchemas, at: &str) -> Result<Json, String> {
+fn value(schema: &OrderedJson, named: &NamedSchemas, at: &str) -> Result<Json, String> {
+    match schema {
+        OrderedJson::Text(text) => scalar(text, named).map_err(|e| format!("{e} (at `{at}`)")),
+        OrderedJson::Map(map) => object(map, named, at),
+        other => Err(format!("`{at}` is `{}`, expected a type or an object", other.compact())),
+    }
+}
+
+fn object(map: &OrderedMap<OrderedJson>, named: &NamedSchemas, at: &str) -> Result<Json, String> {
     let mut properties = Map::new();
-    let mut required = Vec::new();
+    let (mut names, mut required) = (Vec::new(), Vec::new());
     let mut additional = json!(false);
-    for (key, schema) in map {
+    for (key, schema) in map.iter() {
         if key == "(*)" {
             additional = value(schema, named, key)?;
             continue;
@@ -80,7 +101,7 @@ fn object(map: &Map<String, Json>, named: &NamedSchemas, at: &str) -> Result<Jso
                 json!({ "type": "array", "items": items })
             }
             Some("object") => value(schema, named, &at)?,
-            Some("enum") if schema.is_array() => json!({ "enum": schema }),
+            Some("enum") if matches!(schema, OrderedJson::List(_)) => json!({ "enum": schema.to_json() }),
             Some("enum") => return Err(format!("`{at}` is an enum and needs a list of values")),
             Some(other) => return Err(format!("`{at}` says `({other})`; known: array, object and enum")),
         };
@@ -92,13 +113,19 @@ fn object(map: &Map<String, Json>, named: &NamedSchemas, at: &str) -> Result<Jso
         if let (Some(full), Some(description)) = (full.as_object_mut(), field.description) {
             full.insert("description".into(), json!(description));
         }
+        names.push(field.name.to_owned());
         properties.insert(field.name.to_owned(), full);
     }
-    let mut full = json!({ "type": "object", "properties": properties, "additionalProperties": additional });
-    if let (false, Some(full)) = (required.is_empty(), full.as_object_mut()) {
+    let mut full = Map::from_iter([
+        ("type".to_owned(), json!("object")),
+        ("properties".to_owned(), Json::Object(properties)),
+        ("additionalProperties".to_owned(), additional),
+    ]);
+    if !required.is_empty() {
         full.insert("required".into(), Json::Array(required));
     }
-    Ok(full)
+    set_order(&mut full, names);
+    Ok(Json::Object(full))
 }
 
 /// A key such as `color?(enum, the colour)`.

@@ -14,8 +14,9 @@ use crate::ordered::OrderedJson;
 /// It grows whenever the same prompt and inputs may come out as other bytes, so that a record can name the one that
 /// it was made with. 2: templates are evaluated as
 /// handlebars.js does (lists, numbers and objects print as in JavaScript, an object without fields is true),
-/// and objects keep the order in which they were written.
-pub const RENDERING: u32 = 2;
+/// and objects keep the order in which they were written. 3: schemas keep the order and the words of their author, and
+/// what a prompt is for is not sent with them.
+pub const RENDERING: u32 = 3;
 
 impl Prompt {
     /// One section's text, marks still in it, without blank lines around it.

@@ -1,7 +1,7 @@
 //! How unlike two names are, to suggest the one that was meant.
 
 /// The characters to insert, delete or replace to make `a` from `b` (Levenshtein 1966).
-pub(super) fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (index, from) in a.chars().enumerate() {
         let mut next = vec![index.saturating_add(1)];

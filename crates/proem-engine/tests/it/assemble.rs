@@ -51,6 +51,7 @@ impl Limits {
 
 fn run(prompt: &Prompt, inputs: &Inputs, limits: &Limits) -> Result<(Assembly, Report), Error> {
     let options = AssemblyOptions {
+        declared: Default::default(),
         key: &InstallationKey::new([limits.key; 32]),
         layers: &limits.layers,
         context_and_code: None,
@@ -213,7 +214,7 @@ fn every_problem_with_inputs_is_listed_with_its_path() {
     check(with("people", person(LabelTree::Null)), "input/people/0/name: the value is not of type \"string\"");
     check(
         with("colour", "red".into()),
-        "input: `colour` not declared; the prompt takes color, env, name, people, short, size",
+        "input: `colour` not declared; the prompt takes name, size, color, short, people, env",
     );
     // What stands behind an outside text is checked, not the mark in its place.
     check(with("color", outside("blue")), "input/color: the value is not one of \"red\" or \"green\"");

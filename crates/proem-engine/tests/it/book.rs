@@ -361,15 +361,12 @@ fn a_check_finds_what_is_wrong_with_a_book() {
         )],
         "one/judge@1.0.0 error: required sections have at least ",
     );
-    for (text, what) in [
-        ("Judge well.", "role"),
-        ("You are a judge. Never guess.", "responsibilities"),
-        ("You are a judge. You must answer.", "prohibitions"),
-    ] {
-        let prompt = PROMPT.replace("You are a judge. You must answer. Never guess.", text).leak();
-        first(
-            &[("one/judge/1.0.0.prompt", prompt)],
-            &format!("one/judge@1.0.0 warning: the system prompt states no {what}"),
-        );
+    let stating = |text: &str| PROMPT.replace("You are a judge. You must answer. Never guess.", text).leak();
+    first(
+        &[("one/judge/1.0.0.prompt", stating("Judge well."))],
+        "one/judge@1.0.0 warning: the system prompt states no role, no responsibilities and no prohibitions",
+    );
+    for sound in ["You are a judge.", "You must answer.", "Never guess."] {
+        assert_eq!(remarks(&[("one/judge/1.0.0.prompt", stating(sound))]), [""; 0], "{sound}");
     }
 }

@@ -63,6 +63,7 @@ fn prompt_files_are_read_or_refused_and_accepted_ones_render() {
         };
         let inputs: Inputs = ["a", "j"].into_iter().map(|input| (input.to_owned(), LabelTree::from("x"))).collect();
         let options = AssemblyOptions {
+            declared: Default::default(),
             key: &InstallationKey::new([7; 32]),
             layers: &BTreeMap::new(),
             context_and_code: None,

@@ -80,6 +80,7 @@ fn run(code: Vec<LabelTree>, notes: usize, caps: &Caps) -> Result<(Assembly, Rep
     let notes = LabelTree::list((0..notes).map(|n| format!("note {n} says that nothing is to be done here")));
     let inputs = Inputs::from([("code".to_owned(), LabelTree::list(code)), ("notes".to_owned(), notes)]);
     let options = AssemblyOptions {
+        declared: Default::default(),
         key: &InstallationKey::new([7; 32]),
         layers: &caps.code.map(|tokens| (Layer::Code, tokens)).into_iter().collect(),
         context_and_code: caps.both,

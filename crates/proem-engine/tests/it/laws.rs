@@ -245,6 +245,7 @@ impl Given {
         counts: &mut CachingCounter<'_>,
     ) -> Result<(Assembly, Report), Error> {
         let options = AssemblyOptions {
+            declared: Default::default(),
             key: &InstallationKey::new([7; 32]),
             layers: &self.limits.1,
             context_and_code: None,

@@ -2,6 +2,7 @@
 
 mod assemble;
 mod book;
+mod contained;
 mod contract;
 mod contract_prompt;
 mod corpus;

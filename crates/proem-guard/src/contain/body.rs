@@ -37,6 +37,8 @@ struct OutsidePart {
     part: usize,
     /// Where, in the body.
     span: Span,
+    /// Whether nothing in it is escaped.
+    is_exact: bool,
     /// From the run to the part's original text.
     map: OffsetMap,
 }
@@ -92,7 +94,7 @@ impl ContainmentBody {
             return;
         }
         let view = match (mode, mark) {
-            (ContainmentMode::Delimit, _) => View { text: view.text, map: view.map },
+            (ContainmentMode::Delimit | ContainmentMode::Exact, _) => View { text: view.text, map: view.map },
             (ContainmentMode::Datamark, Some(mark)) => {
                 self.mark = Some(mark);
                 datamarked(&view, mark)
@@ -105,7 +107,8 @@ impl ContainmentBody {
         };
         let start = self.text.len();
         self.text.push_str(&view.text);
-        self.runs.push(OutsidePart { part, span: Span::new(start, self.text.len()), map: view.map });
+        let (span, is_exact) = (Span::new(start, self.text.len()), mode == ContainmentMode::Exact);
+        self.runs.push(OutsidePart { part, span, is_exact, map: view.map });
     }
 
     /// What the opening delimiter says about modes, each with a space before it.
@@ -120,6 +123,11 @@ impl ContainmentBody {
     /// Where the runs from outside stand.
     pub(super) fn spans(&self) -> Vec<Span> {
         self.runs.iter().map(|run| run.span).collect()
+    }
+
+    /// Whether a match changes any text: what is only escaped stays in a part that is exact.
+    pub(super) fn is_changed_by(&self, found: &Match) -> bool {
+        found.remedy == Remedy::Remove || self.touched(found.span).any(|(_, run, _)| !run.is_exact)
     }
 
     /// What cleaning took out, and the matches, each in every part that it touches.
@@ -197,6 +205,9 @@ impl ContainmentBody {
         let next = self.touched(Span::new(at, span.end)).next().map(|(run, _, shared)| (run, shared.start));
         let last = || self.touched(Span::new(span.start, at)).last().map(|(run, _, shared)| (run, shared.end));
         let (run, place) = next.or_else(last)?;
+        if self.runs.get(run).is_some_and(|run| run.is_exact) {
+            return None;
+        }
         Some(Splice { run, cut: Span::new(place, place), insert: ESCAPE })
     }
 

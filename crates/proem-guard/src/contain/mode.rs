@@ -10,6 +10,9 @@ pub enum ContainmentMode {
     /// As it is, but for what is neutralised everywhere.
     #[default]
     Delimit,
+    /// To the letter of its clean view: headings, roles and tags stand as they were written, for whoever has the text
+    /// translated, corrected or summed up. Only what imitates the delimiters is cut out.
+    Exact,
     /// With a sign before each line and instead of each space, so that no line and no word stands
     /// there as ours do. Models follow instructions in such a text far less often (Hines et al.,
     /// *Defending Against Indirect Prompt Injection Attacks With Spotlighting*, 2024, section 3.2).

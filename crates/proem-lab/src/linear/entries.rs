@@ -322,7 +322,7 @@ fn read_answer(provider: Provider, text: &str) {
         model: "m".to_owned(),
         assembly: Assembly { prompt, sections: Vec::new(), boundaries: Vec::new(), output_tokens: 1 },
         answer: AnswerForm::Text,
-        temperature_percent: None,
+        sampling: Default::default(),
         arrival: Arrival::Streamed,
         inquiry: None,
     };
@@ -367,6 +367,7 @@ fn read_assembled(with: &Fixtures, text: &str) {
     inputs.insert("a".to_owned(), LabelTree::Outside(outside(text)));
     let (key, layers) = (InstallationKey::new([7; 32]), BTreeMap::new());
     let options = AssemblyOptions {
+        declared: Default::default(),
         key: &key,
         layers: &layers,
         context_and_code: None,

@@ -9,7 +9,7 @@ use proem_engine::providers::{Model, Quirk, SchemaEnforcement};
 use serde_json::{Value, json};
 
 use super::enforced::enforced;
-use crate::codec::body::{BodyBuilder, EndpointPath, sorted};
+use crate::codec::body::{BodyBuilder, EndpointPath, SamplingNames, sorted};
 use crate::projection::SchemaDialect;
 
 /// The version of the protocol: <https://platform.claude.com/docs/en/api/versioning>.
@@ -19,8 +19,8 @@ pub(crate) const VERSION: &str = "2023-06-01";
 /// <https://platform.claude.com/docs/en/build-with-claude/cache-diagnostics>. Those who need it no longer ignore it.
 const CACHE_DIAGNOSIS: &str = "cache-diagnosis-2026-04-07";
 
-/// The highest temperature, in hundredths.
-const MAX_TEMPERATURE: u16 = 100;
+/// <https://platform.claude.com/docs/en/api/messages>.
+const SAMPLING: SamplingNames = SamplingNames { most_temperature: 100, top_k: Some("top_k"), stop: "stop_sequences" };
 
 /// Whether the model may call several tools at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ enum ToolParallelism {
 
 /// Adds to a body how it should be answered.
 pub(crate) fn answer(body: &mut BodyBuilder, request: &Request, model: &Model) -> EndpointPath {
-    body.set_temperature(request, model, MAX_TEMPERATURE);
+    body.set_sampling(request, model, &SAMPLING);
     match &request.answer {
         AnswerForm::Text => {}
         AnswerForm::Value { tool } => value(body, tool, model),

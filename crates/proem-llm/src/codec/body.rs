@@ -9,6 +9,17 @@ use crate::projection::{Omission, SchemaDialect, project};
 /// The path of a provider's endpoint, and its headers beside the type of the content.
 pub(crate) type EndpointPath = (&'static str, Vec<(&'static str, String)>);
 
+/// What a provider calls the settings by which words are chosen, and how far they go.
+#[derive(Debug)]
+pub(crate) struct SamplingNames {
+    /// The highest temperature, in hundredths.
+    pub(crate) most_temperature: u16,
+    /// The name of `top_k`, where there is one.
+    pub(crate) top_k: Option<&'static str>,
+    /// The name of the list of stop sequences.
+    pub(crate) stop: &'static str,
+}
+
 /// A body in the making.
 #[derive(Debug)]
 pub(crate) struct BodyBuilder {
@@ -45,9 +56,36 @@ impl BodyBuilder {
         self.dropped.extend(dropped.into_iter().map(behind));
     }
 
+    /// Sets how words are chosen, as far as the model takes it, under the provider's names.
+    pub(crate) fn set_sampling(&mut self, request: &Request, model: &Model, names: &SamplingNames) {
+        let sampling = &request.sampling;
+        let fixed = model.quirks.contains(&Quirk::NoTemperature);
+        let unsupported = || format!("model `{}` does not support this setting", model.name);
+        if let Some(percent) = sampling.temperature_percent {
+            self.set_temperature(percent, model, names.most_temperature);
+        }
+        match sampling.top_p_thousandths {
+            Some(_) if fixed => self.drop("/top_p", unsupported()),
+            Some(thousandths) => self.set("top_p", json!(f64::from(thousandths) / 1000.0)),
+            None => {}
+        }
+        match (sampling.top_k, names.top_k) {
+            (Some(count), Some(name)) if !fixed => self.set(name, json!(count)),
+            (Some(_), _) => self.drop("/top_k", unsupported()),
+            (None, _) => {}
+        }
+        if !sampling.stop.is_empty() {
+            // What can't choose words freely can't be stopped at OpenAI either; Anthropic stops any model.
+            if fixed && names.top_k.is_none() {
+                self.drop(&format!("/{}", names.stop), unsupported());
+            } else {
+                self.set(names.stop, json!(sampling.stop));
+            }
+        }
+    }
+
     /// Sets the temperature that was asked for, as far as the model takes it.
-    pub(crate) fn set_temperature(&mut self, request: &Request, model: &Model, most_percent: u16) {
-        let Some(percent) = request.temperature_percent else { return };
+    fn set_temperature(&mut self, percent: u16, model: &Model, most_percent: u16) {
         if model.quirks.contains(&Quirk::NoTemperature) {
             return self.drop("/temperature", format!("model `{}` does not support this setting", model.name));
         }

@@ -63,7 +63,7 @@ mod tests {
             model: "gpt-4o".into(),
             assembly: sample::parse("user:task").0,
             answer: AnswerForm::Value { tool: Tool { name: "risk".into(), description: String::new(), schema } },
-            temperature_percent: None,
+            sampling: Default::default(),
             arrival: Arrival::Whole,
             inquiry: None,
         }

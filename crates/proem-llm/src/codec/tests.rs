@@ -3,7 +3,7 @@
 use super::*;
 use crate::projection::{SchemaDialect, project};
 use crate::sample;
-use proem_engine::call::{CacheInquiry, Tool};
+use proem_engine::call::{CacheInquiry, Sampling, Tool};
 use proem_engine::providers::SchemaEnforcement;
 use proem_text::json;
 
@@ -28,7 +28,7 @@ fn request(answer: AnswerForm) -> Request {
         model: String::from("m"),
         assembly,
         answer,
-        temperature_percent: None,
+        sampling: Default::default(),
         arrival: Arrival::Whole,
         inquiry: None,
     }
@@ -73,7 +73,7 @@ fn both(before: &str, after: &str) -> String {
 #[test]
 fn whole_bodies_and_where_they_go() {
     let mut request = request(AnswerForm::Text);
-    request.temperature_percent = Some(70);
+    request.sampling.temperature_percent = Some(70);
     request.arrival = Arrival::Streamed;
     for (name, path, headers, expected) in [
         (
@@ -189,8 +189,38 @@ fn temperatures() {
         ("gpt-6-luna", 33, "{}\n- /temperature: model `gpt-6-luna` does not support this setting"),
         ("claude-haiku-5-5", 33, "{}\n- /temperature: model `claude-haiku-5-5` does not support this setting"),
     ] {
-        let request = Request { temperature_percent: Some(percent), ..request(AnswerForm::Text) };
+        let request = Request {
+            sampling: Sampling { temperature_percent: Some(percent), ..Sampling::default() },
+            ..request(AnswerForm::Text)
+        };
         assert_eq!(encoded(&request, &sample::model(model)).1, expected, "{model} {percent}");
+    }
+}
+
+#[test]
+fn words_are_chosen_as_far_as_a_provider_lets_them_be() {
+    let sampling = Sampling {
+        temperature_percent: None,
+        top_p_thousandths: Some(950),
+        top_k: Some(40),
+        stop: vec!["END".to_owned()],
+    };
+    for (model, expected) in [
+        ("claude-haiku-4-5", r#"{"stop_sequences":["END"],"top_k":40,"top_p":0.95}"#),
+        (
+            "claude-haiku-5-5",
+            "{\"stop_sequences\":[\"END\"]}\n- /top_p: model `claude-haiku-5-5` does not support this setting\n- \
+             /top_k: model `claude-haiku-5-5` does not support this setting",
+        ),
+        ("gpt-4o", "{\"stop\":[\"END\"],\"top_p\":0.95}\n- /top_k: model `gpt-4o` does not support this setting"),
+        (
+            "gpt-6-luna",
+            "{}\n- /top_p: model `gpt-6-luna` does not support this setting\n- /top_k: model `gpt-6-luna` does not \
+             support this setting\n- /stop: model `gpt-6-luna` does not support this setting",
+        ),
+    ] {
+        let request = Request { sampling: sampling.clone(), ..request(AnswerForm::Text) };
+        assert_eq!(encoded(&request, &sample::model(model)).1, expected, "{model}");
     }
 }
 

@@ -9,15 +9,15 @@ use proem_engine::call::{AnswerForm, Arrival, Request, Tool, ToolChoice};
 use proem_engine::providers::{Model, Quirk, SchemaEnforcement};
 use serde_json::{Map, Value, json};
 
-use crate::codec::body::{BodyBuilder, EndpointPath, sorted};
+use crate::codec::body::{BodyBuilder, EndpointPath, SamplingNames, sorted};
 use crate::projection::SchemaDialect;
 
-/// The highest temperature, in hundredths.
-const MAX_TEMPERATURE: u16 = 200;
+/// <https://platform.openai.com/docs/api-reference/chat/create>; it knows no `top_k`.
+const SAMPLING: SamplingNames = SamplingNames { most_temperature: 200, top_k: None, stop: "stop" };
 
 /// Adds to a body how it should be answered.
 pub(crate) fn answer(body: &mut BodyBuilder, request: &Request, model: &Model) -> EndpointPath {
-    body.set_temperature(request, model, MAX_TEMPERATURE);
+    body.set_sampling(request, model, &SAMPLING);
     if request.arrival == Arrival::Streamed {
         body.set("stream_options", json!({ "include_usage": true }));
     }

@@ -4,7 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use proem_engine::schema::escape;
+use proem_engine::schema::{escape, property_names, set_order};
+use proem_text::json::PROPERTY_ORDER;
 use serde_json::{Map, Value as Json, json};
 
 use super::{MAX_DEPTH, Omission, target};
@@ -110,6 +111,9 @@ impl<'s> SchemaMerge<'s> {
         unions: &mut Vec<SchemaUnion>,
     ) {
         self.take(&mut member, path, unions);
+        let mut order = property_names(map);
+        order.extend(property_names(&member).into_iter().filter(|name| !order.contains(name)).collect::<Vec<_>>());
+        member.remove(PROPERTY_ORDER);
         for (keyword, value) in member {
             match (keyword.as_str(), map.get_mut(&keyword), value) {
                 ("properties", Some(Json::Object(known)), Json::Object(properties)) => {
@@ -143,6 +147,7 @@ impl<'s> SchemaMerge<'s> {
                 _ => self.say(format!("{path}/{keyword}"), "given in two places; only one is sent"),
             }
         }
+        set_order(map, order);
     }
 }
 
@@ -150,8 +155,16 @@ impl<'s> SchemaMerge<'s> {
 fn absorb(map: &mut Map<String, Json>, union: &SchemaUnion) {
     let declared = |branch: &Map<String, Json>| branch.get("properties").and_then(Json::as_object).cloned();
     let fields: Vec<Map<String, Json>> = union.branches.iter().filter_map(declared).collect();
-    let names: BTreeSet<String> = fields.iter().flat_map(|fields| fields.keys().cloned()).collect();
+    let mut names: Vec<String> = Vec::new();
+    for name in union.branches.iter().flat_map(property_names) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
     if !names.is_empty() {
+        let mut order = property_names(map);
+        order.extend(names.iter().filter(|name| !order.contains(name)).cloned().collect::<Vec<_>>());
+        set_order(map, order);
         let properties = map.entry("properties").or_insert_with(|| json!({}));
         if let Json::Object(properties) = properties {
             for name in names {

@@ -1,13 +1,14 @@
 //! OpenAI's strict mode: which keywords it takes is in the parent's documentation.
 
-use proem_engine::schema::escape;
+use proem_engine::schema::{escape, property_names};
+use proem_text::json::PROPERTY_ORDER;
 use serde_json::{Map, Value as Json, json};
 
 use super::merge::{SchemaMerge, WRITTEN_OUT};
 use super::{MAX_DEPTH, Omission, accepts_null, dangling, limits, target};
 
 /// Keywords that are sent as they are.
-const SENT: [&str; 13] = [
+const SENT: [&str; 14] = [
     "const",
     "description",
     "enum",
@@ -21,6 +22,7 @@ const SENT: [&str; 13] = [
     "pattern",
     "title",
     "type",
+    PROPERTY_ORDER,
 ];
 
 /// Keywords that this module treats by themselves.
@@ -213,7 +215,8 @@ impl StrictProjection<'_> {
         };
         let required = full.get("required").and_then(Json::as_array).cloned().unwrap_or_default();
         let mut all = Map::new();
-        for (name, property) in &properties {
+        let names = property_names(full);
+        for (name, property) in names.iter().filter_map(|name| properties.get_key_value(name)) {
             let at = format!("{path}/properties/{}", escape(name));
             let mut projected = self.node(property, &at, SchemaDepth::Inside);
             if !required.contains(&json!(name)) && !accepts_null(self.root, property, 0) {
@@ -222,7 +225,7 @@ impl StrictProjection<'_> {
             }
             all.insert(name.clone(), projected);
         }
-        sent.insert("required".into(), all.keys().map(|name| json!(name)).collect());
+        sent.insert("required".into(), names.iter().map(|name| json!(name)).collect());
         sent.insert("properties".into(), Json::Object(all));
         sent.insert("additionalProperties".into(), json!(false));
     }

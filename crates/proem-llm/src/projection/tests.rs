@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use proem_engine::schema::property_names;
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
@@ -457,8 +458,8 @@ proptest! {
             let restored = restore(&full, written.clone());
             prop_assert_eq!(&restored, &value, "{:#} {:#}", full, written);
             each(sent, "", &mut |node, path| {
-                if let Some(Json::Object(properties)) = node.get("properties") {
-                    let required: Vec<Json> = properties.keys().map(|name| json!(name)).collect();
+                if node.get("properties").is_some() {
+                    let required: Vec<Json> = property_names(node).into_iter().map(Json::from).collect();
                     assert_eq!(node["required"], Json::Array(required), "{path}");
                     assert_eq!(node["additionalProperties"], false, "{path}");
                 }

@@ -48,7 +48,7 @@ impl Asking {
             model: name.to_owned(),
             assembly,
             answer: AnswerForm::Text,
-            temperature_percent: None,
+            sampling: Default::default(),
             arrival: Arrival::Whole,
             inquiry: None,
         };

@@ -50,7 +50,7 @@ fn request(answer: AnswerForm) -> Request {
         model: "m".to_owned(),
         assembly: Assembly { prompt, sections: vec![section], boundaries: Vec::new(), output_tokens: 100 },
         answer,
-        temperature_percent: None,
+        sampling: Default::default(),
         arrival: Arrival::Streamed,
         inquiry: None,
     }

@@ -45,7 +45,7 @@ fn a_call() -> Effect {
             model: "m".into(),
             assembly,
             answer: proem_engine::call::AnswerForm::Text,
-            temperature_percent: None,
+            sampling: Default::default(),
             arrival: proem_engine::call::Arrival::Whole,
             inquiry: None,
         }),

@@ -258,7 +258,7 @@ impl RunRecord {
             return Ok(());
         };
         let body = unfold(&call.pieces, &|hash| self.text(hash)).ok_or_else(|| self.missing("a text of a request"))?;
-        let recorded = json::compact(&body);
+        let recorded = json::compact_in_order(&body);
         if HashedContent::new(recorded.as_str()).hash != call.body {
             return Err(Error::NotReplayable {
                 run: self.run.clone(),
@@ -268,7 +268,7 @@ impl RunRecord {
         let number = replayed.calls;
         replayed.calls = number.saturating_add(1);
         let found = match encoded {
-            Ok(encoded) => json::compact(&encoded.wire.body),
+            Ok(encoded) => json::compact_in_order(&encoded.wire.body),
             Err(error) => {
                 let (recorded, found) = (format!("{} bytes", recorded.len()), json::quote(&error.to_string()));
                 replayed.differs(Difference { call: number, what: "body".to_owned(), byte: None, recorded, found });

@@ -86,6 +86,7 @@ pub fn prepare_stage(
         PipelineStage::ArtefactUpdate => blocks::artefact_update(&context, &batch),
     };
     let call = LabelledCall {
+        declared: Default::default(),
         prompt: asked.prompt,
         owed: asked.contract.owed(),
         inputs: &inputs,

@@ -54,6 +54,7 @@ fn assembled(prompt: &str) -> Assembly {
     let key = InstallationKey::new([7; 32]);
     let layers = BTreeMap::new();
     let options = AssemblyOptions {
+        declared: Default::default(),
         key: &key,
         layers: &layers,
         context_and_code: None,

@@ -1,15 +1,18 @@
 //! What a run took, for people.
 
+use proem_agents::prompted::PreparedRequest;
 use proem_engine::call::{Arrival, FailureSpeaker, NanoDollars, ResponsePart, Usage, UsageEstimate};
 use proem_engine::decode::{PlacedRepair, RepairKind};
 use proem_engine::profile::{Adaptation, ProfileRule, Signals};
 use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd, FallbackReason};
 use proem_guard::{Untrusted, show};
 
+use crate::commands::explain::sections;
+use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, grouped, styled};
 use proem_app::records::writing::BookedCost;
 use proem_app::run::asking::FinishedRun;
-use proem_app::run::setting::{OpenRun, RunSetting};
+use proem_app::run::setting::{OpenRun, RunSetting, setting_notes};
 
 /// The most characters that are shown of what a provider said.
 const MAX_SAID: usize = 300;
@@ -21,6 +24,9 @@ const SHOWN_MILLIS: u128 = 20;
 pub(super) fn tell(setting: &RunSetting, ran: &FinishedRun) {
     for noted in &ran.prepared.noted {
         ui::note(&format!("guard: {}", noted.in_words()));
+    }
+    if let Some(first) = ran.made.first() {
+        ui::notes(&setting_notes(&first.dropped).collect::<Vec<_>>());
     }
     for attempt in &ran.outcome.attempts {
         for problem in &attempt.problems {
@@ -83,6 +89,20 @@ fn estimated(setting: &RunSetting, most: UsageEstimate) -> String {
 /// A count of tokens with its digits in groups.
 fn short(tokens: u64) -> String {
     usize::try_from(tokens).map_or_else(|_| tokens.to_string(), grouped)
+}
+
+/// Tells before a call what it will take: tokens by section, the most that it can cost, what the cache is expected to do.
+pub(super) fn forecast(setting: &RunSetting, prepared: &PreparedRequest) -> Result<(), CommandFailure> {
+    let mut out = String::new();
+    sections(&prepared.report, &prepared.request.assembly, &prepared.plan, &mut out);
+    let (total, most) = (grouped(prepared.plan.total_tokens), money(setting.most_cost(prepared)?));
+    let answer = grouped(prepared.request.assembly.output_tokens);
+    out.push_str(&format!(
+        "{total} tokens in, schema and tools included; at most {answer} out; at most {most} an attempt\n"
+    ));
+    out.push_str(&format!("cache: {}\n", prepared.plan.sentence()));
+    ui::aside(&out);
+    Ok(())
 }
 
 /// Tells more of it: what went over the wire, what is booked, what the prompt learned.

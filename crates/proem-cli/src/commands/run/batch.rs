@@ -23,7 +23,8 @@ pub(super) async fn run(
 ) -> Result<ExitCode, CommandFailure> {
     let setting = run.setting();
     if args.dry_run {
-        let print = |request| ui::document(&json::compact(&ui::tell(request))).map_err(CommandFailure::into_error);
+        let print =
+            |request| ui::document(&json::compact_in_order(&ui::tell(request))).map_err(CommandFailure::into_error);
         batch::requests(setting, batch, &print)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -109,6 +110,7 @@ fn in_words(tally: &BatchTally, kept: usize) -> String {
     let mut parts = vec![format!("{} answered", grouped(tally.answered))];
     for (count, what) in [
         (kept, "kept from before"),
+        (tally.cut, "with sections cut, listed under `cut`"),
         (tally.fell_back, "fell back"),
         (tally.failed, "failed"),
         (tally.unasked, "could not be sent"),

@@ -15,7 +15,7 @@ use proem_app::project::OpenProject;
 use proem_app::run::asking::{FinishedRun, RunCourse, TimedRequest};
 use proem_app::run::options::RunOptions;
 use proem_app::run::output::RunOutput;
-use proem_app::run::setting::{OpenRun, RunSetting};
+use proem_app::run::setting::{OpenRun, RunSetting, cut_notes};
 use proem_app::{secrets, windows};
 use proem_engine::call::FailureKind;
 use proem_engine::ordered::OrderedJson;
@@ -66,7 +66,10 @@ pub(in crate::commands) async fn run_in_any_mode(
         };
         let printed = match (done, next) {
             (Ok(_), Some(_)) => None,
-            (Ok(ran), None) => Some(report(said, &run, &ran).await),
+            (Ok(ran), None) => {
+                ui::notes(&cut_notes(&ran.prepared.report).collect::<Vec<_>>());
+                Some(report(said, &run, &ran).await)
+            }
             (Err(failure), _) => Some(Err(failure)),
         };
         ui::notes(&run.end().await);

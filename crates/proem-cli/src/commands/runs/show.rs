@@ -6,6 +6,7 @@ mod profile;
 
 use std::process::ExitCode;
 
+use proem_engine::report::SectionState;
 use proem_engine::run::EffectId;
 use proem_store::query::{CallRow, RunDetail};
 use proem_text::json;
@@ -43,6 +44,17 @@ impl RunView<'_> {
             Some(hash) => self.texts.json(hash),
             None => self.run.steps.iter().rev().find_map(|(_, _, event)| self.told(event, call.effect)),
         }
+    }
+
+    /// What limits kept out of a call's request, as its report is recorded.
+    fn cuts(&self, call: &CallRow) -> Vec<String> {
+        let report = self.texts.json(&call.report);
+        let sections = report.as_ref().and_then(|report| report.get("sections")?.as_array());
+        let cut = |section: &Json| {
+            let state = serde_json::from_value::<SectionState>(section.get("state")?.clone()).ok()?;
+            state.cut_in_words(section.get("name")?.as_str()?, section.get("reason").and_then(Json::as_str))
+        };
+        sections.into_iter().flatten().filter_map(cut).collect()
     }
 
     /// How an effect failed, by an event.
@@ -86,5 +98,6 @@ fn hashes(run: &RunDetail) -> Vec<String> {
     let results = run.calls.iter().filter_map(|call| call.result.clone());
     let events = run.calls.iter().any(|call| call.result.is_none()).then_some(&run.steps);
     let events = events.into_iter().flatten().map(|(_, _, event)| event.clone());
-    sections.chain(results).chain(run.value.clone()).chain(events).collect()
+    let reports = run.calls.iter().map(|call| call.report.clone());
+    sections.chain(reports).chain(results).chain(run.value.clone()).chain(events).collect()
 }

@@ -39,12 +39,12 @@ fn a_prompt_file_is_run() {
     put(&fixture);
     let sent = |number: usize| String::from_utf8(server.requests()[number].body.clone()).unwrap();
     let json = "{\"note\": \"a text that happens to be JSON\"}";
-    let run = fixture.proem_with(&["run", "prompts/about.prompt", "--input", "-"], json.as_bytes());
+    let run = fixture.proem_with(&["run", "prompts/about.prompt", "--input", "-", "--input-text"], json.as_bytes());
     assert_eq!((run.code(), run.stdout()), (0, "It is about a clock.\n"), "{}", run.stderr());
     let first = sent(0);
     assert!(first.contains("Be brief.") && first.contains("{\\\"note\\\""), "{first}");
     // A prompt of the book with one input takes the same, and the file is none of its prompts.
-    let free = fixture.proem_with(&["run", "reviews/free", "--input", "-"], json.as_bytes());
+    let free = fixture.proem_with(&["run", "reviews/free", "--input", "-", "--input-text"], json.as_bytes());
     assert_eq!(free.code(), 0, "{}", free.stderr());
     assert!(sent(1).contains("{\\\"note\\\""), "{}", sent(1));
     assert_eq!(FREE.matches("string").count(), 1);
@@ -93,7 +93,7 @@ fn what_a_prompt_file_uses_comes_from_its_folder() {
         FILE.replace("version: 1.0.0", "version: 1.0.0\n  output_schema: ../secret.json"),
     );
     fixture.write("prompts/lacks.prompt", FILE.replace("{{> tone}}", "{{> voice}}"));
-    fixture.write("prompts/plain.prompt", "Say {{text}}.");
+    fixture.write("prompts/plain.prompt", "Say it.");
     std::os::unix::fs::symlink("/etc/passwd", fixture.repo.join("prompts/_link.prompt")).unwrap();
     fixture.write("prompts/linked.prompt", FILE.replace("{{> tone}}", "{{> link}}"));
     let refused: Vec<String> = [
@@ -123,4 +123,241 @@ fn a_draft_in_a_book_uses_the_book() {
     let run = fixture.proem(&["run", "./reviews/about/draft.prompt", "--set", "text=x"]);
     assert_eq!(run.code(), 0, "{}", run.stderr());
     assert!(String::from_utf8(server.requests()[0].body.clone()).unwrap().contains("Be kind."));
+}
+
+/// What each text becomes for a prompt of one text, and whether a batch reads it the same way.
+#[test]
+fn json_is_never_sent_as_text_unasked() {
+    let server = start(vec![]);
+    let fixture = fixture(&server, "");
+    put(&fixture);
+    let dry = |text: &str, more: &[&str]| {
+        let args = [&["run", "prompts/about.prompt", "--dry-run"], more].concat();
+        let run = fixture.proem_with(&args, text.as_bytes());
+        if run.code() != 0 {
+            return Err(run.stderr().to_owned());
+        }
+        let request: Json = serde_json::from_str(run.stdout().lines().collect::<String>().as_str()).unwrap();
+        Ok(request["body"]["messages"][0]["content"][0]["text"].as_str().unwrap().to_owned())
+    };
+    let input = ["--input", "-"];
+    let batch = ["--batch", "-"];
+    for (text, expected) in [
+        (r#"{"text": "a complaint"}"#, "a complaint"),
+        (" \u{feff}{\"text\": \"a complaint\"}", "a complaint"),
+        ("plain words", "plain words"),
+        ("{{x}} is a template", "{{x}} is a template"),
+        ("{ int x; }", "{ int x; }"),
+        ("[draft] a title", "[draft] a title"),
+        ("42", "42"),
+    ] {
+        for from in [input, batch] {
+            let sent = dry(text, &from).unwrap();
+            assert!(sent.contains(expected) && !sent.contains("{\"text\""), "{text} by {from:?}: {sent}");
+        }
+    }
+    for text in [
+        r#"{"complaint": "a"}"#,
+        r#"{"text": "a", "id": 3}"#,
+        r#"{"text": "a", "text": "b"}"#,
+        r#"{"text": "cut of"#,
+        r#"{"text": "a"} {"text": "b"}"#,
+        "{}",
+        r#"["a", "b"]"#,
+        r#""a quoted text""#,
+    ] {
+        for from in [input, batch] {
+            let refused = dry(text, &from).unwrap_err();
+            let both = refused.contains("could be the text of `text`, or the prompt's inputs by name");
+            assert!(both, "{text} by {from:?}: {refused}");
+            let sent = dry(text, &[from[0], from[1], "--input-text"]).unwrap();
+            // A text that the guard flags has a sign for each space.
+            assert!(sent.replace('ˆ', " ").contains(text), "{text} by {from:?}: {sent}");
+        }
+    }
+    // A prompt of several inputs has no text to send as it is.
+    let several = ["run", "reviews/triage", "--dry-run", "--input", "-", "--input-text"];
+    let refused = fixture.proem_with(&several, b"words");
+    assert!(refused.code() == 2 && refused.stderr().contains("--file NAME=FILE"), "{}", refused.transcript());
+    let repeated = fixture.proem_with(&several[..5], br#"{"title": "a", "title": "b"}"#);
+    assert!(repeated.code() == 2 && repeated.stderr().contains("given twice"), "{}", repeated.transcript());
+    let twice = dry("words", &["--input", "-", "--set", "text=others"]).unwrap_err();
+    assert!(twice.contains("given twice"), "{twice}");
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn a_setting_is_sent_or_told_and_never_vanishes() {
+    let server = start(vec![about()]);
+    let fixture = fixture(&server, "");
+    put(&fixture);
+    let config =
+        "config:\n  temperature: 0.5\n  maxOutputTokens: 77\n  topP: 0.95\n  topK: 40\n  stopSequences: [END]\n";
+    fixture.write("prompts/set.prompt", FILE.replace("input:\n", &format!("{config}input:\n")));
+    let run = ["run", "prompts/set.prompt", "--set", "text=x"];
+    let body = fixture.proem(&[&run[..], &["--dry-run"]].concat()).json()["body"].clone();
+    for (key, value) in [
+        ("temperature", serde_json::json!(0.5)),
+        ("max_tokens", serde_json::json!(77)),
+        ("top_p", serde_json::json!(0.95)),
+        ("top_k", serde_json::json!(40)),
+        ("stop_sequences", serde_json::json!(["END"])),
+    ] {
+        assert_eq!(body[key], value, "{key}");
+    }
+    let local = fixture.proem(&[&run[..], &["--model", "openai/gpt-4o", "--dry-run"]].concat());
+    assert!(
+        local.stderr().contains("`top_k` of the prompt file: model `gpt-4o` does not support"),
+        "{}",
+        local.stderr()
+    );
+
+    let wrong = "config:\n  temprature: 0.5\n  max_tokens: 3\ntools: [search]\ninputs: {}\ninput:\n";
+    let file = FILE.replace("input:\n", wrong).replace("{{text}}", "{{text}} {context}");
+    fixture.write("prompts/wrong.prompt", &file);
+    fixture.configure("book/reviews/wrong/1.0.0.prompt", &file.replace("{{> tone}}", ""));
+    let ran = fixture.proem(&["run", "prompts/wrong.prompt", "--set", "text=x"]);
+    let checked = fixture.proem(&["book", "check"]);
+    for (told, text) in [("run", ran.stderr()), ("check", checked.stdout())] {
+        for words in [
+            "line 4: config has no key `temprature`, so it has no effect; did you mean `temperature`?",
+            "line 5: config has no key `max_tokens`, so it has no effect; did you mean `maxOutputTokens`?",
+            "line 6: `tools` has no effect",
+            "line 7: the front matter has no key `inputs`, so it has no effect; did you mean `input`?",
+            "`{context}` is sent as plain text; write `{{context}}`",
+        ] {
+            assert!(text.contains(words), "{told}, {words}: {text}");
+        }
+    }
+    fixture.write("prompts/bad.prompt", FILE.replace("input:\n", "config: { topP: 1.5, topK: many }\ninput:\n"));
+    let refused = fixture.proem(&["run", "prompts/bad.prompt", "--set", "text=x"]);
+    assert!(refused.code() == 2 && refused.stderr().contains("config.topP is not a number from 0 to 1"));
+    assert!(refused.stderr().contains("config.topK is not a positive whole number"), "{}", refused.stderr());
+}
+
+const PLAIN: &str = "---
+model: small
+input:
+  schema: { name: string, tone?: string }
+  default: { tone: kind }
+output: { format: text }
+---
+{{role \"system\"}}
+Answer in a careful way.
+{{role \"user\"}}
+# A letter
+{{#if tone}}Hello {{name}}{{/if}}
+";
+
+/// A plain dotprompt file has no `proem` key: it runs from a path and from a book, and keeps no other from being locked.
+#[test]
+fn a_plain_dotprompt_file_runs_from_a_path_and_from_the_book() {
+    let server = start(vec![about(), about()]);
+    let fixture = fixture(&server, "");
+    fixture.write("letter.prompt", PLAIN);
+    fixture.write(".proem/book/mail/letter/1.0.0.prompt", PLAIN);
+    fixture.write(".proem/book/mail/strict/1.0.0.prompt", FREE);
+    for args in [&["book", "lock"][..], &["book", "check"], &["book", "show", "mail/letter"], &["book", "list"]] {
+        let run = fixture.proem(args);
+        assert_eq!(run.code(), 0, "{args:?}: {}", run.transcript());
+        assert!(!run.transcript().contains("0.0.0"), "{}", run.transcript());
+    }
+    let lock = std::fs::read_to_string(fixture.repo.join(".proem/book/book.lock")).unwrap();
+    assert!(lock.contains("mail/letter@1.0.0") && lock.contains("mail/strict@1.0.0"), "{lock}");
+    // One that is nothing but its template declares its inputs by printing them.
+    fixture.write("bare.prompt", "Hello {{name}}{{#if tone}}, {{tone}}{{/if}}");
+    let bare = fixture.proem(&["run", "./bare.prompt", "--set", "name=Ann", "--dry-run"]);
+    assert!(bare.stdout().contains("\\nHello Ann\\n"), "{}", bare.transcript());
+    let missing = fixture.proem(&["run", "./bare.prompt", "--set", "tone=kind", "--dry-run"]);
+    assert!(missing.stderr().contains("`name` is missing"), "{}", missing.transcript());
+    fixture.configure("book/mail/letter/1.0.0.prompt", PLAIN);
+    for prompt in ["./letter.prompt", "mail/letter"] {
+        let run = fixture.proem(&["run", prompt, "--set", "name=# Ann"]);
+        assert_eq!((run.code(), run.stdout()), (0, "It is about a clock.\n"), "{prompt}: {}", run.stderr());
+        let sent: Json = server.requests().last().unwrap().json().unwrap();
+        let user = sent["messages"][0]["content"][0]["text"].as_str().unwrap();
+        // The text is the file's to the letter, between one pair of delimiters.
+        assert!(user.contains("\n# A letter\nHello # Ann\n</UNTRUSTED_CONTEXT"), "{prompt}: {user}");
+    }
+}
+
+const TYPED: &str = "---
+model: small
+input:
+  schema: { title: string, count?: integer, urgent?: boolean }
+proem:
+  version: 1.0.0
+  sections:
+    - { name: facts, trust: untrusted, keep: required }
+---
+{{role \"user\"}}{{section \"facts\"}}
+{{title}} {{#if count}}{{count}} {{/if}}{{#if urgent}}urgent{{/if}}
+";
+
+#[test]
+fn a_table_is_a_batch() {
+    let server = start(vec![]);
+    let fixture = fixture(&server, "");
+    fixture.write("typed.prompt", TYPED);
+    fixture.write("rows.csv", "title,count,urgent\r\n\"It crashes, often\",3,true\r\n\"two\nlines\",,false\r\n");
+    let run = fixture.proem(&["run", "./typed.prompt", "--batch", "rows.csv", "--dry-run"]);
+    assert_eq!(run.code(), 0, "{}", run.stderr());
+    let rows: Vec<&str> = run.stdout().lines().collect();
+    assert!(rows[0].contains("It crashes, often 3 urgent") && rows[1].contains("two\\nlines"), "{rows:?}");
+    for (text, problem) in [
+        ("title,title\na,b\n", "two columns are called `title`"),
+        ("title,count\na\n", "line 2: it has 1 fields, and the first row 2"),
+        ("title,count\na,many\n", "the field `count` is not JSON"),
+        ("title,colour\na,red\n", "`colour` not declared"),
+        ("title\n\"open\n", "a quote is not closed"),
+        ("", "the first row, with the names of the inputs, is missing"),
+    ] {
+        fixture.write("rows.csv", text);
+        let run = fixture.proem(&["run", "./typed.prompt", "--batch", "rows.csv", "--dry-run"]);
+        assert!(run.code() == 2 && run.stderr().contains(problem), "{problem}: {}", run.transcript());
+    }
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[test]
+fn what_keeps_a_run_from_starting_is_json_too_and_says_what_to_do() {
+    let server = start(vec![]);
+    let fixture = fixture(&server, "");
+    put(&fixture);
+    let failed = fixture.proem(&["run", "prompts/gone.prompt", "--json"]);
+    let output: Json = serde_json::from_str(failed.stdout()).unwrap();
+    assert!(output["error"].as_str().unwrap().contains("gone.prompt") && failed.code() == 2, "{output}");
+    // A dated name is sent as it is and has its family's limits.
+    let dated = ["run", "prompts/about.prompt", "--set", "text=x", "--dry-run", "--model", "claude-haiku-4-5-20251001"];
+    let run = fixture.proem(&dated);
+    assert!(run.stderr().contains("has the limits and prices of its family, `claude-haiku-4-5`"), "{}", run.stderr());
+    assert_eq!(run.json()["body"]["model"], "claude-haiku-4-5-20251001");
+    for unknown in ["claude-haiku-4-5-2025", "claude-haiku-9-9-20251001"] {
+        let run = fixture.proem(&[&dated[..6], &[unknown]].concat());
+        assert!(run.code() == 2 && run.stderr().contains("no model or role"), "{unknown}: {}", run.transcript());
+    }
+    // A list in another language's words.
+    fixture.write("prompts/list.prompt", FILE.replace("text: string", "text: string, tags: \"string[]\""));
+    let run = fixture.proem(&["run", "prompts/list.prompt", "--set", "text=x"]);
+    assert!(run.stderr().contains("a list is written `name(array): string`"), "{}", run.stderr());
+}
+
+/// A schema that is there and that nobody trusted is no missing one.
+#[test]
+fn an_untrusted_schema_is_told_as_such() {
+    let server = start(vec![]);
+    let fixture = fixture(&server, "");
+    fixture.git(&["init", "-q"]);
+    let file = FILE.replace("{{> tone}}", "").replace("version: 1.0.0", "version: 1.0.0\n  output_schema: a.json");
+    fixture.write(".proem/book/a/b/1.0.0.prompt", &file);
+    fixture.write(".proem/book/a/b/a.json", r#"{ "type": "object", "properties": {} }"#);
+    let hash = proem_text::hex::encode(<sha2::Sha256 as sha2::Digest>::digest(file.as_bytes()));
+    let trusted = fixture.proem(&["trust", "--sha256", &hash, ".proem/book/a/b/1.0.0.prompt"]);
+    assert_eq!(trusted.code(), 0, "{}", trusted.transcript());
+    let run = fixture.proem(&["run", "a/b", "--set", "text=x"]);
+    assert!(
+        run.stderr().contains("schema `.proem/book/a/b/a.json` is not trusted; review with `proem trust`"),
+        "{}",
+        run.stderr()
+    );
 }

@@ -31,7 +31,7 @@ fn request(prompt: &str, output_tokens: usize) -> Request {
         model: "any".to_owned(),
         assembly: Assembly { prompt: id, sections: vec![section], boundaries: Vec::new(), output_tokens },
         answer: AnswerForm::Text,
-        temperature_percent: None,
+        sampling: Default::default(),
         arrival: Arrival::Whole,
         inquiry: None,
     }

@@ -27,6 +27,21 @@ pub(super) struct BookLock {
     files: BTreeMap<String, String>,
 }
 
+/// The files that a `book.lock` pins, by their path in its book, each with the SHA-256 of its text.
+///
+/// # Errors
+///
+/// [`ErrorKind::InvalidFile`] if the text is no lock, or one that was written before files were named.
+pub fn pinned_files(lock: &str) -> Result<BTreeMap<String, String>, Error> {
+    let lock: BookLock = toml::from_str(lock)
+        .map_err(|error| Error::new(ErrorKind::InvalidFile, format!("not a book.lock: {}", error.message())))?;
+    if lock.files.is_empty() {
+        let problem = "the lock names no files; write it anew with `proem book lock`";
+        return Err(Error::new(ErrorKind::InvalidFile, problem));
+    }
+    Ok(lock.files)
+}
+
 impl Book {
     pub(super) fn state(&self, prompt: &str, version: &str, closure: &Closure) -> LockState {
         if self.is_locked(prompt, version, closure) {
@@ -86,6 +101,13 @@ impl Book {
         };
         let files: Vec<&str> = own.filter(is_changed).collect();
         (!files.is_empty()).then_some(LockDifference { origin, files, is_exact: true })
+    }
+
+    /// What is wrong with a locked version, with what to do about it.
+    pub(super) fn in_locked(&self, prompt: &str, version: &str, error: &Error) -> Error {
+        let remedy =
+            format!("`{prompt}` {version} is locked as it is; mend it in a new version, such as {}", self.next(prompt));
+        Error::all(error.kind(), error.problems().iter().cloned().chain([remedy]).collect())
     }
 
     /// The version number after a prompt's newest.

@@ -7,8 +7,9 @@ use serde_json::Value as Json;
 
 use super::{AnswerExpectation, Case, Cases, JudgeExpectation, RequestExpectation, SectionExpectation};
 use crate::error::{Error, error_at};
-use crate::prompt::header::{Diagnostics, known_keys, map, string};
+use crate::prompt::header::{Diagnostics, known_keys, map, string, word};
 use crate::prompt::yaml::{self, YamlNode, YamlValue};
+use crate::report::SectionState;
 
 impl Cases {
     /// Reads a case file; `name` is what problems call it.
@@ -126,8 +127,11 @@ fn expect(node: &YamlNode, problems: &mut Diagnostics) -> RequestExpectation {
 
 fn words(node: &YamlNode, problems: &mut Diagnostics) -> SectionExpectation {
     let Some(entries) = map(node, "what a section has", problems) else { return SectionExpectation::default() };
-    known_keys(entries, &["contains", "absent"], "what a section has", problems);
-    SectionExpectation { contains: texts(node, "contains", problems), absent: texts(node, "absent", problems) }
+    known_keys(entries, &["contains", "absent", "state"], "what a section has", problems);
+    let states = [SectionState::Kept, SectionState::Shrunk, SectionState::Dropped, SectionState::Empty];
+    let words = states.map(|state| (state.as_str(), state));
+    let state = given(node, "state").and_then(|node| word(node, "state", &words, problems));
+    SectionExpectation { contains: texts(node, "contains", problems), absent: texts(node, "absent", problems), state }
 }
 
 fn texts(node: &YamlNode, key: &str, problems: &mut Diagnostics) -> Vec<String> {

@@ -37,7 +37,14 @@ fn request(terms: &ExchangeTerms<'_>) -> Request {
         AnswerRequirement::Value(contract) => AnswerForm::Value { tool: contract.tool().clone() },
         AnswerRequirement::Calls { tools, .. } => tools.form(CallEnforcement::Demanded),
     };
-    Request { model: "m".into(), assembly, answer, temperature_percent: None, arrival: Arrival::Whole, inquiry: None }
+    Request {
+        model: "m".into(),
+        assembly,
+        answer,
+        sampling: Default::default(),
+        arrival: Arrival::Whole,
+        inquiry: None,
+    }
 }
 
 /// A response in one line: `text …`, `call NAME ARGUMENTS`, `refusal`, `length …`, or a failure as `! KIND`.

@@ -75,7 +75,7 @@ fn a_models_text_is_foreign_whatever_it_read() {
         model: "m".into(),
         assembly,
         answer: AnswerForm::Text,
-        temperature_percent: None,
+        sampling: Default::default(),
         arrival: Arrival::Whole,
         inquiry: None,
     };

@@ -75,11 +75,11 @@ async fn a_replay_of_another_request_fails() {
     let server = server([Reply::text("hello")]);
     let mut asking = Asking::of(&server);
     record(&asking, &folder, Vec::new()).await;
-    asking.request.temperature_percent = Some(50);
+    asking.request.sampling.temperature_percent = Some(50);
     let called = replay(&asking, &folder).await;
     assert_eq!(failure(&called).0, "replay");
     assert!(called.attempts.is_empty());
-    asking.request.temperature_percent = None;
+    asking.request.sampling.temperature_percent = None;
     asking.slot.effect = 7;
     assert_eq!(failure(&replay(&asking, &folder).await).0, "replay");
     assert_eq!(server.requests().len(), 1);

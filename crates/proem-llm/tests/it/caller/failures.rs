@@ -243,7 +243,7 @@ async fn what_is_never_sent() {
     check(open, ("refused", message)).await;
     let mut wordless = Asking::of(&server);
     (wordless.request.assembly, wordless.plan) = sample::parse("system:be_brief");
-    let message = "no section of the prompt stands under `{{role \"user\"}}` first, where the provider wants one";
+    let message = "there is no user section, or it is empty; a provider needs one after the system sections: put text under `{{role \"user\"}}`";
     check(wordless, ("refused", message)).await;
     let asking = Asking::of(&server);
     let call = proem_llm::caller::ProviderCall { endpoint: "other", ..asking.call() };

@@ -102,7 +102,7 @@ async fn the_first_difference_is_named() {
     )
     .await;
     check(|request| drop(request.assembly.sections.pop()), ("section task", None, "section task", "nothing")).await;
-    let replayed = recorded.replayed(|request| request.temperature_percent = Some(70)).await;
+    let replayed = recorded.replayed(|request| request.sampling.temperature_percent = Some(70)).await;
     let difference = replayed.difference.unwrap();
     assert_eq!(difference.what, "body");
     assert!(difference.found.contains("temperature"), "{difference:?}");

@@ -120,8 +120,8 @@ impl Scene {
             Assembly { prompt: prompt(), sections: Vec::new(), boundaries: Vec::new(), output_tokens: 200 };
         assembly.append("rules", Appendix::Ours(&self.rules), &OpenAi::O200k);
         assembly.append("task", Appendix::Ours(&self.text), &OpenAi::O200k);
-        let (model, answer, temperature_percent) = (MODEL.to_owned(), AnswerForm::Text, None);
-        Request { model, assembly, answer, temperature_percent, arrival: Arrival::Whole, inquiry: None }
+        let (model, answer, sampling) = (MODEL.to_owned(), AnswerForm::Text, Default::default());
+        Request { model, assembly, answer, sampling, arrival: Arrival::Whole, inquiry: None }
     }
 
     /// What one call reserves, found out by one.

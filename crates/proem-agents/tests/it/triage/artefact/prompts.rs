@@ -228,6 +228,7 @@ impl Scene {
         let inputs = self.inputs(prompt);
         let model = Providers::load().unwrap().model("claude-haiku-4-5").unwrap().clone();
         let call = LabelledCall {
+            declared: Default::default(),
             prompt: &loaded,
             owed: contract.owed(),
             inputs: &inputs,

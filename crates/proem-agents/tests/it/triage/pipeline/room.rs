@@ -45,7 +45,7 @@ fn reserved(answer_tokens: usize) -> u64 {
         model: "any".into(),
         assembly,
         answer: AnswerForm::Text,
-        temperature_percent: None,
+        sampling: Default::default(),
         arrival: Arrival::Whole,
         inquiry: None,
     };

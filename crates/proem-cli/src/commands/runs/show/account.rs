@@ -172,6 +172,9 @@ impl RunPage<'_> {
             self.fact("prompt", &format!("{} {}", cut(&format!("{agent}/{name}"), 40), cut(version, 32)));
         }
         self.sections(call);
+        for cut in self.shown.cuts(call) {
+            self.wrapped((YELLOW, "  "), &show::terminal_str(&cut).into_string(), 4);
+        }
         if call.body.is_empty() {
             return;
         }

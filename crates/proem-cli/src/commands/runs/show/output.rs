@@ -77,6 +77,7 @@ fn call(shown: &RunView<'_>, call: &CallRow, beside: Option<&CacheFinding>) -> J
         "repairs": call.repairs,
         "problems": call.problems,
         "dropped": call.dropped,
+        "cut": shown.cuts(call),
         "sections": sections,
         "tokens": call.tokens,
         "stableTokens": call.stable_tokens,
