@@ -64,8 +64,8 @@ enum Body {
     Empty,
     /// We did.
     Ours(String),
-    /// Somebody outside did, or may have; the text ends with a blank line of ours.
-    Contained { text: String, contained: Arc<ContainedText> },
+    /// Somebody outside did, or may have; the text ends with `ending`, which is ours.
+    Contained { text: String, contained: Arc<ContainedText>, ending: &'static str },
 }
 
 impl RenderedSection {
@@ -80,7 +80,7 @@ impl RenderedSection {
     /// The text with its delimiter's id blanked, so that it is equal under every key.
     pub(super) fn keyless_text(&self) -> Cow<'_, str> {
         match &self.body {
-            Body::Contained { contained, .. } => format!("{}\n", contained.keyless_text()).into(),
+            Body::Contained { contained, ending, .. } => format!("{}{ending}", contained.keyless_text()).into(),
             _ => self.text().into(),
         }
     }
@@ -203,13 +203,14 @@ impl<'r, 'c> Renderer<'r, 'c> {
         if text.is_empty() {
             return Ok(RenderedSection::default());
         }
+        let ending = self.prompt.file.strict.layout.section_end();
         if section.spec.trust == Trust::Untrusted {
             let pieces = self.slots.pieces(&text);
             let (name, tag) = (&section.spec.name, &section.spec.tag);
             let contained = self.counts.memory.contained.contain(name, &pieces, tag, self.key);
-            let text = format!("{}\n", contained.text());
+            let text = format!("{}{ending}", contained.text());
             let tokens = self.counts.count(&text);
-            return Ok(RenderedSection { body: Body::Contained { text, contained }, tokens });
+            return Ok(RenderedSection { body: Body::Contained { text, contained, ending }, tokens });
         }
         // The analysis of the template refuses this before anything is rendered; it is looked at once
         // more because nothing else stands between an error there and an instruction from outside.
@@ -217,7 +218,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
             let problem = format!("trust_violation: untrusted text reached section `{}`", section.spec.name);
             return Err(Error::new(ErrorKind::TrustViolation, problem));
         }
-        text.push('\n');
+        text.push_str(ending);
         let tokens = self.counts.count(&text);
         Ok(RenderedSection { body: Body::Ours(text), tokens })
     }

@@ -8,6 +8,9 @@ pub mod compat;
 mod expansion;
 pub mod file;
 pub mod header;
+pub mod import;
+
+pub mod layout;
 pub mod loaded;
 pub mod origin;
 pub mod picoschema;
