@@ -68,6 +68,7 @@ pub(crate) fn tail(hint: &Hint) -> String {
         Hint::ChooseResults => "; choose another --out".to_owned(),
         Hint::DeleteOrChooseResults => "; delete it or choose another --out".to_owned(),
         Hint::MakeBook => "; `proem init` makes one".to_owned(),
+        Hint::ImportPrompt { path } => format!("; `proem book import {path}` makes a prompt file of it"),
         Hint::CheckBook => "; `proem book check` lists them".to_owned(),
         Hint::NameRun => "; name a run that `proem runs list` shows".to_owned(),
         Hint::CompareRuns => "; name a run to compare it with, such as `proem runs diff last~1 last`".to_owned(),
@@ -146,6 +147,10 @@ mod tests {
             (Hint::ChooseResults, "x; choose another --out"),
             (Hint::DeleteOrChooseResults, "x; delete it or choose another --out"),
             (Hint::MakeBook, "x; `proem init` makes one"),
+            (
+                Hint::ImportPrompt { path: "a.prompty".to_owned() },
+                "x; `proem book import a.prompty` makes a prompt file of it",
+            ),
             (Hint::CheckBook, "x; `proem book check` lists them"),
             (Hint::NameRun, "x; name a run that `proem runs list` shows"),
             (Hint::CompareRuns, "x; name a run to compare it with, such as `proem runs diff last~1 last`"),
