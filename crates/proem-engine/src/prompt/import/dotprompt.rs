@@ -152,7 +152,13 @@ impl BodyCutter<'_> {
                 self.end_turn();
                 (self.role, self.line) = (role, self.file.line(at));
             }
-            "history" | "media" | "section" => {
+            "history" => {
+                // Where nobody passes earlier messages, dotprompt puts nothing here and begins a message of the model's.
+                self.end_turn();
+                self.role = Role::Model;
+                reader.leave_out(self.file, at, "`{{history}}` is left out: a run has no earlier messages");
+            }
+            "media" | "section" => {
                 let message = format!("`{word}` is not imported");
                 reader.refuse(self.file, at, &message, "take it out, or give its text as an input");
             }

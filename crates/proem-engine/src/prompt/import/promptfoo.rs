@@ -112,8 +112,8 @@ fn read_prompt(node: &YamlNode, folder: &str, prompts: &mut Vec<ImportedPrompt>,
     let file = reader.file;
     let at = node.span.start;
     let label = node.get("label").or_else(|| node.get("id")).and_then(YamlNode::as_str);
-    if node.get("function").is_some() || node.get("config").is_some() {
-        return reader.refuse(file, at, "a prompt with a function or a configuration of its own is not imported", "");
+    if node.get("function").is_some() {
+        return reader.refuse(file, at, "a prompt with a function is not imported", "save the text that it makes");
     }
     if let Some(path) = prompt_file(node) {
         return read_prompt_file(&path, at, prompts, reader);
@@ -131,6 +131,15 @@ fn read_prompt(node: &YamlNode, folder: &str, prompts: &mut Vec<ImportedPrompt>,
     }
     let name = label.filter(|label| !label.starts_with("file:")).unwrap_or(folder);
     push_prompt(&fragment, name, prompts, reader);
+    let schema = node.get("config").and_then(|config| config.get("response_format")?.get("json_schema")?.get("schema"));
+    if let (Some(schema), Some(prompt)) = (schema, prompts.last_mut()) {
+        prompt.answer = Some(schema.to_ordered());
+    }
+    for (key, _) in
+        entries(node.get("config")).iter().filter(|(key, _)| key.name != "response_format" || schema.is_none())
+    {
+        reader.leave_out(file, key.span.start, format!("`config.{}` of the prompt is left out", key.name));
+    }
 }
 
 fn read_prompt_file(path: &str, at: usize, prompts: &mut Vec<ImportedPrompt>, reader: &mut ImportReader<'_>) {

@@ -168,12 +168,16 @@ fn read_inputs(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut Import
     for (name, at, value) in named.chain(listed) {
         let name = input_name(&name);
         let kind = value.get("kind").or_else(|| value.get("type")).and_then(YamlNode::as_str);
-        if matches!(kind, Some("thread" | "image" | "audio" | "file")) {
-            reader.refuse(
+        if let Some(kind) = kind.filter(|kind| matches!(*kind, "image" | "audio" | "file")) {
+            let message = format!("the input `{name}` is of the kind `{kind}`, which is not imported");
+            reader.refuse(reader.file, at, &message, "");
+            continue;
+        }
+        if kind == Some("thread") {
+            reader.leave_out(
                 reader.file,
                 at,
-                &format!("the input `{name}` is a {}, which is not imported", kind.unwrap_or_default()),
-                "",
+                format!("the thread `{name}` is left out: a run has no earlier messages"),
             );
             continue;
         }
@@ -284,19 +288,20 @@ fn read_turns(
     // Jinja takes one line break from the end in the first form; the second strips them all.
     let body = front.body;
     let mut turns = Vec::new();
+    let threads = thread_names(front.root.as_ref());
     let mut open = OpenMessage { role: Role::System, lines: Vec::new(), start: front.body_start };
     let mut offset = front.body_start;
     for raw in body.split_inclusive('\n') {
         let start = offset;
         offset = offset.saturating_add(raw.len());
         let line = raw.trim_end_matches(['\n', '\r']);
-        if line.trim().starts_with("![thread]") || line.contains("![") && line.contains("](") {
-            reader.refuse(
-                file,
-                start,
-                "a thread or picture is not imported",
-                "take it out, or send the prompt from code",
-            );
+        let bare = line.trim();
+        if bare.starts_with("![thread]") || threads.iter().any(|name| is_placeholder_of(bare, name)) {
+            reader.leave_out(file, start, "the thread is left out: a run has no earlier messages");
+            continue;
+        }
+        if line.contains("![") && line.contains("](") {
+            reader.refuse(file, start, "a picture is not imported", "take it out");
             continue;
         }
         match role_of(line) {
@@ -310,6 +315,20 @@ fn read_turns(
     }
     turns.extend(open.turn(file, style, form, reader));
     turns
+}
+
+/// The inputs that stand for earlier messages.
+fn thread_names(root: Option<&YamlNode>) -> Vec<String> {
+    let inputs = root.and_then(|root| root.get("inputs"));
+    let listed = items(inputs).iter().filter_map(|item| Some((item.get("name")?.as_str()?.to_owned(), item)));
+    let named = entries(inputs).iter().map(|(key, value)| (key.name.clone(), value));
+    let is_thread = |(_, node): &(String, &YamlNode)| node.get("kind").and_then(YamlNode::as_str) == Some("thread");
+    listed.chain(named).filter(is_thread).map(|(name, _)| name).collect()
+}
+
+/// Whether a line is a placeholder of this name and nothing else.
+fn is_placeholder_of(line: &str, name: &str) -> bool {
+    line.strip_prefix("{{").and_then(|rest| rest.strip_suffix("}}")).is_some_and(|inner| inner.trim() == name)
 }
 
 struct OpenMessage<'t> {

@@ -54,7 +54,7 @@ fn push_turn(
     prompt: &mut ImportedPrompt,
     reader: &mut ImportReader<'_>,
 ) {
-    if let Some(at) = fragment.text.find("<message") {
+    if let Some(at) = fragment.text.find("<message role=") {
         let snippet: String = fragment.text.get(at..).unwrap_or_default().chars().take(30).collect();
         let help = "save each message as a turn of a dotprompt file and import that";
         reader.refuse(fragment.file, fragment.place(&snippet), "messages as XML are not imported", help);

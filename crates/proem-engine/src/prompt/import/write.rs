@@ -55,8 +55,10 @@ pub fn write_prompt(prompt: &ImportedPrompt, agent: &str) -> Result<WrittenPromp
     let path = format!("{agent}/{}/{VERSION}.prompt", prompt.name);
     let file = PromptFile::parse(&path, &text, &BTreeMap::new()).map_err(|error| {
         let first = prompt.turns.first().map_or(1, |turn| turn.line);
-        let why = format!("{}:{first}: the prompt file made of it is refused", prompt.source);
-        Error::all(ErrorKind::InvalidFile, core::iter::once(why).chain(error.problems().iter().cloned()).collect())
+        let indented = |problem: &String| problem.trim_start_matches("error: ").replace('\n', "\n  ");
+        let why: Vec<String> = error.problems().iter().map(indented).collect();
+        let text = format!("{}:{first}: the prompt file made of it is refused: {}", prompt.source, why.join("\n  "));
+        Error::new(ErrorKind::InvalidFile, text)
     })?;
     compare(prompt, &parts, &file.sections)?;
     let mut files = BTreeMap::from([(path, text)]);
