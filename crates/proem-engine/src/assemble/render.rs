@@ -13,6 +13,7 @@ use crate::input::{Checker, InputTrust, Inputs, Slots, complete};
 use crate::ladder::{ShrunkValue, items, shrink};
 use crate::ordered::OrderedJson;
 use crate::prompt::file::Section;
+use crate::prompt::layout::Layout;
 use crate::prompt::loaded::Prompt;
 use crate::section::{Ladder, Rung, Trust};
 use crate::tokens::CachingCounter;
@@ -205,6 +206,10 @@ impl<'r, 'c> Renderer<'r, 'c> {
         }
         let ending = self.prompt.file.strict.layout.section_end();
         if section.spec.trust == Trust::Untrusted {
+            // The closing delimiter begins a line: its break is ours, so that a break at the text's end stays one.
+            if self.prompt.file.strict.layout == Layout::Exact {
+                text.push('\n');
+            }
             let pieces = self.slots.pieces(&text);
             let (name, tag) = (&section.spec.name, &section.spec.tag);
             let contained = self.counts.memory.contained.contain(name, &pieces, tag, self.key);

@@ -63,6 +63,7 @@ fn messages(written: &WrittenPrompt, inputs: &[(&str, &str)]) -> Vec<(Role, Stri
 fn without_delimiters(text: &str) -> String {
     let (open, rest) = text.split_once('\n').unwrap();
     assert!(open.starts_with("<UNTRUSTED_CONTEXT id="), "{text}");
+    // The line break before the closing delimiter is the delimiter's.
     let (body, close) = rest.strip_suffix('\n').unwrap().rsplit_once('\n').unwrap();
     assert!(close.starts_with("</UNTRUSTED_CONTEXT id="), "{text}");
     body.to_owned()
@@ -307,4 +308,24 @@ fn an_input_cannot_be_declared_trusted_by_its_source() {
     let written = import("a.prompt", text);
     assert!(written.files.values().all(|text| !text.contains("trust: trusted }\n    - { name: \"q\"")));
     assert!(written.files.get("imported/a/1.0.0.prompt").unwrap().contains("name: \"q\", trust: untrusted"));
+}
+
+#[test]
+fn white_space_at_the_ends_and_between_inputs_stays() {
+    check("a.txt", "\n {a}\n\n{b}\n \n", &[("a", "x"), ("b", "y\n")], &[(User, "\n x\n\ny\n\n \n")]);
+    check("a.txt", "{a}\n", &[("a", "x")], &[(User, "x\n")]);
+}
+
+#[test]
+fn a_beginning_of_the_answer_stays_with_a_note() {
+    let text = "---\nmodel: m\n---\nSay yes.\n{{role \"model\"}}\nYes\n";
+    check("a.prompt", text, &[], &[(User, "Say yes.\n"), (Model, "\nYes")]);
+    assert!(import("a.prompt", text).left_out.iter().any(|left| left.text.contains("some models go on from it")));
+}
+
+#[test]
+fn two_inputs_that_would_have_one_name_are_refused() {
+    let body = "Say {if} and {if_}.";
+    let problem = import_beside("a.txt", body, &[]).unwrap_err();
+    assert!(problem.contains("`if_`"), "{problem}");
 }

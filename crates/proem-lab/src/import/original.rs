@@ -86,7 +86,9 @@ fn f_string(text: &str, values: &Values) -> String {
     // Braces that stand for themselves are put aside before names are replaced.
     let mut out = text.replace("{{", "\u{1}").replace("}}", "\u{2}");
     for (name, value) in values {
-        out = out.replace(&format!("{{{name}}}"), &printed(value));
+        for name in [name.as_str(), name.strip_suffix('_').unwrap_or(name)] {
+            out = out.replace(&format!("{{{name}}}"), &printed(value));
+        }
     }
     out.replace('\u{1}', "{").replace('\u{2}', "}")
 }
@@ -155,7 +157,7 @@ fn prompty(text: &str, values: &Values) -> Vec<ChatMessage> {
         match (role, messages.last_mut()) {
             (Some(role), _) => messages.push((role, Vec::new())),
             // A thread is empty where there is no earlier message.
-            (None, _) if line.trim().starts_with("![thread]") => {}
+            (None, _) if line.trim().starts_with("![thread]") || line.trim() == "{{conversation}}" => {}
             (None, Some((_, lines))) => lines.push(line.to_owned()),
             (None, None) => {}
         }
@@ -225,7 +227,7 @@ fn promptfoo(root: &Json, beside: &BTreeMap<String, String>, values: &Values) ->
         match beside.get(name) {
             Some(file) if name.ends_with(".txt") => {
                 let parts = file.split("---").map(str::trim).filter(|part| !part.is_empty());
-                all.extend(parts.map(|part| vec![(Role::User, fill(part, "{{", "}}", values))]));
+                all.extend(parts.map(|part| promptfoo_chat(part, values)));
             }
             Some(file) => all.push(promptfoo_chat(file, values)),
             None => all.push(promptfoo_chat(text, values)),

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::document::{entries, parse_front_matter};
 use super::placeholder::is_name;
-use super::source::{ImportReader, SourceFile, text_input};
+use super::source::{ImportReader, SourceFile, input_name, text_input};
 use super::{ImportedInput, ImportedPrompt, ImportedTurn, TextPiece};
 use crate::message::Role;
 use crate::ordered::OrderedJson;
@@ -54,6 +54,11 @@ pub(super) fn read_dotprompt(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
     };
     cutter.cut(body, start, reader);
     prompt.turns = cutter.turns;
+    let has_schema =
+        front.root.as_ref().is_some_and(|root| root.get("input").and_then(|input| input.get("schema")).is_some());
+    if !has_schema {
+        declare_conditions(&mut prompt);
+    }
     vec![prompt]
 }
 
@@ -97,6 +102,26 @@ fn read_inputs(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut Import
         let input = ImportedInput { schema: schema.clone().into(), is_optional, default: default_of(name) };
         prompt.inputs.insert(name, input);
     }
+}
+
+/// Declares the names that `{{#if name}}` reads in a file without a schema: texts that may be missing.
+fn declare_conditions(prompt: &mut ImportedPrompt) {
+    let turns = core::mem::take(&mut prompt.turns);
+    for piece in turns.iter().flat_map(|turn| &turn.pieces) {
+        let TextPiece::Template(text) = piece else { continue };
+        for tag in text.split("{{").skip(1) {
+            let inner = tag.split("}}").next().unwrap_or_default().trim_matches('~').trim();
+            let (name, is_optional) = match inner.split_once(' ') {
+                Some(("#if" | "#unless", name)) => (name.trim(), true),
+                Some(_) => continue,
+                None => (inner, false),
+            };
+            if is_name(name) && input_name(name) == name && prompt.inputs.get(name).is_none() {
+                prompt.inputs.insert(name, ImportedInput { is_optional, ..text_input() });
+            }
+        }
+    }
+    prompt.turns = turns;
 }
 
 struct BodyCutter<'s> {

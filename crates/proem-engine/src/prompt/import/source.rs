@@ -140,10 +140,19 @@ impl<'s> ImportReader<'s> {
     /// Declares the inputs that texts name, and looks for credentials.
     fn complete(&mut self, prompt: &mut ImportedPrompt) {
         let mut turns = core::mem::take(&mut prompt.turns);
+        let mut written: BTreeMap<String, String> = BTreeMap::new();
         for piece in turns.iter_mut().flat_map(|turn| &mut turn.pieces) {
             if let TextPiece::Input(path) = piece {
                 if let Some(name) = path.first_mut() {
-                    *name = input_name(name);
+                    let own = core::mem::replace(name, input_name(name));
+                    let other = written.entry(name.clone()).or_insert_with(|| own.clone());
+                    if *other != own {
+                        let message = format!(
+                            "{}: `{other}` and `{own}` would both be the input `{name}`; rename one",
+                            self.file.name
+                        );
+                        self.problems.push(message);
+                    }
                 }
                 declare(&mut prompt.inputs, path);
             }

@@ -76,7 +76,7 @@ fn refused(prompt: &ImportedPrompt, line: usize, text: &str) -> Error {
     Error::new(ErrorKind::InvalidFile, format!("{}:{line}: {text}", prompt.source))
 }
 
-/// The turns as a request can have them: operator, then user and model in turn, with the user at the end.
+/// The turns as a request can have them: the operator's first, then the user's and the model's in turn.
 fn arrange_turns(prompt: &ImportedPrompt, left_out: &mut Vec<LeftOut>) -> Result<Vec<ImportedTurn>, Error> {
     let mut turns: Vec<ImportedTurn> = Vec::new();
     let mut moved: Vec<TextPiece> = Vec::new();
@@ -120,17 +120,14 @@ fn arrange_turns(prompt: &ImportedPrompt, left_out: &mut Vec<LeftOut>) -> Result
         turns.push(turn.clone());
     }
     turns.retain(|turn| !turn.pieces.is_empty());
-    match turns.last() {
-        Some(last) if last.role == Role::Model => {
-            let text = "the last message is the assistant's, which is a beginning of the answer; take it out";
-            Err(refused(prompt, last.line, text))
-        }
-        _ if turns.iter().filter(|turn| turn.role == Role::System).count() > 1 => {
-            left_out.push(note(1, "several system messages are sent as one"));
-            Ok(turns)
-        }
-        _ => Ok(turns),
+    if let Some(last) = turns.last().filter(|last| last.role == Role::Model) {
+        let text = "the last message is the assistant's: some models go on from it, others refuse it";
+        left_out.push(note(last.line, text));
     }
+    if turns.iter().filter(|turn| turn.role == Role::System).count() > 1 {
+        left_out.push(note(1, "several system messages are sent as one"));
+    }
+    Ok(turns)
 }
 
 /// The pieces before the first line with an input, and those from that line on.
