@@ -105,7 +105,8 @@ fn import_one(root: &Path, path: &str) -> Result<Outcome, String> {
             beside.insert(wanted, text);
         }
     }
-    let source = ImportSource { path, text: &text, beside: &beside };
+    let source =
+        ImportSource { path, folder: path.rsplit('/').nth(1).unwrap_or_default(), text: &text, beside: &beside };
     let written: Result<Vec<WrittenPrompt>, _> = read_prompts(kind, &source)
         .and_then(|prompts| prompts.iter().map(|prompt| write_prompt(prompt, "imported")).collect());
     let written = match written {

@@ -107,7 +107,7 @@ fn destination(options: &ImportOptions, places: &Places) -> Result<(PathBuf, Pat
 
 fn read_source(file: &Path, options: &ImportOptions) -> Result<Vec<ImportedFile>, Error> {
     let text = read_text(file)?;
-    let path = path_with_folder(file);
+    let path = file.to_string_lossy().replace('\\', "/");
     let kind = match options.kind {
         Some(kind) => kind,
         None => recognise(&path, &text)?,
@@ -125,7 +125,8 @@ fn read_source(file: &Path, options: &ImportOptions) -> Result<Vec<ImportedFile>
             beside.insert(wanted.clone(), text_of(content, &folder.join(&wanted))?);
         }
     }
-    let prompts = read_prompts(kind, &ImportSource { path: &path, text: &text, beside: &beside })?;
+    let prompts =
+        read_prompts(kind, &ImportSource { path: &path, folder: &folder_name(file), text: &text, beside: &beside })?;
     let source = shown(file);
     let written = prompts.iter().map(|prompt| {
         let written = write_prompt(prompt, &options.agent)?;
@@ -134,18 +135,10 @@ fn read_source(file: &Path, options: &ImportOptions) -> Result<Vec<ImportedFile>
     written.collect()
 }
 
-/// The path with `/` between folders and at least one folder, whose name some kinds take for the prompt's.
-fn path_with_folder(file: &Path) -> String {
-    let has_folder = file.parent().is_some_and(|folder| !folder.as_os_str().is_empty() && folder != Path::new("."));
-    let whole = if has_folder { None } else { std::fs::canonicalize(file).ok() };
-    let parts: Vec<String> = whole
-        .as_deref()
-        .unwrap_or(file)
-        .components()
-        .map(|part| part.as_os_str().to_string_lossy().into_owned())
-        .collect();
-    let kept = if whole.is_some() { parts.len().saturating_sub(2) } else { 0 };
-    parts.get(kept..).unwrap_or_default().join("/").replace("//", "/")
+/// The name of the folder that a file is in.
+fn folder_name(file: &Path) -> String {
+    let whole = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+    whole.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
 }
 
 fn read_text(file: &Path) -> Result<String, Error> {

@@ -87,6 +87,8 @@ impl ImportKind {
 pub struct ImportSource<'s> {
     /// Its path, with `/` between folders.
     pub path: &'s str,
+    /// The name of the folder that it is in, which some kinds take for the prompt's.
+    pub folder: &'s str,
     /// Its text.
     pub text: &'s str,
     /// The texts of the files that [`wanted_files`] lists, as far as they exist, by the path it lists.
@@ -216,7 +218,7 @@ pub fn read_prompts(kind: ImportKind, source: &ImportSource<'_>) -> Result<Vec<I
         return Err(Error::new(ErrorKind::InvalidFile, problem));
     }
     let text = source.text.strip_prefix('\u{feff}').unwrap_or(source.text);
-    let mut reader = ImportReader::new(SourceFile { name: source.path, text }, source.beside);
+    let mut reader = ImportReader::new(SourceFile { name: source.path, text }, source);
     let prompts = match kind {
         ImportKind::Dotprompt => dotprompt::read_dotprompt(&mut reader),
         ImportKind::Prompty => prompty::read_prompty(&mut reader),

@@ -18,8 +18,10 @@ use proem_text::{Label, Source};
 fn import_beside(path: &str, text: &str, beside: &[(&str, &str)]) -> Result<Vec<WrittenPrompt>, String> {
     let beside: BTreeMap<String, String> =
         beside.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+    let folder = path.rsplit('/').nth(1).unwrap_or("here");
     let kind = recognise(path, text).map_err(|error| error.to_string())?;
-    let prompts = read_prompts(kind, &ImportSource { path, text, beside: &beside }).map_err(|e| e.to_string())?;
+    let prompts =
+        read_prompts(kind, &ImportSource { path, folder, text, beside: &beside }).map_err(|e| e.to_string())?;
     prompts.iter().map(|prompt| write_prompt(prompt, "imported").map_err(|error| error.to_string())).collect()
 }
 

@@ -30,9 +30,8 @@ pub(super) fn read_langchain(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
             return Vec::new();
         }
     };
-    let mut folders = file.name.rsplit('/');
-    let base = folders.next().unwrap_or_default().split('.').next().unwrap_or_default();
-    let folder = folders.next().unwrap_or_default();
+    let base = file.base_name().split('.').next().unwrap_or_default();
+    let folder = reader.folder;
     // Files of a hub are all called `prompt.json`; their folder has the name.
     let name = if matches!(base, "prompt" | "chain" | "basic") && !folder.is_empty() { folder } else { base };
     let mut prompt = reader.prompt(&prompt_name(name));

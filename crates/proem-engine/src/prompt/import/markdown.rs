@@ -83,7 +83,7 @@ fn read_command(
 /// `user.md` stands before the caller's text. Source: <https://github.com/danielmiessler/fabric>.
 pub(super) fn read_fabric(reader: &mut ImportReader<'_>) -> Vec<ImportedPrompt> {
     let file = reader.file;
-    let folder = file.name.rsplit('/').nth(1).unwrap_or("pattern").to_owned();
+    let folder = reader.folder.to_owned();
     let mut prompt = reader.prompt(&folder);
     let fragment = Fragment { file, start: 0, text: file.text.to_owned() };
     let mut pieces = scan(&fragment, PlaceholderStyle::Jinja, reader);

@@ -81,7 +81,7 @@ pub(super) fn read_promptfoo(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
             other => reader.leave_out(file, at, format!("`{other}` is left out: it is about promptfoo's own run")),
         }
     }
-    let folder = file.name.rsplit('/').nth(1).filter(|folder| !folder.is_empty()).unwrap_or("promptfoo").to_owned();
+    let folder = reader.folder.to_owned();
     let mut prompts = Vec::new();
     for node in prompt_nodes(&root) {
         read_prompt(&node, &folder, &mut prompts, reader);

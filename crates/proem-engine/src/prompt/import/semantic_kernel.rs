@@ -19,7 +19,7 @@ pub(super) fn read_semantic_kernel(reader: &mut ImportReader<'_>) -> Vec<Importe
     if file.base_name() != "skprompt.txt" {
         return read_yaml(reader).into_iter().collect();
     }
-    let folder = file.name.rsplit('/').nth(1).unwrap_or("function").to_owned();
+    let folder = reader.folder.to_owned();
     let mut prompt = reader.prompt(&folder);
     let mut style = PlaceholderStyle::SemanticKernel;
     if let Some(config) = reader.beside("config.json") {

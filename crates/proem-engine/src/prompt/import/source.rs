@@ -10,7 +10,9 @@ use proem_text::{
 };
 use serde_json::json;
 
-use super::{ImportedCase, ImportedInput, ImportedPrompt, ImportedSettings, ImportedTurn, LeftOut, TextPiece};
+use super::{
+    ImportSource, ImportedCase, ImportedInput, ImportedPrompt, ImportedSettings, ImportedTurn, LeftOut, TextPiece,
+};
 use crate::error::{Error, ErrorKind};
 use crate::input::collect_ordered;
 use crate::message::Role;
@@ -82,6 +84,8 @@ impl<'s> Fragment<'s> {
 pub(super) struct ImportReader<'s> {
     /// The source.
     pub(super) file: SourceFile<'s>,
+    /// The name of its folder.
+    pub(super) folder: &'s str,
     beside: &'s BTreeMap<String, String>,
     problems: Vec<String>,
     left_out: Vec<LeftOut>,
@@ -91,8 +95,9 @@ pub(super) struct ImportReader<'s> {
 const MAX_PROBLEMS: usize = 50;
 
 impl<'s> ImportReader<'s> {
-    pub(super) const fn new(file: SourceFile<'s>, beside: &'s BTreeMap<String, String>) -> Self {
-        Self { file, beside, problems: Vec::new(), left_out: Vec::new() }
+    pub(super) const fn new(file: SourceFile<'s>, source: &ImportSource<'s>) -> Self {
+        let ImportSource { folder, beside, .. } = *source;
+        Self { file, folder, beside, problems: Vec::new(), left_out: Vec::new() }
     }
 
     /// A file beside the source, by the path that the source wants it by.
