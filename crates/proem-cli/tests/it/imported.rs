@@ -182,6 +182,20 @@ fn an_input_that_pretends_to_be_a_turn_stays_an_input() {
 }
 
 #[test]
+fn rules_of_editors_are_read_where_they_are_without_their_settings() {
+    let fixture = Fixture::folder().committed();
+    fixture.write(".cursor/rules/ts.mdc", "---\nalwaysApply: false\nglobs: '*.ts'\n---\nPrefer interfaces in code.\n");
+    fixture
+        .write(".github/instructions/py.instructions.md", "---\napplyTo: '**/*.py'\n---\nAnnotate every function.\n");
+    let run = fixture.proem(&["assemble", "fix the failing test"]);
+    let text = run.answer();
+    for words in ["Prefer interfaces", "Annotate every function", "For files that match '*.ts':"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("alwaysApply") && !text.contains("applyTo"), "{text}");
+}
+
+#[test]
 fn the_guide_to_migration_runs() {
     let tried = guide::run_sections("migrate.md", || Fixture::folder().committed());
     assert!(tried.iter().filter(|(_, tried)| tried.files > 0 && tried.sessions > 0).count() >= 10, "{tried:?}");

@@ -18,6 +18,7 @@ pub mod render;
 mod shape;
 mod split;
 mod template;
+mod tool_file;
 mod walk;
 pub mod yaml;
 
