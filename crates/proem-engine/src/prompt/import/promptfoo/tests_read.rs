@@ -155,6 +155,7 @@ fn read_assertions(test: &YamlNode, file: SourceFile<'_>, reader: &mut ImportRea
     answer
 }
 
+#[derive(Clone, Copy)]
 struct Assertion<'a> {
     kind: &'a str,
     text: &'a str,
@@ -238,7 +239,7 @@ fn read_csv(
                 }
                 Some(_) if field.is_empty() => {}
                 Some(column) => {
-                    reader.leave_out(file, offset(row.line), format!("the column `__{column}` is left out"))
+                    reader.leave_out(file, offset(row.line), format!("the column `__{column}` is left out"));
                 }
             }
         }
@@ -254,7 +255,7 @@ fn expect_field(field: &str, case: &mut ImportedCase, file: SourceFile<'_>, at: 
     match field.split_once(':').filter(|(kind, _)| kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')) {
         Some(("equals", text)) => case.answer = Some(text.trim().into()),
         Some((kind, text)) => {
-            read_assertion(Assertion { kind: kind.split('(').next().unwrap_or(kind), text, at }, file, reader)
+            read_assertion(Assertion { kind: kind.split('(').next().unwrap_or(kind), text, at }, file, reader);
         }
         None => case.answer = Some(field.into()),
     }
