@@ -176,8 +176,6 @@ mod tests {
             (Hint::DoWithoutModel, "x, or leave out --model and --provider to do without a model"),
             (Hint::TrustFiles, "x; run `proem trust`"),
             (Hint::SeeEveryKey, "x; `proem init --print` prints every key"),
-            (Hint::ListQueue, "x; `proem queue list` lists them"),
-            (Hint::ListEscalations, "x; `proem escalations list` lists them"),
             (Hint::ListFailures, "x; `proem failures list` lists the agents"),
             (Hint::ListCatalogue, "x; `proem catalogue list` shows the names"),
             (Hint::MeasureCounts, "x; `proem cost fit` compares it with recorded calls"),

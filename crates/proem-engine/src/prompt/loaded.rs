@@ -172,7 +172,10 @@ fn defined(file: &str, name: &str, definition: ToolDefinition) -> Result<(Contra
         return Err(Error::new(ErrorKind::InvalidFile, problem));
     }
     let (contract, places) = Contract::bounded(name, &definition.description, definition.schema).map_err(|error| {
-        Error::all(ErrorKind::InvalidFile, error.problems().iter().map(|problem| format!("{file}: {problem}")).collect())
+        Error::all(
+            ErrorKind::InvalidFile,
+            error.problems().iter().map(|problem| format!("{file}: {problem}")).collect(),
+        )
     })?;
     Ok((contract, places.iter().map(|place| format!("{file}{place}")).collect()))
 }
