@@ -12,6 +12,7 @@ pub mod context;
 pub mod decode;
 pub mod front_matter;
 pub mod history;
+pub mod import;
 pub mod imports;
 pub mod label_tree;
 pub mod lisp_json;
@@ -84,6 +85,7 @@ mod tests {
         decode: text, 12;
         front_matter: text, 12;
         history: text, 12;
+        import: text, 12;
         imports: bytes, 7;
         label_tree: text, 12;
         lisp_json: text, 24;

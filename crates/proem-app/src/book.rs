@@ -1,7 +1,8 @@
-//! Books of prompts: their locks, the cases of their prompts, and how versions and models compare.
+//! Books of prompts: what is imported into them, their locks, the cases of their prompts, and how versions and models compare.
 
 pub mod compare;
 pub mod diff;
+pub mod import;
 mod judging;
 pub mod live;
 pub mod lock;

@@ -82,6 +82,11 @@ pub enum Hint {
     DeleteOrChooseResults,
     /// Make a book.
     MakeBook,
+    /// Make a prompt file of a file that another tool wrote.
+    ImportPrompt {
+        /// The file's path, escaped.
+        path: String,
+    },
     /// See what is wrong in a book, and fix it.
     CheckBook,
     /// Name one of the runs that are listed.

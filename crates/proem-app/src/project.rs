@@ -34,8 +34,9 @@ pub const BOOK: &str = ".proem/book";
 /// Files at the root that ask to be read as rules.
 pub const RULE_FILES: [&str; 5] =
     ["AGENTS.md", "CLAUDE.md", ".proem/rules.md", ".cursorrules", ".github/copilot-instructions.md"];
-/// The folder of which each file asks that.
-pub const CURSOR_RULES: &str = ".cursor/rules/";
+/// The folders of which each file with one of these endings asks that: Cursor's and Copilot's.
+pub const RULE_FOLDERS: [(&str, &[&str]); 2] =
+    [(".cursor/rules/", &[".md", ".mdc"]), (".github/instructions/", &[".instructions.md"])];
 /// Files that ask for the files of their own folder, wherever that is.
 pub const FOLDER_RULES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 
@@ -43,10 +44,11 @@ pub const FOLDER_RULES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 #[must_use]
 pub fn is_rule_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
-    let in_cursors = path
-        .strip_prefix(CURSOR_RULES)
-        .is_some_and(|name| !name.contains('/') && (name.ends_with(".md") || name.ends_with(".mdc")));
-    RULE_FILES.contains(&path) || FOLDER_RULES.contains(&name) || in_cursors
+    let in_folder = RULE_FOLDERS.iter().any(|(folder, endings)| {
+        let file = path.strip_prefix(folder).filter(|file| !file.contains('/'));
+        file.is_some_and(|file| endings.iter().any(|ending| file.ends_with(ending)))
+    });
+    RULE_FILES.contains(&path) || FOLDER_RULES.contains(&name) || in_folder
 }
 
 /// The most files of one book.

@@ -8,6 +8,7 @@ mod credentials;
 mod decoding;
 mod guard;
 mod handlebars;
+mod import;
 mod linear;
 mod lisp;
 mod mode;
@@ -79,6 +80,8 @@ enum Eval {
     GuardFiles(guard::files::EvalGuardFiles),
     /// Templates beside handlebars.js.
     Handlebars(handlebars::eval::EvalHandlebars),
+    /// Prompts of other tools beside the requests that `book import` makes of them.
+    Import(import::EvalImport),
     /// The time that hostile texts take, by length, at everything that reads text from outside.
     Linear(linear::EvalLinear),
     /// The language beside Clojure.
@@ -136,6 +139,7 @@ fn report(command: DataCommand) -> Result<String, String> {
         DataCommand::Eval(Eval::Guard(args)) => guard::eval::run(&args),
         DataCommand::Eval(Eval::GuardFiles(args)) => guard::files::run(&args),
         DataCommand::Eval(Eval::Handlebars(args)) => handlebars::eval::run(&args),
+        DataCommand::Eval(Eval::Import(args)) => import::run(&args),
         DataCommand::Eval(Eval::Linear(args)) => linear::run(&args),
         DataCommand::Eval(Eval::Lisp(args)) => lisp::eval::run(&args),
         DataCommand::Eval(Eval::Mode(args)) => mode::eval::run(&args),

@@ -4,12 +4,14 @@ use std::path::Path;
 
 use proem_agents::assemble::split::{SplitDestination, missing_rules, split, text_of};
 use proem_engine::prompt::file::MAX_FILE_BYTES;
+use proem_engine::prompt::import::{ImportKind, recognise};
 use proem_guard::show;
 use proem_runtime::files::{self, FileContent};
 
 use super::PlannedFile;
 use crate::config::document::KeyValues;
 use crate::error::Error;
+use crate::message::Hint;
 
 const CONSTITUTION: &str = ".proem/prompts/constitution.md";
 const RULES: &str = ".proem/prompts/rules.md";
@@ -37,6 +39,7 @@ pub struct PromptImport {
 /// Reads and splits a prompt.
 pub(super) fn import(file: &Path) -> Result<PromptImport, Error> {
     let text = read(file)?;
+    refuse_foreign(file, &text)?;
     if let Some((line, tag)) = template_tag(&text) {
         let shown = show::terminal_str(&file.display().to_string());
         let tag = show::terminal_str(tag);
@@ -107,6 +110,17 @@ fn template_tag(text: &str) -> Option<(usize, &str)> {
         }
     }
     None
+}
+
+/// Refuses a file of another tool that holds one prompt with its settings: split, its form would become instructions.
+fn refuse_foreign(file: &Path, text: &str) -> Result<(), Error> {
+    let path = file.to_string_lossy().replace('\\', "/");
+    let kind = recognise(&path, text).ok();
+    let is_words = matches!(kind, None | Some(ImportKind::Jinja | ImportKind::FString | ImportKind::Fabric));
+    let Some(kind) = kind.filter(|_| !is_words) else { return Ok(()) };
+    let shown = show::terminal_str(&file.display().to_string()).into_string();
+    let problem = format!("`{shown}` is a prompt of the kind {}, which is not split into instructions", kind.as_str());
+    Err(Error::invalid(problem).hinting(Hint::ImportPrompt { path: shown }))
 }
 
 fn read(file: &Path) -> Result<String, Error> {

@@ -16,7 +16,7 @@ use super::{MAX_FILE_BYTES, hash};
 use crate::effects::policy::PROJECT_POLICY;
 use crate::error::Error;
 use crate::message::Hint;
-use crate::project::{BOOK, CONFIG, CURSOR_RULES, FOLDER_RULES, RULE_FILES, is_rule_file, plain};
+use crate::project::{BOOK, CONFIG, FOLDER_RULES, RULE_FILES, RULE_FOLDERS, is_rule_file, plain};
 use crate::triage::charter::CHARTER;
 
 /// The most files below the book's folder that are looked at.
@@ -189,9 +189,10 @@ impl Candidates {
             "the files that can be trusted are {CONFIG}, {PROJECT_POLICY}, {CHARTER}, {}, {}, {} below {}, the files of {BOOK}/ and what {CONFIG} \
              names under [assemble.paths]",
             format_args!(
-                "{}, {} in any folder, the files of {CURSOR_RULES}",
+                "{}, {} in any folder, the files of {}",
                 RULE_FILES.join(", "),
-                FOLDER_RULES.join(" and ")
+                FOLDER_RULES.join(" and "),
+                RULE_FOLDERS.map(|(folder, _)| folder).join(" and ")
             ),
             catalogue::OWN,
             skill::FILE,
@@ -282,7 +283,7 @@ impl Candidates {
     }
 }
 
-/// The rule files in folders below the root, and those of Cursor. Folders in which nobody writes are left out, and
+/// The rule files in folders below the root, and those of editors. Folders in which nobody writes are left out, and
 /// so is what lies deeper or behind more entries than a person would look through.
 fn rule_files_below(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
@@ -298,10 +299,9 @@ fn rule_files_below(root: &Path) -> Vec<String> {
                 continue;
             };
             let path = relative.join(&name);
-            let is_cursors =
-                [".cursor", CURSOR_RULES.trim_end_matches('/')].iter().any(|known| path == Path::new(known));
+            let holds_rules = RULE_FOLDERS.iter().any(|(folder, _)| Path::new(folder).starts_with(&path));
             let is_left = name.starts_with('.') || ["node_modules", "target", "vendor"].contains(&name.as_str());
-            if kind.is_dir() && depth < MAX_DEPTH && (is_cursors || !is_left) {
+            if kind.is_dir() && depth < MAX_DEPTH && (holds_rules || !is_left) {
                 open.push_back((path, depth.saturating_add(1)));
             } else if kind.is_file()
                 && let Some(path) = path.to_str().filter(|path| is_rule_file(path))

@@ -2,6 +2,7 @@
 
 pub(crate) mod args;
 mod diff;
+mod import;
 mod lock;
 mod test;
 
@@ -31,6 +32,7 @@ pub(super) fn run(command: &BookCommand) -> Result<ExitCode, CommandFailure> {
         BookCommand::Diff { first, second, place } => diff::run(first, second, place),
         BookCommand::Check(place) => check_book(place),
         BookCommand::Test(args) => test::run(args),
+        BookCommand::Import(args) => import::run(args),
     }
 }
 

@@ -44,6 +44,7 @@ mod gallery;
 mod golden;
 mod guide;
 mod hostile;
+mod imported;
 mod incident;
 mod init;
 mod learning;

@@ -133,6 +133,14 @@ fn write_files(fixture: &Fixture) {
     fixture.write(".git/info/exclude", ".proem/private/\n");
     let rows: Vec<String> = ORDERS.iter().map(|order| json!({ "text": order, "id": order }).to_string()).collect();
     fixture.write("rows.jsonl", rows.join("\n"));
+    let settings: serde_json::Map<String, Json> =
+        ORDERS.iter().map(|order| ((*order).to_owned(), json!(order))).collect();
+    let mut foo = settings.clone();
+    foo.insert("prompts".to_owned(), json!([{ "label": ORDERS[0], "raw": ORDERS.join("\n") }]));
+    foo.insert("providers".to_owned(), json!([ORDERS[1]]));
+    foo.insert("tests".to_owned(), json!([{ "vars": { (ORDERS[2]): ORDERS[3] }, "assert": [{ "type": ORDERS[0] }] }]));
+    fixture.write("orders.yaml", json!(foo).to_string());
+    fixture.write("orders.json", json!({ "_type": ORDERS[0], "template": ORDERS[1] }).to_string());
     let causes = json!([{ "id": ORDERS[0], "revision": ORDERS[1] }]);
     let fields = json!({ "subject": ORDERS[2], "body": ORDERS.join("\n") });
     let address = format!("{MARK}@evil.example");
@@ -206,6 +214,9 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["book", "check", "--json"], Json),
         (&["book", "test"], Report),
         (&["book", "lock"], Report),
+        (&["book", "import", "orders.yaml", "--agent", "a"], Report),
+        (&["book", "import", "orders.yaml", "--agent", "b", "--json"], Json),
+        (&["book", "import", "orders.json"], Report),
         (&["ask", "what is it", "--dry-run"], Exact),
         (&["doctor"], Report),
         (&["doctor", "--config"], Report),

@@ -16,6 +16,7 @@ use crate::ladder::{ShrunkValue, items, shrink};
 use crate::message::Role;
 use crate::ordered::OrderedJson;
 use crate::prompt::file::Section;
+use crate::prompt::layout::Layout;
 use crate::prompt::loaded::Prompt;
 use crate::section::{Ladder, Rung, SectionContainment, Trust};
 use crate::tokens::CachingCounter;
@@ -251,7 +252,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
                 return Err(Error::new(ErrorKind::TrustViolation, problem));
             }
             _ => {
-                text.push('\n');
+                text.push_str(self.prompt.file.strict.layout.section_end());
                 Body::Ours(text)
             }
         };
@@ -263,11 +264,14 @@ impl<'r, 'c> Renderer<'r, 'c> {
     /// The whole section between delimiters.
     fn contain_section(&mut self, section: &Section, text: &str) -> Body {
         let exact = section.spec.containment == SectionContainment::Exact;
+        let layout = self.prompt.file.strict.layout;
+        // The closing delimiter begins a line: its break is ours, so that a break at the text's end stays one.
+        let text: Cow<'_, str> = if layout == Layout::Exact { format!("{text}\n").into() } else { text.into() };
         let pieces: Vec<RenderPiece<'_>> =
-            self.slots.pieces(text).into_iter().map(|piece| if exact { piece.kept_exact() } else { piece }).collect();
+            self.slots.pieces(&text).into_iter().map(|piece| if exact { piece.kept_exact() } else { piece }).collect();
         let (name, tag) = (&section.spec.name, &section.spec.tag);
         let contained = self.counts.memory.contained.contain(name, &pieces, tag, self.key);
-        let text = format!("{}\n", contained.text());
+        let text = format!("{}{}", contained.text(), layout.section_end());
         Body::Contained { text, contained: vec![PlacedContainment { at: 0, contained }] }
     }
 
@@ -289,7 +293,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
             out.push_str(contained.text());
             is_behind = true;
         }
-        out.push('\n');
+        out.push_str(self.prompt.file.strict.layout.section_end());
         Body::Contained { text: out, contained: placed }
     }
 }

@@ -118,6 +118,14 @@ fn answer(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
         }
         Ok(answer) => answer,
     };
+    if !prompt.file.strict.tools.is_empty() && !answer.filled.is_empty() {
+        let text = format!(
+            "definitions of tools state no maximum lengths, so defaults were used for {}; to set them, add `maxLength` and \
+             `maxItems`",
+            answer.filled.join(", ")
+        );
+        say(DiagnosticSeverity::Warning, text);
+    }
     let Some(contract) = answer.contract.fallback() else {
         if fallback.as_ref().is_some_and(|fallback| !fallback.is_string()) {
             let text = "proem.fallback is not a string, and no schema declares another type of answer; add \
@@ -126,7 +134,7 @@ fn answer(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
         }
         return;
     };
-    if !answer.filled.is_empty() {
+    if prompt.file.strict.tools.is_empty() && !answer.filled.is_empty() {
         let text = format!(
             "output.schema can't state maximum lengths, so defaults were used for {}; to set them, put the schema into \
              a file and name the file in proem.output_schema",

@@ -13,6 +13,7 @@ use serde_json::{Value as Json, json};
 use super::analyse::{Analysis, AnalysisFault, HELPERS, MARKERS, RAW};
 use super::header::{self, Diagnostics, Header, StrictHeader};
 use super::infer;
+use super::layout::{Layout, trim_marker_breaks, turn_fault};
 use super::picoschema::NamedSchemas;
 use super::remarks::remarks;
 pub(crate) use super::split::{Split, split};
@@ -446,7 +447,10 @@ impl SectionCutter<'_, '_> {
     }
 
     fn close(&mut self) {
-        if let Current::In(section) = core::mem::replace(&mut self.current, Current::None) {
+        if let Current::In(mut section) = core::mem::replace(&mut self.current, Current::None) {
+            if self.strict.layout == Layout::Exact {
+                trim_marker_breaks(&mut section.template);
+            }
             self.cut.push(section);
         }
     }
@@ -454,15 +458,15 @@ impl SectionCutter<'_, '_> {
     fn role(&mut self, call: &HelperCall, at: LineColumn) {
         self.close();
         let problem = match literal(call).and_then(Role::parse) {
-            Some(role @ (Role::System | Role::User)) => {
+            Some(role) if role != Role::Model || !self.reader.is_plain => {
                 self.role = RoleSeen::Is(role);
                 if self.reader.is_plain {
                     self.open_plain(role, at);
                 }
                 return;
             }
-            Some(Role::Model) => "role \"model\" is not supported; use system or user",
-            None => "role takes a literal, \"system\" or \"user\"",
+            Some(_) => "role \"model\" needs `proem:` with `sections`; a plain dotprompt file has system and user",
+            None => "role takes a literal, \"system\", \"user\" or \"model\"",
         };
         self.role = RoleSeen::Broken;
         self.fault(at, problem.into());
@@ -515,7 +519,7 @@ impl SectionCutter<'_, '_> {
             }
         };
         if let Some(before) = self.cut.last()
-            && before.spec.rank() > spec.rank()
+            && !self.strict.layout.allows(before.spec.rank(), spec.rank())
         {
             let message = format!(
                 "section `{name}` must come before `{}`, because sections are ordered by trust",
@@ -546,19 +550,24 @@ impl SectionCutter<'_, '_> {
             (Role::System, Trust::Task) => {
                 self.fault(at, format!("section `{name}` is the task; put it into a user message"));
             }
-            (Role::User, _) if spec.rank() <= SectionGroup::TrustedStatic => {
+            (Role::User | Role::Model, _) if spec.rank() <= SectionGroup::TrustedStatic => {
                 self.fault(
                     at,
                     format!(
-                        "section `{name}` ({}) is under the user role; move it under the system role",
-                        spec.rank().as_str()
+                        "section `{name}` ({}) is under the {} role; move it under the system role",
+                        spec.rank().as_str(),
+                        role.as_str()
                     ),
                 );
             }
-            (Role::System, _) if self.cut.iter().any(|section| section.role == Role::User) => {
+            (Role::System, _) if self.cut.iter().any(|section| section.role != Role::System) => {
                 self.fault(at, format!("section `{name}` is under a second system role; use only one, at the start"));
             }
-            _ => {}
+            _ => {
+                if let Some(message) = turn_fault(spec, role, &self.cut) {
+                    self.fault(at, message);
+                }
+            }
         }
     }
 

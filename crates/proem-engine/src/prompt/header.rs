@@ -11,6 +11,7 @@ use proem_text::{
 use serde_json::Value as Json;
 
 use super::config::{HeaderRemark, read_config, set_output_budget};
+use super::layout::{Layout, parse_layout};
 use super::picoschema::{self, NamedSchemas};
 use super::yaml::{MappingKey, YamlNode, YamlValue};
 use crate::call::Sampling;
@@ -51,6 +52,8 @@ pub struct StrictHeader {
     pub cases: Option<String>,
     /// Whether it shows the lines of a profile that hold for every task.
     pub baseline: Baseline,
+    /// How white space around its sections reaches the request.
+    pub layout: Layout,
 }
 
 /// Decoded front matter.
@@ -172,7 +175,7 @@ pub(crate) fn plain(output_budget: Option<usize>) -> Option<StrictHeader> {
 /// How the name of a tool's contract ends.
 pub(crate) const TOOL_FILE: &str = ".schema.json";
 
-const STRICT_KEYS: [&str; 11] = [
+const STRICT_KEYS: [&str; 12] = [
     "version",
     "changes",
     "purpose",
@@ -184,6 +187,7 @@ const STRICT_KEYS: [&str; 11] = [
     "fallback",
     "cases",
     "profile",
+    "layout",
 ];
 
 fn strict(node: &YamlNode, places: &mut HeaderSpans, problems: &mut Diagnostics) -> Option<StrictHeader> {
@@ -208,7 +212,8 @@ fn strict(node: &YamlNode, places: &mut HeaderSpans, problems: &mut Diagnostics)
     let before = problems.len();
     let inputs = inputs(node.get("inputs"), places, problems);
     places.inputs_known &= problems.len() == before;
-    let sections = sections(node.get("sections"), node.span, places, problems);
+    let layout = parse_layout(node.get("layout"), problems);
+    let sections = sections(node.get("sections"), node.span, layout, places, problems);
     Some(StrictHeader {
         version,
         changes: text("changes", problems),
@@ -223,6 +228,7 @@ fn strict(node: &YamlNode, places: &mut HeaderSpans, problems: &mut Diagnostics)
         fallback: node.get("fallback").map(YamlNode::to_json),
         cases: text("cases", problems),
         baseline: baseline(node.get("profile"), problems),
+        layout,
     })
 }
 
@@ -330,6 +336,7 @@ fn inputs(node: Option<&YamlNode>, places: &mut HeaderSpans, problems: &mut Diag
 fn sections(
     node: Option<&YamlNode>,
     whole: Span,
+    layout: Layout,
     places: &mut HeaderSpans,
     problems: &mut Diagnostics,
 ) -> Vec<SectionSpec> {
@@ -353,7 +360,7 @@ fn sections(
             error(problems, format!("section `{}` is declared twice", earlier.name), item.span);
             continue;
         }
-        if let Some(earlier) = specs.iter().rev().find(|earlier| earlier.rank() > spec.rank()) {
+        if let Some(earlier) = specs.iter().rev().find(|earlier| !layout.allows(earlier.rank(), spec.rank())) {
             let (a, b) = (spec.rank().as_str(), earlier.rank().as_str());
             let message = format!("section `{}` ({a}) comes after `{}` ({b}); move it before", spec.name, earlier.name);
             error(problems, message, item.span);

@@ -10,6 +10,7 @@ use super::file::{PromptFile, Section};
 use super::header::TOOL_FILE;
 use super::origin::Origin;
 use super::template::{PartialName, Statement, Template};
+use super::tool_file::{ToolDefinition, read_definition};
 use super::walk::{collect_literals, partial_names};
 use crate::assembly::PromptId;
 use crate::contract::{AnswerContract, Contract, ToolContracts};
@@ -77,7 +78,8 @@ impl Prompt {
         let name = tool_name(&self.id.name);
         let declared = |contract| DeclaredAnswer { contract, filled: Vec::new() };
         if !strict.tools.is_empty() {
-            return Ok(declared(AnswerContract::Calls(self.tools()?)));
+            let (tools, filled) = self.tools()?;
+            return Ok(DeclaredAnswer { contract: AnswerContract::Calls(tools), filled });
         }
         if let Some(file) = &strict.output_schema {
             let schema = self.schema("output_schema", file)?;
@@ -91,14 +93,22 @@ impl Prompt {
         Ok(DeclaredAnswer { contract: AnswerContract::Value(contract), filled })
     }
 
-    /// The contracts that `proem.tools` names.
-    fn tools(&self) -> Result<ToolContracts, Error> {
-        let (mut contracts, mut problems) = (Vec::new(), Vec::new());
+    /// The contracts that `proem.tools` names, and where maxima were filled in.
+    ///
+    /// A provider's definition has no maxima of its own; a schema that was written for Proem states them.
+    fn tools(&self) -> Result<(ToolContracts, Vec<String>), Error> {
+        let (mut contracts, mut problems, mut filled) = (Vec::new(), Vec::new(), Vec::new());
         for file in &self.file.strict.tools {
             let read = self.schema("tools", file).and_then(|mut schema| {
+                let name = file.strip_suffix(TOOL_FILE).unwrap_or(file);
+                if let Some(definition) = read_definition(&schema) {
+                    let (contract, places) = defined(file, name, definition)?;
+                    filled.extend(places);
+                    return Ok(contract);
+                }
                 let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
                 let about = about.as_ref().and_then(Json::as_str).unwrap_or_default();
-                beside(file, file.strip_suffix(TOOL_FILE).unwrap_or(file), about, schema)
+                beside(file, name, about, schema)
             });
             match read {
                 Ok(contract) => contracts.push(contract),
@@ -109,7 +119,7 @@ impl Prompt {
         if !problems.is_empty() {
             return Err(Error::all(ErrorKind::InvalidFile, problems));
         }
-        ToolContracts::new(contracts)
+        Ok((ToolContracts::new(contracts)?, filled))
     }
 
     /// The schema in a file beside the prompt that `key` names.
@@ -177,6 +187,25 @@ impl Prompt {
         }
         text
     }
+}
+
+/// The contract of a provider's definition, and where maxima were filled in.
+fn defined(file: &str, name: &str, definition: ToolDefinition) -> Result<(Contract, Vec<String>), Error> {
+    if definition.name != name {
+        let problem = format!(
+            "{file}: it defines the tool `{}`; call the file `{}{TOOL_FILE}`",
+            definition.name.escape_debug(),
+            definition.name.escape_debug()
+        );
+        return Err(Error::new(ErrorKind::InvalidFile, problem));
+    }
+    let (contract, places) = Contract::bounded(name, &definition.description, definition.schema).map_err(|error| {
+        Error::all(
+            ErrorKind::InvalidFile,
+            error.problems().iter().map(|problem| format!("{file}: {problem}")).collect(),
+        )
+    })?;
+    Ok((contract, places.iter().map(|place| format!("{file}{place}")).collect()))
 }
 
 /// The contract that a file beside a prompt holds.

@@ -9,7 +9,9 @@ mod config;
 mod expansion;
 pub mod file;
 pub mod header;
+pub mod import;
 mod infer;
+pub mod layout;
 pub mod loaded;
 pub mod origin;
 pub mod picoschema;
@@ -18,6 +20,7 @@ pub mod render;
 mod shape;
 mod split;
 mod template;
+mod tool_file;
 mod walk;
 pub mod yaml;
 

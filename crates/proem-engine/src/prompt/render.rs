@@ -3,6 +3,7 @@
 use proem_text::OrderedMap;
 
 use super::file::Section;
+use super::layout::Layout;
 use super::loaded::Prompt;
 use super::template::evaluate::{Dialect, evaluate};
 use super::template::scope::TemplateBindings;
@@ -19,13 +20,16 @@ use crate::ordered::OrderedJson;
 pub const RENDERING: u32 = 3;
 
 impl Prompt {
-    /// One section's text, marks still in it, without blank lines around it.
+    /// One section's text, marks still in it; without blank lines around it unless the layout is exact.
     pub(crate) fn render(&self, section: &Section, inputs: &OrderedJson) -> Result<String, Error> {
         let values = TemplateBindings { partials: &self.file.partials, root: inputs, context: &OrderedMap::default() };
         let text = evaluate(&section.template, &values, Dialect::Strict).map_err(|problem| {
             let problem = format!("section `{}`: {}", section.spec.name, problem.into_text());
             Error::new(ErrorKind::Render, problem)
         })?;
+        if self.file.strict.layout == Layout::Exact {
+            return Ok(text);
+        }
         let text = text.trim_end().trim_start_matches(['\n', '\r']);
         Ok(if text.trim().is_empty() { String::new() } else { format!("{text}\n") })
     }

@@ -210,3 +210,21 @@ fn a_check_looks_at_the_tools_and_their_fallback() {
         &["error: proem.tools and proem.output_schema exclude each other; remove one"],
     );
 }
+
+#[test]
+fn definitions_of_providers_are_tools_as_they_are() {
+    let anthropic = r#"{"name": "look", "description": "Looks.", "input_schema": {"type": "object", "properties": {"path": {"type": "string"}}}}"#;
+    let openai = r#"{"type": "function", "function": {"name": "answer", "description": "Answers.", "parameters": {"type": "object", "properties": {"text": {"type": "string"}}}}}"#;
+    let files = [("look.schema.json", anthropic), ("answer.schema.json", openai)];
+    let book = tools("[look.schema.json, answer.schema.json]", &files);
+    let AnswerContract::Calls(contracts) = prompt(&book).contract().unwrap() else { panic!("calls are owed") };
+    let found: Vec<(&str, &str)> =
+        contracts.contracts().iter().map(|c| (c.tool().name.as_str(), c.tool().description.as_str())).collect();
+    assert_eq!(found, [("answer", "Answers."), ("look", "Looks.")]);
+    let remarks = check(&book, &OpenAi::O200k).unwrap();
+    let filled = remarks.iter().find(|remark| remark.text.contains("no maximum lengths")).unwrap();
+    assert!(filled.text.contains("look.schema.json/properties/path"), "{}", filled.text);
+    let wrong = tools("[see.schema.json]", &[("see.schema.json", anthropic)]);
+    let error = prompt(&wrong).contract().unwrap_err().to_string();
+    assert_eq!(error, "see.schema.json: it defines the tool `look`; call the file `look.schema.json`");
+}

@@ -14,6 +14,7 @@ mod decode_readings;
 mod dotprompt;
 mod effect;
 mod handlebars;
+mod import;
 mod items;
 mod laws;
 mod policy;

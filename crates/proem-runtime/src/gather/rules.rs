@@ -33,18 +33,36 @@ const RULE_FILES: [(&str, Source); 5] = [
 /// The names known in any folder.
 const ANYWHERE: usize = 2;
 
-/// A folder whose files are rules, each for itself.
-const CURSOR_RULES: &str = ".cursor/rules";
+/// A folder whose files with these endings are rules, each for itself.
+struct RuleFolder {
+    path: &'static str,
+    endings: &'static [&'static str],
+    source: Source,
+}
+
 const CURSOR: Source = Source::named("file/cursor-rules");
 
-/// The most files of that folder.
-const MAX_CURSOR_RULES: usize = 20;
+/// Cursor's folder and Copilot's: <https://docs.cursor.com/context/rules>,
+/// <https://docs.github.com/copilot/customizing-copilot/adding-repository-custom-instructions-for-github-copilot>.
+const RULE_FOLDERS: [RuleFolder; 2] = [
+    RuleFolder { path: ".cursor/rules", endings: &[".md", ".mdc"], source: CURSOR },
+    RuleFolder {
+        path: ".github/instructions",
+        endings: &[".instructions.md"],
+        source: Source::named("file/copilot-instructions"),
+    },
+];
+
+/// The most files of one such folder.
+const MAX_FOLDER_RULES: usize = 20;
 
 /// The rule files in `root`, in the order of their names above.
 pub(super) fn rule_files(root: &Path, options: &GatherOptions, gaps: &mut Vec<Gap>) -> Vec<RuleFile> {
     let known = RULE_FILES.into_iter().map(|(name, source)| (name.to_owned(), source));
-    let cursor = cursor_rules(root).into_iter().map(|name| (name, CURSOR));
-    known.chain(cursor).filter_map(|(name, source)| rule_file(root, &name, &source, options, gaps)).collect()
+    let in_folders = RULE_FOLDERS
+        .into_iter()
+        .flat_map(|folder| files_of_folder(root, &folder).into_iter().map(move |name| (name, folder.source.clone())));
+    known.chain(in_folders).filter_map(|(name, source)| rule_file(root, &name, &source, options, gaps)).collect()
 }
 
 /// The rule files of folders below `root`, in the order given.
@@ -57,17 +75,17 @@ pub fn folder_rules(root: &Path, folders: &[&str], options: &GatherOptions, gaps
     names.filter_map(|(name, source)| rule_file(root, &name, &source, options, gaps)).collect()
 }
 
-/// The paths of the files in Cursor's folder, sorted.
-fn cursor_rules(root: &Path) -> Vec<String> {
-    let folder = root.join(CURSOR_RULES);
+/// The paths of the rules in a folder, sorted.
+fn files_of_folder(root: &Path, RuleFolder { path, endings, .. }: &RuleFolder) -> Vec<String> {
+    let folder = root.join(path);
     if !folder.symlink_metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Vec::new();
     }
     let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| name.ends_with(".md") || name.ends_with(".mdc")).collect();
+    let mut names: Vec<String> = names.filter(|name| endings.iter().any(|ending| name.ends_with(ending))).collect();
     names.sort();
-    names.into_iter().take(MAX_CURSOR_RULES).map(|name| format!("{CURSOR_RULES}/{name}")).collect()
+    names.into_iter().take(MAX_FOLDER_RULES).map(|name| format!("{path}/{name}")).collect()
 }
 
 fn rule_file(
@@ -84,6 +102,8 @@ fn rule_file(
         true => gap,
         false => Gap { about: Some(Untrusted::new(name.to_owned(), Label::from_source(source.clone()))), ..gap },
     };
+    let has_settings = RULE_FOLDERS.iter().any(|folder| name.starts_with(folder.path));
+    let rules = |text: String| if has_settings { without_settings(&text) } else { text };
     let outside = |text| RuleText::Outside(Untrusted::new(text, Label::from_source(source.clone())));
     let content = match content(root, name, options.limits.rule_file_bytes) {
         Ok(content) => content?,
@@ -106,17 +126,39 @@ fn rule_file(
     let hash = hex::encode(Sha256::digest(&bytes));
     let approved = whole && options.trusted.contains(&TrustedFile { name: name.to_owned(), hash: hash.clone() });
     let text = match String::from_utf8(bytes) {
-        Ok(text) if approved => RuleText::Approved(text),
-        Ok(text) => outside(text),
+        Ok(text) if approved => RuleText::Approved(rules(text)),
+        Ok(text) => outside(rules(text)),
         Err(error) => {
             gaps.push(about(gap(
                 what,
                 "it is not UTF-8, so parts are replaced and it can't be approved; save it as UTF-8",
             )));
-            outside(String::from_utf8_lossy(error.as_bytes()).into_owned())
+            outside(rules(String::from_utf8_lossy(error.as_bytes()).into_owned()))
         }
     };
     Some(RuleFile { name: name.to_owned(), hash, text })
+}
+
+/// A rule without the front matter that its editor reads; which files it is about stays, as the editor's key says it.
+///
+/// A front matter without an end is text.
+fn without_settings(text: &str) -> String {
+    let after = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n"));
+    let Some(after) = after else { return text.to_owned() };
+    let mut offset = 0_usize;
+    let mut about = String::new();
+    for line in after.split_inclusive('\n') {
+        offset = offset.saturating_add(line.len());
+        let bare = line.trim_end();
+        if bare == "---" {
+            return format!("{about}{}", after.get(offset..).unwrap_or_default());
+        }
+        let files = bare.strip_prefix("globs:").or_else(|| bare.strip_prefix("applyTo:")).map(str::trim);
+        if let Some(files) = files.filter(|files| !matches!(*files, "" | "[]" | "\"\"" | "''")) {
+            about = format!("For files that match {files}:\n");
+        }
+    }
+    text.to_owned()
 }
 
 /// Why a rule file isn't read.
@@ -175,4 +217,26 @@ fn without_half_character(mut bytes: Vec<u8>) -> Vec<u8> {
         bytes.truncate(whole);
     }
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_editors_settings_are_not_sent_and_the_files_they_name_are() {
+        for (text, expected) in [
+            ("Use tabs.\n", "Use tabs.\n"),
+            ("---\nalwaysApply: true\n---\nUse tabs.\n", "Use tabs.\n"),
+            (
+                "---\ndescription: x\nglobs: *.ts,*.tsx\nalwaysApply: false\n---\nUse tabs.\n",
+                "For files that match *.ts,*.tsx:\nUse tabs.\n",
+            ),
+            ("---\r\napplyTo: '**/*.py'\r\n---\r\nUse spaces.\r\n", "For files that match '**/*.py':\nUse spaces.\r\n"),
+            ("---\nglobs:\n---\nx", "x"),
+            ("---\nglobs: a\nno end\n", "---\nglobs: a\nno end\n"),
+        ] {
+            assert_eq!(without_settings(text), expected, "{text:?}");
+        }
+    }
 }

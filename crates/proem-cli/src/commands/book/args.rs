@@ -11,6 +11,7 @@ use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
 use proem_engine::call::NanoDollars;
 
+use super::import::{BookImportArgs, IMPORT_EXAMPLES};
 use crate::args::models::with_models;
 
 pub(crate) const BOOK_EXAMPLES: &str = "\
@@ -18,7 +19,8 @@ Examples:
   proem book list
   proem book show assemble/task
   proem book check            # exit code 1 if something is wrong
-  proem book lock             # after a new version is finished";
+  proem book lock             # after a new version is finished
+  proem book import chat.prompty";
 
 const TEST_EXAMPLES: &str = with_models!(
     "what the prompt file names as `model:`, or `small`",
@@ -64,6 +66,9 @@ pub(crate) enum BookCommand {
     /// Run the test cases of prompts; exit code 1 if one fails
     #[command(after_help = TEST_EXAMPLES)]
     Test(BookTest),
+    /// Make prompt files of prompts that other tools wrote; nothing is written if one of them is refused
+    #[command(after_help = IMPORT_EXAMPLES)]
+    Import(BookImportArgs),
 }
 
 #[derive(Debug, Parser)]

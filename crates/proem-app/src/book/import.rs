@@ -1,0 +1,208 @@
+//! Imports prompts of other tools into a book.
+//!
+//! Invariants: nothing is written if anything is refused; no file that exists is changed; no file outside the folder
+//! of a source is read, and no link is followed below it; what is written is not trusted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+
+use proem_engine::prompt::book::{Book, BookLayer};
+use proem_engine::prompt::check::check;
+use proem_engine::prompt::file::PartialText;
+use proem_engine::prompt::import::{
+    ImportKind, ImportSource, MAX_SOURCE_BYTES, WrittenPrompt, read_prompts, recognise, wanted_files, write_prompt,
+};
+use proem_engine::prompt::origin::Origin;
+use proem_engine::tokens::OpenAi;
+use proem_guard::show;
+use proem_runtime::files::{self, FileAccess, FileContent};
+use proem_text::diagnostic::DiagnosticSeverity;
+
+use crate::error::Error;
+use crate::places::Places;
+use crate::project::{BOOK, git, locate};
+
+/// What is imported, and where to.
+#[derive(Debug, Clone)]
+pub struct ImportOptions {
+    /// The files.
+    pub files: Vec<PathBuf>,
+    /// A folder in the project whose book takes the prompts.
+    pub root: PathBuf,
+    /// The book's folder, instead of the project's.
+    pub to: Option<PathBuf>,
+    /// The folder of the book that the prompts go into.
+    pub agent: String,
+    /// The kind of every file; `None` tells it from each file's name and keys.
+    pub kind: Option<ImportKind>,
+}
+
+/// A prompt that was imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedFile {
+    /// The file it came from, escaped for display.
+    pub source: String,
+    /// The kind of that file.
+    pub kind: ImportKind,
+    /// Its files in the book, and what was not carried over.
+    pub written: WrittenPrompt,
+}
+
+/// What was imported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BookImport {
+    /// The book's folder, escaped for display.
+    pub folder: String,
+    /// Whether that is the project's own book, which is used once it is trusted.
+    pub is_of_project: bool,
+    /// The prompts in the order of the files.
+    pub prompts: Vec<ImportedFile>,
+}
+
+/// Reads every file, and writes the prompts if all of them can be imported.
+///
+/// # Errors
+///
+/// With everything that is refused, each with its file and line; then nothing was written.
+pub fn import(options: &ImportOptions, places: &Places) -> Result<BookImport, Error> {
+    let mut problems: Vec<String> = Vec::new();
+    let mut prompts: Vec<ImportedFile> = Vec::new();
+    if !is_folder_name(&options.agent) {
+        problems.push(format!(
+            "`{}` is no folder of a book; use letters, digits, `-` and `_`",
+            shown(Path::new(&options.agent))
+        ));
+    }
+    for file in &options.files {
+        match read_source(file, options) {
+            Ok(read) => prompts.extend(read),
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+    let (root, below, folder) = destination(options, places)?;
+    problems.extend(name_problems(&prompts, &folder));
+    problems.extend(book_problems(&prompts));
+    if !problems.is_empty() {
+        return Err(Error::invalid(format!("{}\nnothing was written", problems.join("\n").trim_end())));
+    }
+    std::fs::create_dir_all(&root).map_err(|e| Error::outside(format!("could not create `{}`: {e}", shown(&root))))?;
+    for (path, text) in prompts.iter().flat_map(|prompt| &prompt.written.files) {
+        files::write_new(&root, &below.join(path), text.as_bytes(), FileAccess::Shared)?;
+    }
+    Ok(BookImport { folder: shown(&folder), is_of_project: options.to.is_none(), prompts })
+}
+
+/// The folder under which is written, the book below it, and both together.
+fn destination(options: &ImportOptions, places: &Places) -> Result<(PathBuf, PathBuf, PathBuf), Error> {
+    if let Some(to) = &options.to {
+        return Ok((to.clone(), PathBuf::new(), to.clone()));
+    }
+    let (root, _) = locate(&options.root, &git(places)?)?;
+    let root = root.ok_or_else(|| {
+        Error::invalid(format!("`{}` is in a bare repository; name a folder with --to", shown(&options.root)))
+    })?;
+    let folder = root.join(BOOK);
+    Ok((root, PathBuf::from(BOOK), folder))
+}
+
+fn read_source(file: &Path, options: &ImportOptions) -> Result<Vec<ImportedFile>, Error> {
+    let text = read_text(file)?;
+    let path = file.to_string_lossy().replace('\\', "/");
+    let kind = match options.kind {
+        Some(kind) => kind,
+        None => recognise(&path, &text)?,
+    };
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut beside = BTreeMap::new();
+    for wanted in wanted_files(kind, &path, &text)? {
+        // A path that leads out of the folder is not read; the reader then refuses the file that names it.
+        let is_below =
+            Path::new(&wanted).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        if !is_below {
+            continue;
+        }
+        if let Some(content) = files::read_beneath(folder, Path::new(&wanted), MAX_SOURCE_BYTES)? {
+            beside.insert(wanted.clone(), text_of(content, &folder.join(&wanted))?);
+        }
+    }
+    let prompts =
+        read_prompts(kind, &ImportSource { path: &path, folder: &folder_name(file), text: &text, beside: &beside })?;
+    let source = shown(file);
+    let written = prompts.iter().map(|prompt| {
+        let written = write_prompt(prompt, &options.agent)?;
+        Ok(ImportedFile { source: source.clone(), kind, written })
+    });
+    written.collect()
+}
+
+/// The name of the folder that a file is in.
+fn folder_name(file: &Path) -> String {
+    let whole = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());
+    whole.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn read_text(file: &Path) -> Result<String, Error> {
+    match files::read_regular(file, MAX_SOURCE_BYTES) {
+        Ok(Some(content)) => text_of(content, file),
+        Ok(None) => Err(Error::invalid(format!("`{}` does not exist; check the path", shown(file)))),
+        Err(error) => Err(Error::invalid(error.to_string())),
+    }
+}
+
+fn text_of(content: FileContent, file: &Path) -> Result<String, Error> {
+    match content {
+        FileContent::Whole(bytes) => String::from_utf8(bytes)
+            .map_err(|_| Error::invalid(format!("`{}` is not UTF-8; save it as UTF-8", shown(file)))),
+        FileContent::Cut(_) => {
+            Err(Error::invalid(format!("`{}` is larger than {MAX_SOURCE_BYTES} bytes; split it", shown(file))))
+        }
+    }
+}
+
+/// Two prompts of one name, in the files or in the book.
+fn name_problems(prompts: &[ImportedFile], folder: &Path) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    for prompt in prompts {
+        let name = prompt.written.prompt.as_str();
+        let remedy = "rename the file, or import it with another `--agent`";
+        if let Some(other) = seen.insert(name, &prompt.source) {
+            problems.push(format!("`{other}` and `{}` would both be `{name}`; {remedy}", prompt.source));
+        } else if folder.join(name).exists() && told.insert(name) {
+            problems.push(format!("`{}`: `{}` already has `{name}`; {remedy}", prompt.source, shown(folder)));
+        }
+    }
+    problems
+}
+
+/// What a check of the prompts as a book finds, so that nothing is written that `proem book check` refuses.
+fn book_problems(prompts: &[ImportedFile]) -> Vec<String> {
+    let files = prompts.iter().flat_map(|prompt| &prompt.written.files);
+    let files: BTreeMap<String, PartialText> =
+        files.map(|(path, text)| (path.clone(), PartialText::Template(text.clone()))).collect();
+    let book = Book::new(vec![BookLayer { origin: Origin::Project, files }]);
+    let remarks = book.and_then(|book| check(&book, &OpenAi::O200k));
+    let source = |name: &str| {
+        let of = prompts.iter().find(|prompt| name.starts_with(&format!("{}@", prompt.written.prompt)));
+        of.map_or("", |prompt| prompt.source.as_str()).to_owned()
+    };
+    match remarks {
+        Ok(remarks) => remarks
+            .iter()
+            .filter(|remark| remark.severity == DiagnosticSeverity::Error)
+            .map(|remark| {
+                format!("`{}`: the prompt file made of it is refused: {}", source(&remark.prompt), remark.text)
+            })
+            .collect(),
+        Err(error) => vec![error.to_string()],
+    }
+}
+
+fn is_folder_name(name: &str) -> bool {
+    (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
+}
+
+fn shown(path: &Path) -> String {
+    show::terminal_str(&path.display().to_string()).into_string()
+}

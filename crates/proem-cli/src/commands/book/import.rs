@@ -1,0 +1,111 @@
+//! `proem book import`: prompts of other tools as prompt files.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use proem_app::book::import::{BookImport, ImportOptions, ImportedFile, import};
+use proem_engine::prompt::import::ImportKind;
+use proem_guard::show;
+use proem_text::json;
+use serde_json::json;
+
+use super::counted;
+use crate::failure::CommandFailure;
+use crate::ui::{self, DIM, GREEN, styled};
+
+pub(super) const IMPORT_EXAMPLES: &str = "\
+Kinds, each told from a file's name and keys: dotprompt, prompty, promptfoo, langchain, claude-command, copilot-prompt,
+fabric, semantic-kernel, request, jinja, f-string
+
+Examples:
+  proem book import chat.prompty
+  proem book import promptfooconfig.yaml            # its prompts, and its tests as cases
+  proem book import .claude/commands/*.md --agent commands
+  proem book import patterns/summarize/system.md --to ~/.config/proem/book
+  proem book import note.txt --as f-string --json";
+
+#[derive(Debug, Parser)]
+pub(crate) struct BookImportArgs {
+    /// The files; those that they name are read from their folders
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The book's folder, instead of the project's
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+    /// The folder of the book that the prompts go into
+    #[arg(long, value_name = "NAME", default_value = "imported")]
+    agent: String,
+    /// The kind of the files, if their names and keys don't tell it
+    #[arg(long = "as", value_name = "KIND", value_parser = parse_kind)]
+    kind: Option<ImportKind>,
+    /// A folder in the project whose book takes the prompts
+    #[arg(long, value_name = "DIR", default_value = ".", conflicts_with = "to")]
+    root: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_kind(word: &str) -> Result<ImportKind, String> {
+    let known = ImportKind::WORDS;
+    let found = known.iter().find(|(name, _)| *name == word).map(|(_, kind)| *kind);
+    found.ok_or_else(|| format!("known kinds: {}", known.map(|(name, _)| name).join(", ")))
+}
+
+pub(super) fn run(args: &BookImportArgs) -> Result<ExitCode, CommandFailure> {
+    let options = ImportOptions {
+        files: args.files.clone(),
+        root: args.root.clone(),
+        to: args.to.clone(),
+        agent: args.agent.clone(),
+        kind: args.kind,
+    };
+    let imported = import(&options, &crate::places()?)?;
+    if args.json {
+        ui::document(&json::pretty(&import_json(&imported)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    ui::listing(&import_report(&imported))?;
+    ui::note(next_steps(&imported));
+    Ok(ExitCode::SUCCESS)
+}
+
+const fn next_steps(imported: &BookImport) -> &'static str {
+    if imported.is_of_project {
+        "every input is text from outside; read the files, trust them with `proem trust`, then try `proem book test`"
+    } else {
+        "every input is text from outside; read the files, then try `proem book test`"
+    }
+}
+
+/// Each prompt with its files and what was not carried over.
+fn import_report(imported: &BookImport) -> String {
+    let mut out = format!("wrote to {}:\n", imported.folder);
+    for ImportedFile { source, kind, written } in &imported.prompts {
+        let about = format!("{} from {source}, {}", kind.as_str(), counted(written.files.len(), "file"));
+        out.push_str(&format!("  {}  {}\n", styled(GREEN, &written.prompt), styled(DIM, &about)));
+        for left in &written.left_out {
+            let text = show::terminal_str(&format!("{}:{}: {}", left.file, left.line, left.text));
+            out.push_str(&format!("    {text}\n"));
+        }
+    }
+    out
+}
+
+fn import_json(imported: &BookImport) -> serde_json::Value {
+    let prompts: Vec<serde_json::Value> = imported
+        .prompts
+        .iter()
+        .map(|ImportedFile { source, kind, written }| {
+            json!({
+                "prompt": written.prompt,
+                "source": source,
+                "kind": kind.as_str(),
+                "files": written.files.keys().collect::<Vec<_>>(),
+                "left_out": written.left_out,
+            })
+        })
+        .collect();
+    json!({ "book": imported.folder, "prompts": prompts })
+}

@@ -1,0 +1,262 @@
+//! The tests of a promptfoo configuration, in YAML and CSV.
+
+use proem_text::OrderedMap;
+
+use super::super::comma_separated::parse_rows;
+use super::super::document::{entries, items, parse_document, scalar_text};
+use super::super::source::{ImportReader, SourceFile, declare, input_name};
+use super::super::{ImportedCase, ImportedPrompt, TextPiece};
+use super::PROGRAMS;
+use crate::ordered::OrderedJson;
+use crate::prompt::yaml::{YamlNode, YamlValue};
+
+/// The most cases of one configuration; lists of values multiply.
+const MAX_CASES: usize = 500;
+
+/// Reads `tests` on top of what `defaultTest` sets for each.
+pub(super) fn read_tests(root: &YamlNode, reader: &mut ImportReader<'_>) -> Vec<ImportedCase> {
+    let file = reader.file;
+    let mut defaults = vec![OrderedMap::default()];
+    if let Some(test) = root.get("defaultTest") {
+        defaults = read_variables(test.get("vars"), file, defaults, reader);
+        read_assertions(test, file, reader);
+    }
+    let mut cases = Vec::new();
+    let tests = root.get("tests");
+    let one = tests.cloned().filter(|node| node.as_str().is_some());
+    for test in items(tests).iter().chain(one.iter()) {
+        match test.as_str() {
+            Some(path) => read_test_file(path, test.span.start, &defaults, &mut cases, reader),
+            None => read_test(test, file, &defaults, &mut cases, reader),
+        }
+    }
+    if cases.is_empty() && defaults.iter().any(|vars| vars.iter().len() > 0) {
+        cases.extend(defaults.into_iter().map(|inputs| ImportedCase { name: String::new(), inputs, answer: None }));
+    }
+    if cases.len() > MAX_CASES {
+        let text = format!("{} of {} tests are left out", cases.len().saturating_sub(MAX_CASES), cases.len());
+        reader.leave_out(file, tests.map_or(0, |node| node.span.start), text);
+        cases.truncate(MAX_CASES);
+    }
+    cases
+}
+
+/// Adds the cases that give what a prompt reads, under names that differ.
+pub(super) fn add_cases(prompt: &mut ImportedPrompt, cases: &[ImportedCase]) {
+    let mut read: OrderedMap<()> = OrderedMap::default();
+    for piece in prompt.turns.iter().flat_map(|turn| &turn.pieces) {
+        if let TextPiece::Input(path) = piece {
+            read.insert(input_name(path.first().map_or("", String::as_str)), ());
+        }
+    }
+    let mut names: OrderedMap<()> = OrderedMap::default();
+    for (index, case) in cases.iter().enumerate() {
+        // promptfoo renders a variable that is missing as nothing; a case of ours has all of them.
+        let mut inputs: OrderedMap<OrderedJson> = OrderedMap::default();
+        for (name, ()) in read.iter() {
+            let value = case.inputs.get(name).cloned().unwrap_or_else(|| OrderedJson::from(""));
+            inputs.insert(name, value);
+        }
+        let base = if case.name.is_empty() { format!("test {}", index.saturating_add(1)) } else { case.name.clone() };
+        let name = if names.get(&base).is_some() { format!("{base} ({})", index.saturating_add(1)) } else { base };
+        names.insert(name.clone(), ());
+        prompt.cases.push(ImportedCase { name, inputs, answer: case.answer.clone() });
+    }
+    for (name, ()) in read.iter() {
+        let is_object = cases.iter().any(|case| matches!(case.inputs.get(name), Some(OrderedJson::Map(_))));
+        if !is_object {
+            declare(&mut prompt.inputs, &[name.to_owned()]);
+        }
+    }
+}
+
+fn read_test(
+    test: &YamlNode,
+    file: SourceFile<'_>,
+    defaults: &[OrderedMap<OrderedJson>],
+    cases: &mut Vec<ImportedCase>,
+    reader: &mut ImportReader<'_>,
+) {
+    let name = test.get("description").and_then(YamlNode::as_str).unwrap_or_default().to_owned();
+    let answer = read_assertions(test, file, reader);
+    for key in ["options", "transform", "metadata", "threshold", "provider"] {
+        let Some(node) = test.get(key) else { continue };
+        if key == "transform" || node.get("transform").is_some() {
+            reader.refuse(file, node.span.start, "`transform` is code, which is not imported", "take it out");
+        } else {
+            reader.leave_out(file, node.span.start, format!("`{key}` of a test is left out"));
+        }
+    }
+    for inputs in read_variables(test.get("vars"), file, defaults.to_vec(), reader) {
+        if cases.len() <= MAX_CASES {
+            cases.push(ImportedCase { name: name.clone(), inputs, answer: answer.clone() });
+        }
+    }
+}
+
+/// The variables on top of those that hold; a list of values makes a case of each.
+fn read_variables(
+    node: Option<&YamlNode>,
+    file: SourceFile<'_>,
+    mut sets: Vec<OrderedMap<OrderedJson>>,
+    reader: &mut ImportReader<'_>,
+) -> Vec<OrderedMap<OrderedJson>> {
+    for (key, value) in entries(node) {
+        let name = input_name(&key.name);
+        let values: Vec<OrderedJson> = match &value.data {
+            YamlValue::List(items) => items.iter().filter_map(variable).collect(),
+            _ => variable(value).into_iter().collect(),
+        };
+        let paths = values.iter().filter_map(|value| match value {
+            OrderedJson::Text(text) => text.strip_prefix("file://").map(str::to_owned),
+            _ => None,
+        });
+        for path in paths.collect::<Vec<_>>() {
+            let message = format!("the value of `{name}` is the file `{path}`, which is not read");
+            reader.refuse(file, value.span.start, &message, "put its text into the configuration");
+        }
+        if values.is_empty() {
+            reader.leave_out(file, key.span.start, format!("the variable `{name}` has no value that a case can give"));
+            continue;
+        }
+        let next = sets.iter().flat_map(|set| {
+            values.iter().map(|value| {
+                let mut set = set.clone();
+                set.insert(name.as_str(), value.clone());
+                set
+            })
+        });
+        sets = next.take(MAX_CASES.saturating_add(1)).collect();
+    }
+    sets
+}
+
+/// A value as promptfoo prints it; objects stay, for their fields are read.
+fn variable(node: &YamlNode) -> Option<OrderedJson> {
+    match &node.data {
+        YamlValue::Map(_) => Some(node.to_ordered()),
+        _ => scalar_text(node).map(|text| OrderedJson::Text(text.into())),
+    }
+}
+
+/// The answer that `equals` wants; code is refused, every other assertion is listed.
+fn read_assertions(test: &YamlNode, file: SourceFile<'_>, reader: &mut ImportReader<'_>) -> Option<OrderedJson> {
+    let mut answer = None;
+    for assertion in items(test.get("assert")) {
+        let at = assertion.span.start;
+        let kind = assertion.get("type").and_then(YamlNode::as_str).unwrap_or("unknown");
+        let value = assertion.get("value");
+        let text = value.and_then(YamlNode::as_str).unwrap_or_default();
+        read_assertion(Assertion { kind, text, at }, file, reader);
+        if kind == "equals" {
+            answer = value.map(YamlNode::to_ordered);
+        }
+    }
+    answer
+}
+
+#[derive(Clone, Copy)]
+struct Assertion<'a> {
+    kind: &'a str,
+    text: &'a str,
+    at: usize,
+}
+
+fn read_assertion(assertion: Assertion<'_>, file: SourceFile<'_>, reader: &mut ImportReader<'_>) {
+    let Assertion { kind, text, at } = assertion;
+    let bare = kind.strip_prefix("not-").unwrap_or(kind);
+    let is_program = text.starts_with("file://") && PROGRAMS.iter().any(|ending| text.contains(ending));
+    if matches!(bare, "javascript" | "python" | "ruby" | "webhook") || is_program {
+        let help = "take it out, or say under `live` what the answer must be";
+        reader.refuse(file, at, &format!("an assertion `{kind}` is code, which is not imported"), help);
+    } else if kind != "equals" {
+        reader.leave_out(
+            file,
+            at,
+            format!("the assertion `{kind}` is left out: say under `live` of the case what the answer must be"),
+        );
+    }
+}
+
+fn read_test_file(
+    path: &str,
+    at: usize,
+    defaults: &[OrderedMap<OrderedJson>],
+    cases: &mut Vec<ImportedCase>,
+    reader: &mut ImportReader<'_>,
+) {
+    let file = reader.file;
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    let Some(beside) = reader.beside(path) else {
+        let is_service = path.contains("://");
+        let why = if is_service { "is not on this machine" } else { "is not there" };
+        return reader.refuse(file, at, &format!("the test file `{path}` {why}"), "put it beside the configuration");
+    };
+    if path.ends_with(".csv") {
+        return read_csv(beside, defaults, cases, reader);
+    }
+    if !path.ends_with(".yaml") && !path.ends_with(".yml") && !path.ends_with(".json") {
+        return reader.refuse(file, at, &format!("tests in `{path}` are not imported"), "known: .csv, .yaml, .json");
+    }
+    match parse_document(beside) {
+        Ok(root) => items(Some(&root)).iter().for_each(|test| read_test(test, beside, defaults, cases, reader)),
+        Err(problem) => reader.refuse_whole(problem),
+    }
+}
+
+/// Tests as rows: a column for each variable, and columns that begin with `__`.
+fn read_csv(
+    file: SourceFile<'_>,
+    defaults: &[OrderedMap<OrderedJson>],
+    cases: &mut Vec<ImportedCase>,
+    reader: &mut ImportReader<'_>,
+) {
+    let offset = |line: usize| file.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
+    let rows = match parse_rows(file.text) {
+        Ok(rows) => rows,
+        Err(line) => return reader.refuse(file, offset(line), "this field in quotes has no end", ""),
+    };
+    let Some((header, rows)) = rows.split_first() else { return };
+    let columns: Vec<String> = header.fields.iter().map(|name| name.trim().to_owned()).collect();
+    for row in rows {
+        if row.fields.len() > columns.len() {
+            reader.refuse(
+                file,
+                offset(row.line),
+                "this row has more fields than the header",
+                "put the field in quotes",
+            );
+            continue;
+        }
+        let mut case =
+            ImportedCase { name: String::new(), inputs: defaults.first().cloned().unwrap_or_default(), answer: None };
+        for (column, field) in columns.iter().zip(&row.fields) {
+            match column.strip_prefix("__") {
+                None => case.inputs.insert(input_name(column), OrderedJson::Text(field.as_str().into())),
+                Some("description") => case.name.clone_from(field),
+                Some(column) if column.starts_with("expected") && !field.trim().is_empty() => {
+                    expect_field(field.trim(), &mut case, file, offset(row.line), reader);
+                }
+                Some(_) if field.is_empty() => {}
+                Some(column) => {
+                    reader.leave_out(file, offset(row.line), format!("the column `__{column}` is left out"));
+                }
+            }
+        }
+        cases.push(case);
+    }
+}
+
+/// `contains: text`, `fn: code`, or the answer itself.
+fn expect_field(field: &str, case: &mut ImportedCase, file: SourceFile<'_>, at: usize, reader: &mut ImportReader<'_>) {
+    if ["fn:", "eval:", "javascript:", "python:", "file://"].iter().any(|sign| field.starts_with(sign)) {
+        return reader.refuse(file, at, "an expectation that is code is not imported", "take it out");
+    }
+    match field.split_once(':').filter(|(kind, _)| kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')) {
+        Some(("equals", text)) => case.answer = Some(text.trim().into()),
+        Some((kind, text)) => {
+            read_assertion(Assertion { kind: kind.split('(').next().unwrap_or(kind), text, at }, file, reader);
+        }
+        None => case.answer = Some(field.into()),
+    }
+}

@@ -1,0 +1,246 @@
+//! What the tools that prompts were written for would send, by their documents.
+//!
+//! Placeholders are replaced in the file's text one after the other; nothing here knows the readers of `proem-engine`.
+
+use std::collections::BTreeMap;
+
+use proem_engine::message::Role;
+use proem_engine::ordered::OrderedJson;
+use proem_engine::prompt::compat::{Dotprompt, RenderData};
+use proem_engine::prompt::import::ImportKind;
+use proem_engine::prompt::picoschema::NamedSchemas;
+use proem_engine::prompt::yaml;
+use serde_json::Value as Json;
+
+use super::ChatMessage;
+
+/// Values by the name of their input.
+type Values = BTreeMap<String, Json>;
+
+/// The conversations that a file makes with these values.
+pub(super) fn original_messages(
+    kind: ImportKind,
+    path: &str,
+    text: &str,
+    beside: &BTreeMap<String, String>,
+    values: &Values,
+) -> Vec<Vec<ChatMessage>> {
+    let text = text.trim_start_matches('\u{feff}');
+    let user = |text: String| vec![vec![(Role::User, text)]];
+    match kind {
+        ImportKind::Fabric => vec![fabric(text, beside, values)],
+        ImportKind::Jinja => user(fill(text.strip_suffix('\n').unwrap_or(text), "{{", "}}", values)),
+        ImportKind::FString => user(f_string(text, values)),
+        ImportKind::ClaudeCommand => user(claude(body(text), values)),
+        ImportKind::CopilotPrompt => user(copilot(body(text), values)),
+        ImportKind::SemanticKernel if path.ends_with(".txt") => user(fill(text, "{{$", "}}", values)),
+        ImportKind::SemanticKernel => {
+            let template = document(text).get("template").and_then(Json::as_str).unwrap_or_default().to_owned();
+            user(fill(&template, "{{$", "}}", values))
+        }
+        ImportKind::LangChain => vec![lang_chain(&document(text), values)],
+        ImportKind::Prompty => vec![prompty(text, values)],
+        ImportKind::Dotprompt => vec![dotprompt(path, text, values)],
+        ImportKind::Request => vec![request(&document(text))],
+        ImportKind::Promptfoo => promptfoo(&document(text), beside, values),
+    }
+}
+
+fn document(text: &str) -> Json {
+    let read = serde_json::from_str(text).ok();
+    read.or_else(|| Some(yaml::parse(text, 0).ok()??.to_json())).unwrap_or_default()
+}
+
+/// What follows the front matter, if there is one.
+fn body(text: &str) -> &str {
+    let Some(rest) = text.strip_prefix("---\n") else { return text };
+    rest.split_once("\n---\n").map_or(text, |(_, body)| body)
+}
+
+fn printed(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The text with the value of each placeholder between two signs.
+fn fill(text: &str, open: &str, close: &str, values: &Values) -> String {
+    let mut out = text.to_owned();
+    for (name, value) in values {
+        // A name that templates have for themselves got a `_` behind it.
+        for name in [name.as_str(), name.strip_suffix('_').unwrap_or(name)] {
+            for space in ["", " "] {
+                out = out.replace(&format!("{open}{space}{name}{space}{close}"), &printed(value));
+                let inner = open.replace("{{$", "{{ $");
+                out = out.replace(&format!("{inner}{name}{space}{close}"), &printed(value));
+            }
+        }
+        for (field, value) in value.as_object().into_iter().flatten() {
+            for space in ["", " "] {
+                out = out.replace(&format!("{open}{space}{name}.{field}{space}{close}"), &printed(value));
+            }
+        }
+    }
+    out
+}
+
+fn f_string(text: &str, values: &Values) -> String {
+    // Braces that stand for themselves are put aside before names are replaced.
+    let mut out = text.replace("{{", "\u{1}").replace("}}", "\u{2}");
+    for (name, value) in values {
+        for name in [name.as_str(), name.strip_suffix('_').unwrap_or(name)] {
+            out = out.replace(&format!("{{{name}}}"), &printed(value));
+        }
+    }
+    out.replace('\u{1}', "{").replace('\u{2}', "}")
+}
+
+fn fabric(text: &str, beside: &BTreeMap<String, String>, values: &Values) -> Vec<ChatMessage> {
+    let given = values.get("input").map(printed).unwrap_or_default();
+    let before = beside.get("user.md").cloned().unwrap_or_default();
+    vec![(Role::System, text.to_owned()), (Role::User, format!("{before}{given}"))]
+}
+
+fn claude(text: &str, values: &Values) -> String {
+    let mut out = text.to_owned();
+    for (name, value) in values {
+        let sign = match name.strip_prefix("argument_") {
+            Some(digit) => format!("${digit}"),
+            None => "$ARGUMENTS".to_owned(),
+        };
+        out = out.replace(&sign, &printed(value));
+    }
+    out
+}
+
+fn copilot(text: &str, values: &Values) -> String {
+    let mut out = text.to_owned();
+    for (name, value) in values {
+        out = out.replace(&format!("${{{name}}}"), &printed(value));
+        while let Some(start) = out.find(&format!("${{input:{name}")) {
+            let Some(end) = out.get(start..).and_then(|rest| rest.find('}')) else { break };
+            out.replace_range(start..=start + end, &printed(value));
+        }
+    }
+    out
+}
+
+fn lang_chain(root: &Json, values: &Values) -> Vec<ChatMessage> {
+    let prompt = root.get("prompt").unwrap_or(root);
+    let kwargs = prompt.get("kwargs").unwrap_or(prompt);
+    let Some(messages) = kwargs.get("messages").and_then(Json::as_array) else {
+        let template = kwargs.get("template").and_then(Json::as_str).unwrap_or_default();
+        return vec![(Role::User, f_string(template, values))];
+    };
+    let message = |message: &Json| {
+        let class = message.pointer("/id").and_then(Json::as_array).and_then(|id| id.last()).and_then(Json::as_str);
+        let role = match class.unwrap_or_default() {
+            class if class.starts_with("System") => Role::System,
+            class if class.starts_with("AI") => Role::Model,
+            _ => Role::User,
+        };
+        let template = message.pointer("/kwargs/prompt/kwargs/template").and_then(Json::as_str).unwrap_or_default();
+        (role, f_string(template, values))
+    };
+    messages.iter().map(message).collect()
+}
+
+fn prompty(text: &str, values: &Values) -> Vec<ChatMessage> {
+    let is_first =
+        text.contains("\nsample:") || text.contains("\n  configuration:") || text.contains("\n  parameters:");
+    let mut messages: Vec<(Role, Vec<String>)> = vec![(Role::System, Vec::new())];
+    for line in body(text).lines() {
+        let role = match line.trim().to_lowercase().as_str() {
+            "system:" => Some(Role::System),
+            "user:" => Some(Role::User),
+            "assistant:" => Some(Role::Model),
+            _ => None,
+        };
+        match (role, messages.last_mut()) {
+            (Some(role), _) => messages.push((role, Vec::new())),
+            // A thread is empty where there is no earlier message.
+            (None, _) if line.trim().starts_with("![thread]") || line.trim() == "{{conversation}}" => {}
+            (None, Some((_, lines))) => lines.push(line.to_owned()),
+            (None, None) => {}
+        }
+    }
+    let message = |(role, lines): (Role, Vec<String>)| {
+        let text = lines.join("\n");
+        let text = if is_first { text.as_str() } else { text.trim_matches('\n') };
+        (role, fill(text, "{{", "}}", values))
+    };
+    let mut all: Vec<ChatMessage> =
+        messages.into_iter().map(message).filter(|(_, text)| !text.trim().is_empty()).collect();
+    // The readers add the caller's text where a file has none, which its note says.
+    if !all.iter().any(|(role, _)| *role == Role::User) {
+        all.push((Role::User, values.get("input").map(printed).unwrap_or_default()));
+    }
+    all
+}
+
+fn dotprompt(path: &str, text: &str, values: &Values) -> Vec<ChatMessage> {
+    let Ok(prompt) = Dotprompt::parse(path, text, &BTreeMap::new(), &NamedSchemas::new()) else { return Vec::new() };
+    let input = values.iter().map(|(name, value)| (name.as_str(), OrderedJson::from(value.clone()))).collect();
+    let data = RenderData { input, ..RenderData::default() };
+    let messages = prompt.render(&data, None).unwrap_or_default();
+    let message = |message: &proem_engine::message::Message| {
+        let text = message.content.iter().map(|part| match part {
+            proem_engine::message::Part::Text(text) => text.as_str(),
+            _ => "",
+        });
+        (Role::parse(&message.role).unwrap_or(Role::User), text.collect())
+    };
+    messages.iter().map(message).collect()
+}
+
+fn request(root: &Json) -> Vec<ChatMessage> {
+    let words = |content: &Json| match content {
+        Json::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
+        other => printed(other),
+    };
+    let system = root.get("system").map(|system| (Role::System, words(system)));
+    let messages = root.get("messages").and_then(Json::as_array).cloned().unwrap_or_default();
+    system.into_iter().chain(messages.iter().map(|message| chat_message(message, &words))).collect()
+}
+
+fn chat_message(message: &Json, words: &dyn Fn(&Json) -> String) -> ChatMessage {
+    let role = match message.get("role").and_then(Json::as_str) {
+        Some("system" | "developer") => Role::System,
+        Some("assistant") => Role::Model,
+        _ => Role::User,
+    };
+    (role, message.get("content").map(words).unwrap_or_default())
+}
+
+fn promptfoo(root: &Json, beside: &BTreeMap<String, String>, values: &Values) -> Vec<Vec<ChatMessage>> {
+    let one;
+    let prompts = match root.get("prompts") {
+        Some(Json::Array(prompts)) => prompts.as_slice(),
+        Some(prompt) => {
+            one = [prompt.clone()];
+            &one
+        }
+        None => &[],
+    };
+    let mut all = Vec::new();
+    for prompt in prompts {
+        let text = prompt.get("raw").or_else(|| prompt.get("id")).unwrap_or(prompt).as_str().unwrap_or_default();
+        let name = text.strip_prefix("file://").unwrap_or(text);
+        match beside.get(name) {
+            Some(file) if name.ends_with(".txt") => {
+                let parts = file.split("---").map(str::trim).filter(|part| !part.is_empty());
+                all.extend(parts.map(|part| promptfoo_chat(part, values)));
+            }
+            Some(file) => all.push(promptfoo_chat(file, values)),
+            None => all.push(promptfoo_chat(text, values)),
+        }
+    }
+    all
+}
+
+fn promptfoo_chat(text: &str, values: &Values) -> Vec<ChatMessage> {
+    let chat: Option<Vec<Json>> = serde_json::from_str(text).ok();
+    let words = |content: &Json| fill(&printed(content), "{{", "}}", values);
+    match chat {
+        Some(messages) => messages.iter().map(|message| chat_message(message, &words)).collect(),
+        None => vec![(Role::User, fill(text, "{{", "}}", values))],
+    }
+}
