@@ -26,7 +26,7 @@ mod weights;
 
 pub use choose::{BaseNames, Caps, RejectedEntry, RejectionReason, SelectedEntry, Selection, choose};
 pub use index::CatalogueIndex;
-pub use intents::IntentTable;
+use intents::IntentTable;
 pub use kinds::{EntryEvidence, FEATURE_NAMES, FEATURES};
 pub use lexicon::TranslationLexicon;
 pub use query::{MAX_BYTES, MAX_PARTS, MAX_WORDS, Query};

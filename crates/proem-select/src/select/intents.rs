@@ -78,7 +78,7 @@ pub(super) struct AskedIntents {
 
 /// The table of intents.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct IntentTable {
+pub(super) struct IntentTable {
     /// What an entry needs, one for each intent.
     entries: Vec<EntryPattern>,
     /// Which intents are effects, which no question asks for.
@@ -124,7 +124,7 @@ struct FormMatch {
 impl IntentTable {
     /// A table without intents.
     #[must_use]
-    pub const fn empty() -> Self {
+    pub(super) const fn empty() -> Self {
         Self { entries: Vec::new(), effects: IntentSet(0), exact: BTreeMap::new(), stems: BTreeMap::new() }
     }
 
@@ -133,7 +133,7 @@ impl IntentTable {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidFile`] with every line that is not of that form.
-    pub fn parse(text: &'static str) -> Result<Self, Error> {
+    pub(super) fn parse(text: &'static str) -> Result<Self, Error> {
         let mut table = Self::default();
         let lines = (1_usize..).zip(text.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         let mut problems = Vec::new();
@@ -271,8 +271,7 @@ struct TaskWords {
 impl TaskWords {
     fn of(text: &str) -> Self {
         let mut all = Self::default();
-        let clauses =
-            text.split([',', ';', ':', '.', '!', '?', '(', ')', '\n', '¿', '¡', '–', '—']);
+        let clauses = text.split([',', ';', ':', '.', '!', '?', '(', ')', '\n', '¿', '¡', '–', '—']);
         for (clause, text) in clauses.enumerate() {
             let room = MOST_WORDS.saturating_sub(all.words.len());
             all.words.extend(bare_words(text).take(room));
