@@ -2,7 +2,7 @@
 //! it says about an error is short.
 
 use proem_engine::assembly::{Assembly, PromptId};
-use proem_engine::call::{AnswerForm, Arrival, CallFailure, Request, Response, Tool, ToolChoice};
+use proem_engine::call::{AnswerForm, Arrival, CallFailure, Request, Response, Sampling, Tool, ToolChoice};
 use proem_engine::providers::Provider;
 use proem_llm::codec::{AnswerReader, EndpointNames, refused};
 use proem_llm::embeddings::decode_embeddings;
@@ -24,7 +24,7 @@ pub fn feed(bytes: &[u8]) {
             assert_eq!(read(provider, &request, bytes.chunks(1)), whole);
             assert_eq!(read(provider, &request, bytes.chunks(size)), whole);
         }
-        let names = EndpointNames { endpoint: "e", variable: None, model: "m" };
+        let names = EndpointNames { endpoint: "e", variable: None, model: "m", url: "http://e", body_bytes: 1 };
         let failure = refused(provider, &ResponseHead { status: 400, headers: Vec::new() }, bytes, &names);
         assert!(failure.said.is_none_or(|said| said.len() <= 500));
     }
@@ -40,7 +40,7 @@ fn request(answer: AnswerForm) -> Request {
         model: "m".to_owned(),
         assembly: Assembly { prompt, sections: Vec::new(), boundaries: Vec::new(), output_tokens: 1 },
         answer,
-        temperature_percent: None,
+        sampling: Sampling::default(),
         arrival: Arrival::Streamed,
         inquiry: None,
     }

@@ -25,8 +25,8 @@ use crate::structure::ListedContent;
 pub use self::ignored::IgnorePatterns;
 pub use self::past::{ContextCorpus, ContextPast, CorpusPast, PastExtent, context_history};
 pub use self::reader::ContextReader;
+pub(crate) use self::record::RecordWant;
 pub use self::record::shown_text;
-pub(crate) use self::record::{RecordWant, of_source};
 
 /// The file whose patterns keep paths out, in git's syntax for ignored files.
 pub const IGNORE_FILE: &str = ".proemignore";

@@ -2,7 +2,7 @@
 //!
 //! Source: <https://google.github.io/dotprompt/reference/>.
 
-use proem_text::OrderedMap;
+use proem_text::{OrderedMap, json};
 use serde_json::Value as Json;
 
 use super::document::{entries, parse_front_matter};
@@ -78,8 +78,13 @@ fn read_settings(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut Impo
 }
 
 fn expand(schema: &YamlNode, reader: &mut ImportReader<'_>) -> Option<Json> {
-    let expanded = picoschema::expand(&schema.to_json(), &NamedSchemas::new());
+    let expanded = picoschema::expand(&schema.to_ordered(), &NamedSchemas::new());
     expanded.map_err(|message| reader.refuse(reader.file, schema.span.start, &message, "")).ok()
+}
+
+/// A schema with its properties in the order in which they were written.
+fn in_written_order(schema: &Json) -> OrderedJson {
+    serde_json::from_str(&json::compact_in_order(schema)).unwrap_or_else(|_| schema.clone().into())
 }
 
 fn read_inputs(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportReader<'_>) {
@@ -99,7 +104,7 @@ fn read_inputs(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut Import
         let name = key.name.split(['?', '(']).next().unwrap_or_default().trim();
         let Some(schema) = properties.and_then(|properties| properties.get(name)) else { continue };
         let is_optional = !required.iter().any(|required| required == name);
-        let input = ImportedInput { schema: schema.clone().into(), is_optional, default: default_of(name) };
+        let input = ImportedInput { schema: in_written_order(schema), is_optional, default: default_of(name) };
         prompt.inputs.insert(name, input);
     }
 }
