@@ -210,7 +210,9 @@ impl Search {
     /// Whether all that was to be read was: what stands in the rest may be what the task is about.
     fn knows_all(&self) -> bool {
         let tree = &self.reading.tree;
-        tree.unread == 0 && !tree.is_out_of_time && (self.reading.past.is_some() || !self.reading.reader.is_of_repository())
+        tree.unread == 0
+            && !tree.is_out_of_time
+            && (self.reading.past.is_some() || !self.reading.reader.is_of_repository())
     }
 
     /// The answer to a task that is about no code, whose words some file has all the same.
@@ -252,9 +254,8 @@ impl Search {
 
     /// The whole records of files that a first look knows by some words alone.
     fn late_records(&self, contents: &Contents) -> BTreeMap<usize, FileRecord> {
-        let late = |(place, content): (&usize, &Vec<u8>)| {
-            Some((*place, self.reading.tree.late_record(*place, content)?))
-        };
+        let late =
+            |(place, content): (&usize, &Vec<u8>)| Some((*place, self.reading.tree.late_record(*place, content)?));
         contents.iter().filter_map(late).collect()
     }
 

@@ -223,7 +223,8 @@ mod tests {
         let shared = place::beside(&path, "-shm");
         let is_readable = || {
             let site = Site::read(path.clone(), TimeZone::UTC, key()).unwrap();
-            site.reading(|tables| tables.row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))).is_ok()
+            site.reading(|tables| tables.row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0)))
+                .is_ok()
         };
         assert!(is_readable());
         // A pipe can't be made longer, which SQLite reports as it does a full disk.
