@@ -1,8 +1,4 @@
 //! The judged answers of `evals/decoding`: what is read of them, beside the value that was meant.
-#![expect(
-    clippy::unwrap_used,
-    reason = "helpers of tests may stop the test; clippy's exceptions cover test functions only"
-)]
 
 use std::collections::BTreeMap;
 
