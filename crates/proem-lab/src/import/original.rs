@@ -237,7 +237,9 @@ fn promptfoo(root: &Json, beside: &BTreeMap<String, String>, values: &Values) ->
 }
 
 fn promptfoo_chat(text: &str, values: &Values) -> Vec<ChatMessage> {
-    let chat: Option<Vec<Json>> = serde_json::from_str(text).ok();
+    let is_yaml = text.trim_start().starts_with("- role:");
+    let yaml = is_yaml.then(|| document(text)).and_then(|root| root.as_array().cloned());
+    let chat: Option<Vec<Json>> = serde_json::from_str(text).ok().or(yaml);
     let words = |content: &Json| fill(&printed(content), "{{", "}}", values);
     match chat {
         Some(messages) => messages.iter().map(|message| chat_message(message, &words)).collect(),

@@ -162,6 +162,11 @@ impl<'s> ImportReader<'s> {
                 declare(&mut prompt.inputs, path);
             }
         }
+        let temperature = prompt.settings.temperature.as_ref().map(OrderedJson::to_json);
+        if temperature.is_some_and(|value| value.as_f64().is_none_or(|value| !(0.0..=2.0).contains(&value))) {
+            self.leave_out(self.file, 0, "the temperature is not a number from 0 to 2 and is left out");
+            prompt.settings.temperature = None;
+        }
         let has_user = turns.iter().any(|turn| turn.role == Role::User);
         if !has_user {
             let text = "it has no user message and a model answers none; the input `input` was added as one";
