@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! The agents as step machines: what each one needs to know, and what it proposes.
 
 pub mod adapt;

@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! What Proem does for whoever asks: the use cases, without arguments, terminals or exit codes.
 //!
 //! Options are structs, what a person may want to know comes back as [`Note`]s beside the result, and every

@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! The embedding model that is always there: one vector for each token, summed.
 //!
 //! No network, no files, no floating point that differs between machines: a text is cut into

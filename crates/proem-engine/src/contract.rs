@@ -103,15 +103,18 @@ impl Contract {
     ///
     /// Those of [`Contract::new`].
     pub fn of<T: JsonSchema>(name: &str) -> Result<Self, Error> {
-        let settings = schemars::generate::SchemaSettings::draft2020_12();
-        let generator = settings.with_transform(RecursiveTransform(plain)).into_generator();
-        let mut schema: Json = generator.into_root_schema_for::<T>().into();
-        let mut description = None;
-        if let Json::Object(root) = &mut schema {
-            root.remove("$schema");
-            description = root.remove("description");
-        }
-        Self::new(name, description.as_ref().and_then(Json::as_str).unwrap_or_default(), schema)
+        let (description, schema) = schema_of::<T>();
+        Self::new(name, &description, schema)
+    }
+
+    /// [`Contract::of`] for a type whose author stated no maxima: those of [`Contract::bounded`] are filled in.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Contract::bounded`].
+    pub fn of_bounded<T: JsonSchema>(name: &str) -> Result<Self, Error> {
+        let (description, schema) = schema_of::<T>();
+        Ok(Self::bounded(name, &description, schema)?.0)
     }
 
     /// [`Contract::new`] with bare problems.
@@ -185,6 +188,19 @@ fn plain(schema: &mut Schema) {
 }
 
 /// The example on the concepts page runs.
+/// What a type's doc comment says, and its schema without it.
+fn schema_of<T: JsonSchema>() -> (String, Json) {
+    let settings = schemars::generate::SchemaSettings::draft2020_12();
+    let generator = settings.with_transform(RecursiveTransform(plain)).into_generator();
+    let mut schema: Json = generator.into_root_schema_for::<T>().into();
+    let mut description = None;
+    if let Json::Object(root) = &mut schema {
+        root.remove("$schema");
+        description = root.remove("description");
+    }
+    (description.as_ref().and_then(Json::as_str).unwrap_or_default().to_owned(), schema)
+}
+
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/concepts/contracts.md")]
 struct Page;

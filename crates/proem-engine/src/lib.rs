@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! Prompt files, sections, budgets, trust and cache planning: the pure part of an assembly.
 //!
 //! Start with [`prompt::book::Book`], which gives a [`prompt::loaded::Prompt`]; [`assemble::assemble`]

@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! Keeps untrusted text untrusted: the type, the readings, the scanners, containment and showing.
 //!
 //! - [`untrusted`]: the type; text doesn't get out of it but by the two doors below.

@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! Import and call edges of source files, by tree-sitter; of C and C++, what their preprocessor includes.
 //!
 //! - [`extract`](fn@extract) reads one source: what it imports, defines and calls ([`SourceFacts`]).

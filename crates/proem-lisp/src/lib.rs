@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! PTC-Lisp: a small, bounded Clojure in which a model writes one program instead of many tool calls.
 //!
 //! A source is read into forms, forms are resolved into a [`Program`], and a [`Machine`] runs it in

@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! Providers: requests and answers on the wire, and who carries them.
 //!
 //! [`request()`] turns an assembly into the body that its model's provider wants, and

@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! How risky a change is: bytes and facts in, metrics, a calibrated score and a level out.
 //!
 //! One change walks through it like this: [`history`] is what git said, read by the caller and put

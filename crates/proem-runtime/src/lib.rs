@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! Performs effects: git, files, keys.
 //!
 //! - [`gather`](fn@gather) finds out what is known about a folder; the parts of its work are in [`git`].

@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! Scores and what they are worth: lexical ranking, a linear model, calibration, intervals, measures.
 //!
 //! Nothing here knows what is scored. Every function is pure, adds in a fixed order, and takes

@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! What a task needs: which tools and skills of a catalogue, and which kind of work it asks for.
 //!
 //! [`catalogue`] reads manifests, skills and own entries into a [`catalogue::Catalogue`]; [`select`] ranks it for a

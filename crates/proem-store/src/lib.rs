@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! Keeps every run: what was sent, what came back, what it cost, and what was learned from it.
 //!
 //! [`Store::open`] opens the file; [`record`] holds what is written, `write` writes it, [`query`] is what is read. The

@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! Text without opinions: labels, spans, normalisation, words, diagnostics, canonical JSON, ordered maps and tables of lines.
 //!
 //! Nothing here knows what a prompt is. Every function is pure, allocates in proportion to its

@@ -1,3 +1,5 @@
+#![doc = include_str!("../README.md")]
+//!
 //! Counts tokens exactly as OpenAI's o200k and cl100k cut them, without load time.
 //!
 //! A text is cut into pieces by the vocabulary's pattern, and each piece into tokens by byte pair

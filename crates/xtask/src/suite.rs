@@ -154,8 +154,9 @@ impl BuildMessage {
             return is_finding.then_some(Self::Finding(text));
         }
         let target = said.get("target")?;
-        let is_bench = target.get("kind")?.as_array()?.iter().any(|kind| kind == "bench");
-        let is_test = said.get("profile")?.get("test")?.as_bool()? && !is_bench;
+        // An example is run by the test that compares what it prints.
+        let is_other = target.get("kind")?.as_array()?.iter().any(|kind| kind == "bench" || kind == "example");
+        let is_test = said.get("profile")?.get("test")?.as_bool()? && !is_other;
         let program = PathBuf::from(said.get("executable")?.as_str()?);
         let folder = PathBuf::from(said.get("manifest_path")?.as_str()?).parent()?.to_owned();
         let package = folder.file_name()?.to_str()?.to_owned();
@@ -185,9 +186,12 @@ mod tests {
             folder: "/w/crates/a".into(),
         };
         assert_eq!(BuildMessage::read(&built("test", true, "\"/t/a-1\"")), Some(BuildMessage::Test(expected)));
-        for (kind, is_test, executable) in
-            [("test", false, "\"/t/b\""), ("lib", true, "null"), ("bench", true, "\"/t/c\"")]
-        {
+        for (kind, is_test, executable) in [
+            ("test", false, "\"/t/b\""),
+            ("lib", true, "null"),
+            ("bench", true, "\"/t/c\""),
+            ("example", true, "\"/t/d\""),
+        ] {
             assert_eq!(BuildMessage::read(&built(kind, is_test, executable)), None, "{kind} {executable}");
         }
         assert_eq!(BuildMessage::read("not JSON"), None);

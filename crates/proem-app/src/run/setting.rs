@@ -7,6 +7,7 @@ use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
 use proem_engine::call::{CacheInquiry, NanoDollars};
 use proem_engine::contract::AnswerContract;
 use proem_engine::ordered::OrderedJson;
+use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::run::{ExchangeLimits, ExchangeTerms};
 use proem_engine::tokens::CachingCounter;
@@ -106,6 +107,22 @@ impl RunSetting {
     pub fn new(options: &RunOptions, project: &mut OpenProject) -> Result<Self, Error> {
         let ChosenPrompt { prompt, book } = chosen(&options.prompt, project)?;
         let contract = prompt.contract()?;
+        Self::of_prompt(prompt, contract, &book, options, project)
+    }
+
+    /// The same with a prompt that the caller holds, of that book, and with what its answer must be; the prompt that
+    /// the options name is not looked up.
+    ///
+    /// # Errors
+    ///
+    /// If the model or the endpoint is not there or not readable, or a cassette can't be used.
+    pub fn of_prompt(
+        prompt: Prompt,
+        contract: AnswerContract,
+        book: &Book,
+        options: &RunOptions,
+        project: &mut OpenProject,
+    ) -> Result<Self, Error> {
         let wanted = calling::WantedModel {
             model: options.model.as_deref(),
             provider: options.provider.as_deref(),
@@ -113,7 +130,7 @@ impl RunSetting {
         };
         let asked = ModelAccess::located(&wanted, project)?;
         let access = AccessOptions {
-            book: &book,
+            book,
             prompts: &[&prompt],
             carriage: &options.carriage,
             concurrency: options.concurrency,

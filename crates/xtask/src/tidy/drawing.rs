@@ -13,6 +13,7 @@ use super::{
 
 /// The arrows of the drawing.
 const ARROWS: &[(&str, &[&str])] = &[
+    ("proem", &["proem-app"]),
     ("proem-cli", &["proem-app", "proem-server"]),
     ("proem-app", &["proem-runtime"]),
     ("proem-server", &["proem-app"]),

@@ -1,0 +1,231 @@
+//! Prompts rendered under a budget.
+
+pub use proem_engine::cache::{CachePlan, CachePrediction};
+pub use proem_engine::message::Role;
+pub use proem_engine::report::Report;
+
+use std::sync::OnceLock;
+
+use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
+use proem_agents::screen::Screening;
+use proem_engine::call::Arrival;
+use proem_engine::ordered::OrderedJson;
+#[cfg(feature = "llm")]
+use proem_engine::prompt::book::Book;
+use proem_engine::prompt::book::{LoosePrompt, loose_prompt};
+use proem_engine::prompt::loaded::Prompt as Loaded;
+use proem_engine::run::AnswerRequirement;
+use proem_engine::tokens::CachingCounter;
+use proem_guard::InstallationKey;
+use serde::Serialize;
+
+use crate::tokens::model_named;
+use crate::{Error, ErrorKind, Guard};
+
+/// A prompt: its template, its sections with their trust, its inputs, and what its answer must be.
+#[derive(Debug)]
+pub struct Prompt {
+    pub(crate) loaded: Loaded,
+    #[cfg(feature = "llm")]
+    pub(crate) book: Book,
+    #[cfg(feature = "llm")]
+    name: (String, String),
+}
+
+impl Prompt {
+    /// Reads a prompt from the text of a file.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Invalid`] with everything that is wrong, each with its line. A prompt that uses partials or
+    /// schemas of other files is read from a book, with `proem_engine::prompt::book`.
+    pub fn parse(text: &str) -> Result<Self, Error> {
+        let LoosePrompt { book, name, version } =
+            loose_prompt("prompt", text.to_owned(), |_| Ok::<_, proem_engine::Error>(None))?;
+        let loaded = book.prompt(&name, Some(&version))?;
+        Ok(Self {
+            loaded,
+            #[cfg(feature = "llm")]
+            book,
+            #[cfg(feature = "llm")]
+            name: (name, version),
+        })
+    }
+
+    /// The same prompt once more, for a run that keeps it.
+    #[cfg(feature = "llm")]
+    pub(crate) fn loaded_again(&self) -> Result<Loaded, Error> {
+        let (name, version) = &self.name;
+        Ok(self.book.prompt(name, Some(version))?)
+    }
+
+    /// Renders the prompt with its inputs, as the default [`RenderOptions`] say.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`RenderOptions::render`].
+    pub fn render(&self, inputs: &impl Serialize) -> Result<Rendered, Error> {
+        RenderOptions::default().render(self, inputs)
+    }
+}
+
+/// How a prompt is rendered: for which model, in how many tokens, with which delimiters.
+#[derive(Debug, Clone, Default)]
+pub struct RenderOptions {
+    model: Option<String>,
+    max_tokens: Option<usize>,
+    key: Option<[u8; 32]>,
+    from_outside: bool,
+    guard: Option<Guard>,
+}
+
+impl RenderOptions {
+    /// For the model of that name, whose tokens are counted and whose cache is planned for; otherwise for the role
+    /// `small`.
+    #[must_use]
+    pub fn model(mut self, name: impl Into<String>) -> Self {
+        self.model = Some(name.into());
+        self
+    }
+
+    /// In at most so many tokens: sections shrink along their ladders, the least important first, and the report says
+    /// which did.
+    #[must_use]
+    pub const fn max_tokens(mut self, tokens: usize) -> Self {
+        self.max_tokens = Some(tokens);
+        self
+    }
+
+    /// With delimiters derived from this secret of 32 random bytes, so that several processes write the same bytes.
+    /// Otherwise each process makes a secret of its own.
+    #[must_use]
+    pub const fn key(mut self, key: [u8; 32]) -> Self {
+        self.key = Some(key);
+        self
+    }
+
+    /// With inputs that somebody else wrote: none of them is trusted, whatever the prompt declares.
+    #[must_use]
+    pub const fn untrusted(mut self) -> Self {
+        self.from_outside = true;
+        self
+    }
+
+    /// With a guard of the caller's; otherwise with [`Guard::default`].
+    #[must_use]
+    pub fn guard(mut self, guard: Guard) -> Self {
+        self.guard = Some(guard);
+        self
+    }
+
+    /// Renders a prompt with its inputs: an object of them by name.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Invalid`] if an input is missing or has the wrong shape, with its path; if trust would be broken;
+    /// or if what must stay does not fit the budget.
+    pub fn render(&self, prompt: &Prompt, inputs: &impl Serialize) -> Result<Rendered, Error> {
+        let inputs = ordered(inputs)?;
+        let model = model_named(self.model.as_deref().unwrap_or("small"))?;
+        let guard = self.guard.clone().unwrap_or_default();
+        let (scanners, policy) = guard.loaded()?;
+        let key = match self.key {
+            Some(key) => InstallationKey::new(key),
+            None => InstallationKey::new(process_key()?),
+        };
+        let call = PromptCall {
+            prompt: &prompt.loaded,
+            owed: AnswerRequirement::Text,
+            inputs: &inputs,
+            given: if self.from_outside { InputAuthor::FromOutside } else { InputAuthor::ByCaller },
+            model: &model,
+            key: &key,
+            screening: Screening { guard: scanners, policy },
+            input_tokens: self.max_tokens,
+            arrival: Arrival::Whole,
+            profile: None,
+            inquiry: None,
+        };
+        let counter = model.counter();
+        let prepared = prepare(&call, &mut CachingCounter::new(counter.as_ref()))?;
+        Ok(Rendered { prepared })
+    }
+}
+
+/// A rendered prompt with its account.
+#[derive(Debug, Clone)]
+pub struct Rendered {
+    prepared: PreparedRequest,
+}
+
+impl Rendered {
+    /// All of it, in the order in which a model reads it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.prepared.request.assembly.text()
+    }
+
+    /// Its messages: whose words they are, and the words.
+    #[must_use]
+    pub fn messages(&self) -> Vec<(Role, String)> {
+        let mut messages: Vec<(Role, String)> = Vec::new();
+        for section in &self.prepared.request.assembly.sections {
+            match messages.last_mut() {
+                Some((role, text)) if *role == section.role => text.push_str(&section.text),
+                _ => messages.push((section.role, section.text.clone())),
+            }
+        }
+        messages
+    }
+
+    /// Its tokens.
+    #[must_use]
+    pub fn tokens(&self) -> usize {
+        self.prepared.request.assembly.tokens()
+    }
+
+    /// Where every token went, and what was shortened or left out.
+    #[must_use]
+    pub const fn report(&self) -> &Report {
+        &self.prepared.report
+    }
+
+    /// The sections that were shortened or left out, each with the reason.
+    #[must_use]
+    pub fn shortened(&self) -> Vec<String> {
+        let sections = self.prepared.report.sections.iter();
+        sections.filter_map(|section| Some(format!("{}: {}", section.name, section.reason.as_ref()?))).collect()
+    }
+
+    /// What the provider's cache will do with it.
+    #[must_use]
+    pub const fn cache(&self) -> &CachePlan {
+        &self.prepared.plan
+    }
+
+    /// What the guard did to texts from outside that did not go in as they were, a sentence each.
+    #[must_use]
+    pub fn notes(&self) -> Vec<String> {
+        self.prepared.noted.iter().map(proem_agents::screen::ScreeningNote::in_words).collect()
+    }
+}
+
+/// The inputs as an object in its own order.
+pub(crate) fn ordered(inputs: &impl Serialize) -> Result<OrderedJson, Error> {
+    // By way of text, since a map of `serde_json` would sort the names.
+    let text = serde_json::to_string(inputs).map_err(|error| Error::of(ErrorKind::Invalid, error))?;
+    serde_json::from_str(&text).map_err(|error| Error::of(ErrorKind::Invalid, error))
+}
+
+/// The secret of this process.
+fn process_key() -> Result<[u8; 32], Error> {
+    static KEY: OnceLock<[u8; 32]> = OnceLock::new();
+    if let Some(key) = KEY.get() {
+        return Ok(*key);
+    }
+    let mut key = [0; 32];
+    getrandom::fill(&mut key).map_err(|error| {
+        Error::new(ErrorKind::Outside, format!("the system gave no random bytes: {error}; set `RenderOptions::key`"))
+    })?;
+    Ok(*KEY.get_or_init(|| key))
+}
