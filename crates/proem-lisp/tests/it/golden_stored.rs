@@ -96,6 +96,8 @@ fn every_golden_program_goes_on_in_a_second_process_after_each_suspension() {
             .unwrap();
         let output = String::from_utf8(child.stdout).unwrap();
         let found: Vec<&str> = output.lines().filter_map(|line| Some(line.split_once("line ")?.1)).collect();
+        // A machine that waits gives its calls again, and so its first state.
+        let found = found.strip_prefix(&[first.as_str()]).unwrap_or(&found);
         assert!(found == others, "{source}\n{output}");
         suspensions += others.len();
     }
