@@ -184,8 +184,10 @@ fn messages(written: &WrittenPrompt, values: &mut BTreeMap<String, Json>) -> Res
         context_and_code: None,
         input_tokens: None,
         replaces_budget: false,
+        window: None,
         output_tokens: None,
         monolithic: None,
+        declared: proem_engine::input::DeclaredTrust::Holds,
         profile: None,
     };
     let (assembly, _) =

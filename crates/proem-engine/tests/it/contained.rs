@@ -36,6 +36,7 @@ fn run(prompt: &Prompt, q: LabelTree, declared: DeclaredTrust, key: u8) -> Resul
         context_and_code: None,
         input_tokens: None,
         replaces_budget: false,
+        window: None,
         output_tokens: None,
         monolithic: None,
         profile: None,

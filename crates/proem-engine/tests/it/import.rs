@@ -43,8 +43,10 @@ fn messages(written: &WrittenPrompt, inputs: &[(&str, &str)]) -> Vec<(Role, Stri
         context_and_code: None,
         input_tokens: None,
         replaces_budget: false,
+        window: None,
         output_tokens: None,
         monolithic: None,
+        declared: proem_engine::input::DeclaredTrust::Holds,
         profile: None,
     };
     let (assembly, _) = assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).unwrap();
