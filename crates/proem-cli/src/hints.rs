@@ -126,6 +126,28 @@ mod tests {
         ]
     }
 
+    fn of_files() -> Vec<(Hint, &'static str)> {
+        vec![
+            (Hint::TrustFiles, "x; run `proem trust`"),
+            (Hint::SeeEveryKey, "x; `proem init --print` prints every key"),
+            (Hint::ListFailures, "x; `proem failures list` lists the agents"),
+            (Hint::ListCatalogue, "x; `proem catalogue list` shows the names"),
+            (Hint::MeasureCounts, "x; `proem cost fit` compares it with recorded calls"),
+            (Hint::ChooseFolder, "x, or choose another --root"),
+            (Hint::EndEditing { path: "a".to_owned() }, "x; `proem trust revoke a` ends that"),
+            (Hint::ReviewTrust, "x; review with `proem trust`"),
+            (Hint::CalibrateGuard, "x; create a new one with `proem scan --calibrate`"),
+            (Hint::FitFactors, "x; delete it, then create it again with `proem cost fit --apply`"),
+            (Hint::CheckCatalogue, "x; `proem catalogue check` lists them"),
+            (Hint::SeeLearned { prompt: "a/b".to_owned() }, "x; see `proem adapt a/b`"),
+            (Hint::SeeRun { run: "3f2a9c01".to_owned() }, "x; see `proem runs show 3f2a9c01`"),
+            (Hint::NameRepository, "x; run `proem risk` in one, or name its folder with --root"),
+            (Hint::RecordAssessment, "x; run `proem risk` first"),
+            (Hint::ReadAssessmentId, "x; `proem risk --json` prints the id of one"),
+            (Hint::SetUpTriage, "x; `proem triage init` writes it"),
+        ]
+    }
+
     #[test]
     fn hints_name_flags_and_commands() {
         let texts = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
@@ -184,25 +206,8 @@ mod tests {
             ),
             (Hint::AssessAnew, "x; assess the change again with `proem risk`"),
             (Hint::DoWithoutModel, "x, or leave out --model and --provider to do without a model"),
-            (Hint::TrustFiles, "x; run `proem trust`"),
-            (Hint::SeeEveryKey, "x; `proem init --print` prints every key"),
-            (Hint::ListFailures, "x; `proem failures list` lists the agents"),
-            (Hint::ListCatalogue, "x; `proem catalogue list` shows the names"),
-            (Hint::MeasureCounts, "x; `proem cost fit` compares it with recorded calls"),
-            (Hint::ChooseFolder, "x, or choose another --root"),
-            (Hint::EndEditing { path: "a".to_owned() }, "x; `proem trust revoke a` ends that"),
-            (Hint::ReviewTrust, "x; review with `proem trust`"),
-            (Hint::CalibrateGuard, "x; create a new one with `proem scan --calibrate`"),
-            (Hint::FitFactors, "x; delete it, then create it again with `proem cost fit --apply`"),
-            (Hint::CheckCatalogue, "x; `proem catalogue check` lists them"),
-            (Hint::SeeLearned { prompt: "a/b".to_owned() }, "x; see `proem adapt a/b`"),
-            (Hint::SeeRun { run: "3f2a9c01".to_owned() }, "x; see `proem runs show 3f2a9c01`"),
-            (Hint::NameRepository, "x; run `proem risk` in one, or name its folder with --root"),
-            (Hint::RecordAssessment, "x; run `proem risk` first"),
-            (Hint::ReadAssessmentId, "x; `proem risk --json` prints the id of one"),
-            (Hint::SetUpTriage, "x; `proem triage init` writes it"),
         ];
-        let rows: Vec<(Hint, &str)> = rows.into_iter().chain(of_doctor()).collect();
+        let rows: Vec<(Hint, &str)> = rows.into_iter().chain(of_doctor()).chain(of_files()).collect();
         let worded: BTreeSet<String> = rows.iter().map(|(hint, _)| name(&format!("{hint:?}"))).collect();
         for (hint, expected) in rows {
             assert_eq!(in_words(&Message { text: "x".to_owned(), hint: Some(hint) }), expected);

@@ -91,7 +91,7 @@ fn a_task_that_is_hardly_understood_says_so_on_screen_and_in_the_prompt() {
 fn definitions_of_many_languages_are_found_by_their_line() {
     let fixture = Fixture::folder().unborn();
     let pad = "int pad(void);\n".repeat(4_500);
-    fixture.write("tty.c", &format!("{pad}\nstatic void\ntty_draw_cursor(int a)\n{{\n\tint blink(int);\n}}\n"));
+    fixture.write("tty.c", format!("{pad}\nstatic void\ntty_draw_cursor(int a)\n{{\n\tint blink(int);\n}}\n"));
     fixture.write("tty.h", "static void tty_draw_cursor(int a);\n");
     fixture
         .write("db/table.cc", "#include \"x\"\nStatus Table::Compact(int a) {\n}\nStatus Index::Compact(int a) {\n}\n");

@@ -135,11 +135,12 @@ fn write_files(fixture: &Fixture) {
     fixture.write("rows.jsonl", rows.join("\n"));
     let settings: serde_json::Map<String, Json> =
         ORDERS.iter().map(|order| ((*order).to_owned(), json!(order))).collect();
-    let mut foo = settings.clone();
-    foo.insert("prompts".to_owned(), json!([{ "label": ORDERS[0], "raw": ORDERS.join("\n") }]));
-    foo.insert("providers".to_owned(), json!([ORDERS[1]]));
-    foo.insert("tests".to_owned(), json!([{ "vars": { (ORDERS[2]): ORDERS[3] }, "assert": [{ "type": ORDERS[0] }] }]));
-    fixture.write("orders.yaml", json!(foo).to_string());
+    let mut written = settings.clone();
+    written.insert("prompts".to_owned(), json!([{ "label": ORDERS[0], "raw": ORDERS.join("\n") }]));
+    written.insert("providers".to_owned(), json!([ORDERS[1]]));
+    written
+        .insert("tests".to_owned(), json!([{ "vars": { (ORDERS[2]): ORDERS[3] }, "assert": [{ "type": ORDERS[0] }] }]));
+    fixture.write("orders.yaml", json!(written).to_string());
     fixture.write("orders.json", json!({ "_type": ORDERS[0], "template": ORDERS[1] }).to_string());
     let causes = json!([{ "id": ORDERS[0], "revision": ORDERS[1] }]);
     let fields = json!({ "subject": ORDERS[2], "body": ORDERS.join("\n") });

@@ -535,14 +535,11 @@ impl SectionCutter<'_, '_> {
         let name = &spec.name;
         match (role, spec.trust) {
             (Role::System, Trust::Untrusted) => {
-                let other = self
-                    .cut
-                    .last()
-                    .map_or_else(|| "the system role".to_owned(), |s| format!("`{}` in the system role", s.spec.name));
+                let before = self.cut.last().map(|section| format!("`{}` in ", section.spec.name)).unwrap_or_default();
                 self.fault(
                     at,
                     format!(
-                        "section `{name}` is untrusted and is in the same message as {other}; untrusted text is \
+                        "section `{name}` is untrusted and is in the same message as {before}the system role; untrusted text is \
                          allowed only in user messages"
                     ),
                 );

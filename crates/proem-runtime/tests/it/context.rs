@@ -127,14 +127,14 @@ fn a_bare_repository_is_read_as_its_work_tree_is() {
 fn a_short_look_at_a_history_that_is_not_kept_has_its_newest_commits_and_keeps_no_part_of_it() {
     let fixture = Fixture::unborn();
     for n in 0..5 {
-        fixture.write("a.rs", &format!("fn a{n}() {{}}\n"));
+        fixture.write("a.rs", format!("fn a{n}() {{}}\n"));
         fixture.commit(&format!("change {n}"));
     }
     let (git, repository) = (fixture.program(), fixture.repository());
     let cache = fixture.base.join("cache");
     let tip = ObjectId::parse(fixture.git(&["rev-parse", "HEAD"]).trim().as_bytes()).unwrap();
     let read = |most_unkept| {
-        let wanted = HistoryWanted { tips: vec![tip.clone()], now: i64::MAX, most_unkept, ..HistoryWanted::default() };
+        let wanted = HistoryWanted { tips: vec![tip], now: i64::MAX, most_unkept, ..HistoryWanted::default() };
         let reading = history(&git, &repository, &wanted, Some(&cache), &|_| ()).unwrap();
         (reading.history.commits().len(), reading.cached, reading.extent)
     };
