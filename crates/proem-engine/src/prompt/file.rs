@@ -560,11 +560,7 @@ impl SectionCutter<'_, '_> {
             (Role::System, _) if self.cut.iter().any(|section| section.role != Role::System) => {
                 self.fault(at, format!("section `{name}` is under a second system role; use only one, at the start"));
             }
-            _ => {
-                if let Some(message) = turn_fault(spec, role, &self.cut) {
-                    self.fault(at, message);
-                }
-            }
+            _ => turn_fault(spec, role, &self.cut).into_iter().for_each(|message| self.fault(at, message)),
         }
     }
 
