@@ -183,18 +183,16 @@ fn format_note(answer: &AnswerForm, model: &Model) -> Option<String> {
         return None;
     }
     let is_listed = !model.sources.is_empty();
-    Some(if is_listed {
-        format!(
+    Some(match form(&tool.schema).filter(|_| !is_listed) {
+        Some(form) => format!(
+            "The answer is one JSON object and nothing else: no fence, no words before or after it. It has this form, \
+             with other values:\n{form}"
+        ),
+        None => format!(
             "The answer is one JSON value and nothing else: no fence, no words before or after it. It meets this JSON \
              Schema:\n{}\n",
             json::compact_in_order(&tool.schema)
-        )
-    } else {
-        format!(
-            "The answer is one JSON object and nothing else: no fence, no words before or after it. It has this form, \
-             with other values:\n{}",
-            form(&tool.schema)
-        )
+        ),
     })
 }
 

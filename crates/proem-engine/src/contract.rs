@@ -30,9 +30,9 @@ use crate::schema::compile_with_formats;
 pub const FORM: u32 = 2;
 
 /// What a model is told of the shape of its answer where it is shown no schema: an instance to fill in, and a line on
-/// each field.
+/// each field. `None` where the schema allows several shapes, of which an instance shows one alone.
 #[must_use]
-pub fn form(schema: &Json) -> String {
+pub fn form(schema: &Json) -> Option<String> {
     form::form(schema)
 }
 

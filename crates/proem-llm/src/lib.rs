@@ -94,7 +94,8 @@ mod tests {
         for (error, expected) in [
             (
                 Error::NoUserMessage,
-                "no section of the prompt stands under `{{role \"user\"}}` first, where the provider wants one",
+                "there is no user section, or it is empty; a provider needs one after the system sections: put text under \
+                 `{{role \"user\"}}`",
             ),
             (
                 Error::SystemAfterUser,

@@ -36,7 +36,7 @@ fn wait_until_kept(fixture: &Fixture) {
     let began = Instant::now();
     let is_kept = || {
         let folder = kept(fixture)?;
-        (folder.join("context-5.bin").exists() && !folder.join("index-failure.txt").exists()).then_some(())
+        (folder.join("context-6.bin").exists() && !folder.join("index-failure.txt").exists()).then_some(())
     };
     while is_kept().is_none() {
         assert!(began.elapsed() < Duration::from_mins(5), "nothing was kept");
@@ -118,7 +118,7 @@ fn a_process_that_failed_is_named_by_doctor_and_not_started_again_at_once() {
     assert_eq!(fixture.proem(&["index"]).code(), 0);
     let folder = kept(&fixture).unwrap();
     assert!(!fixture.proem(&["doctor"]).stdout().contains("whole repository"));
-    fs::remove_file(folder.join("context-5.bin")).unwrap();
+    fs::remove_file(folder.join("context-6.bin")).unwrap();
     fs::write(folder.join("index-failure.txt"), "the disk\x1b[2J is full").unwrap();
     let doctor = fixture.proem(&["doctor"]).stdout().to_owned();
     assert!(doctor.contains("the whole repository could not be read and kept: the disk"), "{doctor}");
@@ -136,17 +136,17 @@ fn a_second_process_ends_at_once_and_a_planted_link_is_not_locked() {
     let fixture = large();
     assert_eq!(fixture.proem(&["index"]).code(), 0);
     let folder = kept(&fixture).unwrap();
-    fs::remove_file(folder.join("context-5.bin")).unwrap();
+    fs::remove_file(folder.join("context-6.bin")).unwrap();
     let lock = fs::File::open(folder.join("index.lock")).unwrap();
     lock.lock().unwrap();
     assert_eq!(fixture.proem(&["index"]).code(), 0);
-    assert!(!folder.join("context-5.bin").exists(), "the other one is at it");
+    assert!(!folder.join("context-6.bin").exists(), "the other one is at it");
     drop(lock);
     fs::remove_file(folder.join("index.lock")).unwrap();
     std::os::unix::fs::symlink(fixture.base.join("elsewhere"), folder.join("index.lock")).unwrap();
     assert_eq!(fixture.proem(&["find", TASK]).code(), 0);
     assert_eq!(fixture.proem(&["index"]).code(), 3);
-    assert!(!fixture.base.join("elsewhere").exists() && !folder.join("context-5.bin").exists());
+    assert!(!fixture.base.join("elsewhere").exists() && !folder.join("context-6.bin").exists());
 }
 
 #[test]

@@ -134,7 +134,7 @@ fn older_records_are_shown() {
     snapshot!("older_list", fixture.proem(&["runs", "list", "--any"]).transcript());
     for id in ids(&fixture, "TRUE") {
         let shown = fixture.proem(&["runs", "show", &id, "--json"]).json();
-        assert_eq!(shown["versions"], json!({ "profile": 1, "containment": 1, "rendering": 1 }), "{id}");
+        assert_eq!(shown["versions"], json!({ "profile": 1, "containment": 1, "rendering": 1, "form": 1 }), "{id}");
         let sections = shown["calls"][0]["sections"].as_array().unwrap();
         assert!(sections.iter().all(|section| section["text"].is_string()), "{id}: {sections:?}");
         fixture.proem(&["runs", "show", &id]).answer();

@@ -219,6 +219,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["book", "import", "orders.yaml", "--agent", "b", "--json"], Json),
         (&["book", "import", "orders.json"], Report),
         (&["ask", "what is it", "--dry-run"], Exact),
+        (&["ask", "what is it", "--dry-run", "--schema", "name"], Exact),
         (&["doctor"], Report),
         (&["doctor", "--config"], Report),
         (&["doctor", "--json"], Json),

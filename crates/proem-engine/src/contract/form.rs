@@ -4,7 +4,13 @@
 //! Texts of the form are the names of their fields in angle brackets, so that a form that comes back unfilled is known
 //! ([`crate::decode::DecodeFailure::Unfilled`]).
 
-use serde_json::{Map, Value as Json, json};
+use std::sync::Arc;
+
+use proem_text::OrderedMap;
+use serde_json::{Value as Json, json};
+
+use crate::ordered::OrderedJson;
+use crate::schema::property_names;
 
 /// How deep a form goes; deeper places are left as `null`.
 const MAX_DEPTH: usize = 16;
@@ -16,11 +22,28 @@ const MAX_LINES: usize = 60;
 const MAX_CHOICES: usize = 30;
 
 /// What a model is told of the shape of its answer: an instance, and what each field is.
-pub(super) fn form(schema: &Json) -> String {
+/// `None` where one instance can't show it, since several shapes are allowed.
+pub(super) fn form(schema: &Json) -> Option<String> {
+    if has_alternatives(schema) {
+        return None;
+    }
     let mut lines = Vec::new();
     let instance = FormWriter { root: schema, lines: &mut lines }.instance(schema, "", "value", 0);
     let fields: String = lines.iter().take(MAX_LINES).map(|line| format!("{line}\n")).collect();
-    format!("{}\n{fields}", proem_text::json::compact(&instance))
+    Some(format!("{}\n{fields}", instance.compact()))
+}
+
+/// Whether a union with more than one shape beside `null` stands anywhere in a schema.
+fn has_alternatives(schema: &Json) -> bool {
+    match schema {
+        Json::Object(fields) => fields.iter().any(|(name, value)| {
+            let branches = value.as_array().filter(|_| name == "anyOf" || name == "oneOf");
+            let is_shape = |branch: &&Json| branch.get("type").is_none_or(|kind| kind != "null");
+            branches.is_some_and(|branches| branches.iter().filter(is_shape).count() > 1) || has_alternatives(value)
+        }),
+        Json::Array(items) => items.iter().any(has_alternatives),
+        _ => false,
+    }
 }
 
 struct FormWriter<'s, 'l> {
@@ -30,49 +53,53 @@ struct FormWriter<'s, 'l> {
 
 impl<'s> FormWriter<'s, '_> {
     /// An instance of `schema`, whose place is `path` and whose own name is `name`.
-    fn instance(&mut self, schema: &'s Json, path: &str, name: &str, depth: usize) -> Json {
+    fn instance(&mut self, schema: &'s Json, path: &str, name: &str, depth: usize) -> OrderedJson {
         if depth >= MAX_DEPTH {
-            return Json::Null;
+            return OrderedJson::Null;
         }
         let schema = followed(self.root, schema);
         if let Some(only) = schema.get("const") {
-            return only.clone();
+            return only.clone().into();
         }
         if let Some(choices) = schema.get("enum").and_then(Json::as_array) {
-            return choices.first().cloned().unwrap_or_default();
+            return choices.first().cloned().unwrap_or_default().into();
         }
         match kind(schema) {
             "object" => self.object(schema, path, depth),
             "array" => {
                 let items = schema.get("items").or_else(|| schema.pointer("/prefixItems/0")).unwrap_or(&Json::Null);
                 let element = self.instance(items, &format!("{path}[]"), name, depth.saturating_add(1));
-                json!([element])
+                OrderedJson::List(Arc::new(vec![element]))
             }
-            "integer" => schema.get("minimum").filter(|least| least.is_i64()).cloned().unwrap_or_else(|| json!(0)),
-            "number" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0.5)),
-            "boolean" => json!(true),
-            "null" => Json::Null,
+            "integer" => {
+                schema.get("minimum").filter(|least| least.is_i64()).cloned().unwrap_or_else(|| json!(0)).into()
+            }
+            "number" => schema.get("minimum").cloned().unwrap_or_else(|| json!(0.5)).into(),
+            "boolean" => OrderedJson::Bool(true),
+            "null" => OrderedJson::Null,
             _ => match schema.get("format").and_then(Json::as_str) {
-                Some("date") => json!("2000-01-31"),
-                Some("date-time") => json!("2000-01-31T12:00:00Z"),
-                _ => json!(format!("<{name}>")),
+                Some("date") => "2000-01-31".into(),
+                Some("date-time") => "2000-01-31T12:00:00Z".into(),
+                _ => format!("<{name}>").into(),
             },
         }
     }
 
-    fn object(&mut self, schema: &'s Json, path: &str, depth: usize) -> Json {
-        let mut instance = Map::new();
+    fn object(&mut self, schema: &'s Json, path: &str, depth: usize) -> OrderedJson {
+        let mut instance = OrderedMap::default();
         let required: Vec<&str> =
             schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
-        for (name, field) in schema.get("properties").and_then(Json::as_object).into_iter().flatten() {
+        let properties = schema.get("properties").and_then(Json::as_object);
+        let names = schema.as_object().map(property_names).unwrap_or_default();
+        for (name, field) in names.iter().filter_map(|name| Some((name, properties?.get(name)?))) {
             let place = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
             let need = if required.contains(&name.as_str()) { "" } else { "; leave it out if it is not known" };
             let line = format!("- {place}: {}{need}", words(followed(self.root, field)));
             self.lines.push(line);
             let value = self.instance(field, &place, name, depth.saturating_add(1));
-            instance.insert(name.clone(), value);
+            instance.insert(name.as_str(), value);
         }
-        Json::Object(instance)
+        instance.into()
     }
 }
 

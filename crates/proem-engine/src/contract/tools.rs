@@ -101,7 +101,9 @@ impl ToolContracts {
             "required": ["calls"],
             "additionalProperties": false,
         });
-        let object = Contract::new(Self::OBJECT, "Calls of tools, in the order in which they are meant.", schema)?;
+        // Each tool's contract was held to its own maxima; a provider's definition states none.
+        let (object, _) =
+            Contract::bounded(Self::OBJECT, "Calls of tools, in the order in which they are meant.", schema)?;
         Ok(Self { tools, object })
     }
 

@@ -167,6 +167,8 @@ impl StrictFileReader<'_> {
             header.strict = header::plain(header.places.output_tokens);
             header.input_schema = header.input_schema.take().or_else(|| infer::input_schema(self.split.body));
             header.places.sections_known = true;
+            // A file without front matter has the inputs that its template prints.
+            header.places.inputs_known |= root.is_none();
         }
         let Some(mut strict) = header.strict.clone() else {
             return Err(self.failure());

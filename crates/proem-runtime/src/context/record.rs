@@ -119,7 +119,11 @@ pub fn shown_text<'b>(path: &[u8], bytes: &'b [u8]) -> Option<Cow<'b, str>> {
 /// judgement of risk.
 pub(super) fn use_of(role: FileRole, path: &[u8]) -> FilePurpose {
     let is_source = || SourceLanguage::of_path(path).is_some() || without_parser(path).is_some();
+    // A judgement of risk takes these for configuration; somebody who looks for a build step or a server looks for them.
+    let is_built_by =
+        matches!(Dialect::of_path(path), Some(Dialect::Makefile | Dialect::Dockerfile | Dialect::Terraform));
     match role {
+        FileRole::Configuration if is_built_by => FilePurpose::Code,
         FileRole::Code if is_source() => FilePurpose::Code,
         FileRole::Code | FileRole::Configuration => FilePurpose::Configuration,
         FileRole::Test => FilePurpose::Test,

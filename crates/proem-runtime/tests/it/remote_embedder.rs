@@ -140,8 +140,8 @@ fn a_vector_of_zeros_or_of_too_many_numbers_is_of_no_use() {
 fn servers_that_refuse() {
     let embedding = ErrorKind::Embedding;
     let moved = Reply::raw(307, "").header("location", "https://evil.example/v1/embeddings");
-    let expected =
-        "provider `local` redirected the request to `evil.example`; if that host is correct, set `base_url` to it";
+    let expected = "provider `local` redirected the request to `https://evil.example/v1/embeddings`; no redirect is followed; if that \
+         address is correct, set `base_url` to `https://evil.example/v1`";
     check(moved, embedding, expected);
     let too_long = r#"{"error":{"message":"maximum context length is 512 tokens","code":"context_length_exceeded"}}"#;
     let expected = "a text is longer than the model accepts; lower `text_bytes` under `[embedding]`, which is 8000";

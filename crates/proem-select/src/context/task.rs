@@ -244,7 +244,8 @@ fn written(text: &str) -> Vec<String> {
         for token in line.split_whitespace() {
             let word = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
             let has_capital = word.chars().next().is_some_and(char::is_uppercase);
-            let is_name = !begins && has_capital && word.len() >= 3 && word.chars().any(char::is_lowercase);
+            let is_name =
+                !begins && has_capital && word.chars().nth(2).is_some() && word.chars().any(char::is_lowercase);
             if is_name && !found.iter().any(|known| known == word) && found.len() < MOST_TERMS {
                 found.push(word.to_owned());
             }

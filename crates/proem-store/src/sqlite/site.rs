@@ -227,6 +227,9 @@ mod tests {
                 .is_ok()
         };
         assert!(is_readable());
+        if shared.exists() {
+            std::fs::remove_file(&shared).unwrap();
+        }
         // A pipe can't be made longer, which SQLite reports as it does a full disk.
         let mode = rustix::fs::Mode::from_raw_mode(0o600);
         rustix::fs::mknodat(rustix::fs::CWD, &shared, rustix::fs::FileType::Fifo, mode, 0).unwrap();
