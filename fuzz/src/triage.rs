@@ -1,8 +1,8 @@
 //! Whatever another system writes: it is read as signals or refused with its place, and what is read can be stored.
 
-use proem_agents::triage::{ProjectSignal, SignalLog, SourceContext, normalise};
 use proem_engine::run::Time;
 use proem_text::json::compact;
+use proem_triage::{ProjectSignal, SignalLog, SourceContext, normalise};
 
 /// Holds one input to the laws.
 pub fn feed(text: &str) {

@@ -7,5 +7,4 @@ pub mod assemble;
 pub mod prompted;
 pub mod risk;
 pub mod screen;
-pub mod triage;
-mod words;
+pub mod words;

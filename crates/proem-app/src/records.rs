@@ -136,7 +136,7 @@ pub fn agent_budget(budget: &BudgetFile, agent: &str) -> Result<AgentBudget, Err
     if agent != BUDGETED {
         return Ok(configured);
     }
-    let usual = toml::from_str(proem_agents::triage::BUDGET)
+    let usual = toml::from_str(proem_triage::BUDGET)
         .map_err(|error| Error::bug("the budget that ships with triage can't be read", error))?;
     Ok(configured.or(usual))
 }

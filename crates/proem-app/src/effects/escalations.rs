@@ -1,12 +1,12 @@
 //! Questions that people decide, each with two to five options.
 
-use proem_agents::triage::artefact::{AppliedChange, ArtefactItemId};
 use proem_engine::effect::key::{EffectKey, SignalRevision};
 use proem_engine::policy::{Decision, ProposedAction, Ruling};
 use proem_guard::{LabelTree, TreeName};
 use proem_store::query::{ActionRow, EscalationRow};
 use proem_store::record::{ApprovalBreadth, DecisionEffect, EscalationId, EscalationState, NewDecision};
 use proem_store::{DecisionAnswer, ProposalAnswer};
+use proem_triage::artefact::{AppliedChange, ArtefactItemId};
 
 use super::desk::ActionDesk;
 use super::propose::{NewProposal, Proposal};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use proem_agents::triage::pipeline::SubjectPolicy;
 use proem_engine::policy::Policy;
 use proem_runtime::files;
+use proem_triage::pipeline::SubjectPolicy;
 
 use crate::error::Error;
 use crate::message::{Hint, Note, WithNotes};

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use proem_agents::triage::plan::{OptionReasons, question_case};
 use proem_engine::effect::key::EffectKey;
 use proem_engine::effect::{ActionEvent, ActionState, ActionVersion, Authority, TransitionRequest};
 use proem_engine::policy::{Decision, ProposedAction, RefusalNotice, Ruling, SourceAgreement};
@@ -14,6 +13,7 @@ use proem_store::record::{
 };
 use proem_store::{ProposalAnswer, TransitionAnswer};
 use proem_text::{Label, Source, hex};
+use proem_triage::plan::{OptionReasons, question_case};
 use serde_json::Value as Json;
 
 use super::desk::{ActionDesk, EffectsObstacle, keeps_texts};

@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::triage::ProjectSignal;
 use proem_engine::effect::key::{EffectKey, SignalRevision};
 use proem_engine::effect::{ActionEvent, ActionState, Authority, StandingApproval, Transition, TransitionRequest};
 use proem_engine::policy::{AutonomyLevel, Decision, Policy, ProposedAction};
@@ -16,6 +15,7 @@ use proem_store::record::{
     ActionCorrection, ApprovalBreadth, NewTransition, QuarantineReview, QuarantineState, TransitionLoad,
 };
 use proem_store::{QuarantineAnswer, TransitionAnswer};
+use proem_triage::ProjectSignal;
 use serde_json::{Value as Json, json};
 
 use super::desk::ActionDesk;

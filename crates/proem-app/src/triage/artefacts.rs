@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use proem_agents::triage::ProjectSignal;
-use proem_agents::triage::artefact::{
+use proem_engine::effect::key::SignalRevision;
+use proem_store::query::SignalRow;
+use proem_triage::ProjectSignal;
+use proem_triage::artefact::{
     Artefact, ArtefactKind, ArtefactLogEntry, ProjectFigures, ProjectHealth, ReportSource, ReportSources, ReportTerms,
     markdown,
 };
-use proem_engine::effect::key::SignalRevision;
-use proem_store::query::SignalRow;
 
 use super::desk::TriageDesk;
 use crate::error::Error;

@@ -2,10 +2,10 @@
 
 use std::any::Any;
 
-use proem_agents::triage::pipeline::{EarlierAction, PipelineEnd, PipelineSubject, StageRemark};
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::ledger::{LadderPlace, ModelMix};
 use proem_engine::run::{CancelReason, FallbackReason, Question, QuestionAnswer, Time};
+use proem_triage::pipeline::{EarlierAction, PipelineEnd, PipelineSubject, StageRemark};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 

@@ -7,12 +7,12 @@
 use std::cell::RefCell;
 use std::path::Path;
 
-use proem_agents::triage::pipeline::PipelineEnd;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::FallbackReason;
 use proem_runtime::records::{ResumeIdentity, replay};
 use proem_store::query::{RunDetail, RunScope, RunState, RunsWanted};
 use proem_store::record::Replayable;
+use proem_triage::pipeline::PipelineEnd;
 
 use super::asking::{AskedCycle, AskingTerms, nobody};
 use super::desk::TriageDesk;

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 use jiff::tz::{TimeZone, TimeZoneDatabase};
-use proem_agents::triage::charter::ProjectCharter;
 use proem_engine::policy::{AutonomyLevel, Policy, ProjectAllowances};
 use proem_engine::run::Time;
+use proem_triage::charter::ProjectCharter;
 
 use crate::error::Error;
 use crate::message::Hint;

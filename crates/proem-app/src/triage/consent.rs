@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use proem_agents::triage::pipeline::PipelineModel;
 use proem_runtime::files::{self, FileAccess};
+use proem_triage::pipeline::PipelineModel;
 
 use crate::agents::access::ModelAccess;
 use crate::calling::WantedModel;

@@ -2,14 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_agents::triage::answer::ModelProposals;
-use proem_agents::triage::artefact::{AppliedChange, ArtefactActor};
-use proem_agents::triage::pipeline::{PipelineStage, StageTally, StageTrace, ToolTally};
-use proem_agents::triage::plan::{
-    ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedOption, PlannedQuestion, RecommendationFate,
-    SignalOutcome, plan,
-};
-use proem_agents::triage::{contract::RecommendedAction, contract::SignalImportance, original};
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::ledger::LadderPlace;
@@ -22,6 +14,14 @@ use proem_store::record::{
 };
 use proem_store::{CycleAnswer, EscalationAnswer, QuarantineAnswer};
 use proem_text::{Label, Source, hex};
+use proem_triage::answer::ModelProposals;
+use proem_triage::artefact::{AppliedChange, ArtefactActor};
+use proem_triage::pipeline::{PipelineStage, StageTally, StageTrace, ToolTally};
+use proem_triage::plan::{
+    ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedOption, PlannedQuestion, RecommendationFate,
+    SignalOutcome, plan,
+};
+use proem_triage::{contract::RecommendedAction, contract::SignalImportance, original};
 use serde_json::{Value as Json, json};
 use sha2::{Digest as _, Sha256};
 

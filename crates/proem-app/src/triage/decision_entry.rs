@@ -5,14 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_agents::triage::artefact::{
-    AppliedChange, ArtefactField, ArtefactItemId, ArtefactItemKind, ArtefactOperation, ArtefactStatement,
-    ArtefactValue, DecisionOption, FieldForm, SignalReferences,
-};
-use proem_agents::triage::plan::ArtefactSet;
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::LabelTree;
 use proem_store::query::EscalationRow;
+use proem_triage::artefact::{
+    AppliedChange, ArtefactField, ArtefactItemId, ArtefactItemKind, ArtefactOperation, ArtefactStatement,
+    ArtefactValue, DecisionOption, FieldForm, SignalReferences,
+};
+use proem_triage::plan::ArtefactSet;
 
 use crate::effects::escalations::{self, EscalationCase};
 

@@ -3,18 +3,18 @@
 //!
 //! Both are written with the decision, in one transaction.
 
-use proem_agents::triage::ProjectSignal;
-use proem_agents::triage::artefact::{
-    AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactItemId, ArtefactItemKind, ArtefactKind,
-    ArtefactOperation, ChangeOffer, RuleViolation, SignalReferences, apply, offered_operations,
-};
-use proem_agents::triage::plan::ArtefactSet;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::policy::ProposedAction;
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted};
 use proem_store::query::{EscalationRow, SignalRow};
 use proem_store::record::{ArtefactEdit, HashedContent, NewArtefactVersion};
+use proem_triage::ProjectSignal;
+use proem_triage::artefact::{
+    AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactItemId, ArtefactItemKind, ArtefactKind,
+    ArtefactOperation, ChangeOffer, RuleViolation, SignalReferences, apply, offered_operations,
+};
+use proem_triage::plan::ArtefactSet;
 
 use super::charter;
 use super::decision_entry::{Decided, DecidedOption, related_raid_items};

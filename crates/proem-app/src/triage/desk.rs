@@ -4,13 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use proem_agents::triage::artefact::Artefact;
-use proem_agents::triage::charter::{CharterStatus, ProjectCharter};
-use proem_agents::triage::plan::ArtefactSet;
-use proem_agents::triage::{
-    MalformedSignal, NormalisedSignals, ProjectSignal, SearchExtent, SignalKind, SignalTime, TriageLexicon,
-    TriageProject,
-};
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict, show};
@@ -19,6 +12,13 @@ use proem_store::record::{
     WHOLE_BACKLOG, hash,
 };
 use proem_store::{IntakeAnswer, StoreAccess, TriagePurge, TriagePurgeCounts};
+use proem_triage::artefact::Artefact;
+use proem_triage::charter::{CharterStatus, ProjectCharter};
+use proem_triage::plan::ArtefactSet;
+use proem_triage::{
+    MalformedSignal, NormalisedSignals, ProjectSignal, SearchExtent, SignalKind, SignalTime, TriageLexicon,
+    TriageProject,
+};
 use serde_json::json;
 
 use super::charter;

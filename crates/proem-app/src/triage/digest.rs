@@ -6,17 +6,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_agents::triage::artefact::{
-    Artefact, ArtefactField, ArtefactItem, ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemChangeKind,
-    ProjectHealth, one_line,
-};
-use proem_agents::triage::plan::ArtefactSet;
-use proem_agents::triage::utc;
 use proem_engine::effect::ActionState;
 use proem_engine::run::Time;
 use proem_guard::LabelTree;
 use proem_store::query::{EscalationRow, LineDepth, QueueLine};
 use proem_store::record::{EscalationId, EscalationState, SignalStanding};
+use proem_triage::artefact::{
+    Artefact, ArtefactField, ArtefactItem, ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemChangeKind,
+    ProjectHealth, one_line,
+};
+use proem_triage::plan::ArtefactSet;
+use proem_triage::utc;
 
 use super::artefacts::{MAX_VERSIONS, VersionEntry};
 use super::desk::TriageDesk;

@@ -5,15 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::triage::artefact::{
-    AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItemId, ArtefactItemKind,
-    ArtefactOperation, ArtefactStatement, ArtefactValue, DecisionOption, FieldForm, ItemStatus, RuleViolation,
-    SignalReferences, apply, difference,
-};
 use proem_engine::run::Time;
 use proem_guard::show;
 use proem_store::ArtefactAnswer;
 use proem_store::record::{ArtefactEdit, HashedContent, NewArtefactVersion};
+use proem_triage::artefact::{
+    AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItemId, ArtefactItemKind,
+    ArtefactOperation, ArtefactStatement, ArtefactValue, DecisionOption, FieldForm, ItemStatus, RuleViolation,
+    SignalReferences, apply, difference,
+};
 
 use super::desk::TriageDesk;
 use crate::error::Error;

@@ -6,16 +6,16 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::triage::charter::ProjectCharter;
-use proem_agents::triage::contract::{SignalCategory, SignalImportance};
-use proem_agents::triage::{
-    ClassificationContext, CountedJudgement, LearnedImportance, ProjectSignal, SignalClassification, SignalInBatch,
-    classify, proven_stakeholder,
-};
 use proem_engine::effect::key::SignalRevision;
 use proem_store::JudgementAnswer;
 use proem_store::query::SignalRow;
 use proem_store::record::{SignalJudgement, SignalStanding};
+use proem_triage::charter::ProjectCharter;
+use proem_triage::contract::{SignalCategory, SignalImportance};
+use proem_triage::{
+    ClassificationContext, CountedJudgement, LearnedImportance, ProjectSignal, SignalClassification, SignalInBatch,
+    classify, proven_stakeholder,
+};
 
 use super::desk::TriageDesk;
 use super::links::SignalLinks;

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::triage::pipeline::JudgedSignal;
-use proem_agents::triage::{
+use proem_engine::effect::key::SignalRevision;
+use proem_triage::pipeline::JudgedSignal;
+use proem_triage::{
     ClassificationContext, ProjectSignal, SanitisedSignal, SignalClassification, SignalInBatch, classify_each,
 };
-use proem_engine::effect::key::SignalRevision;
 
 use super::asking::AskedCycle;
 use super::desk::TriageDesk;

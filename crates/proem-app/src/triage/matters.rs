@@ -6,11 +6,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_agents::triage::plan::{CyclePlan, PlannedQuestion, SignalOutcomeKind};
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::LabelTree;
 use proem_store::query::EscalationRow;
 use proem_store::record::{EscalationId, EscalationState, EscalationWithdrawal};
+use proem_triage::plan::{CyclePlan, PlannedQuestion, SignalOutcomeKind};
 
 use super::cycle::MOST_CAUSES;
 use super::desk::TriageDesk;

@@ -10,13 +10,6 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use proem_agents::prompted::PreparedRequest;
-use proem_agents::triage::TriageLexicon;
-use proem_agents::triage::answer::DraftRules;
-use proem_agents::triage::pipeline::{
-    Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject, PipelineTerms, StageAsker,
-    StagePrompt, StageSubject, prepare_stage,
-};
-use proem_agents::triage::plan::{ArtefactGate, ArtefactSet};
 use proem_engine::assembly::PromptId;
 use proem_engine::call::{Arrival, NanoDollars};
 use proem_engine::ledger::ModelMix;
@@ -34,6 +27,13 @@ use proem_llm::endpoint::EndpointKey;
 use proem_runtime::Environment;
 use proem_runtime::records::{Recording, RunEnd, Start};
 use proem_store::record::{Evaluation, Numbers, RunId};
+use proem_triage::TriageLexicon;
+use proem_triage::answer::DraftRules;
+use proem_triage::pipeline::{
+    Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject, PipelineTerms, StageAsker,
+    StagePrompt, StageSubject, prepare_stage,
+};
+use proem_triage::plan::{ArtefactGate, ArtefactSet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 

@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::triage::pipeline::PipelineStage;
 use proem_store::query::{CountedFigure, CycleRow, Statistics};
+use proem_triage::pipeline::PipelineStage;
 use serde::Serialize;
 use serde_json::Value as Json;
 

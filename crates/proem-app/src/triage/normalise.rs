@@ -6,16 +6,16 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use proem_agents::triage::{
+use proem_engine::run::Time;
+use proem_guard::Untrusted;
+use proem_runtime::readers::{self, DocumentGap, DocumentKind, DocumentLimits, DocumentOptions, UnreadTail};
+use proem_text::{Audience, Label, Source};
+use proem_triage::{
     LINES_TOGETHER, MalformedSignal, NormalisedSignals, ProjectSignal, SignalPlace, SourceAudience, SourceContext,
     charter::ProjectCharter,
     mail::{MailParts, MailText, normalise_mail},
     normalise_parts,
 };
-use proem_engine::run::Time;
-use proem_guard::Untrusted;
-use proem_runtime::readers::{self, DocumentGap, DocumentKind, DocumentLimits, DocumentOptions, UnreadTail};
-use proem_text::{Audience, Label, Source};
 
 use super::time_limit::{NORMALISE, Taken, in_time, late_reason};
 use crate::error::Error;
@@ -233,7 +233,7 @@ impl SeenSignals {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proem_agents::triage::SenderAuthentication::{self, DmarcAligned, DmarcUnknown, Unverified};
+    use proem_triage::SenderAuthentication::{self, DmarcAligned, DmarcUnknown, Unverified};
 
     const OURS: &str = "Authentication-Results: mx.corp.example; dmarc=pass header.from=corp.example\r\n";
     const FROM: &str = "From: Ann <ann@corp.example>\r\n";

@@ -4,13 +4,13 @@
 //! that it suspects; what can't be read any more is told to nobody.
 
 use proem_agents::screen::Screening;
-use proem_agents::triage::pipeline::{PastSituation, SituationQuery, most_alike};
-use proem_agents::triage::{ProjectSignal, SanitisedSignal, sanitise};
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::policy::ProposedAction;
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict};
 use proem_store::query::{ActionRow, EscalationRow, SignalRow};
+use proem_triage::pipeline::{PastSituation, SituationQuery, most_alike};
+use proem_triage::{ProjectSignal, SanitisedSignal, sanitise};
 
 use super::desk::TriageDesk;
 use super::judged::ReadSignal;

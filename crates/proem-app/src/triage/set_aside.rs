@@ -5,9 +5,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proem_agents::screen::Screening;
-use proem_agents::triage::contract::TimeSensitivity;
-use proem_agents::triage::plan::{OptionReasons, SignalOutcomeKind, question_case};
-use proem_agents::triage::{ProjectSignal, SignalFormError, sanitise};
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::{LabelTree, Untrusted, Verdict};
 use proem_store::query::SignalRow;
@@ -17,6 +14,9 @@ use proem_store::record::{
 };
 use proem_store::{CycleAnswer, EscalationAnswer};
 use proem_text::{Audience, Label, Source, hex};
+use proem_triage::contract::TimeSensitivity;
+use proem_triage::plan::{OptionReasons, SignalOutcomeKind, question_case};
+use proem_triage::{ProjectSignal, SignalFormError, sanitise};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 

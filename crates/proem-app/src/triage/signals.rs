@@ -6,8 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::tz::TimeZone;
-use proem_agents::triage::plan::{SignalOutcome, SignalOutcomeKind};
-use proem_agents::triage::{ProjectSignal, SignalTime, sender_name, signal_subject};
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;
@@ -15,6 +13,8 @@ use proem_guard::{LabelTree, show};
 use proem_store::query::{ActionsWanted, EscalationRow, SignalRow};
 use proem_store::record::{EscalationState, SignalStanding, WHOLE_BACKLOG};
 use proem_text::hex;
+use proem_triage::plan::{SignalOutcome, SignalOutcomeKind};
+use proem_triage::{ProjectSignal, SignalTime, sender_name, signal_subject};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 

@@ -6,11 +6,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use proem_agents::triage::{AsanaProject, ProjectSignal, asana_projects};
 use proem_engine::run::Time;
 use proem_guard::{Untrusted, show};
 use proem_runtime::files::{self, FileContent};
 use proem_store::record::{SignalStanding, WHOLE_BACKLOG};
+use proem_triage::{AsanaProject, ProjectSignal, asana_projects};
 
 use super::desk::TriageDesk;
 use super::status::TOGETHER;

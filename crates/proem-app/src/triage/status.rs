@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::triage::artefact::{BacklogExtent, FigureSources, ProjectFigures, figures};
-use proem_agents::triage::plan::ArtefactSet;
-use proem_agents::triage::{ProjectSignal, SignalLog};
 use proem_engine::effect::ActionState;
 use proem_store::query::{CycleRow, EscalationRow};
 use proem_store::record::{EscalationState, SignalStanding, WHOLE_BACKLOG};
+use proem_triage::artefact::{BacklogExtent, FigureSources, ProjectFigures, figures};
+use proem_triage::plan::ArtefactSet;
+use proem_triage::{ProjectSignal, SignalLog};
 
 use super::desk::TriageDesk;
 use crate::effects::EffectsObstacle;

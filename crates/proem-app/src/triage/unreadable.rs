@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use proem_agents::triage::artefact::{AppliedChange, Artefact, ArtefactKind, ArtefactLogEntry, restored_version};
-use proem_agents::triage::plan::{ArtefactSet, CyclePlan, SignalOutcomeKind};
 use proem_guard::LabelTree;
 use proem_store::query::ArtefactVersionRow;
+use proem_triage::artefact::{AppliedChange, Artefact, ArtefactKind, ArtefactLogEntry, restored_version};
+use proem_triage::plan::{ArtefactSet, CyclePlan, SignalOutcomeKind};
 
 use super::cycle::CycleReport;
 use super::desk::TriageDesk;

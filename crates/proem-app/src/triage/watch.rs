@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use futures_util::future::LocalBoxFuture;
-use proem_agents::triage::{AnswerEnd, MalformedSignal};
 use proem_runtime::lock::{InstanceLock, LockRefusal};
 use proem_runtime::schedule::inbox::{FolderNews, LeftAlone, SettledFile, WatchedFolder};
 use proem_runtime::schedule::own_process::{OwnProcess, OwnProgram, ProcessEnd};
 use proem_runtime::schedule::{ClockReading, DueJob, PeriodicJobs};
 use proem_store::StoreAccess;
+use proem_triage::{AnswerEnd, MalformedSignal};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 

@@ -9,11 +9,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Subcommand, ValueEnum};
-use proem_agents::triage::artefact::{ArtefactKind, difference};
 use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_app::triage::TriageDesk;
 use proem_store::StoreAccess;
+use proem_triage::artefact::{ArtefactKind, difference};
 
 use crate::failure::CommandFailure;
 use crate::ui;

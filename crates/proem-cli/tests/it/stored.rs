@@ -102,7 +102,7 @@ fn poisoned(value: Json, more: &str) -> Json {
 
 /// Signals of every source with a text in each of their texts, as files.
 fn signals(more: &str) -> Vec<(String, Vec<u8>)> {
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../proem-agents/tests/it/triage/fixtures");
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../proem-triage/tests/it/fixtures");
     let mut all = Vec::new();
     for source in ["asana", "graph", "mail"] {
         for path in files_in(&fixtures.join(source)) {

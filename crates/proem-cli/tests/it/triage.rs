@@ -76,7 +76,7 @@ fn told(signal: &Json) -> String {
 #[test]
 fn mails_with_what_is_known_of_their_senders() {
     let fixture = Fixture::folder();
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../proem-agents/tests/it/triage/fixtures/mail");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../proem-triage/tests/it/fixtures/mail");
     let mut files: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "eml"));
     files.sort_unstable();

@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn a_form_has_an_instance_and_a_line_on_each_field() {
         assert_eq!(
-            form(&order()),
+            form(&order()).unwrap(),
             "{\"buyer\":{\"name\":\"<name>\"},\"count\":1,\"due\":\"2000-01-31\",\"item\":\"<item>\",\"note\":\"<note>\",\
              \"size\":\"small\",\"tags\":[\"<tags>\"]}\n\
              - buyer: an object\n\
@@ -217,9 +217,23 @@ mod tests {
     }
 
     #[test]
+    fn a_form_keeps_its_authors_order_and_shows_no_union() {
+        let written: OrderedJson = serde_json::from_str(
+            r#"{ "type": "object", "properties": { "steps": { "type": "string" }, "answer": { "type": "string" } } }"#,
+        )
+        .unwrap();
+        let form_of = |schema: &Json| form(schema);
+        let shown = form_of(&crate::schema::with_order(&written)).unwrap();
+        assert!(shown.starts_with(r#"{"steps":"<steps>","answer":"<answer>"}"#), "{shown}");
+        let one = json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] });
+        let two = json!({ "type": "array", "items": { "oneOf": [{ "type": "string" }, { "type": "integer" }] } });
+        assert!(form_of(&one).is_some() && form_of(&two).is_none());
+    }
+
+    #[test]
     fn a_form_that_comes_back_unfilled_is_no_answer() {
         let contract = Contract::new("order", "", order()).unwrap();
-        let form = form(contract.schema());
+        let form = form(contract.schema()).unwrap();
         let instance = form.lines().next().unwrap();
         assert!(contract.accepts(&serde_json::from_str(instance).unwrap()), "{instance}");
         assert_eq!(decode(instance, &contract), Err(DecodeFailure::Unfilled));

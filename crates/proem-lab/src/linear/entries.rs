@@ -5,11 +5,6 @@ use std::hint::black_box;
 
 use proem_agents::adapt;
 use proem_agents::screen::Screening;
-use proem_agents::triage::charter::ProjectCharter;
-use proem_agents::triage::{
-    ClassificationContext, SignalInBatch, SourceContext, TriageLexicon, TriageProject, classify, normalise,
-    normalise_value, sanitise,
-};
 use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::{Assembly, PromptId};
 use proem_engine::call::{AnswerForm, Arrival, Request};
@@ -48,6 +43,11 @@ use proem_select::context::words::distinct_words;
 use proem_select::context::{CommentStyle, ContextTask, FileRecord};
 use proem_text::{Audience, Label, Source, character_ngrams, json, words};
 use proem_tokens::Vocabulary;
+use proem_triage::charter::ProjectCharter;
+use proem_triage::{
+    ClassificationContext, SignalInBatch, SourceContext, TriageLexicon, TriageProject, classify, normalise,
+    normalise_value, sanitise,
+};
 use serde_json::json;
 
 /// A function that reads text from outside.

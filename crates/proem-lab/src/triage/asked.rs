@@ -6,12 +6,6 @@ use std::sync::Mutex;
 use proem_agents::assemble::embedded_book;
 use proem_agents::prompted::PreparedRequest;
 use proem_agents::screen::Screening;
-use proem_agents::triage::TriageLexicon;
-use proem_agents::triage::answer::DraftRules;
-use proem_agents::triage::pipeline::{
-    Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject, PipelineTerms, StageAsker,
-    StagePrompt, StageSubject, prepare_stage,
-};
 use proem_engine::Error;
 use proem_engine::cache::CachePrediction;
 use proem_engine::call::{Arrival, FinishReason, Response, ResponsePart, ToolCall, Usage};
@@ -25,6 +19,12 @@ use proem_engine::run::{
 use proem_engine::tokens::{CachingCounter, OpenAi};
 use proem_guard::{Guard, InstallationKey, Policy, Untrusted, show};
 use proem_text::{Label, Source};
+use proem_triage::TriageLexicon;
+use proem_triage::answer::DraftRules;
+use proem_triage::pipeline::{
+    Pipeline, PipelineEnd, PipelineLimits, PipelineModel, PipelineStage, PipelineSubject, PipelineTerms, StageAsker,
+    StagePrompt, StageSubject, prepare_stage,
+};
 use serde_json::Value as Json;
 
 /// A call of a tool, as a script gives it.

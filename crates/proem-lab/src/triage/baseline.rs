@@ -1,6 +1,6 @@
 //! The simplest ways to classify a signal, to compare with.
 
-use proem_agents::triage::contract::{RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity};
+use proem_triage::contract::{RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity};
 use serde_json::Value as Json;
 
 use super::labelled::{LabelledSignal, SignalLabels};

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use proem_agents::triage::answer::ModelProposals;
-use proem_agents::triage::charter::ProjectCharter;
-use proem_agents::triage::pipeline::{JudgedSignal, PipelineModel, PipelineSubject, SubjectPolicy};
-use proem_agents::triage::plan::{ArtefactGate, ArtefactSet};
-use proem_agents::triage::{ProjectSignal, SourceContext, normalise_value};
 use proem_engine::ledger::ModelMix;
 use proem_engine::policy::{AutonomyLevel, Policy, ProjectAllowances};
 use proem_engine::run::Time;
 use proem_guard::Verdict;
+use proem_triage::answer::ModelProposals;
+use proem_triage::charter::ProjectCharter;
+use proem_triage::pipeline::{JudgedSignal, PipelineModel, PipelineSubject, SubjectPolicy};
+use proem_triage::plan::{ArtefactGate, ArtefactSet};
+use proem_triage::{ProjectSignal, SourceContext, normalise_value};
 use serde_json::Value as Json;
 
 use super::asked::{StageBench, StageRequest};

@@ -1,14 +1,14 @@
 //! What signals that carry an attack would do at the highest level of autonomy, beside a project's ordinary ones.
 
-use proem_agents::triage::answer::ModelProposals;
-use proem_agents::triage::artefact::{Artefact, ArtefactActor, ItemChangeKind};
-use proem_agents::triage::charter::ProjectCharter;
-use proem_agents::triage::contract::RecommendedAction;
-use proem_agents::triage::plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan};
-use proem_agents::triage::{ClassificationBasis, TriageLexicon};
 use proem_engine::policy::AutonomyLevel;
 use proem_engine::run::Time;
 use proem_guard::LabelTree;
+use proem_triage::answer::ModelProposals;
+use proem_triage::artefact::{Artefact, ArtefactActor, ItemChangeKind};
+use proem_triage::charter::ProjectCharter;
+use proem_triage::contract::RecommendedAction;
+use proem_triage::plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan};
+use proem_triage::{ClassificationBasis, TriageLexicon};
 
 use super::eval::TriagedHalf;
 use super::labelled::LabelledKind;

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use proem_agents::screen::Screening;
-use proem_agents::triage::{
+use proem_guard::{Guard, Policy, Verdict};
+use proem_score::interval::{Z95, wilson};
+use proem_triage::{
     ClassificationBasis, ClassificationContext, ConfidenceTable, SanitisedSignal, SignalClassification, SignalInBatch,
     TriageLexicon, classify, sanitise,
 };
-use proem_guard::{Guard, Policy, Verdict};
-use proem_score::interval::{Z95, wilson};
 
 use super::baseline::{keywords, majority};
 use super::effects::{ForbiddenEffects, forbidden};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use proem_agents::triage::contract::{RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity};
-use proem_agents::triage::{ProjectSignal, SourceContext, normalise_value};
 use proem_engine::run::Time;
+use proem_triage::contract::{RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity};
+use proem_triage::{ProjectSignal, SourceContext, normalise_value};
 use serde_json::{Value as Json, json};
 
 use super::labelled::{FOLDER, LabelledKind, LabelledSignal, SignalLabels};

@@ -5,14 +5,12 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use proem_agents::screen::Screening;
-use proem_agents::triage::contract::{
-    ClassifySignal, RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity,
-};
-use proem_agents::triage::{
-    ClassificationContext, ProjectSignal, SignalInBatch, SourceContext, TriageLexicon, normalise_value, sanitise,
-};
 use proem_engine::run::Time;
 use proem_guard::{Guard, Policy};
+use proem_triage::contract::{ClassifySignal, RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity};
+use proem_triage::{
+    ClassificationContext, ProjectSignal, SignalInBatch, SourceContext, TriageLexicon, normalise_value, sanitise,
+};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 

@@ -2,15 +2,15 @@
 
 use std::path::Path;
 
-use proem_agents::triage::contract::{RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity};
-use proem_agents::triage::{ProjectSignal, SourceContext, TriageProject, normalise_value};
 use proem_engine::run::Time;
+use proem_triage::contract::{RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity};
+use proem_triage::{ProjectSignal, SourceContext, TriageProject, normalise_value};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
 use crate::selection::data::text;
 
-pub(super) const FOLDER: &str = "crates/proem-agents/tests/it/triage/labelled";
+pub(super) const FOLDER: &str = "crates/proem-triage/tests/it/labelled";
 /// 2026-11-23, shortly after the last of them.
 const NOW: Time = Time(1_795_392_000_000);
 

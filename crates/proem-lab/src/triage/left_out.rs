@@ -4,8 +4,8 @@
 
 use std::fmt::Write as _;
 
-use proem_agents::triage::ClassificationBasis;
 use proem_text::hex;
+use proem_triage::ClassificationBasis;
 use sha2::{Digest as _, Sha256};
 
 use super::eval::{TriagedHalf, counts, right_on};

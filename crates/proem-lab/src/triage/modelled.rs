@@ -4,17 +4,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use proem_agents::triage::answer::ModelProposals;
-use proem_agents::triage::artefact::{Artefact, ArtefactActor, ArtefactKind, ItemChangeKind};
-use proem_agents::triage::charter::ProjectCharter;
-use proem_agents::triage::pipeline::{JudgedSignal, PipelineStage, PipelineSubject, SubjectPolicy};
-use proem_agents::triage::plan::{
-    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, RecommendationFate, SignalOutcomeKind, plan,
-};
-use proem_agents::triage::{
-    ClassificationContext, ProjectSignal, SanitisedSignal, SignalInBatch, SourceContext, classify_each,
-    contract::RecommendedAction, normalise_value, sanitise,
-};
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::policy::{
     ActionEvidence, ActionPast, AutonomyLevel, CauseVerdict, DecisionMoment, DecisionRequest, EffectSwitch, Policy,
@@ -23,6 +12,17 @@ use proem_engine::policy::{
 use proem_engine::run::Time;
 use proem_guard::check::ConfidentialPrompt;
 use proem_guard::{LabelTree, Untrusted, Verdict, show};
+use proem_triage::answer::ModelProposals;
+use proem_triage::artefact::{Artefact, ArtefactActor, ArtefactKind, ItemChangeKind};
+use proem_triage::charter::ProjectCharter;
+use proem_triage::pipeline::{JudgedSignal, PipelineStage, PipelineSubject, SubjectPolicy};
+use proem_triage::plan::{
+    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, RecommendationFate, SignalOutcomeKind, plan,
+};
+use proem_triage::{
+    ClassificationContext, ProjectSignal, SanitisedSignal, SignalInBatch, SourceContext, classify_each,
+    contract::RecommendedAction, normalise_value, sanitise,
+};
 use serde_json::Value as Json;
 
 use super::asked::{StageBench, StageRequest};

@@ -1,8 +1,8 @@
 //! The ten golden scenarios and the five attacks, each with what a project manager wants of it.
 
-use proem_agents::triage::contract::{RecommendedAction, SignalCategory, SignalImportance};
 use proem_engine::ledger::ModelMix;
 use proem_engine::policy::AutonomyLevel;
+use proem_triage::contract::{RecommendedAction, SignalCategory, SignalImportance};
 use serde_json::{Value as Json, json};
 
 /// A cycle, and what may come of it.

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::triage::contract::RecommendedAction;
-use proem_agents::triage::pipeline::PipelineStage;
+use proem_triage::contract::RecommendedAction;
+use proem_triage::pipeline::PipelineStage;
 use serde_json::{Value as Json, json};
 
 use super::asked::{ScriptedCall, StageQuestion};

@@ -27,7 +27,7 @@ fn the_committed_scores_of_floors_are_those_of_a_new_run() {
 
 #[test]
 fn floors_are_measured_in_every_language_of_the_guard_in_both_halves() {
-    let concepts = std::fs::read_to_string(workspace().join("crates/proem-agents/data/triage-floors.tsv")).unwrap();
+    let concepts = std::fs::read_to_string(workspace().join("crates/proem-triage/data/floors.tsv")).unwrap();
     let lines = concepts.lines().filter(|line| line.starts_with("block\t"));
     let languages: Vec<&str> = lines.filter_map(|line| line.split('\t').nth(1)).collect();
     assert_eq!(languages.len(), 19);
@@ -74,7 +74,7 @@ fn the_weights_of_words_that_ship_are_those_of_a_new_training() {
 
 #[test]
 fn the_confidences_of_the_lexicon_are_those_that_the_writers_left_out_give() {
-    let lexicon = workspace().join("crates/proem-agents/data/triage-lexicon.toml");
+    let lexicon = workspace().join("crates/proem-triage/data/lexicon.toml");
     let lexicon = std::fs::read_to_string(lexicon).unwrap();
     let calibration = calibration(&workspace()).unwrap();
     assert!(lexicon.contains(&calibration), "the lexicon should say\n{calibration}");

@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use proem_agents::screen::Screening;
-use proem_agents::triage::contract::{SignalCategory, SignalImportance};
-use proem_agents::triage::{
-    CategoryWeights, ClassificationContext, SignalInBatch, SignalTrait, TriageLexicon, sanitise, traits,
-};
 use proem_embed::StaticModel;
 use proem_guard::{Guard, Policy};
 use proem_score::softmax::{DescentOptions, SparseExample, fit};
+use proem_triage::contract::{SignalCategory, SignalImportance};
+use proem_triage::{
+    CategoryWeights, ClassificationContext, SignalInBatch, SignalTrait, TriageLexicon, sanitise, traits,
+};
 
 use super::eval::{TriagedHalf, counts};
 use super::examples::{WRITERS, examples, plain_examples};
@@ -39,7 +39,7 @@ pub(crate) struct TrainTriage {
 
 const CATEGORIES: usize = SignalCategory::ALL.len();
 const IMPORTANCES: usize = SignalImportance::ALL.len();
-pub(super) const WORDS: &str = "crates/proem-agents/data/triage-words.tsv";
+pub(super) const WORDS: &str = "crates/proem-triage/data/words.tsv";
 /// The sets that are learned from beside the examples.
 const SETS: [&str; 7] = ["tune", "held", "fresh", "train", "more-tune", "systems-a", "systems-b"];
 const FOLDS: usize = 5;
@@ -57,7 +57,7 @@ const SMALLEST: i64 = 40;
 const LEAST_SIGNALS: usize = 3;
 const HEAD: &str = "# What words of a signal say together: a trait, a tab, and a weight for each category, in thousandths, in the\n\
 # order of `SignalCategory`. Written by `cargo lab train triage` from the labelled signals and examples in\n\
-# `crates/proem-agents/tests/it/triage/labelled` (of ours, under the licence of the workspace) and the vectors of the\n\
+# `crates/proem-triage/tests/it/labelled` (of ours, under the licence of the workspace) and the vectors of the\n\
 # static model in `crates/proem-embed/data`.\n";
 
 pub(crate) fn run(args: &TrainTriage) -> Result<String, String> {

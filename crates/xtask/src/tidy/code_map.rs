@@ -1,82 +1,63 @@
-//! The code map in `ARCHITECTURE.md` equals the tree.
+//! The code map in each crate's `README.md` equals the tree.
 //!
-//! Every crate has a section headed `` ### `crates/<name>` `` that names each module directly
-//! below `src`, as `` `module.rs` `` or `` `module/` ``. Any other name of these two forms in such
-//! a section has to exist: below the crate's `src`, in the crate or in the project.
+//! Behind its heading `## Code map` the README names each module directly below `src`, as `` `module.rs` `` or
+//! `` `module/` ``. Any other name of these two forms there has to exist: below the crate's `src`, in the crate or in the
+//! project. `ARCHITECTURE.md` links every README.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{finding::TidyFinding, tree::SourceTree};
 
-const PATH: &str = "ARCHITECTURE.md";
+/// The page that links every crate's README.
+const OVERVIEW: &str = "ARCHITECTURE.md";
 
-/// One crate's part of the map.
-#[derive(Debug)]
-struct CrateSection<'a> {
-    crate_name: &'a str,
-    line: usize,
-    /// What stands in backticks, with its line.
-    names: Vec<(usize, &'a str)>,
-}
+/// The heading of a code map.
+const HEADING: &str = "## Code map";
 
-/// Compares the map with the tree.
+/// Compares the maps with the tree.
 pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
-    let Some(text) = tree.text(PATH) else {
-        return vec![TidyFinding::in_file(PATH, "missing".to_owned(), "write the code map, one section per crate")];
-    };
-    let sections = sections(text);
-    let crates = tree.crates();
+    let overview = tree.text(OVERVIEW).unwrap_or_default();
     let mut findings = Vec::new();
-    for name in &crates {
-        if !sections.iter().any(|section| section.crate_name == *name) {
-            findings.push(TidyFinding::in_file(
-                PATH,
-                format!("crate `{name}` is not in the code map"),
-                &format!("add a section headed ### `crates/{name}`"),
-            ));
+    for name in tree.crates() {
+        let path = format!("crates/{name}/README.md");
+        if !overview.contains(&format!("({path})")) {
+            findings.push(TidyFinding::in_file(OVERVIEW, format!("`{path}` is not linked"), "link it in the code map"));
         }
-    }
-    for section in &sections {
-        if crates.contains(&section.crate_name) {
-            findings.extend(check_section(tree, section));
-        } else {
-            findings.push(
-                TidyFinding::in_file(PATH, format!("there is no crate `{}`", section.crate_name), "remove the section")
-                    .at(Some(section.line)),
-            );
+        match tree.text(&path).and_then(map_of) {
+            Some((line, names)) => findings.extend(check_map(tree, name, &path, line, &names)),
+            None => findings.push(TidyFinding::in_file(
+                &path,
+                "there is no code map".to_owned(),
+                &format!("name the modules behind the heading `{HEADING}`"),
+            )),
         }
     }
     findings
 }
 
-fn check_section(tree: &SourceTree, section: &CrateSection<'_>) -> Vec<TidyFinding> {
-    let crate_name = section.crate_name;
+/// Compares one crate's map, whose heading stands on `line`, with its modules.
+fn check_map(
+    tree: &SourceTree,
+    crate_name: &str,
+    path: &str,
+    line: usize,
+    names: &[(usize, &str)],
+) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (module, forms) in modules(tree, crate_name) {
-        if !section.names.iter().any(|(_, name)| forms.contains(*name)) {
+        if !names.iter().any(|(_, name)| forms.contains(*name)) {
             let form = forms.first().map_or(module, String::as_str);
-            findings.push(
-                TidyFinding::in_file(
-                    PATH,
-                    format!("the section of `{crate_name}` doesn't name its module `{form}`"),
-                    "say in a few words what it is for",
-                )
-                .at(Some(section.line)),
-            );
+            let problem = format!("the code map doesn't name the module `{form}`");
+            let remedy = "say in a few words what it is for";
+            findings.push(TidyFinding::in_file(path, problem, remedy).at(Some(line)));
         }
     }
-    for (line, name) in &section.names {
+    for (line, name) in names {
         let homes =
             [format!("crates/{crate_name}/src/{name}"), format!("crates/{crate_name}/{name}"), (*name).to_owned()];
         if is_path(name) && !homes.iter().any(|home| tree.has(home)) {
-            findings.push(
-                TidyFinding::in_file(
-                    PATH,
-                    format!("`{name}` of `{crate_name}` doesn't exist"),
-                    "correct or remove the name",
-                )
-                .at(Some(*line)),
-            );
+            let problem = format!("`{name}` doesn't exist");
+            findings.push(TidyFinding::in_file(path, problem, "correct or remove the name").at(Some(*line)));
         }
     }
     findings
@@ -102,29 +83,15 @@ fn modules<'a>(tree: &'a SourceTree, crate_name: &str) -> BTreeMap<&'a str, BTre
     modules
 }
 
-/// The sections about crates; each ends at the next heading of any level.
-fn sections(text: &str) -> Vec<CrateSection<'_>> {
-    let mut sections: Vec<CrateSection<'_>> = Vec::new();
-    let mut inside = false;
-    let mut fenced = false;
-    for (index, line) in text.lines().enumerate() {
-        if line.trim_start().starts_with("```") {
-            fenced = !fenced;
-        } else if fenced {
-            // A drawing names nothing.
-        } else if line.starts_with('#') {
-            let crate_name = line.strip_prefix("### `crates/").and_then(|rest| rest.trim_end().strip_suffix('`'));
-            inside = crate_name.is_some();
-            sections.extend(crate_name.map(|crate_name| CrateSection {
-                crate_name,
-                line: index + 1,
-                names: Vec::new(),
-            }));
-        } else if let Some(section) = sections.last_mut().filter(|_| inside) {
-            section.names.extend(line.split('`').skip(1).step_by(2).map(|name| (index + 1, name)));
-        }
+/// The line of the heading, and what stands in backticks behind it with its line, up to the next heading.
+fn map_of(text: &str) -> Option<(usize, Vec<(usize, &str)>)> {
+    let mut lines = text.lines().enumerate().skip_while(|(_, line)| line.trim_end() != HEADING);
+    let (heading, _) = lines.next()?;
+    let mut names = Vec::new();
+    for (index, line) in lines.take_while(|(_, line)| !line.starts_with('#')) {
+        names.extend(line.split('`').skip(1).step_by(2).map(|name| (index + 1, name)));
     }
-    sections
+    Some((heading + 1, names))
 }
 
 /// Whether a name in backticks is meant as a file or folder.
@@ -135,56 +102,44 @@ fn is_path(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::finding::lines;
 
-    fn problems(map: &str) -> Vec<String> {
+    const OVERVIEW_TEXT: &str = "- [`a`](crates/a/README.md)\n";
+
+    fn problems(overview: &str, map: &str) -> Vec<String> {
         let tree = SourceTree::from([
-            ("ARCHITECTURE.md", map),
+            ("ARCHITECTURE.md", overview),
+            ("crates/a/README.md", map),
             ("crates/a/Cargo.toml", ""),
-            ("crates/a/book/x.prompt", ""),
             ("crates/a/src/lib.rs", ""),
             ("crates/a/src/label.rs", ""),
-            ("crates/a/src/scan/mod.rs", ""),
-            ("crates/a/src/scan/words.rs", ""),
-            ("crates/a/src/both.rs", ""),
-            ("crates/a/src/both/part.rs", ""),
-            ("crates/a/src/templates/page.html", ""),
+            ("crates/a/src/view/fold.rs", ""),
+            ("crates/a/src/view.rs", ""),
         ]);
-        lines(&check(&tree))
+        check(&tree).iter().map(ToString::to_string).collect()
     }
 
     #[test]
-    fn a_true_map_passes() {
-        let map = "# Map\n\n### `crates/a`\n\nKnows `label.rs` and `scan/` (first `scan/words.rs`), `both/`,\n\
-                   the type `Label`, a/b, its `book/` and `crates/a/`.\n\n## Later\n\n`gone.rs`\n";
-        assert_eq!(problems(map), Vec::<String>::new());
+    fn a_map_that_equals_the_tree_is_fine() {
+        let map = "# a\n\n## Code map\n\n`label.rs` labels, `view/` has views (`view/fold.rs`); `Label` is no path.\n";
+        assert_eq!(problems(OVERVIEW_TEXT, map), [""; 0]);
     }
 
     #[test]
-    fn differences_are_found() {
+    fn what_is_missing_or_gone_is_found() {
+        let map = "# a\n\n## Code map\n\n`label.rs`, `gone.rs`\n\n## More\n\n`other.rs`\n";
         assert_eq!(
-            problems("### `crates/a`\n`label.rs` `scan/`\n`gone.rs` `both.rs`\n### `crates/b`\n"),
+            problems(OVERVIEW_TEXT, map),
             [
-                "ARCHITECTURE.md:3: `gone.rs` of `a` doesn't exist; correct or remove the name",
-                "ARCHITECTURE.md:4: there is no crate `b`; remove the section",
+                "crates/a/README.md:3: the code map doesn't name the module `view.rs`; say in a few words what it is for",
+                "crates/a/README.md:5: `gone.rs` doesn't exist; correct or remove the name",
             ]
         );
         assert_eq!(
-            problems("### `crates/a`\n```text\n`label.rs`\n```\n`scan/` `both.rs`\n"),
-            ["ARCHITECTURE.md:1: the section of `a` doesn't name its module `label.rs`; \
-              say in a few words what it is for"]
-        );
-        assert_eq!(
-            problems("# Map\n"),
-            ["ARCHITECTURE.md: crate `a` is not in the code map; add a section headed ### `crates/a`"]
-        );
-    }
-
-    #[test]
-    fn a_missing_map_is_found() {
-        assert_eq!(
-            lines(&check(&SourceTree::default())),
-            ["ARCHITECTURE.md: missing; write the code map, one section per crate"]
+            problems("", "# a\n"),
+            [
+                "ARCHITECTURE.md: `crates/a/README.md` is not linked; link it in the code map",
+                "crates/a/README.md: there is no code map; name the modules behind the heading `## Code map`",
+            ]
         );
     }
 }

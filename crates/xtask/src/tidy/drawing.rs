@@ -15,10 +15,10 @@ use super::{
 const ARROWS: &[(&str, &[&str])] = &[
     ("proem", &["proem-app"]),
     ("proem-cli", &["proem-app", "proem-server"]),
-    ("proem-app", &["proem-runtime"]),
+    ("proem-app", &["proem-runtime", "proem-triage"]),
     ("proem-server", &["proem-app"]),
     ("proem-lab", &["proem-app"]),
-    ("proem-fuzz", &["proem-runtime"]),
+    ("proem-fuzz", &["proem-runtime", "proem-triage"]),
     ("proem-runtime", &["proem-embed", "proem-imports", "proem-llm", "proem-store"]),
     ("proem-store", &["proem-agents"]),
     ("proem-llm", &["proem-engine"]),
@@ -33,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("proem-score", &[]),
     ("proem-text", &[]),
     ("proem-tokens", &[]),
+    ("proem-triage", &["proem-agents"]),
     ("xtask", &[]),
 ];
 
@@ -48,6 +49,7 @@ pub(crate) const PURE: &[&str] = &[
     "proem-select",
     "proem-text",
     "proem-tokens",
+    "proem-triage",
 ];
 
 /// Compares every member's manifest with the drawing.

@@ -10,7 +10,7 @@ use super::{finding::TidyFinding, tree::SourceTree};
 const NO_STD: &[&str] = &["proem-guard", "proem-lisp", "proem-risk", "proem-score", "proem-text", "proem-tokens"];
 const NO_STD_LINE: &str = "#![cfg_attr(not(test), no_std)]";
 
-const LINTED: &[&str] = &["proem-agents", "proem-embed", "proem-engine", "proem-select"];
+const LINTED: &[&str] = &["proem-agents", "proem-embed", "proem-engine", "proem-select", "proem-triage"];
 const LISTS: &[&str] = &["disallowed-methods", "disallowed-types"];
 
 /// Looks at the pure crates that exist.

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_agents::triage::artefact::{ArtefactField, ArtefactItemId, ArtefactItemKind, ItemStatus};
 use proem_app::operator::Consent;
 use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_app::triage::TriageDesk;
 use proem_app::triage::edit::{EditRequest, EditedItem};
 use proem_store::StoreAccess;
+use proem_triage::artefact::{ArtefactField, ArtefactItemId, ArtefactItemKind, ItemStatus};
 
 use crate::failure::CommandFailure;
 use crate::ui;

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use jiff::tz::TimeZone;
-use proem_agents::triage::artefact::{ArtefactLogEntry, ItemChange, ItemChangeKind};
 use proem_app::project::OpenProject;
 use proem_app::triage::TriageDesk;
 use proem_app::triage::artefacts::VersionEntry;
 use proem_app::{records, when};
 use proem_store::StoreAccess;
 use proem_text::json;
+use proem_triage::artefact::{ArtefactLogEntry, ItemChange, ItemChangeKind};
 use serde_json::{Value as Json, json};
 
 use super::{ArtefactName, kinds};

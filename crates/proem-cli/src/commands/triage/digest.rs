@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use jiff::tz::TimeZone;
-use proem_agents::triage::artefact::{clean_markdown, one_line};
 use proem_app::project::OpenProject;
 use proem_app::triage::TriageDesk;
 use proem_app::triage::digest::{self, DigestPart, DigestSection};
@@ -15,6 +14,7 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, show};
 use proem_store::StoreAccess;
 use proem_text::Label;
+use proem_triage::artefact::{clean_markdown, one_line};
 
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, styled};

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use proem_agents::triage::contract::SignalImportance;
 use proem_app::operator::Consent;
 use proem_app::project::OpenProject;
 use proem_app::records;
@@ -13,6 +12,7 @@ use proem_app::triage::models::TriageRun;
 use proem_app::triage::signals::SignalEntry;
 use proem_app::triage::{AskingTerms, CycleReport, TriageDesk};
 use proem_store::StoreAccess;
+use proem_triage::contract::SignalImportance;
 use tokio_util::sync::CancellationToken;
 
 use super::models::ModelArgs;

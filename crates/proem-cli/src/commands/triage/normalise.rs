@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_agents::triage::{
-    AnswerEnd, MalformedSignal, NormalisedSignals, ProjectSignal, SignalKind, SignalPlace, SignalTime, utc,
-};
 use proem_app::triage::normalise::{NormaliseOptions, SeenSignals};
 use proem_app::when;
 use proem_guard::{Untrusted, show};
 use proem_text::json;
+use proem_triage::{
+    AnswerEnd, MalformedSignal, NormalisedSignals, ProjectSignal, SignalKind, SignalPlace, SignalTime, utc,
+};
 
 use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, LEAD, UNKNOWN, cell, counted, styled};

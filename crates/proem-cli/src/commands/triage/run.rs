@@ -4,9 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use proem_agents::triage::artefact::{ArtefactField, ItemChangeKind};
-use proem_agents::triage::pipeline::PipelineSubject;
-use proem_agents::triage::{AnswerEnd, SearchExtent, SignalKind};
 use proem_app::effects::escalations;
 use proem_app::project::OpenProject;
 use proem_app::triage::models::TriageRun;
@@ -20,6 +17,9 @@ use proem_engine::ledger::ModelMix;
 use proem_guard::show;
 use proem_store::StoreAccess;
 use proem_text::json;
+use proem_triage::artefact::{ArtefactField, ItemChangeKind};
+use proem_triage::pipeline::PipelineSubject;
+use proem_triage::{AnswerEnd, SearchExtent, SignalKind};
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use jiff::tz::TimeZone;
-use proem_agents::triage::AsanaProject;
 use proem_app::project::OpenProject;
 use proem_app::triage::TriageDesk;
 use proem_app::triage::sources::{DeliveryCount, TriageSources, find_asana_projects};
@@ -13,6 +12,7 @@ use proem_app::{records, when};
 use proem_guard::show;
 use proem_store::StoreAccess;
 use proem_text::json;
+use proem_triage::AsanaProject;
 use serde_json::{Value as Json, json};
 
 use crate::failure::CommandFailure;

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use jiff::tz::TimeZone;
-use proem_agents::triage::artefact::{ArtefactField, ArtefactItemKind, ArtefactKind};
 use proem_app::effects::escalations;
 use proem_app::project::OpenProject;
 use proem_app::triage::TriageDesk;
@@ -15,6 +14,7 @@ use proem_guard::show;
 use proem_store::StoreAccess;
 use proem_store::record::SignalStanding;
 use proem_text::json;
+use proem_triage::artefact::{ArtefactField, ArtefactItemKind, ArtefactKind};
 use serde_json::{Value as Json, json};
 
 use crate::failure::CommandFailure;

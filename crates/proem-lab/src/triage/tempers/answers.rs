@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_agents::triage::pipeline::PipelineStage;
 use proem_llm::scripted::{AnswerBlock, ReceivedRequest, Reply};
+use proem_triage::pipeline::PipelineStage;
 use serde_json::{Value as Json, json};
 
 use crate::triage::asked::{ScriptedCall, StageQuestion};

@@ -4,8 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use proem_agents::triage::plan::ArtefactSet;
-use proem_agents::triage::{ProjectSignal, sanitise};
 use proem_app::places::{Channel, Places};
 use proem_app::project::OpenProject;
 use proem_app::records::learning::Adapting;
@@ -26,6 +24,8 @@ use proem_llm::scripted::{Reply, ScriptedServer};
 use proem_store::query::{ActionRow, ActionsWanted, EscalationRow, QuarantinedItem, SignalRow};
 use proem_store::record::{Actor, ActorKind, EffectsPower, EffectsSwitch};
 use proem_store::{OpenedStore, StoreAccess};
+use proem_triage::plan::ArtefactSet;
+use proem_triage::{ProjectSignal, sanitise};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;

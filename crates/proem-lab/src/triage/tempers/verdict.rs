@@ -3,8 +3,6 @@
 
 use std::collections::BTreeSet;
 
-use proem_agents::triage::artefact::{Artefact, ArtefactField, ArtefactItem, ArtefactKind};
-use proem_agents::triage::contract::SignalImportance;
 use proem_app::effects::escalations::case;
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
@@ -12,6 +10,8 @@ use proem_engine::policy::{AutonomyLevel, ProposedAction};
 use proem_guard::{LabelTree, show};
 use proem_store::query::{ActionRow, SignalRow};
 use proem_store::record::{EscalationState, SignalStanding};
+use proem_triage::artefact::{Artefact, ArtefactField, ArtefactItem, ArtefactKind};
+use proem_triage::contract::SignalImportance;
 
 use super::bench::RecordedCycle;
 

@@ -1,0 +1,63 @@
+//! The artefacts of a project: delivery state, RAID log, backlog summary and decision log.
+//!
+//! An [`Artefact`] is a version: items of kinds it holds, each with the fields that [`ArtefactItemKind::fields`]
+//! lists. The names of kinds, fields and words are those of the schemas, which [`contract`] gives.
+//!
+//! Invariants: an artefact changes by operations alone, none of which takes an item away; an id is given once; every
+//! text has a label and an origin, through all versions; only what a person typed or approved is trusted; no figure is
+//! taken from a text; only a person, or the tracker's own event, ends something or makes it look better. Nothing here
+//! reads a clock, a store or a file.
+
+mod apply;
+mod clean;
+mod count;
+mod ending;
+mod export;
+mod field;
+mod figure;
+mod health;
+mod item;
+mod kind;
+mod merge;
+mod offer;
+mod operation;
+mod proposal;
+mod render;
+mod restoring;
+mod rule;
+mod schema;
+mod sources;
+mod standing;
+mod state_words;
+mod statement;
+mod ticket;
+mod written;
+mod written_log;
+
+pub(crate) use self::ticket::{TicketPriority, TicketProgress, TicketState};
+pub use self::{
+    apply::{AppliedChange, EscalationNeed, MAX_OPERATIONS, apply},
+    clean::{clean_markdown, one_line},
+    count::{BacklogExtent, FigurePlaces, FigureSources, figures},
+    ending::{OperationBearing, needs_person, operation_bearing},
+    export::difference,
+    field::{ArtefactField, FieldForm, FieldNeed, FieldRule},
+    figure::{Figure, FigureTrend, FigureValue, ProjectFigures, UnknownFigure},
+    health::ProjectHealth,
+    item::{Artefact, ArtefactItem, ArtefactValue, DecisionOption},
+    kind::{ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
+    offer::{ChangeOffer, change_offer, offered_operations},
+    operation::{
+        ArtefactActor, ArtefactContext, ArtefactLogEntry, ArtefactOperation, ItemChange, ItemChangeKind,
+        SignalReferences,
+    },
+    proposal::proposed_operations,
+    render::{ReportTerms, markdown},
+    restoring::restored_version,
+    rule::{ArtefactRule, RuleViolation},
+    schema::contract,
+    sources::{ReportSource, ReportSources},
+    state_words::SectionStates,
+    statement::{ArtefactStatement, Certainty, StatementOrigin},
+    written::{ARTEFACT_FORM, ArtefactFormError},
+};

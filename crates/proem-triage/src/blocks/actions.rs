@@ -1,0 +1,132 @@
+//! What was done before: the last 24 hours, and similar situations.
+
+use proem_engine::{input::Inputs, policy::ActionConfidence, run::Time};
+use proem_guard::LabelTree;
+
+use super::{StageContext, day};
+use crate::date::utc;
+
+/// A day in milliseconds.
+const DAY: i64 = 86_400_000;
+/// The most situations that are told.
+pub const MOST_SITUATIONS: usize = 3;
+
+/// An action of the last 24 hours.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RecentAction {
+    /// When it was proposed.
+    pub at: Time,
+    /// Its name, such as `jira_comment`.
+    pub action: String,
+    /// What it was, with the labels of who said so.
+    pub description: LabelTree,
+    /// What became of it.
+    pub state: RecentActionState,
+    /// How sure code was of it; `None` where that was not kept.
+    pub confidence: Option<ActionConfidence>,
+}
+
+/// What became of an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RecentActionState {
+    /// It was done.
+    Executed,
+    /// It is held, or waits for approval.
+    Pending,
+    /// A person is asked instead.
+    Escalated,
+    /// It was not done, and won't be: the word for why, such as `cancelled`.
+    Ended(&'static str),
+    /// Whether it was done is not known.
+    Unknown,
+}
+
+impl RecentActionState {
+    /// What stands behind `Executed:`.
+    fn told(self) -> String {
+        match self {
+            Self::Executed => "Yes".to_owned(),
+            Self::Pending => "No (pending)".to_owned(),
+            Self::Escalated => "No (escalated)".to_owned(),
+            Self::Ended(why) => format!("No ({why})"),
+            Self::Unknown => "unknown".to_owned(),
+        }
+    }
+}
+
+/// Something like this that happened before.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SimilarSituation {
+    /// When it happened.
+    pub at: Time,
+    /// What it was.
+    pub situation: LabelTree,
+    /// What was done.
+    pub action: LabelTree,
+    /// What came of it.
+    pub outcome: LabelTree,
+}
+
+/// The actions of the last 24 hours with their sums; their exact times stand apart, since only days may stand above
+/// the signals.
+pub(super) fn recent(context: &StageContext<'_>, inputs: &mut Inputs) {
+    let all = context.actions;
+    let numbered = || (1_u64..).zip(all);
+    let of = |wanted: RecentActionState| {
+        let count = all.iter().filter(|action| action.state == wanted).count();
+        LabelTree::from(u64::try_from(count).unwrap_or(u64::MAX))
+    };
+    let sums = [
+        ("total", LabelTree::from(u64::try_from(all.len()).unwrap_or(u64::MAX))),
+        ("executed", of(RecentActionState::Executed)),
+        ("pending", of(RecentActionState::Pending)),
+        ("escalated", of(RecentActionState::Escalated)),
+    ];
+    let told = numbered().map(|(number, action)| {
+        LabelTree::from([
+            ("number", number.into()),
+            ("day", relative(action.at, context.now).into()),
+            ("action_type", action.action.as_str().into()),
+            ("description", action.description.clone()),
+            ("executed", action.state.told().into()),
+            ("confidence", action.confidence.as_ref().map_or(LabelTree::Null, |sure| confidence(sure).into())),
+        ])
+    });
+    inputs.insert("actions".to_owned(), LabelTree::list(told));
+    inputs.insert("sums".to_owned(), LabelTree::from(sums));
+    let times =
+        numbered().map(|(number, action)| LabelTree::from([("number", number.into()), ("at", utc(action.at).into())]));
+    inputs.insert("clock".to_owned(), LabelTree::list(times));
+}
+
+pub(super) fn situations(context: &StageContext<'_>) -> LabelTree {
+    LabelTree::list(context.situations.iter().take(MOST_SITUATIONS).map(|past| {
+        LabelTree::from([
+            ("day", day(past.at).into()),
+            ("situation", past.situation.clone()),
+            ("action", past.action.clone()),
+            ("outcome", past.outcome.clone()),
+        ])
+    }))
+}
+
+/// The day of a time, as seen from another.
+fn relative(time: Time, now: Time) -> String {
+    let days = |time: Time| time.0.div_euclid(DAY);
+    match days(now).saturating_sub(days(time)) {
+        0 => "today".to_owned(),
+        1 => "yesterday".to_owned(),
+        _ => day(time),
+    }
+}
+
+fn confidence(sure: &ActionConfidence) -> String {
+    let of = |thousandths: u32| format!("{}.{:02}", thousandths / 1_000, thousandths % 1_000 / 10);
+    format!(
+        "Source agreement={}, Boundary={}, Schema={}, Precedent={}",
+        of(sure.sources),
+        of(sure.boundary),
+        of(sure.schema),
+        of(sure.precedent)
+    )
+}

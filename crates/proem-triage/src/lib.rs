@@ -1,0 +1,56 @@
+#![doc = include_str!("../README.md")]
+//!
+//! Triage: what other systems say about a project, as signals of one form.
+//!
+//! A [`ProjectSignal`] is one thing that happened or stands somewhere: a ticket that changed, a comment, a mail, a
+//! task. [`normalise`] reads them from a text that another system wrote, [`SignalLog`] keeps each one once with its
+//! revisions.
+//!
+//! Invariants: every text of another system is `Untrusted`, under a source of its own (`jira/comment`,
+//! `mail/body`); ids, revisions and notes hold no text from outside; nothing is dropped without being listed; the
+//! order in which signals come changes no result; nothing here reads a clock.
+
+pub mod answer;
+pub mod artefact;
+mod asana_project;
+pub mod blocks;
+pub mod charter;
+mod classify;
+pub mod contract;
+mod date;
+mod draft;
+pub mod guidance;
+mod log;
+pub mod pipeline;
+pub mod plan;
+mod rich_text;
+mod sanitise;
+mod sender;
+mod signal;
+mod sources;
+mod sprint_field;
+
+/// What triage may spend unless configuration says otherwise, as the table `budget.agent.triage` of one.
+pub const BUDGET: &str = include_str!("../data/budget.toml");
+
+pub use self::{
+    asana_project::{AsanaProject, asana_projects},
+    classify::{
+        CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, CountedJudgement,
+        FloorReason, ImportanceFloor, LearnedImportance, Movement, ReasoningNeed, SignalClassification, SignalInBatch,
+        SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon, TriageProject, classify, classify_each,
+        traits,
+    },
+    date::{SignalTime, TimeFault, utc},
+    log::{SignalArrival, SignalLog},
+    sanitise::{
+        SanitisedField, SanitisedSignal, SenderQuarantine, SignalEffects, SignalThreat, kept_out_by_sender, original,
+        sanitise,
+    },
+    sender::{named_stakeholder, proven_stakeholder, sender_name, signal_subject},
+    signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
+    sources::{
+        AnswerEnd, LINES_TOGETHER, MalformedSignal, NormalisedSignals, SearchExtent, SignalParts, SignalPlace,
+        SourceAudience, SourceContext, mail, normalise, normalise_parts, normalise_value,
+    },
+};
