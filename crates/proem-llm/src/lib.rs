@@ -97,10 +97,7 @@ mod tests {
                 "there is no user section, or it is empty; a provider needs one after the system sections: put text under \
                  `{{role \"user\"}}`",
             ),
-            (
-                Error::SystemAfterUser,
-                "a section stands under `{{role \"system\"}}` after another role; move it to the start of the prompt",
-            ),
+            (Error::SystemAfterUser, "a system section follows another role; move it to the start of the prompt"),
             (Error::NoOutput, "the budget leaves no tokens for the answer; set `output` under `budget`"),
             (Error::NoSuchTool, "a tool must be called that is not offered; offer it, or let the model decide"),
         ] {

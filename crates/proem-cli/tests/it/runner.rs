@@ -256,6 +256,7 @@ fn table() -> Vec<(Vec<&'static str>, Form)> {
         (&["risk", "feedback", "--report", "--json"], Json),
         (&["risk", "feedback", "RISK", "--false-positive", task], Report),
         (&["run", "reviews/strict", "--set", "title=::error::xEVILx", "--dry-run"], Json),
+        (&["run", "reviews/strict", "--set", "title=a", "--schema", "name", "--dry-run"], Json),
         (&["run", "reviews/strict", "--set", "::error::xEVILx=1"], Report),
         (&["run", task], Report),
         (&["runs", "list"], Report),

@@ -98,7 +98,12 @@ pub(crate) fn settled(fixture: &Fixture, text: &str) -> String {
             is_time.then(|| run.replace(|c: char| c.is_ascii_digit(), "#"))
         },
     );
-    text.lines().map(|line| format!("{}\n", without_durations(line).trim_end())).collect()
+    let line = |line: &str| {
+        let line = without_durations(line);
+        // How long a bar of durations is follows from the machine, as they do.
+        line.replace("N ms «cyan»▒«»", "N ms «cyan»«»").replace("N ms ▒", "N ms").trim_end().to_owned()
+    };
+    text.lines().map(|text| format!("{}\n", line(text))).collect()
 }
 
 /// Replaces each longest run of characters of a kind, where `by` gives something.
