@@ -33,7 +33,7 @@ pub(super) fn table(accounts: &[FoundAccount], finding: &TaskFinding, out: &mut 
         line(out, &format!("  {:>3} %  {of}  {path}: {}{semicolon}{why}{reason}", file.likely, file.kind));
     }
     if accounts.iter().any(|account| account.reason == Some(OVER_BUDGET)) {
-        let hint = "  files share a part of the prompt, 40 % unless `assemble.code_share` says another, whatever --budget leaves over";
+        let hint = "  files share a part of the prompt, 75 % unless `assemble.code_share` says another, whatever --budget leaves over";
         line(out, &styled(DIM, hint));
     }
     if let Some(change) = &context.change {
