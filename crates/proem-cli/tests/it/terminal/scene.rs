@@ -101,7 +101,11 @@ pub(crate) fn settled(fixture: &Fixture, text: &str) -> String {
     let line = |line: &str| {
         let line = without_durations(line);
         // How long a bar of durations is follows from the machine, as they do.
-        line.replace("N ms «cyan»▒«»", "N ms «cyan»«»").replace("N ms ▒", "N ms").trim_end().to_owned()
+        line.replace("N ms «cyan»▒«»", "N ms «cyan»«»")
+            .replace("N ms «dim»▒«»", "N ms «dim»«»")
+            .replace("N ms ▒", "N ms")
+            .trim_end()
+            .to_owned()
     };
     text.lines().map(|text| format!("{}\n", line(text))).collect()
 }
