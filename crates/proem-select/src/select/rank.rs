@@ -159,12 +159,20 @@ const SHARE_IF_UNASKED: f32 = 0.3;
 /// What an entry keeps that does what the task says not to do.
 const SHARE_IF_REFUSED: f32 = 0.2;
 
+/// The share of a catalogue, one in so many entries, that must do something that the table of intents knows: one project's tools do,
+/// and of a public collection of thousands too few for the table to say which are beside the matter.
+const KNOWN_ONE_IN: usize = 5;
+
 /// What the evidence for an entry must be of that for the best one of its intent: of four trackers the named one is meant.
 const SHARE_OF_BEST: f32 = 0.6;
 
 impl CatalogueIndex {
     /// Weighs probabilities by what a part of a task asks for in so many words, as far as any entry does that.
     fn weigh_intents(&self, task: AskedIntents, probabilities: &mut [f32]) {
+        let known = self.intents.iter().filter(|entry| !entry.is_empty()).count();
+        if known.saturating_mul(KNOWN_ONE_IN) < self.intents.len() {
+            return;
+        }
         let served = self.intents.iter().fold(IntentSet::default(), |all, entry| all.joined_with(*entry));
         let asked = task.asked.shared_with(served);
         let entries = || self.intents.iter().zip(&*probabilities);
