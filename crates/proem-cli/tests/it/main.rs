@@ -57,6 +57,7 @@ mod reference;
 mod risk;
 mod run;
 mod runner;
+mod same_verdict;
 mod scan;
 mod schema;
 mod select;
