@@ -31,7 +31,7 @@ use crate::project::OpenProject;
 /// How long reading what isn't kept may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextPatience {
-    /// What is little work; of a large repository that is new that is a first look, and the rest counts from the next time
+    /// As long as the work is little; a large repository that is new gets a first look, and the rest counts from the next time
     /// on.
     Short,
     /// Until all is read.

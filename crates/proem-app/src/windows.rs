@@ -138,7 +138,7 @@ impl ContextWindows {
 pub async fn learned(places: &Places, setting: &RunSetting, ran: &FinishedRun) -> Result<Option<NonZeroUsize>, Error> {
     let asked = &setting.access.asked;
     let failure = ran.outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
-    // What comes from a cassette is no server's word about today.
+    // A cassette is no server's word about today.
     let Some(failure) = failure.filter(|_| setting.access.replayer().is_none()) else { return Ok(None) };
     let window = match (failure.kind, failure.window) {
         (_, Some(window)) => Some(window),

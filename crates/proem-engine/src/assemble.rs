@@ -151,7 +151,7 @@ impl Choice<'_> {
         }
         let at = report::SectionPlacement::At { range, tokens };
         let mut report = report::section(section, at, full, self.shrunk(), shown.contained());
-        // What prints text from outside after all is no part of the request that anybody vouches for.
+        // Nobody vouches for a section that prints text from outside after all.
         let label = label_of(shown.contained());
         report.trust = if label.is_trusted() { section.spec.trust } else { Trust::Untrusted };
         let placed = PlacedSection {

@@ -52,13 +52,13 @@ pub(crate) fn read_notebook(source: &str) -> Option<Notebook> {
         .collect();
     let is_by_line = |text: &&str| !text.trim_end_matches('\n').contains('\n');
     let can_stay = sources.iter().flat_map(|(_, lines)| lines).all(is_by_line);
-    let placed = if can_stay { placed(source, &sources) } else { None };
+    let placed = if can_stay { place_cells(source, &sources) } else { None };
     let (text, cells) = placed.unwrap_or_else(|| in_sequence(&sources));
     Some(Notebook { text, cells, language })
 }
 
 /// A line of a cell as it is shown.
-fn shown(is_code: bool, line: &str) -> String {
+fn cell_line(is_code: bool, line: &str) -> String {
     let line = line.trim_end_matches(['\n', '\r']);
     if is_code || line.is_empty() { line.to_owned() } else { format!("# {line}") }
 }
@@ -69,7 +69,7 @@ fn in_sequence(sources: &[(bool, Vec<&str>)]) -> (String, Vec<CodeCell>) {
     for (is_code, parts) in sources {
         let first = line;
         for part in parts.concat().split_inclusive('\n') {
-            text.push_str(&shown(*is_code, part));
+            text.push_str(&cell_line(*is_code, part));
             text.push('\n');
             line = line.saturating_add(1);
         }
@@ -83,7 +83,7 @@ fn in_sequence(sources: &[(bool, Vec<&str>)]) -> (String, Vec<CodeCell>) {
 }
 
 /// The lines of the cells on the lines of the file that hold them; `None` if two share one.
-fn placed(source: &str, sources: &[(bool, Vec<&str>)]) -> Option<(String, Vec<CodeCell>)> {
+fn place_cells(source: &str, sources: &[(bool, Vec<&str>)]) -> Option<(String, Vec<CodeCell>)> {
     let mut lines: Vec<String> = vec![String::new(); source.lines().count().max(1)];
     let mut cells = Vec::new();
     let mut numbers = source_lines(source.as_bytes()).into_iter();
@@ -93,7 +93,7 @@ fn placed(source: &str, sources: &[(bool, Vec<&str>)]) -> Option<(String, Vec<Co
             return None;
         }
         for (number, part) in of_cell.iter().zip(parts) {
-            *lines.get_mut(*number)? = shown(*is_code, part);
+            *lines.get_mut(*number)? = cell_line(*is_code, part);
         }
         if let Some((first, last)) = of_cell.first().zip(of_cell.last()).filter(|_| *is_code) {
             let line = |number: usize| u32::try_from(number.saturating_add(1)).unwrap_or(u32::MAX);

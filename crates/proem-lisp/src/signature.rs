@@ -249,12 +249,12 @@ impl Record {
 }
 
 /// A name's characters, with `-` as `_` but for the first: a leading `_` means that the field is secret.
-fn folded(name: &str) -> impl Iterator<Item = u8> {
+fn folded_bytes(name: &str) -> impl Iterator<Item = u8> {
     name.bytes().enumerate().map(|(at, byte)| if at > 0 && byte == b'-' { b'_' } else { byte })
 }
 
 fn compare_folded(a: &str, b: &str) -> Ordering {
-    folded(a).cmp(folded(b))
+    folded_bytes(a).cmp(folded_bytes(b))
 }
 
 /// Whether a field's name says that it is secret.

@@ -156,7 +156,7 @@ impl ContextTree {
 
     /// How many files are known by how often they have some words.
     #[must_use]
-    pub fn counted(&self) -> usize {
+    pub fn counted_files(&self) -> usize {
         self.files.iter().filter(|file| file.reading == FileReading::Counted).count()
     }
 

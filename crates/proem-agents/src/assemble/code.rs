@@ -94,10 +94,10 @@ pub struct CodeRenderings {
     pub outline: Option<String>,
 }
 
-/// What a task has to do with a file.
+/// The question that a task puts to a file.
 #[derive(Debug, Clone, Copy)]
 pub struct FileQuestion<'q> {
-    /// What the file defines.
+    /// The definitions of the file.
     pub definitions: &'q [Definition],
     /// The lines that speak for it, such as where a stack trace leads; without any, and without a definition that the task
     /// concerns, lines with the task's words stand for them.

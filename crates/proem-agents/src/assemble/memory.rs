@@ -24,7 +24,7 @@ const INSTRUCTING: [&str; 3] = ["meta", "override", "system"];
 /// The shortest word that counts as shared, in characters; shorter ones are mostly grammar.
 const SHORTEST: usize = 4;
 
-/// What a cosine has to reach of the model's threshold where a telling word is shared.
+/// The share of the model's threshold that a cosine has to reach if a telling word is shared.
 const SHARE_OF_RELATED: f32 = 0.9;
 /// How much of the way from the threshold to 1 it has to be where none is.
 const WITHOUT_WORDS: f32 = 0.25;
@@ -34,9 +34,9 @@ const WITHOUT_WORDS: f32 = 0.25;
 pub(crate) struct MemoryTask<'r> {
     /// Its text.
     pub(crate) text: &'r str,
-    /// What selection knows of its words; `None` if there is no selection.
+    /// The weights of its words as selection has them; `None` if there is no selection.
     pub(crate) selecting: Option<&'r SelectionTask<'r>>,
-    /// What an embedding model says about entries.
+    /// The vectors of entries by an embedding model.
     pub(crate) meaning: Option<&'r EntryMeaning<'r>>,
 }
 

@@ -147,7 +147,7 @@ fn by_sentences(paragraph: &str) -> Vec<(&str, Placement)> {
         at = range.end;
         let decided = by_signs(sentence.trim());
         match groups.last_mut() {
-            // What follows on an example belongs to it, and "You prepare releases" to who the model is.
+            // A text behind an example belongs to it, and "You prepare releases" to who the model is.
             Some((text, before))
                 if before.part == decided.part || is_example(before) || goes_on(sentence.trim(), &decided) =>
             {

@@ -70,7 +70,7 @@ pub fn import(options: &ImportOptions, places: &Places) -> Result<BookImport, Er
     if !is_folder_name(&options.agent) {
         problems.push(format!(
             "`{}` is no folder of a book; use letters, digits, `-` and `_`",
-            shown(Path::new(&options.agent))
+            path_text(Path::new(&options.agent))
         ));
     }
     for file in &options.files {
@@ -85,11 +85,12 @@ pub fn import(options: &ImportOptions, places: &Places) -> Result<BookImport, Er
     if !problems.is_empty() {
         return Err(Error::invalid(format!("{}\nnothing was written", problems.join("\n").trim_end())));
     }
-    std::fs::create_dir_all(&root).map_err(|e| Error::outside(format!("could not create `{}`: {e}", shown(&root))))?;
+    std::fs::create_dir_all(&root)
+        .map_err(|e| Error::outside(format!("could not create `{}`: {e}", path_text(&root))))?;
     for (path, text) in prompts.iter().flat_map(|prompt| &prompt.written.files) {
         files::write_new(&root, &below.join(path), text.as_bytes(), FileAccess::Shared)?;
     }
-    Ok(BookImport { folder: shown(&folder), is_of_project: options.to.is_none(), prompts })
+    Ok(BookImport { folder: path_text(&folder), is_of_project: options.to.is_none(), prompts })
 }
 
 /// The folder under which is written, the book below it, and both together.
@@ -99,7 +100,7 @@ fn destination(options: &ImportOptions, places: &Places) -> Result<(PathBuf, Pat
     }
     let (root, _) = locate(&options.root, &git(places)?)?;
     let root = root.ok_or_else(|| {
-        Error::invalid(format!("`{}` is in a bare repository; name a folder with --to", shown(&options.root)))
+        Error::invalid(format!("`{}` is in a bare repository; name a folder with --to", path_text(&options.root)))
     })?;
     let folder = root.join(BOOK);
     Ok((root, PathBuf::from(BOOK), folder))
@@ -127,7 +128,7 @@ fn read_source(file: &Path, options: &ImportOptions) -> Result<Vec<ImportedFile>
     }
     let prompts =
         read_prompts(kind, &ImportSource { path: &path, folder: &folder_name(file), text: &text, beside: &beside })?;
-    let source = shown(file);
+    let source = path_text(file);
     let written = prompts.iter().map(|prompt| {
         let written = write_prompt(prompt, &options.agent)?;
         Ok(ImportedFile { source: source.clone(), kind, written })
@@ -144,7 +145,7 @@ fn folder_name(file: &Path) -> String {
 fn read_text(file: &Path) -> Result<String, Error> {
     match files::read_regular(file, MAX_SOURCE_BYTES) {
         Ok(Some(content)) => text_of(content, file),
-        Ok(None) => Err(Error::invalid(format!("`{}` does not exist; check the path", shown(file)))),
+        Ok(None) => Err(Error::invalid(format!("`{}` does not exist; check the path", path_text(file)))),
         Err(error) => Err(Error::invalid(error.to_string())),
     }
 }
@@ -152,9 +153,9 @@ fn read_text(file: &Path) -> Result<String, Error> {
 fn text_of(content: FileContent, file: &Path) -> Result<String, Error> {
     match content {
         FileContent::Whole(bytes) => String::from_utf8(bytes)
-            .map_err(|_| Error::invalid(format!("`{}` is not UTF-8; save it as UTF-8", shown(file)))),
+            .map_err(|_| Error::invalid(format!("`{}` is not UTF-8; save it as UTF-8", path_text(file)))),
         FileContent::Cut(_) => {
-            Err(Error::invalid(format!("`{}` is larger than {MAX_SOURCE_BYTES} bytes; split it", shown(file))))
+            Err(Error::invalid(format!("`{}` is larger than {MAX_SOURCE_BYTES} bytes; split it", path_text(file))))
         }
     }
 }
@@ -170,7 +171,7 @@ fn name_problems(prompts: &[ImportedFile], folder: &Path) -> Vec<String> {
         if let Some(other) = seen.insert(name, &prompt.source) {
             problems.push(format!("`{other}` and `{}` would both be `{name}`; {remedy}", prompt.source));
         } else if folder.join(name).exists() && told.insert(name) {
-            problems.push(format!("`{}`: `{}` already has `{name}`; {remedy}", prompt.source, shown(folder)));
+            problems.push(format!("`{}`: `{}` already has `{name}`; {remedy}", prompt.source, path_text(folder)));
         }
     }
     problems
@@ -203,6 +204,6 @@ fn is_folder_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     show::terminal_str(&path.display().to_string()).into_string()
 }

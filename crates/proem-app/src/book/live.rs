@@ -227,7 +227,7 @@ impl OpenSuite<'_> {
                     continue;
                 }
                 let ran = self.run.ask(inputs, Some(line), stop).await?;
-                purse.book(spent(self.run.setting(), &ran), most_of_run);
+                purse.book(run_cost(self.run.setting(), &ran), most_of_run);
                 let judged = self.judged(live, JudgedRun { inputs, ran: &ran, line }, purse, stop).await?;
                 answers.take(live, &ran.outcome.attempts, &ran.outcome.ended, judged);
             }
@@ -256,7 +256,7 @@ impl OpenSuite<'_> {
             return unjudged();
         }
         let Some(judgement) = self.judges.judge(judge, case, stop).await? else { return unjudged() };
-        purse.book(spent(setting, &judgement.ran), most_of_run);
+        purse.book(run_cost(setting, &judgement.ran), most_of_run);
         Ok(judgement.problem)
     }
 
@@ -284,7 +284,7 @@ struct JudgedRun<'r> {
 }
 
 /// What a run cost; `None` where nobody said so.
-fn spent(setting: &RunSetting, ran: &FinishedRun) -> Option<NanoDollars> {
+fn run_cost(setting: &RunSetting, ran: &FinishedRun) -> Option<NanoDollars> {
     if ran.is_unreported() {
         return None;
     }

@@ -79,7 +79,7 @@ impl Search {
         let ranked = if query.choice.excludes_any() { usize::MAX } else { query.most };
         let FileRanking { code, tests, documents, about_code } =
             rank(&corpus.corpus, &task, &self.weights, ranked, &AllProcessors);
-        // What was not looked into may be what the task is about.
+        // A file that was not looked into may be the one that the task is about.
         let known = self.reading.known_share();
         let worth = |files: Vec<RankedFile>, most: usize| {
             let files = files.into_iter().map(|file| RankedFile { probability: file.probability * known, ..file });
@@ -110,7 +110,7 @@ impl Search {
         }
         let places: Vec<usize> = [&code, &tests, &documents].into_iter().flatten().map(|file| file.file).collect();
         let contents = self.contents(&places)?;
-        // What a first look knows by some words alone and is likely all the same is looked into now.
+        // A first look knows some likely files by a few words alone; they are read now.
         let late = self.late_records(&contents);
         let contents = self.as_shown(contents);
         let read = ReadFiles { contents: &contents, late: &late };
@@ -305,7 +305,7 @@ impl Search {
         ranked.into_iter().map(|ranked| (ranked.file, ranked.symbol)).collect()
     }
 
-    /// What a file is made of: what was read since has more.
+    /// The record of a file; one that was read since has more.
     fn record<'r>(&'r self, file: usize, read: ReadFiles<'r>) -> Option<&'r FileRecord> {
         read.late.get(&file).or(self.reading.tree.files.get(file)?.record.as_ref())
     }

@@ -94,7 +94,7 @@ pub async fn taught(
     let mut unread = None;
     let mut notes = Vec::new();
     let recorded = match history {
-        // What is learned was not shown to help anywhere, so it takes a person who wants it.
+        // Nobody has shown that lessons help, so it takes a person who wants them.
         _ if config.enabled != Some(true) => Vec::new(),
         FailureHistory::Fixed => Vec::new(),
         FailureHistory::Open(store) => recorded(store, project, &name, &mut notes).await,

@@ -19,6 +19,7 @@ use crate::ui;
 use proem_app::operator::Consent;
 use proem_app::trust::candidates::{Candidates, TrustCandidate, listed};
 use proem_app::trust::{FileReview, TrustPlace};
+use proem_app::words::counted;
 use review::review;
 
 pub(crate) const TRUST_EXAMPLES: &str = "\
@@ -124,7 +125,7 @@ fn by_lock(place: &TrustPlace, lock: &Path) -> Result<ExitCode, CommandFailure> 
         .chain(locked.files.iter().copied())
         .filter(|candidate| place.is_untrusted(candidate))
         .collect();
-    let pinned = counted(locked.files.len(), "file");
+    let pinned = counted(locked.files.len() as u64, "file");
     if open.is_empty() {
         ui::aside(&format!("nothing to do: the lock and the {pinned} that it pins are already trusted\n"));
         return Ok(ExitCode::SUCCESS);
@@ -138,7 +139,7 @@ fn by_lock(place: &TrustPlace, lock: &Path) -> Result<ExitCode, CommandFailure> 
     }
     if let [first, ..] = locked.unpinned.as_slice() {
         let first = show::terminal_str(first);
-        let rest = counted(locked.unpinned.len(), "file");
+        let rest = counted(locked.unpinned.len() as u64, "file");
         out.push_str(&format!("{rest} of the book, such as `{first}`, are not pinned and stay as they are\n"));
     }
     out.push_str("The lock has the hash of each file; `proem trust FILE` shows what one holds.\n");
@@ -148,12 +149,8 @@ fn by_lock(place: &TrustPlace, lock: &Path) -> Result<ExitCode, CommandFailure> 
         return Ok(ExitCode::from(NO));
     }
     place.trust(&operator, &open)?;
-    ui::aside(&format!("trusted {}\n", counted(open.len(), "file")));
+    ui::aside(&format!("trusted {}\n", counted(open.len() as u64, "file")));
     Ok(ExitCode::SUCCESS)
-}
-
-fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn nothing(candidates: &Candidates) -> String {

@@ -26,7 +26,7 @@ fn large() -> Fixture {
 const TASK: &str = "the marzipan is missing when a cake leaves the oven";
 
 /// The folder in which what is read of the repository is kept.
-fn kept(fixture: &Fixture) -> Option<PathBuf> {
+fn cache_folder(fixture: &Fixture) -> Option<PathBuf> {
     let folder = fs::read_dir(fixture.base.join("cache/proem/context")).ok()?.next()?.ok()?;
     Some(folder.path())
 }
@@ -35,7 +35,7 @@ fn kept(fixture: &Fixture) -> Option<PathBuf> {
 fn wait_until_kept(fixture: &Fixture) {
     let began = Instant::now();
     let is_kept = || {
-        let folder = kept(fixture)?;
+        let folder = cache_folder(fixture)?;
         (folder.join("context-6.bin").exists() && !folder.join("index-failure.txt").exists()).then_some(())
     };
     while is_kept().is_none() {
@@ -98,14 +98,14 @@ fn what_is_read_at_once_gives_the_same_bytes_when_it_is_kept() {
     assert_eq!(look(), look());
     let prompt = || fixture.proem(&["assemble", "tell the time at noon"]).stdout().to_owned();
     assert_eq!(prompt(), prompt());
-    assert!(!kept(&fixture).unwrap().join("index.lock").exists(), "there was nothing to go on with");
+    assert!(!cache_folder(&fixture).unwrap().join("index.lock").exists(), "there was nothing to go on with");
 }
 
 #[test]
 fn nothing_goes_on_where_nothing_can_be_kept_or_nothing_is_to_be_recorded() {
     let mut fixture = large();
     fixture.proem(&["assemble", TASK, "--no-record"]);
-    assert!(kept(&fixture).is_none_or(|folder| !folder.join("index.lock").exists()));
+    assert!(cache_folder(&fixture).is_none_or(|folder| !folder.join("index.lock").exists()));
     keeping_nothing(&mut fixture);
     let run = fixture.proem(&["find", TASK]);
     assert_eq!(run.code(), 0, "{}", run.stderr());
@@ -116,7 +116,7 @@ fn nothing_goes_on_where_nothing_can_be_kept_or_nothing_is_to_be_recorded() {
 fn a_process_that_failed_is_named_by_doctor_and_not_started_again_at_once() {
     let fixture = large();
     assert_eq!(fixture.proem(&["index"]).code(), 0);
-    let folder = kept(&fixture).unwrap();
+    let folder = cache_folder(&fixture).unwrap();
     assert!(!fixture.proem(&["doctor"]).stdout().contains("whole repository"));
     fs::remove_file(folder.join("context-6.bin")).unwrap();
     fs::write(folder.join("index-failure.txt"), "the disk\x1b[2J is full").unwrap();
@@ -135,7 +135,7 @@ fn a_process_that_failed_is_named_by_doctor_and_not_started_again_at_once() {
 fn a_second_process_ends_at_once_and_a_planted_link_is_not_locked() {
     let fixture = large();
     assert_eq!(fixture.proem(&["index"]).code(), 0);
-    let folder = kept(&fixture).unwrap();
+    let folder = cache_folder(&fixture).unwrap();
     fs::remove_file(folder.join("context-6.bin")).unwrap();
     let lock = fs::File::open(folder.join("index.lock")).unwrap();
     lock.lock().unwrap();

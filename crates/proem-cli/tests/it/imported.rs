@@ -22,7 +22,7 @@ const CHAT: &str = r#"[
 
 const PROMPTFOO: &str = "prompts: [file://chat.json]\nproviders: [openai:gpt-4o]\ntests: file://tests.csv\n";
 
-fn written(fixture: &Fixture, path: &str) -> bool {
+fn is_written(fixture: &Fixture, path: &str) -> bool {
     fixture.repo.join(path).exists()
 }
 
@@ -86,7 +86,7 @@ fn nothing_is_written_if_one_file_is_refused() {
     let run = fixture.proem(&["book", "import", "good.txt", "bad.j2"]);
     assert_eq!(run.code(), 2, "{}", run.stderr());
     assert!(run.stderr().contains("bad.j2:2:1") && run.stderr().contains("nothing was written"), "{}", run.stderr());
-    assert!(!written(&fixture, ".proem"));
+    assert!(!is_written(&fixture, ".proem"));
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn two_imports_of_one_name_are_refused_with_the_remedy() {
     let both = fixture.proem(&["book", "import", "a/x.txt", "b/x.txt"]);
     assert_eq!(both.code(), 2);
     assert!(both.stderr().contains("`a/x.txt` and `b/x.txt` would both be `imported/x`"), "{}", both.stderr());
-    assert!(both.stderr().contains("--agent") && !written(&fixture, ".proem"));
+    assert!(both.stderr().contains("--agent") && !is_written(&fixture, ".proem"));
     fixture.proem(&["book", "import", "a/x.txt"]).answer();
     let before = fs::read(fixture.repo.join(".proem/book/imported/x/1.0.0.prompt")).unwrap();
     let again = fixture.proem(&["book", "import", "x.j2"]);
@@ -124,7 +124,7 @@ fn a_source_reads_no_file_outside_its_folder() {
         let run = fixture.proem(&["book", "import", "foo/p.yaml"]);
         assert!(run.code() != 0 && !run.stderr().contains("TOP-SECRET"), "{}", run.stderr());
     }
-    assert!(!written(&fixture, ".proem"));
+    assert!(!is_written(&fixture, ".proem"));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_name_from_a_source_leaves_neither_the_book_nor_the_terminal() {
     fixture.write("p.yaml", config);
     let run = fixture.proem(&["book", "import", "p.yaml"]);
     assert!(run.answer().contains("imported/escape") && !run.stdout().contains('\u{1b}'), "{}", run.stdout());
-    assert!(written(&fixture, ".proem/book/imported/escape/1.0.0.prompt"));
+    assert!(is_written(&fixture, ".proem/book/imported/escape/1.0.0.prompt"));
     fixture.write("a.txt", "Say {{word}}.");
     for agent in ["..", "a/b", ""] {
         assert_eq!(fixture.proem(&["book", "import", "a.txt", "--agent", agent]).code(), 2, "{agent}");
@@ -159,7 +159,7 @@ fn init_from_a_foreign_prompt_names_the_import() {
     let run = fixture.proem(&["init", "--from", "help.prompty"]);
     assert_eq!(run.code(), 2);
     assert!(run.stderr().contains("`proem book import help.prompty`"), "{}", run.stderr());
-    assert!(!written(&fixture, ".proem") && !written(&fixture, "proem.toml"));
+    assert!(!is_written(&fixture, ".proem") && !is_written(&fixture, "proem.toml"));
 }
 
 #[test]

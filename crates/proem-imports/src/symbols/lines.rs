@@ -176,7 +176,7 @@ fn closes(line: &[u8], dialect: Dialect) -> bool {
     }
 }
 
-/// A name that is kept.
-fn kept(bytes: &[u8]) -> Option<String> {
+/// The name of a definition, unless it is a number.
+fn definition_name(bytes: &[u8]) -> Option<String> {
     name_of(bytes).filter(|name| !name.bytes().all(|byte| byte.is_ascii_digit()))
 }

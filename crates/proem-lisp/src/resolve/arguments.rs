@@ -19,7 +19,7 @@ use alloc::{
 use proem_text::Span;
 
 /// `-` and `_` are the same in the names of tools.
-fn folded(name: &str) -> String {
+fn tool_key(name: &str) -> String {
     name.replace('-', "_")
 }
 
@@ -40,7 +40,7 @@ impl Resolver {
         let name = String::from(name.as_str());
         let span = self.forms.span(*first);
         if let Some(tools) = &self.names.tools
-            && !tools.iter().any(|tool| folded(tool) == folded(&name))
+            && !tools.iter().any(|tool| tool_key(tool) == tool_key(&name))
         {
             let problem = Problem::new(Reason::UnknownTool, span, format!("there is no tool `{}`", excerpt(&name)));
             let nearest = suggest::nearest(&name, tools.iter().map(String::as_str));
@@ -52,7 +52,7 @@ impl Resolver {
             }));
             return;
         }
-        let signature = self.names.signatures.iter().find(|(tool, _)| folded(tool) == folded(&name));
+        let signature = self.names.signatures.iter().find(|(tool, _)| tool_key(tool) == tool_key(&name));
         let Some(signature) = signature.map(|(_, signature)| Arc::clone(signature)) else { return };
         let call = ToolForm { name: &name, signature: &signature };
         match arguments.get(1) {

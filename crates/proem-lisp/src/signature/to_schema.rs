@@ -130,7 +130,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn put(&mut self, keyword: &str, value: impl Into<Value>) {
+    fn set_keyword(&mut self, keyword: &str, value: impl Into<Value>) {
         self.entries.push((Value::text(keyword), value.into()));
     }
 
@@ -141,7 +141,7 @@ impl Writer<'_> {
     /// Puts a maximum that the checks don't give.
     fn fill(&mut self, keyword: &str, most: usize) {
         if !self.has(keyword) {
-            self.put(keyword, most);
+            self.set_keyword(keyword, most);
             self.filled.push(format!("{}/{keyword}", self.pointer));
         }
     }
@@ -155,8 +155,8 @@ impl Writer<'_> {
         }
         let all: Vec<Value> = words.iter().map(|word| Value::text(word)).collect();
         match <[Value; 1]>::try_from(all) {
-            Ok([only]) => self.put("type", only),
-            Err(all) => self.put("type", Value::vector(all)),
+            Ok([only]) => self.set_keyword("type", only),
+            Err(all) => self.set_keyword("type", Value::vector(all)),
         }
     }
 
@@ -169,7 +169,7 @@ impl Writer<'_> {
             Shape::Text | Shape::Keyword => self.put_type(of, &["string"]),
             Shape::Datetime => {
                 self.put_type(of, &["string"]);
-                self.put("format", Value::text("date-time"));
+                self.set_keyword("format", Value::text("date-time"));
             }
             Shape::Int => self.put_type(of, &["integer"]),
             Shape::Float | Shape::Number => self.put_type(of, &["number"]),
@@ -177,12 +177,12 @@ impl Writer<'_> {
             Shape::Enum(members) => {
                 let null = of.is_nullable.then_some(Value::Nil);
                 let members = members.iter().map(|member| Value::text(member.as_str().unwrap_or_default()));
-                self.put("enum", Value::vector(members.chain(null).collect()));
+                self.set_keyword("enum", Value::vector(members.chain(null).collect()));
             }
             Shape::List(element) => {
                 self.put_type(of, &["array"]);
                 let element = take(*element);
-                self.put("items", element);
+                self.set_keyword("items", element);
             }
             Shape::Record(record) => {
                 self.put_type(of, &["object"]);
@@ -190,20 +190,20 @@ impl Writer<'_> {
                 let properties: Vec<(Value, Value)> = properties.collect();
                 let is_map = properties.is_empty();
                 if !is_map {
-                    self.put("properties", Value::map(properties));
+                    self.set_keyword("properties", Value::map(properties));
                     let required = record.fields.iter().filter(|field| field.is_required);
                     let required = required.map(|field| Value::Text(field.name.clone())).collect();
-                    self.put("required", Value::vector(required));
+                    self.set_keyword("required", Value::vector(required));
                 }
                 match record.rest {
-                    Rest::Closed => self.put("additionalProperties", false),
+                    Rest::Closed => self.set_keyword("additionalProperties", false),
                     Rest::Typed(of) => {
                         let of = take(of);
-                        self.put("additionalProperties", of);
+                        self.set_keyword("additionalProperties", of);
                     }
                     Rest::Open if is_map => {
                         self.filled.push(format!("{}/additionalProperties", self.pointer));
-                        self.put("additionalProperties", scalar_schema());
+                        self.set_keyword("additionalProperties", scalar_schema());
                     }
                     Rest::Open => {}
                 }
@@ -226,7 +226,7 @@ impl Writer<'_> {
             Shape::Record(record) if record.is_map() => {
                 self.fill("maxProperties", MOST_ENTRIES);
                 if !self.has("propertyNames") {
-                    self.put("propertyNames", Value::map([(Value::text("maxLength"), Value::from(MOST_NAME))]));
+                    self.set_keyword("propertyNames", Value::map([(Value::text("maxLength"), Value::from(MOST_NAME))]));
                     self.filled.push(format!("{}/propertyNames/maxLength", self.pointer));
                 }
             }
@@ -237,14 +237,14 @@ impl Writer<'_> {
     /// Data of one level: a contract has no place for values of any depth.
     fn anything(&mut self, of: &Type) {
         self.put_type(of, &["array", "boolean", "null", "number", "object", "string"]);
-        self.put("items", scalar_schema());
-        self.put("additionalProperties", scalar_schema());
-        self.put("propertyNames", Value::map([(Value::text("maxLength"), Value::from(MOST_NAME))]));
+        self.set_keyword("items", scalar_schema());
+        self.set_keyword("additionalProperties", scalar_schema());
+        self.set_keyword("propertyNames", Value::map([(Value::text("maxLength"), Value::from(MOST_NAME))]));
         for (keyword, most) in
             [("maxItems", MOST_ELEMENTS), ("maxLength", MOST_CHARACTERS), ("maxProperties", MOST_ENTRIES)]
         {
             if !of.checks.iter().any(|check| check.states(keyword)) {
-                self.put(keyword, most);
+                self.set_keyword(keyword, most);
             }
         }
         self.filled.push(format!("{}/type", self.pointer));
@@ -253,35 +253,35 @@ impl Writer<'_> {
     fn check(&mut self, check: &Check, take: &mut dyn FnMut(TypeId) -> Value) {
         match check {
             Check::Least(bound, is_beyond) => {
-                self.put(if *is_beyond { "exclusiveMinimum" } else { "minimum" }, bound.clone());
+                self.set_keyword(if *is_beyond { "exclusiveMinimum" } else { "minimum" }, bound.clone());
             }
             Check::Most(bound, is_beyond) => {
-                self.put(if *is_beyond { "exclusiveMaximum" } else { "maximum" }, bound.clone());
+                self.set_keyword(if *is_beyond { "exclusiveMaximum" } else { "maximum" }, bound.clone());
             }
-            Check::MultipleOf(factor) => self.put("multipleOf", *factor),
+            Check::MultipleOf(factor) => self.set_keyword("multipleOf", *factor),
             Check::Length { least, most } => self.range("minLength", *least, "maxLength", *most),
             Check::Items { least, most } => self.range("minItems", *least, "maxItems", *most),
             Check::Entries { least, most } => self.range("minProperties", *least, "maxProperties", *most),
             Check::NameLength(most) => {
-                self.put("propertyNames", Value::map([(Value::text("maxLength"), Value::from(*most))]));
+                self.set_keyword("propertyNames", Value::map([(Value::text("maxLength"), Value::from(*most))]));
             }
-            Check::Unique => self.put("uniqueItems", true),
-            Check::Pattern(pattern) => self.put("pattern", Value::from(pattern.source())),
+            Check::Unique => self.set_keyword("uniqueItems", true),
+            Check::Pattern(pattern) => self.set_keyword("pattern", Value::from(pattern.source())),
             Check::Kinds(_) => {}
-            Check::Members(members) => self.put("enum", Value::vector(members.clone())),
+            Check::Members(members) => self.set_keyword("enum", Value::vector(members.clone())),
             Check::Alternatives(how_many, all) => {
                 let all = all.iter().map(|of| take(*of)).collect();
-                self.put(how_many.keyword(), Value::vector(all));
+                self.set_keyword(how_many.keyword(), Value::vector(all));
             }
         }
     }
 
     fn range(&mut self, least_word: &str, least: usize, most_word: &str, most: usize) {
         if least > 0 {
-            self.put(least_word, least);
+            self.set_keyword(least_word, least);
         }
         if most < usize::MAX {
-            self.put(most_word, most);
+            self.set_keyword(most_word, most);
         }
     }
 }

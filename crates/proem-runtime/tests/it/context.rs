@@ -34,7 +34,7 @@ fn a_folder_is_read_whole_or_by_words_and_what_is_likely_is_read_since() {
     let terms = distinct_words("fit nothing");
     reader.count_words(&mut counted, (&[1, 0], &terms), &|_, _| ()).unwrap();
     let whole = reader.read(TreeState::WorkTree, &|_, _| ()).unwrap();
-    assert_eq!((counted.unread, whole.unread, counted.counted()), (0, 0, 1));
+    assert_eq!((counted.unread, whole.unread, counted.counted_files()), (0, 0, 1));
     let place = |name: &str| whole.files.iter().position(|file| file.path == name).unwrap();
     let (code, image) = (place("budget.rs"), place("image.png"));
     let record = counted.files[code].record.as_ref().unwrap();

@@ -112,7 +112,7 @@ impl ContextTask {
             places,
             scope,
             names: names(text),
-            written: written(text),
+            written: written_names(text),
             first_line,
             subject: subject.to_owned(),
             neighbours,
@@ -237,7 +237,7 @@ impl ContextTask {
 }
 
 /// Words with a capital that no sentence begins with; the first of a line or behind a full stop or colon says nothing.
-fn written(text: &str) -> Vec<String> {
+fn written_names(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for line in text.lines() {
         let mut begins = true;

@@ -60,7 +60,7 @@ fn elision(first: u32, last: u32, definitions: &[Definition], out: &mut String) 
 fn cut_definition(first: u32, last: u32, definitions: &[Definition]) -> Option<&Definition> {
     let is_around = |definition: &&Definition| definition.lines.holds(first) && definition.signature.last < first;
     let inner = definitions.iter().filter(is_around).min_by_key(|definition| definition.lines.len())?;
-    // What holds others is known to go on.
+    // A reader knows that a container goes on behind its members.
     let holds_others = definitions.iter().any(|other| inner.lines.contains(other.lines) && other.lines != inner.lines);
     let is_cut = last < inner.lines.last || first > inner.signature.last.saturating_add(1);
     (is_cut && !holds_others && !inner.name.is_empty()).then_some(inner)

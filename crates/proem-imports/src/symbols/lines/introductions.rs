@@ -2,7 +2,7 @@
 
 use super::super::SymbolKind;
 use super::super::mask::is_name;
-use super::kept;
+use super::definition_name;
 use crate::dialect::Dialect;
 
 /// What a line begins.
@@ -205,12 +205,12 @@ pub(super) fn introduction(masked: &[u8], text: &[u8], indent: usize, dialect: D
         }
         let is_companion = word == b"object" && masked.windows(9).any(|window| window == b"companion");
         if is_companion && !behind.trim_ascii_start().first().is_some_and(|&byte| is_name(byte)) {
-            return kept(b"Companion").map(|name| Introduction { kind: SymbolKind::Type, name });
+            return definition_name(b"Companion").map(|name| Introduction { kind: SymbolKind::Type, name });
         }
         if is_own_name(word, dialect) && introduced.is_some() {
             let is_called = matches!(behind.trim_ascii_start().first(), Some(b'(' | b'{' | b'?' | b'!' | b'<' | b'['));
             return is_called
-                .then(|| kept(word))
+                .then(|| definition_name(word))
                 .flatten()
                 .map(|name| Introduction { kind: SymbolKind::Function, name });
         }
@@ -218,7 +218,7 @@ pub(super) fn introduction(masked: &[u8], text: &[u8], indent: usize, dialect: D
     }
     let Some(kind) = found else { return by_shape(masked, text, indent, dialect) };
     let name = name_behind(rest.trim_ascii_start(), kind, dialect)?;
-    kept(name).map(|name| Introduction { kind, name })
+    definition_name(name).map(|name| Introduction { kind, name })
 }
 
 /// Words that are the name of what they introduce.
@@ -371,7 +371,7 @@ fn with_mark<'t>(text: &'t [u8], name: &'t [u8], marks: &[u8]) -> Option<&'t [u8
 /// A definition that no word introduces: `name() {` of a shell, `name <- function(` of R, `name = function(` of Lua, and
 /// elsewhere a type before a name with parameters.
 fn by_shape(masked: &[u8], text: &[u8], indent: usize, dialect: Dialect) -> Option<Introduction> {
-    let is_of = |name: &[u8]| kept(name).map(|name| Introduction { kind: SymbolKind::Function, name });
+    let is_of = |name: &[u8]| definition_name(name).map(|name| Introduction { kind: SymbolKind::Function, name });
     match dialect {
         Dialect::Shell => {
             let end = masked.iter().position(|&byte| !(is_name(byte) || matches!(byte, b'-' | b'.' | b':')))?;
@@ -407,7 +407,7 @@ fn member(line: &[u8], _text: &[u8], indent: usize) -> Option<Introduction> {
         && !rest.ends_with(b";")
         && !words.iter().any(|word| STATEMENTS.contains(word))
         && (indent == 0 || rest.ends_with(b"{"));
-    let name = is_definition.then(|| kept(name)).flatten()?;
+    let name = is_definition.then(|| definition_name(name)).flatten()?;
     Some(Introduction { kind: SymbolKind::Function, name })
 }
 

@@ -27,15 +27,15 @@ impl Numbers {
             let larger = vec![(0, 0); self.slots.len().saturating_mul(2)];
             for (old, number) in core::mem::replace(&mut self.slots, larger) {
                 if old != 0 {
-                    self.put(old, number);
+                    self.insert_at(old, number);
                 }
             }
         }
-        self.put(address, self.count);
+        self.insert_at(address, self.count);
         self.count = self.count.saturating_add(1);
     }
 
-    fn put(&mut self, address: usize, number: usize) {
+    fn insert_at(&mut self, address: usize, number: usize) {
         let place = self.place(address);
         if let Some(slot) = self.slots.get_mut(place)
             && slot.0 == 0
