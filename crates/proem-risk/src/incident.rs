@@ -2,7 +2,6 @@
 
 mod date;
 mod read;
-mod records;
 mod terms;
 
 use alloc::collections::BTreeMap;

@@ -11,6 +11,7 @@ extern crate alloc;
 
 mod bytes;
 pub mod character;
+mod csv;
 pub mod diagnostic;
 pub mod hex;
 pub mod json;
@@ -22,6 +23,7 @@ pub mod span;
 pub mod words;
 
 pub use bytes::{legacy_text, path_text};
+pub use csv::{BareQuotes, CsvError, CsvRow, read_csv};
 pub use diagnostic::{Diagnostic, DiagnosticSeverity, line_column};
 pub use label::{Audience, Label, Secrecy, Source, Sources};
 pub use line_table::LineTable;

@@ -4,7 +4,7 @@ use std::io::{BufRead, Read as _};
 use std::path::Path;
 
 use proem_engine::ordered::OrderedJson;
-use proem_text::json;
+use proem_text::{BareQuotes, CsvError, CsvRow, json, read_csv};
 use sha2::{Digest as _, Sha256};
 
 use super::csv;
@@ -64,12 +64,14 @@ fn table<'r>(from: Source<'r>, reading: RowReading<'r>) -> Result<BatchRows<'r>,
     }
     let text = input::text(from)?;
     let wrong = |problem: String| Error::invalid(format!("{shown}: {problem}"));
-    let mut rows = csv::rows(&text).map_err(wrong)?.into_iter();
-    let Some((_, names)) = rows.next() else {
+    let rows = read_csv(text.as_bytes(), BareQuotes::Refused);
+    let mut rows = rows.map_err(|CsvError { line, expected }| wrong(format!("line {line}: {expected}")))?.into_iter();
+    let Some(CsvRow { fields: names, .. }) = rows.next() else {
         return Err(wrong("the first row, with the names of the inputs, is missing".to_owned()));
     };
     csv::names(&names).map_err(wrong)?;
-    let row = move |(number, fields): (u32, Vec<String>)| {
+    let row = move |CsvRow { line, fields }: CsvRow| {
+        let number = u32::try_from(line).unwrap_or(u32::MAX);
         let inputs = csv::inputs(&names, &fields, form).and_then(|mut inputs| {
             input::set(&mut inputs, texts).map_err(|failure| failure.to_string())?;
             Ok(inputs)

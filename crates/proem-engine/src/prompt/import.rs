@@ -6,7 +6,6 @@
 //! with its line; everything else that the source holds is carried over or listed in [`ImportedPrompt::left_out`];
 //! no value of a setting that may be a credential reaches a file or a message.
 
-mod comma_separated;
 mod document;
 mod dotprompt;
 mod langchain;

@@ -7,9 +7,10 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::fmt;
 
+use proem_text::{BareQuotes, read_csv};
 use serde_json::Value;
 
-use super::{Incident, date, records};
+use super::{Incident, date};
 use crate::{Error, ErrorKind};
 
 /// The longest file that is read, in bytes: 32 MiB.
@@ -183,7 +184,7 @@ fn seconds(text: &str) -> Option<i64> {
 
 /// Comma-separated values with a header.
 fn table(text: &[u8]) -> Result<Vec<Incident>, Error> {
-    let rows = records::read(text).map_err(|broken| {
+    let rows = read_csv(text, BareQuotes::Kept).map_err(|broken| {
         unreadable(&format!("line {}", broken.line), format_args!("is not valid CSV: {}", broken.expected))
     })?;
     let Some((header, rows)) = rows.split_first() else { return Ok(vec![]) };

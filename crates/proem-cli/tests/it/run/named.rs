@@ -309,7 +309,7 @@ fn a_table_is_a_batch() {
         ("title,count\na\n", "line 2: it has 1 fields, and the first row 2"),
         ("title,count\na,many\n", "the field `count` is not JSON"),
         ("title,colour\na,red\n", "`colour` not declared"),
-        ("title\n\"open\n", "a quote is not closed"),
+        ("title\n\"open\n", "a field in quotes begins here and has no end"),
         ("", "the first row, with the names of the inputs, is missing"),
     ] {
         fixture.write("rows.csv", text);

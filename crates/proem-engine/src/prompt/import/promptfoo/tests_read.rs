@@ -1,8 +1,7 @@
 //! The tests of a promptfoo configuration, in YAML and CSV.
 
-use proem_text::OrderedMap;
+use proem_text::{BareQuotes, CsvError, OrderedMap, read_csv};
 
-use super::super::comma_separated::parse_rows;
 use super::super::document::{entries, items, parse_document, scalar_text};
 use super::super::source::{ImportReader, SourceFile, declare, input_name};
 use super::super::{ImportedCase, ImportedPrompt, TextPiece};
@@ -193,7 +192,7 @@ fn read_test_file(
         return reader.refuse(file, at, &format!("the test file `{path}` {why}"), "put it beside the configuration");
     };
     if path.ends_with(".csv") {
-        return read_csv(beside, defaults, cases, reader);
+        return read_test_rows(beside, defaults, cases, reader);
     }
     if !path.ends_with(".yaml") && !path.ends_with(".yml") && !path.ends_with(".json") {
         return reader.refuse(file, at, &format!("tests in `{path}` are not imported"), "known: .csv, .yaml, .json");
@@ -205,16 +204,16 @@ fn read_test_file(
 }
 
 /// Tests as rows: a column for each variable, and columns that begin with `__`.
-fn read_csv(
+fn read_test_rows(
     file: SourceFile<'_>,
     defaults: &[OrderedMap<OrderedJson>],
     cases: &mut Vec<ImportedCase>,
     reader: &mut ImportReader<'_>,
 ) {
     let offset = |line: usize| file.text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum();
-    let rows = match parse_rows(file.text) {
+    let rows = match read_csv(file.text.as_bytes(), BareQuotes::Kept) {
         Ok(rows) => rows,
-        Err(line) => return reader.refuse(file, offset(line), "this field in quotes has no end", ""),
+        Err(CsvError { line, expected }) => return reader.refuse(file, offset(line), expected, ""),
     };
     let Some((header, rows)) = rows.split_first() else { return };
     let columns: Vec<String> = header.fields.iter().map(|name| name.trim().to_owned()).collect();

@@ -5,23 +5,41 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 /// A row with the line that it begins in, counted from 1.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct CsvRow {
-    pub(super) line: usize,
-    pub(super) fields: Vec<String>,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CsvRow {
+    /// The line that it begins in.
+    pub line: usize,
+    /// Its fields, without their quotes.
+    pub fields: Vec<String>,
 }
 
 /// Why a text is no table.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct CsvError {
-    pub(super) line: usize,
-    pub(super) expected: &'static str,
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CsvError {
+    /// The line that it was noticed in, counted from 1; of a field without an end the line that it begins in.
+    pub line: usize,
+    /// The fault, with what to write instead.
+    pub expected: &'static str,
 }
 
-/// Reads rows; lines end with LF or CRLF, and empty ones are passed over. What is no UTF-8 becomes U+FFFD.
-pub(super) fn read(text: &[u8]) -> Result<Vec<CsvRow>, CsvError> {
+/// The reading of a quote inside a field that doesn't begin with one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BareQuotes {
+    /// It is a character of the field.
+    Kept,
+    /// It is an error.
+    Refused,
+}
+
+/// Reads rows; lines end with LF or CRLF, and empty ones are passed over, as is a byte order mark. Bytes that are no UTF-8
+/// become U+FFFD.
+///
+/// # Errors
+///
+/// [`CsvError`] for a field in quotes without an end or with text behind it, and for bare quotes as `quotes` says.
+pub fn read_csv(text: &[u8], quotes: BareQuotes) -> Result<Vec<CsvRow>, CsvError> {
     let mut rows = vec![];
-    let mut reader = CsvReader { rest: text, line: 1 };
+    let mut reader = CsvReader { rest: text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text), line: 1, quotes };
     while !reader.rest.is_empty() {
         let line = reader.line;
         if reader.end_of_row() {
@@ -45,6 +63,7 @@ pub(super) fn read(text: &[u8]) -> Result<Vec<CsvRow>, CsvError> {
 struct CsvReader<'t> {
     rest: &'t [u8],
     line: usize,
+    quotes: BareQuotes,
 }
 
 impl CsvReader<'_> {
@@ -69,7 +88,7 @@ impl CsvReader<'_> {
 
     fn field(&mut self) -> Result<String, CsvError> {
         if self.take(b'"') {
-            return self.quoted();
+            return self.quoted_field();
         }
         let end = self.rest.iter().position(|byte| matches!(byte, b',' | b'\n')).unwrap_or(self.rest.len());
         let (mut field, after) = self.rest.split_at_checked(end).unwrap_or_default();
@@ -77,10 +96,13 @@ impl CsvReader<'_> {
             field = field.strip_suffix(b"\r").unwrap_or(field);
         }
         self.rest = after;
+        if self.quotes == BareQuotes::Refused && field.contains(&b'"') {
+            return Err(CsvError { line: self.line, expected: "a quote inside a field; put the field in quotes" });
+        }
         Ok(String::from_utf8_lossy(field).into_owned())
     }
 
-    fn quoted(&mut self) -> Result<String, CsvError> {
+    fn quoted_field(&mut self) -> Result<String, CsvError> {
         let begun = self.line;
         let mut field = vec![];
         while let Some((&byte, after)) = self.rest.split_first() {
@@ -105,7 +127,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[(usize, &[&str])]) {
-        let rows = read(text.as_bytes()).unwrap();
+        let rows = read_csv(text.as_bytes(), BareQuotes::Kept).unwrap();
         let rows: Vec<(usize, Vec<&str>)> =
             rows.iter().map(|row| (row.line, row.fields.iter().map(String::as_str).collect())).collect();
         let expected: Vec<(usize, Vec<&str>)> =
@@ -122,13 +144,17 @@ mod tests {
         check("\"a,\"\"b\"\"\nc\",d\ne", &[(1, &["a,\"b\"\nc", "d"]), (3, &["e"])]);
         check("a \"b\" c", &[(1, &["a \"b\" c"])]);
         check("\"\"", &[(1, &[""])]);
+        check("\u{feff}a\n\"one\ntwo\"\n\nthree", &[(1, &["a"]), (2, &["one\ntwo"]), (5, &["three"])]);
     }
 
     #[test]
     fn broken_quotes_are_refused() {
-        let broken = |text: &str| read(text.as_bytes()).unwrap_err();
+        let broken = |text: &str| read_csv(text.as_bytes(), BareQuotes::Kept).unwrap_err();
         assert_eq!(broken("a\n\"b\nc").line, 2);
         assert_eq!(broken("a\n\"b\"c").line, 2);
+        let bare = CsvError { line: 2, expected: "a quote inside a field; put the field in quotes" };
+        assert_eq!(read_csv(b"a\nx\"y\n", BareQuotes::Refused), Err(bare));
+        assert!(read_csv(b"a\n\"x\"\"y\"\n", BareQuotes::Refused).is_ok());
     }
 
     proptest! {
@@ -138,13 +164,13 @@ mod tests {
         ) {
             let quoted = |field: &String| format!("\"{}\"", field.replace('"', "\"\""));
             let text: String = rows.iter().map(|row| row.iter().map(quoted).collect::<Vec<_>>().join(",") + "\r\n").collect();
-            let read = read(text.as_bytes()).unwrap();
+            let read = read_csv(text.as_bytes(), BareQuotes::Kept).unwrap();
             prop_assert_eq!(read.into_iter().map(|row| row.fields).collect::<Vec<_>>(), rows);
         }
 
         #[test]
         fn any_bytes_are_rows_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
-            let _ = read(&bytes);
+            let _ = read_csv(&bytes, BareQuotes::Refused);
         }
     }
 }
