@@ -5,24 +5,18 @@
 //! provider; `answers` in the configuration comes first.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use proem_engine::providers::{Provider, SchemaEnforcement};
-use proem_runtime::files::{self, FileAccess, FileContent};
-use proem_text::json;
 use serde::{Deserialize, Serialize};
 
 use crate::calling::ModelEndpoint;
 use crate::config::ProviderFile;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::places::Places;
+use crate::state_file::StateFile;
 
-/// The file of the state folder.
-const FILE: &str = "answer-modes.json";
-/// The most bytes of it that are read.
-const MAX_BYTES: usize = 1 << 20;
-/// The form of the file.
-const VERSION: u32 = 1;
+/// The file that keeps them.
+const FILE: StateFile = StateFile { name: "answer-modes.json", version: 1 };
 
 /// The modes of all models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,22 +28,21 @@ pub struct AnswerModes {
 
 impl Default for AnswerModes {
     fn default() -> Self {
-        Self { version: VERSION, modes: BTreeMap::new() }
+        Self { version: FILE.version, modes: BTreeMap::new() }
     }
 }
 
 impl AnswerModes {
-    /// Reads the file; no modes if it isn't there or was written by another version: they are found again by trying.
+    /// Reads the file; no modes if it isn't there or can't be used: they are found again by trying.
     ///
     /// # Errors
     ///
     /// If the file is there and can't be read.
     pub fn load(places: &Places) -> Result<Self, Error> {
-        let read: Option<Self> = match files::read_regular(&places.state.join(FILE), MAX_BYTES)? {
-            Some(FileContent::Whole(bytes)) => serde_json::from_slice(&bytes).ok(),
-            Some(FileContent::Cut(_)) | None => None,
-        };
-        Ok(read.filter(|modes| modes.version == VERSION).unwrap_or_default())
+        match FILE.load(places) {
+            Err(error) if error.kind() != ErrorKind::Invalid => Err(error),
+            found => Ok(found.ok().flatten().unwrap_or_default()),
+        }
     }
 
     /// Has a model held to schemas in the way that was found for it, unless `file` says another; the way, if there is
@@ -77,9 +70,7 @@ impl AnswerModes {
         let Some(next) = next(asked.model.answers).filter(|_| is_found_by_trying(asked, file)) else { return Ok(None) };
         let mut modes = Self::load(places)?;
         modes.modes.entry(asked.endpoint.name.clone()).or_default().insert(asked.model.name.clone(), next);
-        let value = serde_json::to_value(&modes).map_err(|error| Error::bug("modes of answers", error))?;
-        let text = format!("{}\n", json::pretty(&value));
-        files::replace(&places.state, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
+        FILE.store(places, &modes)?;
         Ok(Some(next))
     }
 }

@@ -2,23 +2,17 @@
 //! whatever counts reads it.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use proem_engine::providers::{Model, Tokeniser};
-use proem_runtime::files::{self, FileAccess, FileContent};
-use proem_text::json;
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::message::Hint;
 use crate::places::Places;
+use crate::state_file::StateFile;
 
-/// The file of the state folder.
-const FILE: &str = "token-factors.json";
-/// The most bytes of it that are read.
-const MAX_BYTES: usize = 1 << 20;
-/// The form of the file.
-const VERSION: u32 = 1;
+/// The file that keeps them.
+const FILE: StateFile = StateFile { name: "token-factors.json", version: 1 };
 
 /// What a factor may be, in hundredths, as `providers.toml` has it: never below what is counted, at most
 /// twice that.
@@ -46,7 +40,7 @@ pub struct Factor {
 
 impl Default for Factors {
     fn default() -> Self {
-        Self { version: VERSION, models: BTreeMap::new() }
+        Self { version: FILE.version, models: BTreeMap::new() }
     }
 }
 
@@ -57,19 +51,9 @@ impl Factors {
     ///
     /// If it is there and can't be used: wrong counts would fit prompts into windows that are smaller.
     pub fn load(places: &Places) -> Result<Self, Error> {
-        let path = places.state.join(FILE);
-        let wrong = |why: String| {
-            Error::invalid(format!("`{}` can't be used: {why}", path.display())).hinting(Hint::FitFactors)
-        };
-        let bytes = match files::read_regular(&path, MAX_BYTES)? {
-            None => return Ok(Self::default()),
-            Some(FileContent::Whole(bytes)) => bytes,
-            Some(FileContent::Cut(_)) => return Err(wrong(format!("it has more than {MAX_BYTES} bytes"))),
-        };
-        let factors: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
-        if factors.version != VERSION {
-            return Err(wrong(format!("it has version {}, and this Proem knows version {VERSION}", factors.version)));
-        }
+        let fit_again = |error: Error| error.hinting(Hint::FitFactors);
+        let Some(factors) = FILE.load::<Self>(places).map_err(fit_again)? else { return Ok(Self::default()) };
+        let wrong = |why: String| fit_again(FILE.fault(places, why));
         match factors.models.iter().find(|(_, factor)| !RANGE.contains(&factor.percent)) {
             Some((name, factor)) => Err(wrong(format!(
                 "the factor of `{name}` is {} %, not {} to {}",
@@ -87,10 +71,7 @@ impl Factors {
     ///
     /// If the file can't be written.
     pub fn store(&self, places: &Places) -> Result<(), Error> {
-        let value = serde_json::to_value(self).map_err(|error| Error::bug("cost fit", error))?;
-        let text = format!("{}\n", json::pretty(&value));
-        files::replace(&places.state, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
-        Ok(())
+        FILE.store(places, self)
     }
 
     /// Has a model counted by its factor; exact counts stay. The percentage, if there is one.

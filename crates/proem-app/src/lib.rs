@@ -40,6 +40,7 @@ pub mod secrets;
 pub mod select;
 pub mod selecting;
 pub mod shipped;
+mod state_file;
 pub mod tokens;
 pub mod triage;
 pub mod trust;

@@ -2,32 +2,24 @@
 //! nothing.
 
 use std::collections::BTreeMap;
-use std::fs::DirBuilder;
 use std::num::NonZeroUsize;
-use std::os::unix::fs::DirBuilderExt as _;
-use std::path::Path;
 use std::time::Duration;
 
 use proem_engine::call::FailureKind;
 use proem_engine::providers::Model;
 use proem_llm::client::Client;
 use proem_llm::endpoint::Endpoint;
-use proem_runtime::files::{self, FileAccess, FileContent};
-use proem_text::json;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::places::Places;
 use crate::run::asking::FinishedRun;
 use crate::run::setting::RunSetting;
+use crate::state_file::StateFile;
 
-/// The file of the state folder.
-const FILE: &str = "context-windows.json";
-/// The most bytes of it that are read.
-const MAX_BYTES: usize = 1 << 20;
-/// The form of the file.
-const VERSION: u32 = 1;
+/// The file that keeps them.
+const FILE: StateFile = StateFile { name: "context-windows.json", version: 1 };
 /// The longest that a list of models is waited for after a failure.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -49,7 +41,7 @@ struct ProviderWindows {
 
 impl Default for ContextWindows {
     fn default() -> Self {
-        Self { version: VERSION, providers: BTreeMap::new() }
+        Self { version: FILE.version, providers: BTreeMap::new() }
     }
 }
 
@@ -60,18 +52,11 @@ impl ContextWindows {
     ///
     /// If it is there and can't be used.
     pub fn load(places: &Places) -> Result<Self, Error> {
-        let path = places.state.join(FILE);
-        let wrong = |why: String| Error::invalid(format!("`{}` can't be used: {why}; remove it", path.display()));
-        let bytes = match files::read_regular(&path, MAX_BYTES)? {
-            None => return Ok(Self::default()),
-            Some(FileContent::Whole(bytes)) => bytes,
-            Some(FileContent::Cut(_)) => return Err(wrong(format!("it has more than {MAX_BYTES} bytes"))),
-        };
-        let windows: Self = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
-        if windows.version != VERSION {
-            return Err(wrong(format!("it has version {}, and this Proem knows version {VERSION}", windows.version)));
-        }
-        Ok(windows)
+        let found = FILE.load(places).map_err(|error| match error.kind() {
+            ErrorKind::Invalid => Error::invalid(format!("{error}; remove it")),
+            _ => error,
+        })?;
+        Ok(found.unwrap_or_default())
     }
 
     /// The window that a server named for a model.
@@ -115,16 +100,7 @@ impl ContextWindows {
         if known.models.insert(model.to_owned(), tokens) == Some(tokens) {
             return Ok(());
         }
-        let value = serde_json::to_value(&windows).map_err(|error| Error::bug("context windows", error))?;
-        let text = format!("{}\n", json::pretty(&value));
-        // It may be the first thing that is ever kept.
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&places.state)
-            .map_err(|error| Error::outside(format!("could not create `{}`: {error}", places.state.display())))?;
-        files::replace(&places.state, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
-        Ok(())
+        FILE.store(places, &windows)
     }
 }
 
