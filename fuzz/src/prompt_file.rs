@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use proem_engine::ErrorKind;
 use proem_engine::assemble::{AssemblyOptions, assemble};
-use proem_engine::input::{DeclaredTrust, Inputs};
+use proem_engine::input::Inputs;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
@@ -58,16 +58,10 @@ fn strict(file: &str, partials: &BTreeMap<String, String>) {
         let layers = BTreeMap::new();
         let key = InstallationKey::new([7; 32]);
         let options = AssemblyOptions {
-            key: &key,
             layers: &layers,
             context_and_code: full.then_some(40),
             input_tokens: full.then_some(60),
-            replaces_budget: false,
-            window: None,
-            output_tokens: None,
-            monolithic: None,
-            declared: DeclaredTrust::Holds,
-            profile: None,
+            ..AssemblyOptions::new(&key)
         };
         match assemble(&prompt, &inputs, &mut CachingCounter::new(&Bytes), &options) {
             Ok((assembly, report)) => {

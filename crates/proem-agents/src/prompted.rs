@@ -143,16 +143,12 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
     let format = format_note(&answer, ask.model);
     let reserved = format.as_deref().map_or(0, |format| counter.count(format));
     let options = AssemblyOptions {
-        key: ask.key,
-        layers: &std::collections::BTreeMap::new(),
-        context_and_code: None,
         input_tokens: ask.input_tokens.map(|tokens| tokens.saturating_sub(reserved)),
-        replaces_budget: false,
         window: ask.model.context_tokens.map(|tokens| tokens.get().saturating_sub(reserved)),
         output_tokens: Some(ask.answer.tokens(ask.model)),
-        monolithic: None,
         declared: ask.declared,
         profile: ask.profile,
+        ..AssemblyOptions::new(ask.key)
     };
     let (mut assembly, report) = assemble(ask.prompt, ask.inputs, counts, &options)?;
     if let Some(format) = &format {

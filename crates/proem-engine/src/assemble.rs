@@ -56,6 +56,28 @@ pub struct AssemblyOptions<'o> {
     pub profile: Option<&'o Profile>,
 }
 
+/// No caps of layers.
+static UNCAPPED: BTreeMap<Layer, usize> = BTreeMap::new();
+
+impl<'o> AssemblyOptions<'o> {
+    /// An assembly under this key that only the prompt file limits, whose declarations of trust hold.
+    #[must_use]
+    pub const fn new(key: &'o InstallationKey) -> Self {
+        Self {
+            key,
+            layers: &UNCAPPED,
+            context_and_code: None,
+            input_tokens: None,
+            replaces_budget: false,
+            window: None,
+            output_tokens: None,
+            monolithic: None,
+            declared: DeclaredTrust::Holds,
+            profile: None,
+        }
+    }
+}
+
 /// Makes a request's sections from a prompt and its inputs.
 ///
 /// # Errors

@@ -178,18 +178,8 @@ fn messages(written: &WrittenPrompt, values: &mut BTreeMap<String, Json>) -> Res
         LabelTree::from_outside(&value).map_err(|error| error.to_string())
     };
     let inputs = own.iter().map(|(name, value)| Ok((name.clone(), outside(value)?))).collect::<Result<_, String>>()?;
-    let options = AssemblyOptions {
-        key: &InstallationKey::new([0; 32]),
-        layers: &BTreeMap::new(),
-        context_and_code: None,
-        input_tokens: None,
-        replaces_budget: false,
-        window: None,
-        output_tokens: None,
-        monolithic: None,
-        declared: proem_engine::input::DeclaredTrust::Holds,
-        profile: None,
-    };
+    let key = InstallationKey::new([0; 32]);
+    let options = AssemblyOptions::new(&key);
     let (assembly, _) =
         assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).map_err(|e| e.to_string())?;
     let mut messages: Vec<ChatMessage> = Vec::new();

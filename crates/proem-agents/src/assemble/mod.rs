@@ -420,8 +420,6 @@ impl Admitted<'_> {
         let whole = [of_file, request.input_tokens, window].into_iter().flatten().min();
         let knows_context = inputs::knows_context(request.prompt);
         let options = AssemblyOptions {
-            declared: Default::default(),
-            key: request.key,
             layers: &request.settings.layers(mode, whole),
             context_and_code: request.settings.context_and_code(mode).filter(|_| knows_context),
             input_tokens: request.input_tokens,
@@ -430,6 +428,7 @@ impl Admitted<'_> {
             output_tokens: Some(request.output_tokens),
             monolithic: request.monolithic,
             profile: request.profile,
+            ..AssemblyOptions::new(request.key)
         };
         let (assembly, report) = assemble_prompt(request.prompt, &values, counts, &options)?;
         Ok(TaskAssembly { assembly, report, items })

@@ -101,18 +101,8 @@ impl Large {
     }
 
     pub(crate) fn assemble(&self, counts: &mut CachingCounter<'_>) -> (Assembly, Report) {
-        let options = AssemblyOptions {
-            declared: Default::default(),
-            key: &self.key,
-            layers: &self.layers,
-            context_and_code: None,
-            input_tokens: Some(32_000),
-            replaces_budget: false,
-            window: None,
-            output_tokens: None,
-            monolithic: None,
-            profile: None,
-        };
+        let options =
+            AssemblyOptions { layers: &self.layers, input_tokens: Some(32_000), ..AssemblyOptions::new(&self.key) };
         assemble(&self.prompt, &self.inputs, counts, &options).unwrap()
     }
 }

@@ -50,17 +50,15 @@ impl Limits {
 }
 
 fn run(prompt: &Prompt, inputs: &Inputs, limits: &Limits) -> Result<(Assembly, Report), Error> {
+    let key = InstallationKey::new([limits.key; 32]);
     let options = AssemblyOptions {
-        declared: Default::default(),
-        key: &InstallationKey::new([limits.key; 32]),
         layers: &limits.layers,
-        context_and_code: None,
         input_tokens: limits.whole,
-        replaces_budget: false,
         window: limits.window.map(|(tokens, _)| tokens),
         output_tokens: limits.window.map(|(_, answer)| answer),
         monolithic: limits.monolithic,
         profile: limits.profile.as_ref(),
+        ..AssemblyOptions::new(&key)
     };
     assemble(prompt, inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
 }

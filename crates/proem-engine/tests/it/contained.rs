@@ -29,18 +29,8 @@ fn outside(text: &str) -> LabelTree {
 }
 
 fn run(prompt: &Prompt, q: LabelTree, declared: DeclaredTrust, key: u8) -> Result<(Assembly, Report), Error> {
-    let options = AssemblyOptions {
-        declared,
-        key: &InstallationKey::new([key; 32]),
-        layers: &BTreeMap::new(),
-        context_and_code: None,
-        input_tokens: None,
-        replaces_budget: false,
-        window: None,
-        output_tokens: None,
-        monolithic: None,
-        profile: None,
-    };
+    let key = InstallationKey::new([key; 32]);
+    let options = AssemblyOptions { declared, ..AssemblyOptions::new(&key) };
     let inputs = Inputs::from([("q".to_owned(), q), ("tone".to_owned(), outside("brisk"))]);
     assemble(prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
 }

@@ -62,18 +62,8 @@ fn prompt_files_are_read_or_refused_and_accepted_ones_render() {
             continue;
         };
         let inputs: Inputs = ["a", "j"].into_iter().map(|input| (input.to_owned(), LabelTree::from("x"))).collect();
-        let options = AssemblyOptions {
-            declared: Default::default(),
-            key: &InstallationKey::new([7; 32]),
-            layers: &BTreeMap::new(),
-            context_and_code: None,
-            input_tokens: None,
-            replaces_budget: false,
-            window: None,
-            output_tokens: None,
-            monolithic: None,
-            profile: None,
-        };
+        let key = InstallationKey::new([7; 32]);
+        let options = AssemblyOptions::new(&key);
         if let Err(error) = assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options) {
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}: {error}");
         }

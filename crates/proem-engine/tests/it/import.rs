@@ -37,18 +37,8 @@ fn messages(written: &WrittenPrompt, inputs: &[(&str, &str)]) -> Vec<(Role, Stri
     let outside =
         |text: &str| -> LabelTree { Untrusted::new(text.to_owned(), Label::from_source(Source::named("test"))).into() };
     let inputs = inputs.iter().map(|(name, text)| ((*name).to_owned(), outside(text))).collect();
-    let options = AssemblyOptions {
-        key: &InstallationKey::new([0; 32]),
-        layers: &BTreeMap::new(),
-        context_and_code: None,
-        input_tokens: None,
-        replaces_budget: false,
-        window: None,
-        output_tokens: None,
-        monolithic: None,
-        declared: proem_engine::input::DeclaredTrust::Holds,
-        profile: None,
-    };
+    let key = InstallationKey::new([0; 32]);
+    let options = AssemblyOptions::new(&key);
     let (assembly, _) = assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).unwrap();
     let mut messages: Vec<(Role, String)> = Vec::new();
     for section in &assembly.sections {

@@ -79,17 +79,12 @@ const OPEN: Caps = Caps { code: None, both: None, whole: None };
 fn run(code: Vec<LabelTree>, notes: usize, caps: &Caps) -> Result<(Assembly, Report), Error> {
     let notes = LabelTree::list((0..notes).map(|n| format!("note {n} says that nothing is to be done here")));
     let inputs = Inputs::from([("code".to_owned(), LabelTree::list(code)), ("notes".to_owned(), notes)]);
+    let key = InstallationKey::new([7; 32]);
     let options = AssemblyOptions {
-        declared: Default::default(),
-        key: &InstallationKey::new([7; 32]),
         layers: &caps.code.map(|tokens| (Layer::Code, tokens)).into_iter().collect(),
         context_and_code: caps.both,
         input_tokens: caps.whole,
-        replaces_budget: false,
-        window: None,
-        output_tokens: None,
-        monolithic: None,
-        profile: None,
+        ..AssemblyOptions::new(&key)
     };
     assemble(&prompt(), &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
 }

@@ -244,17 +244,12 @@ impl Given {
         inputs: &Inputs,
         counts: &mut CachingCounter<'_>,
     ) -> Result<(Assembly, Report), Error> {
+        let key = InstallationKey::new([7; 32]);
         let options = AssemblyOptions {
-            declared: Default::default(),
-            key: &InstallationKey::new([7; 32]),
             layers: &self.limits.1,
-            context_and_code: None,
             input_tokens: self.limits.0,
-            replaces_budget: false,
-            window: None,
-            output_tokens: None,
-            monolithic: None,
             profile,
+            ..AssemblyOptions::new(&key)
         };
         assemble(prompt, inputs, counts, &options)
     }

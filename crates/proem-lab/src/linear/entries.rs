@@ -366,18 +366,7 @@ fn read_assembled(with: &Fixtures, text: &str) {
     let mut inputs = Inputs::new();
     inputs.insert("a".to_owned(), LabelTree::Outside(outside(text)));
     let (key, layers) = (InstallationKey::new([7; 32]), BTreeMap::new());
-    let options = AssemblyOptions {
-        declared: Default::default(),
-        key: &key,
-        layers: &layers,
-        context_and_code: None,
-        input_tokens: None,
-        replaces_budget: false,
-        window: None,
-        output_tokens: None,
-        monolithic: None,
-        profile: None,
-    };
+    let options = AssemblyOptions { layers: &layers, ..AssemblyOptions::new(&key) };
     consume(assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options));
 }
 

@@ -53,18 +53,7 @@ fn assembled(prompt: &str) -> Assembly {
         .collect();
     let key = InstallationKey::new([7; 32]);
     let layers = BTreeMap::new();
-    let options = AssemblyOptions {
-        declared: Default::default(),
-        key: &key,
-        layers: &layers,
-        context_and_code: None,
-        input_tokens: None,
-        replaces_budget: false,
-        window: None,
-        output_tokens: None,
-        monolithic: None,
-        profile: None,
-    };
+    let options = AssemblyOptions { layers: &layers, ..AssemblyOptions::new(&key) };
     assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).unwrap().0
 }
 
