@@ -148,6 +148,7 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
         output_tokens: Some(ask.answer.tokens(ask.model)),
         declared: ask.declared,
         profile: ask.profile,
+        model: Some(ask.model),
         ..AssemblyOptions::new(ask.key)
     };
     let (mut assembly, report) = assemble(ask.prompt, ask.inputs, counts, &options)?;
@@ -222,7 +223,8 @@ fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), E
     };
     let mut screen = Screen::new(ask.screening);
     let mut order = 0;
-    for (name, value) in fields.iter().filter(|(name, _)| !is_vouched(ask, name)) {
+    let is_read = |name: &str| !is_vouched(ask, name) && !ask.prompt.file.is_media(name);
+    for (name, value) in fields.iter().filter(|(name, _)| is_read(name)) {
         visit(value, name, None, &mut |text, what, syntax| {
             let place = InputText { order, input: name.to_owned() };
             order = order.saturating_add(1);
@@ -237,8 +239,12 @@ fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), E
     let mut order = 0;
     let mut values = Inputs::new();
     for (name, value) in fields.iter() {
-        let value =
-            if is_vouched(ask, name) { LabelTree::from(value) } else { build(value, name, &mut order, &screen) };
+        // A file is no text: nothing prints it, and what a model sees in it no guard can read.
+        let value = match (is_vouched(ask, name), ask.prompt.file.is_media(name)) {
+            (true, _) => LabelTree::from(value),
+            (false, true) => unread(value, name),
+            (false, false) => build(value, name, &mut order, &screen),
+        };
         values.insert(name.to_owned(), value);
     }
     let scanned = screen.scanned();
@@ -301,6 +307,15 @@ fn build(value: &OrderedJson, name: &str, order: &mut usize, screen: &Screen<'_,
             let fields = fields.iter().map(|(key, field)| (key, build(field, name, order, screen)));
             LabelTree::map(fields)
         }
+        other => LabelTree::from(other),
+    }
+}
+
+/// The input as it was given, from outside.
+fn unread(value: &OrderedJson, name: &str) -> LabelTree {
+    match value {
+        OrderedJson::Text(text) => LabelTree::Outside(outside(text, name)),
+        OrderedJson::List(items) => LabelTree::list(items.iter().map(|item| unread(item, name))),
         other => LabelTree::from(other),
     }
 }

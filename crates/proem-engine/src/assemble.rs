@@ -18,13 +18,15 @@ use proem_text::{Label, span::Span};
 use self::choose::{Choice, Limit, ModelWindow, RungSelection};
 use self::learned::ProfileText;
 pub(crate) use self::render::PlacedContainment;
-use self::render::Renderer;
-use crate::assembly::{Assembly, PlacedSection};
+use self::render::{RenderedMedia, Renderer};
+use crate::assembly::{Assembly, PlacedSection, SectionPart};
 use crate::budget::AnswerLength;
 use crate::error::Error;
+use crate::history::{self, HistoryReading, HistoryTurn};
 use crate::input::{DeclaredTrust, Inputs};
 use crate::profile::Profile;
 use crate::prompt::loaded::Prompt;
+use crate::providers::Model;
 use crate::report::{self, Report, SectionReport};
 use crate::section::{Layer, SectionGroup, Trust};
 use crate::tokens::CachingCounter;
@@ -54,6 +56,8 @@ pub struct AssemblyOptions<'o> {
     /// What was learned from failures and is asked for: a section of its own below everything that is
     /// stable, always whole. `None`, or an empty one, leaves it out.
     pub profile: Option<&'o Profile>,
+    /// The model that is asked, for what it takes of pictures and files; `None` takes the dearest counts.
+    pub model: Option<&'o Model>,
 }
 
 /// No caps of layers.
@@ -74,6 +78,7 @@ impl<'o> AssemblyOptions<'o> {
             monolithic: None,
             declared: DeclaredTrust::Holds,
             profile: None,
+            model: None,
         }
     }
 }
@@ -93,17 +98,36 @@ pub fn assemble(
 ) -> Result<(Assembly, Report), Error> {
     let mut renderer = Renderer::new(prompt, inputs, counts, options)?;
     let learned = ProfileText::of(prompt, options.profile, renderer.counts.counter())?;
-    let limits = limits(prompt, options, learned.as_ref());
+    let history = match inputs.get(history::INPUT).filter(|_| prompt.file.history.is_some()) {
+        Some(value) => {
+            let reading = HistoryReading { prompt, key: options.key, declared: options.declared };
+            reading.turns(value, renderer.counts)?
+        }
+        None => Vec::new(),
+    };
+    let extras = Extras { learned, history };
+    let limits = limits(prompt, options, &extras);
     let choices = choose::everything(&mut renderer)?;
     let chosen = choose::choose(&mut renderer, choices, &limits)?;
-    Ok(place(prompt, &chosen, learned.as_ref(), options, renderer.counts))
+    Ok(place(prompt, &chosen, &extras, options, renderer.counts))
+}
+
+/// What stands in a request beside the sections of its prompt file, always whole.
+#[derive(Debug)]
+struct Extras {
+    learned: Option<ProfileText>,
+    history: Vec<HistoryTurn>,
 }
 
 /// The limits that hold: every capped layer, then the whole.
-fn limits(prompt: &Prompt, options: &AssemblyOptions<'_>, learned: Option<&ProfileText>) -> Vec<Limit> {
+fn limits(prompt: &Prompt, options: &AssemblyOptions<'_>, extras: &Extras) -> Vec<Limit> {
+    let turns = extras.history.iter().fold(0, |sum: u64, turn| sum.saturating_add(wide(turn.tokens)));
     let limit = |layer: Option<Layer>, tokens: u64| {
-        let learned = learned.filter(|_| layer.is_none_or(|layer| layer == learned::LAYER));
-        Limit { layer, and: None, tokens, learned: learned.map_or(0, |learned| wide(learned.tokens)), window: None }
+        let counts = |own: Layer| layer.is_none_or(|layer| layer == own);
+        let learned = extras.learned.as_ref().filter(|_| counts(learned::LAYER));
+        let learned = learned.map_or(0, |learned| wide(learned.tokens));
+        let history = if counts(history::LAYER) { turns } else { 0 };
+        Limit { layer, and: None, tokens, learned, history, window: None }
     };
     let layers = options.layers.iter().map(|(layer, tokens)| limit(Some(*layer), wide(*tokens)));
     let both = options.context_and_code;
@@ -136,6 +160,7 @@ fn answer_tokens(prompt: &Prompt, options: &AssemblyOptions<'_>) -> usize {
 enum Item<'a> {
     Section(&'a Choice<'a>),
     Learned(&'a ProfileText),
+    Turn(&'a HistoryTurn),
 }
 
 impl<'a> Item<'a> {
@@ -143,38 +168,47 @@ impl<'a> Item<'a> {
         match self {
             Self::Section(choice) => choice.shown.text(),
             Self::Learned(learned) => &learned.text,
+            Self::Turn(turn) => turn.text(),
         }
+    }
+
+    /// Its bytes in the request's text, and the tokens that pictures and files count beside it.
+    fn size(self) -> (usize, usize) {
+        let Self::Section(choice) = self else { return (self.text().len(), 0) };
+        let tokens = choice.shown.media().iter().fold(0_usize, |sum, media| sum.saturating_add(media.tokens));
+        (choice.shown.bytes(), tokens)
     }
 
     fn keyless_text(self) -> Cow<'a, str> {
         match self {
             Self::Section(choice) => choice.shown.keyless_text(),
             Self::Learned(learned) => learned.text.as_str().into(),
+            Self::Turn(turn) => turn.keyless_text.as_str().into(),
         }
     }
 
-    /// The section where it stands, if anything is left of it, and its account.
-    fn placed(self, range: Span, tokens: usize) -> (Option<PlacedSection>, SectionReport) {
-        match self {
-            Self::Section(choice) => choice.placed(range, tokens),
-            Self::Learned(learned) => {
-                let (placed, report) = learned.placed(range, tokens);
-                (Some(placed), report)
-            }
-        }
+    /// The section where it stands, in as many parts as it has, and its account.
+    fn placed(self, range: Span, tokens: usize) -> (Vec<PlacedSection>, SectionReport) {
+        let (placed, report) = match self {
+            Self::Section(choice) => return choice.placed(range, tokens),
+            Self::Learned(learned) => learned.placed(range, tokens),
+            Self::Turn(turn) => turn.placed(range, tokens),
+        };
+        (vec![placed], report)
     }
 }
 
 impl Choice<'_> {
-    fn placed(&self, range: Span, tokens: usize) -> (Option<PlacedSection>, SectionReport) {
+    fn placed(&self, range: Span, tokens: usize) -> (Vec<PlacedSection>, SectionReport) {
         let (section, shown, full) = (self.section, &self.shown, self.full.tokens);
         if shown.is_empty() {
-            return (None, report::section(section, report::SectionPlacement::Absent, full, self.shrunk(), &[]));
+            return (Vec::new(), report::section(section, report::SectionPlacement::Absent, full, self.shrunk(), &[]));
         }
         let at = report::SectionPlacement::At { range, tokens };
         let mut report = report::section(section, at, full, self.shrunk(), shown.contained());
         // Nobody vouches for a section that prints text from outside after all.
-        let label = label_of(shown.contained());
+        let media = shown.media();
+        let label = media.iter().fold(label_of(shown.contained()), |label, media| label.join(&media.label));
         report.trust = if label.is_trusted() { section.spec.trust } else { Trust::Untrusted };
         let placed = PlacedSection {
             name: section.spec.name.clone(),
@@ -187,9 +221,35 @@ impl Choice<'_> {
             text: shown.text().to_owned(),
             tokens,
             range,
+            part: None,
         };
-        (Some(placed), report)
+        if media.is_empty() {
+            return (vec![placed], report);
+        }
+        report.sources = report::sources(&placed.label);
+        report.media = media.iter().map(RenderedMedia::report).collect();
+        (parts_of(&placed, media), report)
     }
+}
+
+/// A part of the request for each picture or file of a section.
+fn parts_of(section: &PlacedSection, media: &[RenderedMedia]) -> Vec<PlacedSection> {
+    let mut start = section.range.start;
+    let part = |(number, media): (usize, &RenderedMedia)| {
+        let range = Span::new(start, start.saturating_add(media.found.text.len()));
+        start = range.end;
+        let name = &section.name;
+        PlacedSection {
+            name: if number == 1 { name.clone() } else { format!("{name}/{number}") },
+            label: media.label.clone(),
+            text: media.found.text.clone(),
+            tokens: media.tokens,
+            range,
+            part: Some(SectionPart::Media { source: media.found.source.clone(), most_tokens: media.most_tokens }),
+            ..section.clone()
+        }
+    };
+    (1_usize..).zip(media).map(part).collect()
 }
 
 /// The join of the labels of what was contained.
@@ -201,13 +261,19 @@ pub(crate) fn label_of(contained: &[PlacedContainment]) -> Label {
 fn place(
     prompt: &Prompt,
     chosen: &RungSelection<'_>,
-    learned: Option<&ProfileText>,
+    extras: &Extras,
     options: &AssemblyOptions<'_>,
     counts: &mut CachingCounter<'_>,
 ) -> (Assembly, Report) {
-    let mut items: Vec<Item<'_>> = chosen.choices.iter().map(Item::Section).collect();
-    if let Some(learned) = learned {
-        items.insert(learned::place(&prompt.file.sections).min(items.len()), Item::Learned(learned));
+    let mut items: Vec<Item<'_>> = Vec::new();
+    let profile = learned::place(&prompt.file.sections);
+    for place in 0..=chosen.choices.len() {
+        // A profile is nobody's turn: it stands before the conversation.
+        items.extend(extras.learned.as_ref().filter(|_| place == profile).map(Item::Learned));
+        if prompt.file.history == Some(place) {
+            items.extend(extras.history.iter().map(Item::Turn));
+        }
+        items.extend(chosen.choices.get(place).map(Item::Section));
     }
     let texts: Vec<&str> = items.iter().map(|item| item.text()).collect();
     let (mut sections, mut reports) = (Vec::new(), Vec::new());
@@ -215,9 +281,10 @@ fn place(
     // Counted together: a token can reach over the line between two sections, and the sum is what a
     // provider charges for.
     for (item, tokens) in items.iter().zip(counts.count_joined(&texts)) {
-        let range = Span::new(offset, offset.saturating_add(item.text().len()));
+        let (bytes, media) = item.size();
+        let range = Span::new(offset, offset.saturating_add(bytes));
         offset = range.end;
-        let (placed, report) = item.placed(range, tokens);
+        let (placed, report) = item.placed(range, tokens.saturating_add(media));
         sections.extend(placed);
         reports.push(report);
     }

@@ -5,6 +5,7 @@ use proem_text::{Label, span::Span};
 use serde::{Deserialize, Serialize};
 
 use crate::call::stored;
+use crate::media::MediaSource;
 use crate::message::Role;
 use crate::section::{CacheClass, Layer, SectionGroup, Trust};
 use crate::tokens::TokenCounter;
@@ -37,7 +38,7 @@ pub struct PlacedSection {
     pub layer: Layer,
     /// Its class in the request's order.
     pub rank: SectionGroup,
-    /// Its text, ending with a blank line.
+    /// Its text; words of ours end with a blank line.
     pub text: String,
     /// Where its untrusted parts came from.
     #[serde(with = "stored::label")]
@@ -47,6 +48,36 @@ pub struct PlacedSection {
     /// Its bytes in [`Assembly::text`].
     #[serde(with = "stored::span")]
     pub range: Span,
+    /// What it is, where it is no words: then [`Self::text`] is what stands in the part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<SectionPart>,
+}
+
+/// A part of a message that is no words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum SectionPart {
+    /// A picture or file; the section's text is its bytes in Base64, or its address.
+    Media {
+        /// What it is and where.
+        source: MediaSource,
+        /// The most tokens that it can count.
+        most_tokens: usize,
+    },
+    /// A tool that the model called before; the section's text is the arguments, as JSON.
+    Call {
+        /// The call's id.
+        id: String,
+        /// The tool's name.
+        name: String,
+    },
+    /// What came of a call; the section's text says it.
+    CallResult {
+        /// The id of the call.
+        id: String,
+        /// The tool's name.
+        name: String,
+    },
 }
 
 /// A prompt ready to be sent.
@@ -94,6 +125,7 @@ impl Assembly {
             label,
             tokens: counter.count(&text),
             range: Span::new(start, start.saturating_add(text.len())),
+            part: None,
             text,
         });
     }
@@ -108,6 +140,16 @@ impl Assembly {
     #[must_use]
     pub fn system(&self) -> String {
         self.sections.iter().filter(|s| s.role == Role::System).map(|s| s.text.as_str()).collect()
+    }
+
+    /// How many bytes of the sections are pictures and files, and how many tokens those count at most.
+    #[must_use]
+    pub fn media_size(&self) -> (usize, usize) {
+        let sizes = self.sections.iter().filter_map(|section| match &section.part {
+            Some(SectionPart::Media { most_tokens, .. }) => Some((section.text.len(), *most_tokens)),
+            _ => None,
+        });
+        sizes.fold((0, 0), |(bytes, tokens), (more, most)| (bytes.saturating_add(more), tokens.saturating_add(most)))
     }
 
     /// The sections whose bytes may be cached.

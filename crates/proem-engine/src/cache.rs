@@ -289,6 +289,7 @@ mod tests {
             closure: String::new(),
         };
         let place = |(index, tokens): (usize, &usize)| PlacedSection {
+            part: None,
             name: format!("s{index}"),
             role: Role::User,
             trust: Trust::Trusted,

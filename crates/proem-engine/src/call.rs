@@ -128,6 +128,7 @@ impl AnswerForm {
             Self::Tools { choice: ToolChoice::One(name), .. } => Some(name),
             Self::Tools { choice: ToolChoice::Any, .. } => Some(Self::FORCED_CALLS),
             Self::Tools { choice: ToolChoice::Auto, .. } => Some(Self::DEMANDED_CALLS),
+            Self::Tools { choice: ToolChoice::None, .. } => None,
         }
     }
 }
@@ -138,6 +139,8 @@ impl AnswerForm {
 pub enum ToolChoice {
     /// The model decides.
     Auto,
+    /// No: they are there for what was called before.
+    None,
     /// At least one of them.
     Any,
     /// This one.

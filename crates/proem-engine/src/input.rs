@@ -15,6 +15,7 @@ use proem_text::{Label, OrderedMap, Source};
 use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, ErrorKind};
+use crate::history;
 use crate::ordered::OrderedJson;
 use crate::schema::{self, compile, declared_names, property_names};
 
@@ -228,8 +229,15 @@ pub(crate) struct Checker {
 }
 
 impl Checker {
-    pub(crate) fn new(schema: Json) -> Result<Self, Error> {
-        let validator = compile(&schema)
+    /// A schema, and whether the turns of a history may come beside what it declares.
+    pub(crate) fn new(schema: Json, takes_history: bool) -> Result<Self, Error> {
+        let mut whole = schema.clone();
+        let fields = whole.as_object_mut().filter(|_| takes_history);
+        let properties = fields.map(|fields| fields.entry("properties").or_insert_with(|| Map::new().into()));
+        if let Some(Json::Object(properties)) = properties {
+            properties.insert(history::INPUT.to_owned(), history::schema());
+        }
+        let validator = compile(&whole)
             .map_err(|e| Error::new(ErrorKind::InvalidFile, format!("input.schema does not compile: {e}")))?;
         let mut declared = BTreeSet::new();
         declared_names(&schema, &mut declared);

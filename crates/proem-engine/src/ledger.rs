@@ -135,13 +135,13 @@ pub enum Pricing {
 /// known end.
 ///
 /// No tokeniser makes more tokens of a text than it has bytes, and a body holds its texts with
-/// everything around them; [`TEMPLATE_TOKENS`] come on top. Each token of the prompt is priced as the
+/// everything around them; pictures and files count as much as their provider says at most; [`TEMPLATE_TOKENS`] come on top. Each token of the prompt is priced as the
 /// dearest thing that can happen to it, in the dearest band: read, written to the cache for the
 /// longest time, or neither. The answer counts up to the cap that is sent: what the assembly keeps
 /// free, as far as the model can. A price beyond what 64 bits hold is the most that they hold.
 #[must_use]
 pub fn bound(body_bytes: usize, request: &Request, model: &Model, priced: Pricing) -> Option<Bound> {
-    let input = u64::try_from(body_bytes).ok()?.checked_add(TEMPLATE_TOKENS)?;
+    let input = input_bound(body_bytes, request);
     let output = output_cap(request.assembly.output_tokens, model)?;
     let tokens = input.checked_add(output)?;
     let nanos = match priced {
@@ -151,9 +151,12 @@ pub fn bound(body_bytes: usize, request: &Request, model: &Model, priced: Pricin
     Some(Bound { nanos, tokens })
 }
 
-/// The most tokens that a prompt can have whose body has that many bytes.
-pub(crate) fn input_bound(body_bytes: usize) -> u64 {
-    u64::try_from(body_bytes).unwrap_or(u64::MAX).saturating_add(TEMPLATE_TOKENS)
+/// The most tokens that a prompt can have whose body has that many bytes: one for each byte, but for pictures and
+/// files, which count by their own rules.
+pub(crate) fn input_bound(body_bytes: usize, request: &Request) -> u64 {
+    let (bytes, tokens) = request.assembly.media_size();
+    let most = body_bytes.saturating_sub(bytes).saturating_add(tokens);
+    u64::try_from(most).unwrap_or(u64::MAX).saturating_add(TEMPLATE_TOKENS)
 }
 
 /// The cap that is sent with a request.

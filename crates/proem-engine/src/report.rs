@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use proem_text::{Sources, span::Span};
+use proem_text::{Label, Sources, span::Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::assemble::{PlacedContainment, label_of};
-use crate::assembly::Assembly;
+use crate::assembly::{Assembly, PlacedSection};
+use crate::media::MediaFacts;
 use crate::message::Role;
 use crate::prompt::file::Section;
 use crate::prompt::loaded::Prompt;
@@ -154,6 +155,39 @@ pub struct SectionReport {
     pub neutralised: BTreeMap<String, usize>,
     /// Where each piece of outside text stands in the request's text.
     pub contained: Vec<Range>,
+    /// The pictures and files that it brings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<MediaReport>,
+}
+
+/// The account of a picture or file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct MediaReport {
+    /// What it is; absent of one that the provider fetches.
+    #[serde(flatten)]
+    pub facts: Option<MediaFacts>,
+    /// Where the provider fetches it; absent of one that is in the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
+    /// Its tokens, as its provider publishes how they are counted.
+    pub tokens: usize,
+    /// Whether they are a guess or the most that it can count, since nothing tells its size or how the model counts.
+    pub is_bound: bool,
+}
+
+impl MediaReport {
+    /// It in a few words.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        let about = if self.is_bound { "at most about" } else { "about" };
+        let what = match (&self.facts, &self.address) {
+            (Some(facts), _) => format!("{}, sha256 {}", facts.in_words(), facts.hash.get(..12).unwrap_or_default()),
+            (None, Some(address)) => format!("`{}`", proem_guard::show::terminal_str(address)),
+            (None, None) => "nothing".to_owned(),
+        };
+        format!("{what}, {about} {} tokens", self.tokens)
+    }
 }
 
 /// A range of bytes, half open.
@@ -266,10 +300,32 @@ pub(crate) fn section(
         tokens,
         full_tokens: full,
         range: range.map(Range::from),
-        sources: sources(contained),
+        sources: sources(&label_of(contained)),
         shrunk: if state == SectionState::Shrunk { shrunk } else { Vec::new() },
         neutralised: neutralised(contained),
         contained: contained.iter().flat_map(|placed| ranges(placed, start)).collect(),
+        media: Vec::new(),
+    }
+}
+
+/// The account of what no limit cuts and no prompt file declares: a profile, the turns of a history.
+pub(crate) fn fixed(placed: &PlacedSection, full: usize, contained: &[PlacedContainment]) -> SectionReport {
+    SectionReport {
+        name: placed.name.clone(),
+        role: placed.role,
+        trust: placed.trust,
+        cache: placed.cache,
+        layer: placed.layer,
+        state: SectionState::Kept,
+        reason: None,
+        tokens: placed.tokens,
+        full_tokens: full,
+        range: Some(Range::from(placed.range)),
+        sources: sources(&placed.label),
+        shrunk: Vec::new(),
+        neutralised: neutralised(contained),
+        contained: contained.iter().flat_map(|inner| ranges(inner, placed.range.start)).collect(),
+        media: Vec::new(),
     }
 }
 
@@ -322,8 +378,8 @@ const fn rung_in_words(rung: Rung) -> &'static str {
     }
 }
 
-fn sources(contained: &[PlacedContainment]) -> Vec<String> {
-    match label_of(contained).sources() {
+pub(crate) fn sources(label: &Label) -> Vec<String> {
+    match label.sources() {
         Sources::Named(named) => named.iter().map(ToString::to_string).collect(),
         Sources::Many => vec!["many".into()],
     }
@@ -352,9 +408,7 @@ pub(crate) fn report(
     counter: &dyn TokenCounter,
     facts: AssemblyFigures,
 ) -> Report {
-    let sum = |sections: &[crate::assembly::PlacedSection]| {
-        sections.iter().fold(0usize, |sum, s| sum.saturating_add(s.tokens))
-    };
+    let sum = |sections: &[PlacedSection]| sections.iter().fold(0usize, |sum, s| sum.saturating_add(s.tokens));
     let tokens = assembly.tokens();
     let signed = |n: usize| i64::try_from(n).unwrap_or(i64::MAX);
     Report {

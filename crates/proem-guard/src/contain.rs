@@ -6,7 +6,8 @@
 //!
 //! Invariants: text from outside stands only between the delimiters; both delimiters stand there
 //! exactly once; words of ours are never changed; scanning the result finds nothing that touches
-//! outside text, unless that is kept exact: then it finds no delimiter in it.
+//! outside text, unless that is kept exact: then it finds no delimiter in it. A [`model_turn`] has no delimiters,
+//! because it stands in a message of the model's own.
 
 mod body;
 mod compared;
@@ -149,6 +150,24 @@ pub fn contain(parts: &[ContainmentPart<'_>], tag: &Tag, key: &InstallationKey) 
     let (text, span) = wrap(tag, &id, &attributes, &body.text);
     let source_map = body.source_map(span.start);
     ContainedText { text, id, tag: tag.clone(), attributes, body: span, findings, label: body.label, source_map }
+}
+
+/// A text as the model said it, for a message under the model's own role and for nothing else: there the role keeps
+/// it apart, and delimiters around it would be words that the model never wrote. Invisible characters and imitations
+/// of delimiters are cut out; all else stays to the letter.
+#[must_use]
+pub fn model_turn(text: &Untrusted<String>, tag: &Tag) -> (String, Label) {
+    let joined = ContainmentBody::join(&[ContainmentPart::Kept(text, ContainmentMode::Exact)]);
+    let mut matches = scan(&joined.text, &joined.spans(), tag);
+    matches.retain(|found| joined.is_changed_by(found));
+    let body = joined.neutralise(&matches);
+    let mut turn = body.text;
+    // The body ends a line that the text may not end.
+    if !text.value().ends_with('\n') {
+        let end = turn.trim_end_matches('\n').len();
+        turn.truncate(end);
+    }
+    (turn, body.label)
 }
 
 /// The body between its delimiters, and where it stands.

@@ -4,8 +4,9 @@ pub(crate) mod answer;
 pub(crate) mod ask;
 mod enforced;
 
-use proem_engine::assembly::Assembly;
+use proem_engine::assembly::{Assembly, SectionPart};
 use proem_engine::cache::CachePlan;
+use proem_engine::media::MediaSource;
 use proem_engine::message::Role;
 use proem_engine::providers::Model;
 use serde_json::{Map, Value, json};
@@ -47,10 +48,33 @@ pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Re
 }
 
 fn block(block: &TurnBlock) -> Value {
-    match block.end {
-        BlockEnd::Plain => json!({ "type": "text", "text": block.text }),
-        BlockEnd::Breakpoint => json!({ "type": "text", "text": block.text, "cache_control": { "type": "ephemeral" } }),
+    let mut fields = match &block.part {
+        None => json!({ "type": "text", "text": block.text }),
+        Some(SectionPart::Media { source, .. }) => media(source, &block.text),
+        Some(SectionPart::Call { id, name }) => {
+            // The arguments were written as an object of JSON.
+            let input: Map<String, Value> = serde_json::from_str(&block.text).unwrap_or_default();
+            json!({ "type": "tool_use", "id": id, "name": name, "input": input })
+        }
+        Some(SectionPart::CallResult { id, .. }) => {
+            json!({ "type": "tool_result", "tool_use_id": id, "content": block.text })
+        }
+    };
+    if let Some(fields) = fields.as_object_mut().filter(|_| block.end == BlockEnd::Breakpoint) {
+        fields.insert(String::from("cache_control"), json!({ "type": "ephemeral" }));
     }
+    fields
+}
+
+/// A picture or file: <https://platform.claude.com/docs/en/build-with-claude/vision>,
+/// <https://platform.claude.com/docs/en/build-with-claude/pdf-support>.
+fn media(source: &MediaSource, text: &str) -> Value {
+    let kind = if source.is_image() { "image" } else { "document" };
+    let source = match source {
+        MediaSource::Inline(facts) => json!({ "type": "base64", "media_type": facts.kind.as_str(), "data": text }),
+        MediaSource::Remote { .. } => json!({ "type": "url", "url": text }),
+    };
+    json!({ "type": kind, "source": source })
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ pub fn encode(request: &Request, model: &Model, plan: &CachePlan) -> Result<Enco
     let mut draft = BodyBuilder { fields, dropped: Vec::new(), strict: Vec::new() };
     if let AnswerForm::Tools { tools, choice } = &request.answer {
         let is_possible = match choice {
-            ToolChoice::Auto => true,
+            ToolChoice::Auto | ToolChoice::None => true,
             ToolChoice::Any => !tools.is_empty(),
             ToolChoice::One(name) => tools.iter().any(|tool| tool.name == *name),
         };

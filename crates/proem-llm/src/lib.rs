@@ -60,6 +60,9 @@ pub enum Error {
     /// A call is demanded of a tool that is not offered, or of none at all.
     #[error("a tool must be called that is not offered; offer it, or let the model decide")]
     NoSuchTool,
+    /// A document stands where the provider would have to fetch it, which it doesn't.
+    #[error("this provider doesn't fetch documents; give the file itself with `--file NAME=FILE`")]
+    RemoteDocument,
 }
 
 /// The body of a request to the provider of `model`, with the breakpoints that `plan` asks for.
@@ -100,6 +103,10 @@ mod tests {
             (Error::SystemAfterUser, "a system section follows another role; move it to the start of the prompt"),
             (Error::NoOutput, "the budget leaves no tokens for the answer; set `output` under `budget`"),
             (Error::NoSuchTool, "a tool must be called that is not offered; offer it, or let the model decide"),
+            (
+                Error::RemoteDocument,
+                "this provider doesn't fetch documents; give the file itself with `--file NAME=FILE`",
+            ),
         ] {
             assert_eq!(error.to_string(), expected);
         }

@@ -3,8 +3,9 @@
 pub(crate) mod answer;
 pub(crate) mod ask;
 
-use proem_engine::assembly::Assembly;
+use proem_engine::assembly::{Assembly, SectionPart};
 use proem_engine::cache::CachePlan;
+use proem_engine::media::MediaSource;
 use proem_engine::message::Role;
 use proem_engine::providers::{CacheControl, Model, OperatorRole, OutputKey};
 use serde_json::{Map, Value, json};
@@ -32,7 +33,15 @@ pub fn openai(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Va
 
 /// The fields of that body.
 pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Map<String, Value>, Error> {
-    let messages = turns(assembly, plan)?.into_iter().map(|turn| message(turn, model)).collect();
+    let mut messages = Vec::new();
+    for turn in turns(assembly, plan)? {
+        // Results of tools have messages of their own; they come before what the user says beside them.
+        let (results, blocks) = turn.blocks.into_iter().partition::<Vec<_>, _>(TurnBlock::is_result);
+        messages.extend(results.iter().filter_map(result));
+        if !blocks.is_empty() {
+            messages.push(message(MessageTurn { role: turn.role, blocks }, model)?);
+        }
+    }
     let mut body = Map::new();
     body.insert(String::from("model"), json!(model.name));
     let output_key = match model.output_key {
@@ -51,28 +60,74 @@ pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Re
     Ok(body)
 }
 
-fn message(turn: MessageTurn, model: &Model) -> Value {
+fn message(turn: MessageTurn, model: &Model) -> Result<Value, Error> {
     let role = match (turn.role, model.operator) {
         (Role::System, OperatorRole::System) => "system",
         (Role::System, OperatorRole::Developer) => "developer",
         (Role::User, _) => "user",
         (Role::Model, _) => "assistant",
     };
-    let content = match (model.caching.mode, turn.role) {
-        // An assistant's parts take no breakpoint.
-        (CacheControl::Explicit, Role::System | Role::User) => turn.blocks.iter().map(part).collect(),
-        _ => Value::String(turn.blocks.into_iter().map(|block| block.text).collect()),
+    if turn.role == Role::Model {
+        return Ok(assistant(&turn.blocks));
+    }
+    let is_mixed = turn.blocks.iter().any(|block| block.part.is_some());
+    let content = if is_mixed || model.caching.mode == CacheControl::Explicit {
+        turn.blocks.iter().map(part).collect::<Result<Value, Error>>()?
+    } else {
+        Value::String(turn.blocks.into_iter().map(|block| block.text).collect())
     };
-    json!({ "role": role, "content": content })
+    Ok(json!({ "role": role, "content": content }))
 }
 
-fn part(block: &TurnBlock) -> Value {
-    match block.end {
-        BlockEnd::Plain => json!({ "type": "text", "text": block.text }),
-        BlockEnd::Breakpoint => {
+/// What the model said before, and what it called:
+/// <https://developers.openai.com/api/docs/guides/function-calling>. Its parts take no breakpoint.
+fn assistant(blocks: &[TurnBlock]) -> Value {
+    let words = blocks.iter().filter(|block| block.part.is_none());
+    let text: String = words.map(|block| block.text.as_str()).collect();
+    let calls = blocks.iter().filter_map(|block| match &block.part {
+        Some(SectionPart::Call { id, name }) => {
+            let function = json!({ "name": name, "arguments": block.text });
+            Some(json!({ "id": id, "type": "function", "function": function }))
+        }
+        _ => None,
+    });
+    let calls: Vec<Value> = calls.collect();
+    match (text.is_empty(), calls.is_empty()) {
+        (_, true) => json!({ "role": "assistant", "content": text }),
+        (true, false) => json!({ "role": "assistant", "tool_calls": calls }),
+        (false, false) => json!({ "role": "assistant", "content": text, "tool_calls": calls }),
+    }
+}
+
+fn result(block: &TurnBlock) -> Option<Value> {
+    let Some(SectionPart::CallResult { id, .. }) = &block.part else { return None };
+    Some(json!({ "role": "tool", "tool_call_id": id, "content": block.text }))
+}
+
+fn part(block: &TurnBlock) -> Result<Value, Error> {
+    Ok(match (&block.part, block.end) {
+        (Some(SectionPart::Media { source, .. }), _) => media(source, &block.text)?,
+        (_, BlockEnd::Plain) => json!({ "type": "text", "text": block.text }),
+        (_, BlockEnd::Breakpoint) => {
             json!({ "type": "text", "text": block.text, "prompt_cache_breakpoint": { "mode": "explicit" } })
         }
-    }
+    })
+}
+
+/// A picture or file: <https://developers.openai.com/api/docs/guides/images-vision>,
+/// <https://developers.openai.com/api/docs/guides/pdf-files>.
+fn media(source: &MediaSource, text: &str) -> Result<Value, Error> {
+    let address = match source {
+        MediaSource::Inline(facts) => format!("data:{};base64,{text}", facts.kind.as_str()),
+        MediaSource::Remote { .. } if source.is_image() => text.to_owned(),
+        MediaSource::Remote { .. } => return Err(Error::RemoteDocument),
+    };
+    Ok(if source.is_image() {
+        json!({ "type": "image_url", "image_url": { "url": address } })
+    } else {
+        // The protocol wants a name, and the file's own is nobody's business.
+        json!({ "type": "file", "file": { "filename": "document.pdf", "file_data": address } })
+    })
 }
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ pub(crate) fn parse(text: &str) -> (Assembly, CachePlan) {
 /// Sections of those roles and texts, with a breakpoint after each of those indices.
 pub(crate) fn make(sections: Vec<(Role, String)>, breakpoints: &[usize]) -> (Assembly, CachePlan) {
     let place = |(index, (role, text)): (usize, (Role, String))| PlacedSection {
+        part: None,
         name: format!("s{index}"),
         role,
         trust: Trust::Trusted,

@@ -1,6 +1,6 @@
-//! An assembly as providers see it: turns of blocks of text.
+//! An assembly as providers see it: turns of blocks of text, pictures, calls and their results.
 
-use proem_engine::assembly::Assembly;
+use proem_engine::assembly::{Assembly, PlacedSection, SectionPart};
 use proem_engine::cache::CachePlan;
 use proem_engine::message::Role;
 
@@ -14,12 +14,21 @@ pub(crate) struct MessageTurn {
     pub(crate) blocks: Vec<TurnBlock>,
 }
 
-/// Consecutive sections without a breakpoint between them.
+/// Consecutive sections of words without a breakpoint between them, or one that is no words.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TurnBlock {
-    /// Their text; never only white space.
+    /// Their text, never only white space; of a part, what stands in it.
     pub(crate) text: String,
+    /// What it is, if it is no words.
+    pub(crate) part: Option<SectionPart>,
     pub(crate) end: BlockEnd,
+}
+
+impl TurnBlock {
+    /// Whether it is the result of a call.
+    pub(crate) const fn is_result(&self) -> bool {
+        matches!(self.part, Some(SectionPart::CallResult { .. }))
+    }
 }
 
 /// What comes after a block.
@@ -40,8 +49,8 @@ pub(crate) enum BlockEnd {
 pub(crate) fn turns(assembly: &Assembly, plan: &CachePlan) -> Result<Vec<MessageTurn>, Error> {
     let mut turns: Vec<MessageTurn> = Vec::new();
     for (index, section) in assembly.sections.iter().enumerate() {
-        if !section.text.trim().is_empty() {
-            add(&mut turns, section.role, &section.text);
+        if section.part.is_some() || !section.text.trim().is_empty() {
+            add(&mut turns, section);
         }
         let last = turns.last_mut().and_then(|turn| turn.blocks.last_mut());
         if let Some(block) = last.filter(|_| plan.breakpoints.iter().any(|breakpoint| breakpoint.after == index)) {
@@ -54,14 +63,16 @@ pub(crate) fn turns(assembly: &Assembly, plan: &CachePlan) -> Result<Vec<Message
     }
 }
 
-fn add(turns: &mut Vec<MessageTurn>, role: Role, text: &str) {
-    let block = || TurnBlock { text: text.to_owned(), end: BlockEnd::Plain };
+fn add(turns: &mut Vec<MessageTurn>, section: &PlacedSection) {
+    let block = || TurnBlock { text: section.text.clone(), part: section.part.clone(), end: BlockEnd::Plain };
     match turns.last_mut() {
-        Some(turn) if turn.role == role => match turn.blocks.last_mut() {
-            Some(last) if last.end == BlockEnd::Plain => last.text.push_str(text),
+        Some(turn) if turn.role == section.role => match turn.blocks.last_mut() {
+            Some(last) if last.end == BlockEnd::Plain && last.part.is_none() && section.part.is_none() => {
+                last.text.push_str(&section.text);
+            }
             _ => turn.blocks.push(block()),
         },
-        _ => turns.push(MessageTurn { role, blocks: vec![block()] }),
+        _ => turns.push(MessageTurn { role: section.role, blocks: vec![block()] }),
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use futures_util::{Stream, StreamExt as _, stream};
 use proem_engine::call::{FailureKind, NanoDollars};
+use proem_engine::ordered::OrderedJson;
 use proem_engine::run::{CancelReason, ExchangeEnd, FallbackReason};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
@@ -31,7 +32,7 @@ pub struct Batch<'b> {
     /// How each line is read.
     pub form: &'b InputForm,
     /// Texts that are laid over each line's inputs, by name.
-    pub texts: &'b [(String, String)],
+    pub texts: &'b [(String, OrderedJson)],
     /// Where results go, in the order of the lines; what an interrupted run of the same batch got is kept.
     pub out: Option<&'b Path>,
 }

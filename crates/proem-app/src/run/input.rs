@@ -1,9 +1,12 @@
 //! The inputs of runs: files and other readers, and texts that are laid over them.
 
+use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::sync::Arc;
 
+use proem_engine::history;
+use proem_engine::media::{MediaFacts, data_address};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::loaded::Prompt;
 use proem_guard::show;
@@ -70,6 +73,8 @@ pub struct InputForm {
     declared: serde_json::Map<String, Json>,
     /// The prompt's only input, if it is a text.
     text: Option<String>,
+    /// Its inputs that are pictures or files.
+    files: BTreeSet<String>,
     reading: InputReading,
 }
 
@@ -84,32 +89,42 @@ impl InputForm {
         let declared = schema.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
         let mut all = declared.iter();
         let text = match (all.next(), all.next()) {
-            (Some((name, schema)), None) if is_text(schema) => Some(name.clone()),
+            (Some((name, schema)), None) if is_text(schema) && !prompt.file.is_media(name) => Some(name.clone()),
             _ => None,
         };
+        let files = declared.keys().filter(|name| prompt.file.is_media(name)).cloned().collect();
+        let mut declared = declared.clone();
+        if prompt.file.history.is_some() {
+            declared.insert(history::INPUT.to_owned(), serde_json::json!({ "type": "array" }));
+        }
         if reading == InputReading::Text && text.is_none() {
             return Err(Error::invalid("only a prompt whose single input is a text takes a text as it is")
                 .hinting(Hint::NameInput));
         }
-        Ok(Self { declared, text, reading })
+        Ok(Self { declared, text, files, reading })
     }
 
-    /// The inputs that `text` holds, with these texts laid over them; `shown` is its source in messages.
+    /// The inputs that `text` holds, with these values laid over them; `shown` is its source in messages.
     ///
     /// # Errors
     ///
     /// If the text is not an object of JSON where the prompt needs one, can be meant in two ways, or is the input that
-    /// one of the texts gives.
-    pub(super) fn inputs(&self, text: &str, shown: &str, texts: &[(String, String)]) -> Result<OrderedJson, Error> {
+    /// one of the values gives.
+    pub(super) fn inputs(
+        &self,
+        text: &str,
+        shown: &str,
+        given: &[(String, OrderedJson)],
+    ) -> Result<OrderedJson, Error> {
         let mut inputs = match self.text.as_ref().filter(|_| self.is_plain(text)) {
-            Some(name) if texts.iter().any(|(known, _)| known == name) => {
+            Some(name) if given.iter().any(|(known, _)| known == name) => {
                 let name = show::terminal_str(name);
                 return Err(Error::invalid(format!("the input `{name}` is given twice; leave one out")));
             }
             Some(name) => OrderedMap::from_iter([(name.as_str(), OrderedJson::from(text))]).into(),
             None => self.object(text, shown)?,
         };
-        set(&mut inputs, texts)?;
+        set(&mut inputs, given)?;
         Ok(inputs)
     }
 
@@ -146,6 +161,74 @@ impl InputForm {
         }
     }
 
+    /// The value of an input that a file gives: its text, or, where the prompt takes a picture or file, all of it. A list
+    /// of files takes one more with each.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be read, is too long, is no text where one is wanted or no picture where that is, or the input was
+    /// given before.
+    pub fn add_file(
+        &self,
+        given: &mut Vec<(String, OrderedJson)>,
+        name: &str,
+        source: Source<'_>,
+    ) -> Result<(), Error> {
+        let is_list = self.files.contains(name) && self.schema(name).is_some_and(is_list);
+        let before = given.iter().position(|(known, _)| known == name);
+        if before.is_some() && !is_list {
+            let name = show::terminal_str(name);
+            return Err(Error::invalid(format!("the input `{name}` is given twice; leave one out")));
+        }
+        let value = OrderedJson::from(if self.files.contains(name) { file_address(source)? } else { text(source)? });
+        match (is_list, before.and_then(|place| given.get_mut(place))) {
+            (true, Some((_, OrderedJson::List(items)))) => Arc::make_mut(items).push(value),
+            (true, _) => given.push((name.to_owned(), OrderedJson::List(Arc::new(vec![value])))),
+            (false, _) => given.push((name.to_owned(), value)),
+        }
+        Ok(())
+    }
+
+    /// The turns of a conversation before the one that is asked: a list of JSON, an object with such a list under
+    /// `messages`, or a turn on each line.
+    ///
+    /// # Errors
+    ///
+    /// If the prompt takes none, or the source can't be read or is something else.
+    pub fn history(&self, source: Source<'_>) -> Result<OrderedJson, Error> {
+        if self.schema(history::INPUT).is_none() {
+            return Err(Error::invalid(
+                "the prompt takes no history; write {{history}} into its file where the turns go",
+            ));
+        }
+        let shown = source.shown();
+        let text = read(source, &shown)?;
+        let text = without_byte_order_mark(&text);
+        let whole = serde_json::from_str::<OrderedJson>(text);
+        let turns = match &whole {
+            Ok(OrderedJson::List(_)) => return Ok(whole.unwrap_or_default()),
+            Ok(OrderedJson::Map(fields)) => fields.get("messages").filter(|messages| is_turns(messages)).cloned(),
+            _ => None,
+        };
+        if let Some(turns) = turns {
+            return Ok(turns);
+        }
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let turn = |(number, line): (usize, &str)| {
+            let number = number.saturating_add(1);
+            let problem = |what: &str| {
+                Error::invalid(format!(
+                    "{shown}, line {number}: {what}; a history is a JSON list of turns, or a turn such as \
+                     {{\"role\": \"user\", \"content\": \"…\"}} on each line"
+                ))
+            };
+            let value =
+                serde_json::from_str::<OrderedJson>(line).map_err(|error| problem(&format!("not JSON ({error})")))?;
+            if value.fields().is_some() { Ok(value) } else { Err(problem("no turn")) }
+        };
+        Ok(OrderedJson::List(Arc::new(lines.map(turn).collect::<Result<_, _>>()?)))
+    }
+
     /// Whether the caller sends a text as it is.
     pub(super) fn is_text_asked_for(&self) -> bool {
         self.reading == InputReading::Text
@@ -154,6 +237,19 @@ impl InputForm {
     /// The schema of an input; `None` if the prompt declares none of that name.
     pub(super) fn schema(&self, name: &str) -> Option<&Json> {
         self.declared.get(name)
+    }
+}
+
+const fn is_turns(value: &OrderedJson) -> bool {
+    matches!(value, OrderedJson::List(_))
+}
+
+/// Whether a schema takes a list.
+fn is_list(schema: &Json) -> bool {
+    match schema.get("type") {
+        Some(Json::String(kind)) => kind == "array",
+        Some(Json::Array(kinds)) => kinds.iter().any(|kind| kind == "array"),
+        _ => false,
     }
 }
 
@@ -209,19 +305,23 @@ impl<'de> Deserialize<'de> for UniqueNames {
     }
 }
 
-/// The inputs of a single run in that form, with these texts laid over them by name.
+/// The inputs of a single run in that form, with these values laid over them by name.
 ///
 /// # Errors
 ///
-/// If they can't be read, are not an object of JSON where one is wanted, or a text is given twice.
-pub fn one(source: Option<Source<'_>>, form: &InputForm, texts: &[(String, String)]) -> Result<OrderedJson, Error> {
+/// If they can't be read, are not an object of JSON where one is wanted, or an input is given twice.
+pub fn one(
+    source: Option<Source<'_>>,
+    form: &InputForm,
+    given: &[(String, OrderedJson)],
+) -> Result<OrderedJson, Error> {
     let Some(source) = source else {
         let mut inputs = OrderedMap::default().into();
-        set(&mut inputs, texts)?;
+        set(&mut inputs, given)?;
         return Ok(inputs);
     };
     let shown = source.shown();
-    form.inputs(&read(source, &shown)?, &shown, texts)
+    form.inputs(&read(source, &shown)?, &shown, given)
 }
 
 /// A text as it stands, whatever it looks like.
@@ -234,14 +334,25 @@ pub fn text(source: Source<'_>) -> Result<String, Error> {
     read(source, &shown)
 }
 
-/// Lays texts over inputs.
-pub(super) fn set(inputs: &mut OrderedJson, texts: &[(String, String)]) -> Result<(), Error> {
+/// A picture or file as an address that holds it.
+///
+/// # Errors
+///
+/// If it can't be read, is too long, or is no picture or file that providers take.
+pub fn file_address(source: Source<'_>) -> Result<String, Error> {
+    let shown = source.shown();
+    let bytes = read_bytes(source, &shown, MediaFacts::MAX_BYTES as u64, "a provider takes no more")?;
+    data_address(&bytes).map_err(|fault| Error::invalid(format!("{shown} {}", fault.in_words())))
+}
+
+/// Lays values over inputs.
+pub(super) fn set(inputs: &mut OrderedJson, given: &[(String, OrderedJson)]) -> Result<(), Error> {
     let OrderedJson::Map(fields) = inputs else {
         return Err(Error::invalid("the input is not a JSON object; give one with the prompt's inputs by name"));
     };
     let fields = Arc::make_mut(fields);
-    for (name, text) in texts {
-        fields.insert(name.as_str(), OrderedJson::from(text.as_str()));
+    for (name, value) in given {
+        fields.insert(name.as_str(), value.clone());
     }
     Ok(())
 }
@@ -252,11 +363,16 @@ pub(super) fn shown(path: &Path) -> String {
 }
 
 fn read(source: Source<'_>, shown: &str) -> Result<String, Error> {
-    let mut bytes = Vec::new();
-    let read = source.open()?.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes);
-    read.map_err(|e| Error::outside(format!("could not read {shown}: {e}")))?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(Error::invalid(format!("{shown} has more than {MAX_BYTES} bytes; shorten the inputs")));
-    }
+    let bytes = read_bytes(source, shown, MAX_BYTES, "shorten the inputs")?;
     String::from_utf8(bytes).map_err(|_| Error::invalid(format!("{shown} is not UTF-8; convert it")))
+}
+
+fn read_bytes(source: Source<'_>, shown: &str, most: u64, remedy: &str) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    let read = source.open()?.take(most.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|e| Error::outside(format!("could not read {shown}: {e}")))?;
+    if bytes.len() as u64 > most {
+        return Err(Error::invalid(format!("{shown} has more than {most} bytes; {remedy}")));
+    }
+    Ok(bytes)
 }

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use proem_agents::prompted::InputAuthor;
 use proem_engine::call::{Arrival, CacheInquiry, NanoDollars};
+use proem_engine::contract::ToolUse;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::run::ExchangeLimits;
@@ -37,6 +38,9 @@ pub(crate) struct RunSettings {
     /// What the answer must be, in one line, if not what the prompt declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     schema: Option<String>,
+    /// Whether it calls a tool, if not what the prompt says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<ToolUse>,
     /// How often the model is asked at most.
     attempts: NonZeroU32,
     /// The most tokens of all attempts.
@@ -79,6 +83,7 @@ pub(super) struct RunRecipe {
     pub(super) basis: RunBasis,
     pub(super) given: InputAuthor,
     pub(super) schema: Option<String>,
+    pub(super) tool_choice: Option<ToolUse>,
     pub(super) limits: ExchangeLimits,
     pub(super) input_tokens: Option<usize>,
     pub(super) output_tokens: Option<usize>,
@@ -103,6 +108,7 @@ impl RunRecipe {
                 InputAuthor::FromOutside => GivenBy::Outside,
             },
             schema: self.schema,
+            tool_choice: self.tool_choice,
             attempts: self.limits.attempts,
             tokens: self.limits.tokens,
             input_tokens: self.input_tokens,
@@ -131,6 +137,8 @@ pub struct RunStart {
     pub given: InputAuthor,
     /// What the answer must be, in one line, if not what the prompt declares.
     pub schema: Option<String>,
+    /// Whether it calls a tool, if not what the prompt says.
+    pub tool_choice: Option<ToolUse>,
     /// How much may be asked.
     pub limits: ExchangeLimits,
     /// The most input tokens.
@@ -169,6 +177,7 @@ impl RunStart {
                 GivenBy::Outside => InputAuthor::FromOutside,
             },
             schema: settings.schema,
+            tool_choice: settings.tool_choice,
             limits: ExchangeLimits { attempts: settings.attempts, tokens: settings.tokens },
             input_tokens: settings.input_tokens,
             output_tokens: settings.output_tokens,

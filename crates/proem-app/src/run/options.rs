@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use proem_agents::prompted::InputAuthor;
 use proem_engine::call::NanoDollars;
+use proem_engine::contract::ToolUse;
 use proem_engine::run::ExchangeLimits;
 
 use crate::records::learning::Adapting;
@@ -31,6 +32,8 @@ pub struct RunOptions {
     pub given: InputAuthor,
     /// What the answer must be, in one line, instead of what the prompt declares.
     pub schema: Option<String>,
+    /// Whether the answer calls a tool, instead of what the prompt says.
+    pub tool_choice: Option<ToolUse>,
     /// The most input tokens.
     pub input_tokens: Option<usize>,
     /// The most tokens of each answer, instead of what the prompt and the model's window give.
@@ -60,6 +63,7 @@ impl RunOptions {
             concurrency: None,
             given: InputAuthor::ByCaller,
             schema: None,
+            tool_choice: None,
             input_tokens: None,
             output_tokens: None,
             limits: ExchangeLimits { attempts: ATTEMPTS, tokens: None },

@@ -3,8 +3,9 @@
 use proem_agents::adapt::Lessons;
 use proem_engine::call::{FailureKind, FinishReason, Usage};
 use proem_engine::decode::PlacedRepair;
+use proem_engine::message::Role;
 use proem_engine::profile::{Adaptation, Profile, ProfileRule, Signals};
-use proem_engine::report::{Report, SectionState};
+use proem_engine::report::{MediaReport, Report, SectionState};
 use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd, FallbackReason};
 use proem_engine::section::Trust;
 use proem_guard::show;
@@ -149,23 +150,29 @@ impl From<&Label> for LabelOut {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SectionOut {
-    /// Its name in the prompt file.
+    /// Its name in the prompt file; `history/N` of the turns of a history.
     name: String,
+    role: Role,
     trust: Trust,
     state: SectionState,
     /// Its tokens in the request.
     tokens: usize,
     /// Its tokens before anything was cut.
     full_tokens: usize,
+    /// The pictures and files that it brings.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    media: Vec<MediaReport>,
 }
 
 fn sections_of(report: &Report) -> Vec<SectionOut> {
     let out = report.sections.iter().map(|section| SectionOut {
         name: section.name.clone(),
+        role: section.role,
         trust: section.trust,
         state: section.state,
         tokens: section.tokens,
         full_tokens: section.full_tokens,
+        media: section.media.clone(),
     });
     out.collect()
 }

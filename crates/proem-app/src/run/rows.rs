@@ -23,7 +23,7 @@ pub(super) struct Row {
 #[derive(Clone, Copy)]
 pub(super) struct RowReading<'r> {
     pub(super) form: &'r InputForm,
-    pub(super) texts: &'r [(String, String)],
+    pub(super) texts: &'r [(String, OrderedJson)],
     pub(super) shown: &'r str,
 }
 

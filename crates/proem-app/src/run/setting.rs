@@ -7,7 +7,7 @@ use std::time::Duration;
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
 use proem_engine::ErrorKind;
 use proem_engine::call::{CacheInquiry, NanoDollars};
-use proem_engine::contract::{AnswerContract, Contract, schema_from_line};
+use proem_engine::contract::{AnswerContract, Contract, ToolUse, schema_from_line};
 use proem_engine::ledger::bound;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
@@ -123,7 +123,7 @@ impl RunSetting {
     /// If the prompt, the model or the endpoint is not there or not readable, or a cassette can't be used.
     pub fn new(options: &RunOptions, project: &mut OpenProject) -> Result<Self, Error> {
         let ChosenPrompt { prompt, book } = chosen(&options.prompt, project)?;
-        let contract = contract(&prompt, options.schema.as_deref())
+        let contract = contract(&prompt, options.schema.as_deref(), options.tool_choice.as_ref())
             .map_err(|error| explain_missing_schema(error, &prompt, project))?;
         Self::of_prompt(prompt, contract, &book, options, project)
     }
@@ -165,6 +165,7 @@ impl RunSetting {
             basis: access.basis.clone(),
             given: options.given,
             schema: options.schema.clone(),
+            tool_choice: options.tool_choice.clone(),
             limits: options.limits,
             input_tokens: options.input_tokens,
             output_tokens: options.output_tokens,
@@ -199,7 +200,7 @@ impl RunSetting {
         Ok(Self {
             kind: KIND,
             is_contract_given: start.schema.is_some(),
-            contract: contract(&start.prompt, start.schema.as_deref())?,
+            contract: contract(&start.prompt, start.schema.as_deref(), start.tool_choice.as_ref())?,
             taught: lessons_shown(&start.prompt, detail),
             prompt: start.prompt,
             access: start.access,
@@ -381,8 +382,23 @@ impl RunSetting {
 }
 
 /// What the answer must be: what the caller says in one line, or what the prompt declares.
-fn contract(prompt: &Prompt, line: Option<&str>) -> Result<AnswerContract, proem_engine::Error> {
-    let Some(line) = line else { return prompt.contract() };
+fn contract(
+    prompt: &Prompt,
+    line: Option<&str>,
+    choice: Option<&ToolUse>,
+) -> Result<AnswerContract, proem_engine::Error> {
+    let Some(line) = line else {
+        return match (prompt.contract()?, choice) {
+            (AnswerContract::Calls(tools), Some(choice)) => {
+                Ok(AnswerContract::Calls(tools.with_choice(choice.clone())?))
+            }
+            (_, Some(_)) => {
+                let problem = "the prompt has no tools to choose from; name them under `tools` of `proem`";
+                Err(proem_engine::Error::new(ErrorKind::InvalidInput, problem))
+            }
+            (contract, None) => Ok(contract),
+        };
+    };
     let (contract, _) = Contract::bounded("answer", "", schema_from_line(line)?)?;
     Ok(AnswerContract::Value(contract))
 }

@@ -24,9 +24,10 @@ use proem_app::run::batch::Batch;
 use proem_app::run::input::{self, InputForm, InputReading, Source};
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::{OpenRun, RunSetting};
+use proem_engine::contract::ToolUse;
+use proem_engine::history;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::ExchangeLimits;
-use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -60,18 +61,23 @@ const STOPPING: &str = "stopping; a second ^C stops at once and charges open req
 pub(crate) struct RunArgs {
     /// `agent/name`, `agent/name@version`, or the path of a prompt file
     pub(crate) prompt: String,
-    /// A JSON object with the prompt's inputs, or plain text where its only input is a text; `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "batch", group = "inputs")]
-    pub(crate) input: Option<PathBuf>,
+    /// A JSON object with the prompt's inputs, or plain text where its only input is a text; `-` is standard input. With
+    /// NAME=@FILE, one input, as --file gives it
+    #[arg(long, value_name = "FILE|NAME=@FILE", conflicts_with = "batch", group = "inputs", value_parser = whole_or_one)]
+    pub(crate) input: Vec<GivenFile>,
     /// Send --input, or each line of --batch, as the prompt's only text, also where it looks like JSON
     #[arg(long, requires = "inputs")]
     pub(crate) input_text: bool,
     /// One input as text; overrides the file; may be given several times
     #[arg(long, value_name = "NAME=TEXT", value_parser = name_and_text)]
     pub(crate) set: Vec<(String, String)>,
-    /// One input as the text of a file; `-` is standard input; may be given several times
+    /// One input as the text of a file, or the file itself where the prompt takes a picture; `-` is standard input; may be
+    /// given several times
     #[arg(long, value_name = "NAME=FILE", value_parser = name_and_file)]
     pub(crate) file: Vec<(String, PathBuf)>,
+    /// The turns before this one, as a JSON list or one on each line, such as {"role": "user", "content": "…"}
+    #[arg(long, value_name = "FILE")]
+    pub(crate) history: Option<PathBuf>,
     /// A file with the inputs of one run on each line, as --input takes them, or a table in CSV; `-` is standard input
     #[arg(long, value_name = "FILE", group = "inputs")]
     pub(crate) batch: Option<PathBuf>,
@@ -90,6 +96,9 @@ pub(crate) struct RunArgs {
     /// What the answer must be, in one line, such as 'name, age int, size small|large, tags[]'
     #[arg(long, value_name = "FIELDS")]
     pub(crate) schema: Option<String>,
+    /// Whether a tool is called: `auto`, `none`, `required`, or its name, instead of what the prompt says
+    #[arg(long, value_name = "CHOICE", conflicts_with = "schema")]
+    pub(crate) tool_choice: Option<String>,
     /// Somebody else wrote the inputs: mark all of them as untrusted text
     #[arg(long)]
     pub(crate) input_untrusted: bool,
@@ -142,7 +151,11 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// Whether no input is given, in no way.
     const fn gives_nothing(&self) -> bool {
-        self.input.is_none() && self.batch.is_none() && self.set.is_empty() && self.file.is_empty()
+        self.input.is_empty()
+            && self.history.is_none()
+            && self.batch.is_none()
+            && self.set.is_empty()
+            && self.file.is_empty()
     }
 
     /// How a text that could be JSON is read.
@@ -159,6 +172,7 @@ impl RunArgs {
             concurrency: self.concurrency,
             given: if self.input_untrusted { InputAuthor::FromOutside } else { InputAuthor::ByCaller },
             schema: self.schema.clone(),
+            tool_choice: self.tool_choice.as_deref().map(ToolUse::parse),
             input_tokens: self.budget,
             output_tokens: self.max_tokens.map(std::num::NonZeroUsize::get),
             limits: ExchangeLimits { attempts: self.attempts, tokens: self.max_total_tokens },
@@ -178,6 +192,24 @@ impl RunArgs {
 fn name_and_text(argument: &str) -> Result<(String, String), String> {
     let (name, text) = argument.split_once('=').ok_or("write NAME=TEXT")?;
     Ok((name.to_owned(), text.to_owned()))
+}
+
+/// What `--input` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum GivenFile {
+    /// All inputs.
+    Whole(PathBuf),
+    /// One of them.
+    One(String, PathBuf),
+}
+
+/// A file with all inputs, or `NAME=@FILE`.
+fn whole_or_one(argument: &str) -> Result<GivenFile, String> {
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    Ok(match argument.split_once("=@") {
+        Some((name, path)) if is_name(name) && !path.is_empty() => GivenFile::One(name.to_owned(), path.into()),
+        _ => GivenFile::Whole(argument.into()),
+    })
 }
 
 fn name_and_file(argument: &str) -> Result<(String, PathBuf), String> {
@@ -208,8 +240,8 @@ fn execute(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     if args.gives_nothing() {
         setting.takes_inputs_from_callers()?;
     }
-    let texts = texts(args)?;
     let form = InputForm::of(&setting.prompt, args.input_reading())?;
+    let texts = texts(args, &form)?;
     let work = match &args.batch {
         Some(path) => Work::Batch(path),
         None => Work::Single(inputs(args, &form, &texts)?),
@@ -253,35 +285,51 @@ pub(super) async fn open_run(
     Ok(opened?)
 }
 
-/// The inputs that are given one by one: literally, or as the text of a file.
-fn texts(args: &RunArgs) -> Result<Vec<(String, String)>, CommandFailure> {
-    let of_input = args.input.iter().chain(&args.batch).filter(|path| path.as_os_str() == "-").count();
-    let of_files = args.file.iter().filter(|(_, path)| path.as_os_str() == "-").count();
-    if of_input.saturating_add(of_files) > 1 {
+/// The inputs that are given one by one: literally, as the text of a file, or as a file.
+fn texts(args: &RunArgs, form: &InputForm) -> Result<Vec<(String, OrderedJson)>, CommandFailure> {
+    let whole = args.input.iter().map(|given| match given {
+        GivenFile::Whole(path) | GivenFile::One(_, path) => path,
+    });
+    let all = whole.chain(&args.batch).chain(&args.history).chain(args.file.iter().map(|(_, path)| path));
+    if all.filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(CommandFailure::usage("standard input can be read once; name files for the other inputs"));
     }
-    let mut texts = args.set.clone();
-    for (name, path) in &args.file {
-        if texts.iter().any(|(known, _)| known == name) {
-            let name = show::terminal_str(name);
-            return Err(CommandFailure::usage(format!("the input `{name}` is given twice; leave one out")));
-        }
-        let from = source(path);
-        if matches!(from, Source::Reader(..)) && stdin().is_terminal() {
-            ui::note("reading the input from the terminal; end it with Ctrl-D");
-        }
-        texts.push((name.clone(), input::text(from)?));
+    let mut given: Vec<(String, OrderedJson)> =
+        args.set.iter().map(|(name, text)| (name.clone(), OrderedJson::from(text.as_str()))).collect();
+    let files = args.input.iter().filter_map(|given| match given {
+        GivenFile::One(name, path) => Some((name, path)),
+        GivenFile::Whole(_) => None,
+    });
+    for (name, path) in args.file.iter().map(|(name, path)| (name, path)).chain(files) {
+        form.add_file(&mut given, name, from_terminal(path, "input"))?;
     }
-    Ok(texts)
+    if let Some(path) = &args.history {
+        let turns = form.history(from_terminal(path, "history"))?;
+        given.push((history::INPUT.to_owned(), turns));
+    }
+    Ok(given)
+}
+
+/// Where something is read from; if a person has to type it, that is said.
+fn from_terminal<'p>(path: &'p Path, what: &str) -> Source<'p> {
+    let from = source(path);
+    if matches!(from, Source::Reader(..)) && stdin().is_terminal() {
+        ui::note(&format!("reading the {what} from the terminal; end it with Ctrl-D"));
+    }
+    from
 }
 
 /// The inputs of a single run.
-fn inputs(args: &RunArgs, form: &InputForm, texts: &[(String, String)]) -> Result<OrderedJson, CommandFailure> {
-    let from = args.input.as_deref().map(source);
-    if matches!(from, Some(Source::Reader(..))) && stdin().is_terminal() {
-        ui::note("reading the inputs from the terminal; end them with Ctrl-D");
+fn inputs(args: &RunArgs, form: &InputForm, given: &[(String, OrderedJson)]) -> Result<OrderedJson, CommandFailure> {
+    let mut whole = args.input.iter().filter_map(|given| match given {
+        GivenFile::Whole(path) => Some(path),
+        GivenFile::One(..) => None,
+    });
+    let from = whole.next().map(|path| from_terminal(path, "inputs"));
+    if whole.next().is_some() {
+        return Err(CommandFailure::usage("--input names two files with all inputs; name one, or NAME=@FILE for each"));
     }
-    Ok(input::one(from, form, texts)?)
+    Ok(input::one(from, form, given)?)
 }
 
 /// Prints what would be sent.

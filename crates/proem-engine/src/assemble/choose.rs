@@ -72,6 +72,8 @@ pub(super) struct Limit {
     pub(super) tokens: u64,
     /// The tokens that the profile takes of it, before any section.
     pub(super) learned: u64,
+    /// The tokens that the turns of a history take of it, likewise.
+    pub(super) history: u64,
     /// The model's window, where the limit is what the answer leaves of it.
     pub(super) window: Option<ModelWindow>,
 }
@@ -114,14 +116,14 @@ pub(super) fn choose<'p>(
     mut choices: Vec<Choice<'p>>,
     limits: &[Limit],
 ) -> Result<RungSelection<'p>, Error> {
-    if limits.iter().any(|limit| limit.learned > limit.tokens) {
+    if limits.iter().any(|limit| limit.reserved() > limit.tokens) {
         return Err(too_small(&choices, limits));
     }
     // Shares of the limits themselves: a profile must not move what is stable.
     let percent = u64::from(renderer.prompt.file.strict.stable_percent);
     let share = |tokens: u64| u64::try_from(u128::from(tokens) * u128::from(percent) / 100).unwrap_or(u64::MAX);
     let shares: Vec<Limit> =
-        limits.iter().map(|limit| Limit { tokens: share(limit.tokens), learned: 0, ..*limit }).collect();
+        limits.iter().map(|limit| Limit { tokens: share(limit.tokens), learned: 0, history: 0, ..*limit }).collect();
     // Where nothing stable can shrink there is nothing to choose, and the share is no limit that anybody set.
     let stable_fits = over(&choices, &shares, Stability::Stable) == 0 || !stable_shrinks(&choices);
     if stable_fits && over(&choices, limits, Stability::Volatile) == 0 {
@@ -200,7 +202,12 @@ fn cap(choices: &[Choice<'_>], limit: &Limit, slack: u64, group: Stability) -> F
 impl Limit {
     /// What is left for sections.
     const fn left(&self) -> u64 {
-        self.tokens.saturating_sub(self.learned)
+        self.tokens.saturating_sub(self.reserved())
+    }
+
+    /// What no section can have.
+    const fn reserved(&self) -> u64 {
+        self.learned.saturating_add(self.history)
     }
 
     fn holds(&self, choice: &Choice<'_>) -> bool {
@@ -232,7 +239,7 @@ fn worth(choices: &[Choice<'_>], group: Stability) -> u64 {
 }
 
 fn too_small(choices: &[Choice<'_>], limits: &[Limit]) -> Error {
-    let needed = |limit: &Limit| limit.used(choices, Stability::Volatile).saturating_add(limit.learned);
+    let needed = |limit: &Limit| limit.used(choices, Stability::Volatile).saturating_add(limit.reserved());
     let over = limits.iter().filter(|limit| needed(limit) > limit.tokens);
     let problem = |limit: &Limit| {
         let layer = limit.layer.map(|layer| format!("layer `{}`", layer.as_str()));
@@ -243,6 +250,9 @@ fn too_small(choices: &[Choice<'_>], limits: &[Limit]) -> Error {
             under.map(|choice| format!("`{}` {}", choice.section.spec.name, choice.shown.tokens)).collect();
         if limit.learned > 0 {
             list.push(format!("`profile` {}", limit.learned));
+        }
+        if limit.history > 0 {
+            list.push(format!("`history` {}", limit.history));
         }
         let (why, remedy) =
             limit.window.map_or((String::new(), "raise the limit or shorten these sections"), |window| {

@@ -8,7 +8,7 @@ use crate::message::Role;
 use crate::profile::Profile;
 use crate::prompt::file::Section;
 use crate::prompt::loaded::Prompt;
-use crate::report::{Range, SectionReport, SectionState};
+use crate::report::{self, SectionReport};
 use crate::section::{CacheClass, Layer, SectionGroup, Trust};
 use crate::tokens::TokenCounter;
 
@@ -52,6 +52,7 @@ impl ProfileText {
     /// The section where it stands, and its account.
     pub(super) fn placed(&self, range: Span, tokens: usize) -> (PlacedSection, SectionReport) {
         let placed = PlacedSection {
+            part: None,
             name: NAME.to_owned(),
             role: Role::User,
             trust: Trust::Trusted,
@@ -63,22 +64,7 @@ impl ProfileText {
             tokens,
             range,
         };
-        let report = SectionReport {
-            name: NAME.to_owned(),
-            role: Role::User,
-            trust: Trust::Trusted,
-            cache: CacheClass::Never,
-            layer: LAYER,
-            state: SectionState::Kept,
-            reason: None,
-            tokens,
-            full_tokens: self.tokens,
-            range: Some(Range::from(range)),
-            sources: Vec::new(),
-            shrunk: Vec::new(),
-            neutralised: std::collections::BTreeMap::new(),
-            contained: Vec::new(),
-        };
+        let report = report::fixed(&placed, self.tokens, &[]);
         (placed, report)
     }
 }

@@ -23,6 +23,7 @@ use proem_guard::Untrusted;
 use serde::{Deserialize, Serialize};
 
 use super::{AnswerForm, FinishReason, Request, Response, ResponsePart, Usage, UsageEstimate};
+use crate::assembly::{PlacedSection, SectionPart};
 use crate::ledger::{TEMPLATE_TOKENS, input_bound, output_cap};
 use crate::providers::Model;
 
@@ -116,7 +117,8 @@ impl PlausibleUsage {
     /// What can be right where `request` went out to `model` as a body of so many bytes, and `content` came back.
     #[must_use]
     pub fn new(body_bytes: usize, request: &Request, model: &Model, content: &[ResponsePart]) -> Self {
-        let prompt = request.assembly.sections.iter().map(|section| TextSize::of(&section.text));
+        let prompt = request.assembly.sections.iter().filter(|section| !is_media(section));
+        let prompt = prompt.map(|section| TextSize::of(&section.text));
         let prompt = prompt.fold(TextSize::default(), TextSize::and);
         let answer = content
             .iter()
@@ -125,7 +127,7 @@ impl PlausibleUsage {
         let answer = answer.fold(TextSize::default(), TextSize::and);
         let cap = output_cap(request.assembly.output_tokens, model).unwrap_or(UNCAPPED_TOKENS);
         Self {
-            input: prompt.fewest_tokens()..=input_bound(body_bytes),
+            input: prompt.fewest_tokens()..=input_bound(body_bytes, request),
             output: answer.fewest_tokens()..=cap.max(answer.bytes).saturating_add(END_TOKENS),
         }
     }
@@ -177,9 +179,17 @@ pub fn estimated_usage(
     let wide = |bytes: usize| u64::try_from(bytes).unwrap_or(u64::MAX);
     let instructions = if matches!(request.answer, AnswerForm::Text) { 0 } else { TEMPLATE_TOKENS };
     Some(UsageEstimate {
-        input: usage.input.unwrap_or_else(|| wide(body_bytes).saturating_add(instructions)),
+        input: usage.input.unwrap_or_else(|| {
+            let (bytes, tokens) = request.assembly.media_size();
+            wide(body_bytes.saturating_sub(bytes).saturating_add(tokens)).saturating_add(instructions)
+        }),
         output: usage.output.unwrap_or_else(|| wide(content_bytes).saturating_add(END_TOKENS)),
     })
+}
+
+/// Whether a section is a picture or file, whose bytes say nothing about its tokens.
+const fn is_media(section: &PlacedSection) -> bool {
+    matches!(section.part, Some(SectionPart::Media { .. }))
 }
 
 /// What of an answer its tokens were made for, as far as it is visible.

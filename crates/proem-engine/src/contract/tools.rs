@@ -3,6 +3,7 @@
 //! Invariants: the tools stand in the order of their names, whatever order they were given in; the object accepts
 //! exactly lists of calls that the tools accept, none of them twice, and no more than [`ToolContracts::MAX_CALLS`].
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use super::Contract;
@@ -29,7 +30,7 @@ impl AnswerContract {
         match self {
             Self::Text => AnswerRequirement::Text,
             Self::Value(contract) => AnswerRequirement::Value(contract),
-            Self::Calls(tools) => AnswerRequirement::Calls { tools, needed: CallRequirement::Some },
+            Self::Calls(tools) => AnswerRequirement::Calls { tools, needed: tools.choice.needed() },
         }
     }
 
@@ -62,11 +63,49 @@ impl AnswerContract {
     }
 }
 
+/// Whether an answer calls a tool, as a prompt file or a caller says.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolUse {
+    /// The model decides.
+    Auto,
+    /// It calls none: they are there for what was called before.
+    None,
+    /// It calls one at least.
+    #[default]
+    Required,
+    /// It calls this one.
+    One(String),
+}
+
+impl ToolUse {
+    /// Reads `auto`, `none`, `required`, or the name of a tool. A tool that is called like one of these words can't be
+    /// named.
+    #[must_use]
+    pub fn parse(word: &str) -> Self {
+        match word {
+            "auto" => Self::Auto,
+            "none" => Self::None,
+            "required" => Self::Required,
+            name => Self::One(name.to_owned()),
+        }
+    }
+
+    const fn needed(&self) -> CallRequirement {
+        match self {
+            Self::Auto => CallRequirement::Any,
+            Self::None => CallRequirement::None,
+            Self::Required | Self::One(_) => CallRequirement::Some,
+        }
+    }
+}
+
 /// The contracts of the tools that one answer may call.
 #[derive(Debug)]
 pub struct ToolContracts {
     tools: Vec<Contract>,
     object: Contract,
+    choice: ToolUse,
 }
 
 impl ToolContracts {
@@ -91,22 +130,43 @@ impl ToolContracts {
             let problem = format!("two tools are called `{}`; rename one", twice.tool().name);
             return Err(Error::new(ErrorKind::InvalidFile, problem));
         }
-        let calls: Vec<Json> = tools.iter().enumerate().map(|(place, contract)| call(place, contract)).collect();
-        let schema = json!({
-            "type": "object",
-            "properties": { "calls": {
-                "type": "array", "minItems": 1, "maxItems": Self::MAX_CALLS, "uniqueItems": true,
-                "items": { "anyOf": calls },
-            } },
-            "required": ["calls"],
-            "additionalProperties": false,
-        });
-        // Each tool's contract was held to its own maxima; a provider's definition states none.
-        let (object, _) =
-            Contract::bounded(Self::OBJECT, "Calls of tools, in the order in which they are meant.", schema)?;
-        Ok(Self { tools, object })
+        let object = object_of(tools.iter())?;
+        Ok(Self { tools, object, choice: ToolUse::default() })
     }
 
+    /// The same tools, called as `choice` says.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidInput`] if it names a tool that is none of them.
+    pub fn with_choice(self, choice: ToolUse) -> Result<Self, Error> {
+        let object = match &choice {
+            ToolUse::One(name) => {
+                let Some(one) = self.get(name) else {
+                    let known: Vec<String> = self.tools.iter().map(|tool| format!("`{}`", tool.tool().name)).collect();
+                    let problem = format!(
+                        "no tool `{}`; write `auto`, `none`, `required` or one of {}",
+                        name.escape_debug(),
+                        known.join(", ")
+                    );
+                    return Err(Error::new(ErrorKind::InvalidInput, problem));
+                };
+                object_of(core::iter::once(one))?
+            }
+            _ => self.object,
+        };
+        Ok(Self { tools: self.tools, object, choice })
+    }
+
+    /// Whether the tool of this name may be called.
+    #[must_use]
+    pub fn allows(&self, name: &str) -> bool {
+        match &self.choice {
+            ToolUse::None => false,
+            ToolUse::One(one) => one == name,
+            ToolUse::Auto | ToolUse::Required => true,
+        }
+    }
     /// The tools, by name.
     #[must_use]
     pub fn contracts(&self) -> &[Contract] {
@@ -128,13 +188,35 @@ impl ToolContracts {
     /// What a model is asked for that can be made to call tools this far.
     #[must_use]
     pub fn form(&self, calls: CallEnforcement) -> AnswerForm {
-        let choice = match calls {
-            CallEnforcement::Forced => ToolChoice::Any,
-            CallEnforcement::Demanded => ToolChoice::Auto,
-            CallEnforcement::Object => return AnswerForm::Value { tool: self.object.tool().clone() },
+        let choice = match (&self.choice, calls) {
+            // A server of which nothing is known ignores tools at worst, and the answer is then a text.
+            (ToolUse::Auto, _) => ToolChoice::Auto,
+            (ToolUse::None, _) => ToolChoice::None,
+            (_, CallEnforcement::Object) => return AnswerForm::Value { tool: self.object.tool().clone() },
+            (_, CallEnforcement::Demanded) => ToolChoice::Auto,
+            (ToolUse::Required, CallEnforcement::Forced) => ToolChoice::Any,
+            (ToolUse::One(name), CallEnforcement::Forced) => ToolChoice::One(name.clone()),
         };
         AnswerForm::Tools { tools: self.tools.iter().map(|contract| contract.tool().clone()).collect(), choice }
     }
+}
+
+/// The one object that says the same as calls of these tools.
+fn object_of<'c>(tools: impl Iterator<Item = &'c Contract>) -> Result<Contract, Error> {
+    let calls: Vec<Json> = tools.enumerate().map(|(place, contract)| call(place, contract)).collect();
+    let schema = json!({
+        "type": "object",
+        "properties": { "calls": {
+            "type": "array", "minItems": 1, "maxItems": ToolContracts::MAX_CALLS, "uniqueItems": true,
+            "items": { "anyOf": calls },
+        } },
+        "required": ["calls"],
+        "additionalProperties": false,
+    });
+    // Each tool's contract was held to its own maxima; a provider's definition states none.
+    let about = "Calls of tools, in the order in which they are meant.";
+    let (object, _) = Contract::bounded(ToolContracts::OBJECT, about, schema)?;
+    Ok(object)
 }
 
 /// One call as the object holds it.

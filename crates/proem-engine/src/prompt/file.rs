@@ -4,26 +4,30 @@
 //! against its input schema. A file without is plain dotprompt: what stands under each role is a section of its own,
 //! which is checked the same way.
 
+mod markers;
+mod sections;
+
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use proem_text::span::Span;
 use serde_json::{Value as Json, json};
 
+pub(crate) use self::markers::{MarkerSource, MediaMarker};
+use self::sections::CutBody;
 use super::analyse::{Analysis, AnalysisFault, HELPERS, MARKERS, RAW};
 use super::header::{self, Diagnostics, Header, StrictHeader};
 use super::infer;
-use super::layout::{Layout, trim_marker_breaks, turn_fault};
 use super::picoschema::NamedSchemas;
 use super::remarks::remarks;
 pub(crate) use super::split::{Split, split};
-use super::template::{Expression, HelperCall, LineColumn, Statement, Template, TemplateNode, parse};
+use super::template::{LineColumn, Template, parse};
 use super::yaml;
 use crate::error::{Error, ErrorKind, error_at};
+use crate::history;
 use crate::message::Role;
-use crate::ordered::OrderedJson;
 use crate::schema::{self, ValueKind};
-use crate::section::{Climber, SectionGroup, SectionSpec, Trust};
+use crate::section::{Climber, SectionSpec};
 
 /// The most bytes that a prompt file may have.
 pub const MAX_FILE_BYTES: usize = 256 * 1024;
@@ -41,6 +45,14 @@ pub struct Section {
     /// The inputs that its template reads.
     pub inputs: BTreeSet<String>,
     pub(crate) template: Template,
+    /// The pictures and files that it brings; then it has no text.
+    pub(crate) media: Vec<MediaMarker>,
+}
+
+impl Section {
+    const fn new(spec: SectionSpec, role: Role) -> Self {
+        Self { spec, role, inputs: BTreeSet::new(), template: Template::EMPTY, media: Vec::new() }
+    }
 }
 
 /// A strict prompt, parsed and checked.
@@ -54,6 +66,8 @@ pub struct PromptFile {
     pub sections: Vec<Section>,
     /// Whether it is plain dotprompt, which has no version of its own.
     pub is_plain: bool,
+    /// How many sections stand before the turns of a history; `None` if the file takes none.
+    pub history: Option<usize>,
     /// What it says that has no effect, each with its line.
     pub remarks: Vec<String>,
     pub(crate) partials: BTreeMap<String, Template>,
@@ -132,6 +146,19 @@ impl PromptFile {
         schema.and_then(|schema| schema.get("properties")?.get(name)).is_some()
     }
 
+    /// Whether an input of this name is the turns before this one.
+    #[must_use]
+    pub fn is_history(&self, name: &str) -> bool {
+        self.history.is_some() && name == history::INPUT
+    }
+
+    /// Whether an input of this name is a picture or file, which no template prints.
+    #[must_use]
+    pub fn is_media(&self, name: &str) -> bool {
+        let mut markers = self.sections.iter().flat_map(|section| &section.media);
+        markers.any(|marker| marker.input() == Some(name))
+    }
+
     /// JSON Schema of the inputs; without one, nothing may be given.
     #[must_use]
     pub fn input_schema(&self) -> Json {
@@ -174,19 +201,22 @@ impl StrictFileReader<'_> {
             return Err(self.failure());
         };
         let partials = self.partials(texts);
-        let mut sections = self.body(&strict, &header);
+        let (mut sections, mut history) = self.body(&strict, &header);
         if self.is_plain {
-            strict.sections.retain(|spec| sections.iter().any(|section| section.spec.name == spec.name));
+            strict.sections = sections.iter().map(|section| section.spec.clone()).collect();
             header.strict = Some(strict.clone());
+            // In dotprompt a history without a marker stands before the last user message, and here there is one.
+            let user = || sections.iter().position(|section| section.role == Role::User);
+            history = history.or_else(user);
         }
-        self.schema(&header, &strict);
+        self.schema(&header, &strict, history.is_some());
         // What templates read can be judged only if the inputs and all partials are known.
         if header.places.inputs_known && self.elsewhere.is_empty() {
             self.analyse(&header, &strict, &mut sections, &partials);
         }
         if self.problems.is_empty() && self.elsewhere.is_empty() {
             let remarks = remarks(self.text, &self.split, &header.places.remarks);
-            Ok(PromptFile { is_plain: self.is_plain, header, strict, sections, remarks, partials })
+            Ok(PromptFile { is_plain: self.is_plain, history, header, strict, sections, remarks, partials })
         } else {
             Err(self.failure())
         }
@@ -220,30 +250,20 @@ impl StrictFileReader<'_> {
         partials
     }
 
-    fn body(&mut self, strict: &StrictHeader, header: &Header) -> Vec<Section> {
+    fn body(&mut self, strict: &StrictHeader, header: &Header) -> (Vec<Section>, Option<usize>) {
         let template = match parse(self.split.body) {
             Ok(template) => template,
             Err(fault) => {
                 let span = self.span(fault.at);
                 self.problems.push(error_at(fault.message, span));
-                return Vec::new();
+                return (Vec::new(), None);
             }
         };
         for at in &template.foreign {
             let span = self.span(*at);
             self.problems.push(error_at(FOREIGN, span));
         }
-        let mut cutter = SectionCutter {
-            reader: self,
-            strict,
-            header,
-            role: RoleSeen::None,
-            current: Current::None,
-            cut: Vec::new(),
-            seen: BTreeSet::new(),
-        };
-        template.nodes.into_iter().for_each(|node| cutter.node(node));
-        let (sections, seen) = cutter.finish();
+        let CutBody { sections, seen, history } = CutBody::of(template.nodes, self, strict, header);
         for spec in strict.sections.iter().filter(|_| !self.is_plain) {
             if !seen.contains(&spec.name) {
                 let span = header.places.sections.get(&spec.name).copied().unwrap_or_default();
@@ -251,10 +271,10 @@ impl StrictFileReader<'_> {
                     .push(error_at(format!("section `{}` is declared but has no marker in the body", spec.name), span));
             }
         }
-        sections
+        (sections, history)
     }
 
-    fn schema(&mut self, header: &Header, strict: &StrictHeader) {
+    fn schema(&mut self, header: &Header, strict: &StrictHeader, takes_history: bool) {
         let properties = header.input_schema.as_ref().and_then(|schema| schema.get("properties"));
         let properties = properties.and_then(Json::as_object);
         let declared = |name: &str| properties.is_some_and(|properties| properties.contains_key(name));
@@ -277,7 +297,7 @@ impl StrictFileReader<'_> {
             return;
         }
         for (name, _) in &strict.inputs {
-            if !declared(name) {
+            if !declared(name) && !(takes_history && name == history::INPUT) {
                 let message = format!("proem.inputs names `{name}`, which input.schema does not declare");
                 say(message, header.places.inputs.get(name));
             }
@@ -321,8 +341,20 @@ impl StrictFileReader<'_> {
         let analysis = Analysis { schema: &schema, trust: &strict.inputs, partials, elements: Cell::new(0) };
         for section in sections {
             let (faults, inputs) = analysis.section(&section.spec, &section.template);
-            section.inputs = inputs;
+            section.inputs.extend(inputs);
             faults.into_iter().for_each(|fault| self.fault(fault));
+            let inputs = section.media.iter().filter_map(|marker| Some((marker.input()?, marker.at)));
+            for (input, at) in inputs {
+                let declared = schema.get("properties").and_then(|properties| properties.get(input));
+                let message = match declared {
+                    None => format!("media names the input `{input}`, which input.schema does not declare"),
+                    Some(schema) if !takes_addresses(schema) => {
+                        format!("media needs a text, or a list of texts; the input `{input}` is neither")
+                    }
+                    Some(_) => continue,
+                };
+                self.fault(AnalysisFault { partial: None, at, message });
+            }
         }
     }
 
@@ -365,218 +397,14 @@ impl StrictFileReader<'_> {
     }
 }
 
-/// Cuts a parsed body at its markers.
-struct SectionCutter<'c, 't> {
-    reader: &'c mut StrictFileReader<'t>,
-    strict: &'c StrictHeader,
-    header: &'c Header,
-    role: RoleSeen,
-    current: Current,
-    cut: Vec<Section>,
-    /// The sections that have a marker, one with a problem too.
-    seen: BTreeSet<String>,
-}
-
-/// The role marker that holds.
-#[derive(Clone, Copy)]
-enum RoleSeen {
-    None,
-    /// One with a problem, which has been told.
-    Broken,
-    Is(Role),
-}
-
-/// Where the text that is being read belongs.
-enum Current {
-    None,
-    /// Behind a marker with a problem, which has been told.
-    Broken,
-    In(Section),
-}
-
-impl SectionCutter<'_, '_> {
-    fn fault(&mut self, at: LineColumn, message: String) {
-        let span = self.reader.span(at);
-        self.reader.problems.push(error_at(message, span));
-    }
-
-    fn node(&mut self, node: TemplateNode) {
-        let at = node.at;
-        if let Statement::Print(call, _) = &node.element {
-            match call.path.simple() {
-                Some("role") => return self.role(call, at),
-                Some("section") => return self.section(call, at),
-                Some(name @ ("history" | "media")) => {
-                    return self.fault(at, format!("`{name}` is not supported; leave it out"));
-                }
-                _ => {}
-            }
-        }
-        // In plain dotprompt, what stands before any role is the user's.
-        let is_blank = matches!(&node.element, Statement::Text(text) if text.written.trim().is_empty());
-        if self.reader.is_plain && matches!(self.current, Current::None) && !is_blank {
-            self.role = RoleSeen::Is(Role::User);
-            self.open_plain(Role::User, at);
-        }
-        match &mut self.current {
-            Current::In(section) => section.template.nodes.push(node),
-            Current::Broken => {}
-            Current::None => match node.element {
-                Statement::Text(text) if text.written.trim().is_empty() => {}
-                Statement::Comment(_) => {}
-                Statement::Block(_) => {
-                    self.fault(
-                        at,
-                        "this block is outside any section; put a section marker before the block, not inside it"
-                            .into(),
-                    );
-                    self.current = Current::Broken;
-                }
-                element => {
-                    let at = match &element {
-                        Statement::Text(text) => {
-                            let behind = text.written.trim_start();
-                            at.behind(text.written.strip_suffix(behind).unwrap_or_default())
-                        }
-                        _ => at,
-                    };
-                    self.fault(at, "text outside any section; put a {{section \"…\"}} marker before it".into());
-                    // Once is enough for all that stands before the next marker.
-                    self.current = Current::Broken;
-                }
-            },
-        }
-    }
-
-    fn close(&mut self) {
-        if let Current::In(mut section) = core::mem::replace(&mut self.current, Current::None) {
-            if self.strict.layout == Layout::Exact {
-                trim_marker_breaks(&mut section.template);
-            }
-            self.cut.push(section);
-        }
-    }
-
-    fn role(&mut self, call: &HelperCall, at: LineColumn) {
-        self.close();
-        let problem = match literal(call).and_then(Role::parse) {
-            Some(role) if role != Role::Model || !self.reader.is_plain => {
-                self.role = RoleSeen::Is(role);
-                if self.reader.is_plain {
-                    self.open_plain(role, at);
-                }
-                return;
-            }
-            Some(_) => "role \"model\" needs `proem:` with `sections`; a plain dotprompt file has system and user",
-            None => "role takes a literal, \"system\", \"user\" or \"model\"",
-        };
-        self.role = RoleSeen::Broken;
-        self.fault(at, problem.into());
-    }
-
-    /// Opens the section that stands for a role of a plain file.
-    fn open_plain(&mut self, role: Role, at: LineColumn) {
-        let name = if role == Role::System { "system" } else { "user" };
-        if self.seen.contains(name) {
-            let message = format!(
-                "a second `{name}` role; a plain dotprompt file has one of each, add `proem:` with `sections` for more"
-            );
-            self.current = Current::Broken;
-            return self.fault(at, message);
-        }
-        self.open(name, at);
-    }
-
-    fn section(&mut self, call: &HelperCall, at: LineColumn) {
-        self.close();
-        self.current = Current::Broken;
-        let Some(name) = literal(call) else {
-            return self.fault(at, "section takes a literal name".into());
-        };
-        if self.reader.is_plain {
-            let message = "a section marker in a plain dotprompt file; declare it under `proem:`, `sections`";
-            return self.fault(at, message.into());
-        }
-        self.open(name, at);
-    }
-
-    /// Opens a declared section.
-    fn open(&mut self, name: &str, at: LineColumn) {
-        let Some(spec) = self.strict.sections.iter().find(|spec| spec.name == name).cloned() else {
-            if self.header.places.sections_known {
-                let known: Vec<&str> = self.strict.sections.iter().map(|spec| spec.name.as_str()).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                self.fault(at, format!("section `{name}` is not declared under proem.sections; declared: {known}"));
-            }
-            return;
-        };
-        if !self.seen.insert(spec.name.clone()) {
-            return self.fault(at, format!("section `{name}` has two markers; remove one"));
-        }
-        let role = match self.role {
-            RoleSeen::Is(role) => role,
-            RoleSeen::Broken => return,
-            RoleSeen::None => {
-                return self.fault(at, format!("section `{name}` comes before the first {{{{role}}}}"));
-            }
-        };
-        if let Some(before) = self.cut.last()
-            && !self.strict.layout.allows(before.spec.rank(), spec.rank())
-        {
-            let message = format!(
-                "section `{name}` must come before `{}`, because sections are ordered by trust",
-                before.spec.name
-            );
-            self.fault(at, message);
-        }
-        self.roles(&spec, role, at);
-        self.current = Current::In(Section { spec, role, inputs: BTreeSet::new(), template: Template::default() });
-    }
-
-    fn roles(&mut self, spec: &SectionSpec, role: Role, at: LineColumn) {
-        let name = &spec.name;
-        match (role, spec.trust) {
-            (Role::System, Trust::Untrusted) => {
-                let before = self.cut.last().map(|section| format!("`{}` in ", section.spec.name)).unwrap_or_default();
-                self.fault(
-                    at,
-                    format!(
-                        "section `{name}` is untrusted and is in the same message as {before}the system role; untrusted text is \
-                         allowed only in user messages"
-                    ),
-                );
-            }
-            (Role::System, Trust::Task) => {
-                self.fault(at, format!("section `{name}` is the task; put it into a user message"));
-            }
-            (Role::User | Role::Model, _) if spec.rank() <= SectionGroup::TrustedStatic => {
-                self.fault(
-                    at,
-                    format!(
-                        "section `{name}` ({}) is under the {} role; move it under the system role",
-                        spec.rank().as_str(),
-                        role.as_str()
-                    ),
-                );
-            }
-            (Role::System, _) if self.cut.iter().any(|section| section.role != Role::System) => {
-                self.fault(at, format!("section `{name}` is under a second system role; use only one, at the start"));
-            }
-            _ => turn_fault(spec, role, &self.cut).into_iter().for_each(|message| self.fault(at, message)),
-        }
-    }
-
-    fn finish(mut self) -> (Vec<Section>, BTreeSet<String>) {
-        self.close();
-        (self.cut, self.seen)
-    }
-}
-
-fn literal(call: &HelperCall) -> Option<&str> {
-    match call.arguments.as_slice() {
-        [Expression::Literal(Some(OrderedJson::Text(text)))] if call.named.is_empty() => Some(text),
-        _ => None,
-    }
+/// Whether a schema takes the address of a file, or a list of such.
+fn takes_addresses(schema: &Json) -> bool {
+    let names = |wanted: &str| match schema.get("type") {
+        Some(Json::String(kind)) => kind == wanted,
+        Some(Json::Array(kinds)) => kinds.iter().any(|kind| kind == wanted),
+        _ => false,
+    };
+    names("string") || (names("array") && schema.get("items").is_some_and(takes_addresses))
 }
 
 /// What is said of `{% … %}`.

@@ -15,6 +15,7 @@ use super::layout::{Layout, parse_layout};
 use super::picoschema::{self, NamedSchemas};
 use super::yaml::{MappingKey, YamlNode, YamlValue};
 use crate::call::Sampling;
+use crate::contract::ToolUse;
 use crate::error::error_at;
 use crate::input::InputTrust;
 use crate::ordered::OrderedJson;
@@ -36,6 +37,8 @@ pub struct StrictHeader {
     pub output_schema: Option<String>,
     /// The files beside it that hold the contracts of the tools that the answer calls, each called like its tool.
     pub tools: Vec<String>,
+    /// Whether the answer calls one of them; [`ToolUse::Required`] where the file doesn't say.
+    pub tool_choice: ToolUse,
     /// The most tokens the request may have; `None` is only the model's own limit.
     pub input_budget: Option<usize>,
     /// The tokens kept free for the answer.
@@ -175,12 +178,13 @@ pub(crate) fn plain(output_budget: Option<usize>) -> Option<StrictHeader> {
 /// How the name of a tool's contract ends.
 pub(crate) const TOOL_FILE: &str = ".schema.json";
 
-const STRICT_KEYS: [&str; 12] = [
+const STRICT_KEYS: [&str; 13] = [
     "version",
     "changes",
     "purpose",
     "output_schema",
     "tools",
+    "tool_choice",
     "budget",
     "inputs",
     "sections",
@@ -220,6 +224,7 @@ fn strict(node: &YamlNode, places: &mut HeaderSpans, problems: &mut Diagnostics)
         purpose: text("purpose", problems),
         output_schema: text("output_schema", problems),
         tools: tools(node, problems),
+        tool_choice: tool_choice(node, problems),
         input_budget: budget("input", problems),
         output_budget: budget("output", problems),
         stable_percent,
@@ -272,6 +277,30 @@ fn tools(node: &YamlNode, problems: &mut Diagnostics) -> Vec<String> {
         }
     }
     files
+}
+
+/// Whether the answer calls a tool.
+fn tool_choice(node: &YamlNode, problems: &mut Diagnostics) -> ToolUse {
+    let Some(found) = node.get("tool_choice") else { return ToolUse::default() };
+    let choice = found.as_str().map(ToolUse::parse);
+    let files: Vec<Json> = node.get("tools").and_then(|tools| tools.to_json().as_array().cloned()).unwrap_or_default();
+    let names = |name: &str| files.contains(&Json::String(format!("{name}{TOOL_FILE}")));
+    match choice {
+        Some(ToolUse::One(name)) if !names(&name) => {
+            let message =
+                format!("proem.tool_choice is `{name}`; write `auto`, `none`, `required` or one of proem.tools");
+            error(problems, message, found.span);
+        }
+        Some(_) if files.is_empty() => {
+            error(problems, "proem.tool_choice needs proem.tools; name tools, or remove the key".into(), found.span);
+        }
+        Some(choice) => return choice,
+        None => {
+            let message = "proem.tool_choice is no word; write `auto`, `none`, `required` or one of proem.tools";
+            error(problems, message.into(), found.span);
+        }
+    }
+    ToolUse::default()
 }
 
 /// Whether a file asks for a profile; one that doesn't say so doesn't.

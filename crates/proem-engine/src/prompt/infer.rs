@@ -45,6 +45,15 @@ fn collect(template: &Template, presence: Presence, names: &mut Vec<(String, Pre
                     add(name, presence, names);
                 }
             }
+            Statement::Print(call, _) if call.path.simple() == Some("media") => {
+                for (_, value) in call.named.iter().filter(|(name, _)| name == "url") {
+                    if let Expression::Path(path) = value
+                        && let Some(name) = path.simple()
+                    {
+                        add(name, presence, names);
+                    }
+                }
+            }
             Statement::Block(block) if matches!(block.call.path.simple(), Some("if" | "unless")) => {
                 if let [Expression::Path(path)] = block.call.arguments.as_slice()
                     && let Some(name) = path.simple()

@@ -52,7 +52,7 @@ impl Prompt {
         files: Vec<(String, Origin)>,
         schemas: BTreeMap<String, String>,
     ) -> Result<Self, Error> {
-        let checker = Checker::new(file.input_schema())?;
+        let checker = Checker::new(file.input_schema(), file.history.is_some())?;
         let mut literals = String::new();
         for template in file.sections.iter().map(|section| &section.template).chain(file.partials.values()) {
             collect_literals(template, &mut literals);
@@ -119,7 +119,8 @@ impl Prompt {
         if !problems.is_empty() {
             return Err(Error::all(ErrorKind::InvalidFile, problems));
         }
-        Ok((ToolContracts::new(contracts)?, filled))
+        let tools = ToolContracts::new(contracts)?.with_choice(self.file.strict.tool_choice.clone())?;
+        Ok((tools, filled))
     }
 
     /// The schema in a file beside the prompt that `key` names.

@@ -28,6 +28,9 @@ pub(crate) struct Template {
 }
 
 impl Template {
+    /// A template that prints nothing.
+    pub(crate) const EMPTY: Self = Self { nodes: Vec::new(), chained: false, foreign: Vec::new() };
+
     /// A text that is printed as it stands.
     pub(crate) fn literal(text: &str) -> Self {
         let text = ContentStatement { written: text.to_owned(), shown: text.to_owned(), ..ContentStatement::default() };

@@ -12,6 +12,7 @@ use super::{
     CacheRules, Model, OperatorRole, OutputKey, Prices, Provider, Providers, Quirk, SchemaEnforcement, Tokeniser,
 };
 use crate::error::{Error, error_at};
+use crate::media::{MediaRules, MediaSupport};
 use crate::tokens::OpenAi;
 
 /// What messages call the file.
@@ -30,8 +31,9 @@ impl Providers {
         })?;
         let mut problems = Vec::new();
         let mut models = BTreeMap::new();
+        let named = NamedRules { caching: file.caching, tokenisers: file.tokenisers, media: file.media };
         for (name, raw) in file.models {
-            match raw.into_model(name.get_ref(), &file.caching, &file.tokenisers) {
+            match raw.into_model(name.get_ref(), &named) {
                 Ok(model) => drop(models.insert(name.into_inner(), model)),
                 Err(found) => problems.extend(found.into_iter().map(|message| problem(message, name.span()))),
             }
@@ -61,7 +63,16 @@ struct ProvidersToml {
     roles: BTreeMap<String, Spanned<String>>,
     caching: BTreeMap<String, CacheRules>,
     tokenisers: BTreeMap<String, RawTokeniser>,
+    #[serde(default)]
+    media: BTreeMap<String, MediaRules>,
     models: BTreeMap<Spanned<String>, RawModel>,
+}
+
+/// What models share, by name.
+struct NamedRules {
+    caching: BTreeMap<String, CacheRules>,
+    tokenisers: BTreeMap<String, RawTokeniser>,
+    media: BTreeMap<String, MediaRules>,
 }
 
 #[derive(Deserialize)]
@@ -69,6 +80,7 @@ struct ProvidersToml {
 struct RawModel {
     caching: String,
     tokeniser: String,
+    media: Option<String>,
     #[serde(default)]
     operator: OperatorRole,
     answers: Option<SchemaEnforcement>,
@@ -100,18 +112,23 @@ enum BpeVocabulary {
 }
 
 impl RawModel {
-    fn into_model(
-        self,
-        name: &str,
-        caching: &BTreeMap<String, CacheRules>,
-        tokenisers: &BTreeMap<String, RawTokeniser>,
-    ) -> Result<Model, Vec<String>> {
+    fn into_model(self, name: &str, named: &NamedRules) -> Result<Model, Vec<String>> {
         let mut problems = Vec::new();
-        let rules = caching.get(&self.caching);
+        let rules = named.caching.get(&self.caching);
+        let media = match &self.media {
+            None => MediaSupport::Refused,
+            Some(media) => match named.media.get(media) {
+                Some(rules) => MediaSupport::Known(rules.clone()),
+                None => {
+                    problems.push(format!("`media` of `{name}` is `{media}`, which is not under `media`"));
+                    MediaSupport::Unknown
+                }
+            },
+        };
         if rules.is_none() {
             problems.push(format!("`caching` of `{name}` is `{}`, which is not under `caching`", self.caching));
         }
-        let tokeniser = match tokenisers.get(&self.tokeniser) {
+        let tokeniser = match named.tokenisers.get(&self.tokeniser) {
             Some(raw) => raw.tokeniser(&self.tokeniser),
             None => Err(format!("`tokeniser` of `{name}` is `{}`, which is not under `tokenisers`", self.tokeniser)),
         };
@@ -132,6 +149,7 @@ impl RawModel {
                 }),
                 output_key: self.output_key,
                 quirks: self.quirks,
+                media,
                 context_tokens: self.context_tokens,
                 output_tokens: self.output_tokens,
                 min_prefix_tokens: self.min_prefix_tokens,

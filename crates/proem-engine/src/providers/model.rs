@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use serde::{Deserialize, Serialize};
 
 use super::{CacheRules, Prices, Provider};
+use crate::media::MediaSupport;
 use crate::tokens::{OpenAi, ScaledCounter, TokenCounter};
 
 /// A model of one provider.
@@ -24,6 +25,8 @@ pub struct Model {
     pub output_key: OutputKey,
     /// What it refuses of what its protocol allows.
     pub quirks: Vec<Quirk>,
+    /// What it takes of pictures and files.
+    pub media: MediaSupport,
     /// The tokens of prompt and answer together, at most.
     pub context_tokens: Option<NonZeroUsize>,
     /// The tokens of an answer, at most.

@@ -3,6 +3,7 @@
 use super::{
     CacheControl, CacheRules, Model, OperatorRole, OutputKey, Provider, Providers, SchemaEnforcement, Tokeniser,
 };
+use crate::media::MediaSupport;
 use crate::tokens::OpenAi;
 
 impl Providers {
@@ -41,6 +42,7 @@ impl Providers {
             },
             output_key: OutputKey::MaxTokens,
             quirks: Vec::new(),
+            media: MediaSupport::Unknown,
             context_tokens: None,
             output_tokens: None,
             min_prefix_tokens: None,

@@ -63,6 +63,8 @@ pub enum AnswerRequirement<'t> {
 pub enum CallRequirement {
     /// None, if there is a text.
     Any,
+    /// None, and a text.
+    None,
     /// At least one.
     Some,
 }

@@ -14,9 +14,11 @@ mod decode_readings;
 mod dotprompt;
 mod effect;
 mod handlebars;
+mod history;
 mod import;
 mod items;
 mod laws;
+mod media;
 mod policy;
 #[expect(clippy::disallowed_methods, reason = "a skipped test has to be heard")]
 #[path = "../../../xtask/skipped.rs"]

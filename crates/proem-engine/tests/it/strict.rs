@@ -611,7 +611,21 @@ fn a_plain_dotprompt_file_runs_with_a_section_for_each_role() {
             "{{role \"user\"}}{{section \"x\"}}b",
             "error: a section marker in a plain dotprompt file; declare it under `proem:`, `sections`",
         ),
-        (name, "{{role \"user\"}}{{history}}", "error: `history` is not supported; leave it out"),
+        (
+            name,
+            "{{role \"system\"}}S\n{{history}}Hello {{name}}",
+            "error: text behind {{history}} belongs to no turn; put {{role \"user\"}} before it",
+        ),
+        (
+            name,
+            "{{role \"system\"}}S\n{{history}}\n{{role \"user\"}}Hello {{name}}",
+            "system constitution []; user untrusted [name]",
+        ),
+        (
+            "",
+            "Compare {{media url=one}} with {{#if two}}{{media url=two}}{{/if}} in words",
+            "user untrusted []; user untrusted [one]; user untrusted []; user untrusted [two]; user untrusted []",
+        ),
     ] {
         assert_eq!(plain_sections(front, body), expected, "{body}");
     }

@@ -40,6 +40,7 @@ pub(crate) fn answer(body: &mut BodyBuilder, request: &Request, model: &Model) -
             match choice {
                 ToolChoice::Auto if tools.is_empty() => {}
                 ToolChoice::Auto => body.set("tool_choice", json!({ "type": "auto" })),
+                ToolChoice::None => body.set("tool_choice", json!({ "type": "none" })),
                 ToolChoice::Any => force(body, model, json!({ "type": "any" }), ToolParallelism::Several),
                 ToolChoice::One(name) => {
                     force(body, model, json!({ "type": "tool", "name": name }), ToolParallelism::One);

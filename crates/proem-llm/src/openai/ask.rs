@@ -28,6 +28,7 @@ pub(crate) fn answer(body: &mut BodyBuilder, request: &Request, model: &Model) -
             set_tools(body, tools, model);
             match choice {
                 ToolChoice::Auto => body.set("tool_choice", json!("auto")),
+                ToolChoice::None => body.set("tool_choice", json!("none")),
                 ToolChoice::Any => force(body, model, json!("required")),
                 ToolChoice::One(name) => force_one(body, model, name),
             }

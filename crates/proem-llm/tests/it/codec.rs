@@ -33,6 +33,7 @@ const EMPTY: &str = "empty: the server ended the answer before anything of it ca
 /// A request whose prompt holds a text from outside.
 fn request(answer: AnswerForm) -> Request {
     let section = PlacedSection {
+        part: None,
         name: "task".to_owned(),
         role: Role::User,
         trust: Trust::Untrusted,

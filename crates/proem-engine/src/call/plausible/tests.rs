@@ -10,6 +10,7 @@ use proptest::prelude::*;
 
 fn request(prompt: &str, output_tokens: usize) -> Request {
     let section = PlacedSection {
+        part: None,
         name: "task".to_owned(),
         role: Role::User,
         trust: Trust::Trusted,

@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::feedback::AnswerDefect;
 use super::{AnswerRequirement, BrokenRule, CallRequirement};
-use crate::call::{AnswerForm, Request, Response, ResponsePart, ToolCall};
+use crate::call::{AnswerForm, Request, Response, ResponsePart, ToolCall, ToolChoice};
 use crate::contract::{Contract, ToolContracts};
 use crate::decode::{PlacedRepair, RepairKind, decode};
 
@@ -64,6 +64,9 @@ pub(super) fn read(response: &Response, owed: AnswerRequirement<'_>, request: &R
         }
         AnswerRequirement::Calls { needed: CallRequirement::Some, .. } if calls.is_empty() => {
             AnswerReading::wrong("tool", offered(request), None)
+        }
+        AnswerRequirement::Calls { needed: CallRequirement::None, .. } if is_empty || !calls.is_empty() => {
+            AnswerReading::wrong("answer", "a text, no call of a tool", None)
         }
         AnswerRequirement::Calls { .. } if calls.is_empty() && is_empty => {
             AnswerReading::wrong("answer", format!("a text, or {}", offered(request)), None)
@@ -140,8 +143,10 @@ fn all_calls(calls: &[&ToolCall], tools: &ToolContracts, text: Untrusted<String>
             let broken = BrokenRule { rule: rule.to_owned(), path: path.clone(), expected };
             problems.push(AnswerDefect { broken, found });
         };
-        let Some(contract) =
-            tools.contracts().iter().find(|tool| called.name.measure(|name| *name == tool.tool().name))
+        let Some(contract) = tools
+            .contracts()
+            .iter()
+            .find(|tool| called.name.measure(|name| *name == tool.tool().name) && tools.allows(&tool.tool().name))
         else {
             wrong("tool", offered(request), Some(called.name.clone()));
             continue;
@@ -182,7 +187,10 @@ fn all_calls(calls: &[&ToolCall], tools: &ToolContracts, text: Untrusted<String>
 pub(super) fn offered(request: &Request) -> String {
     let names: Vec<String> = request.answer.tools().iter().map(|tool| format!("`{}`", tool.name)).collect();
     match (&request.answer, names.as_slice()) {
-        (AnswerForm::Text, _) | (_, []) => "text, no call of a tool".to_owned(),
+        (AnswerForm::Text | AnswerForm::Tools { choice: ToolChoice::None, .. }, _) | (_, []) => {
+            "text, no call of a tool".to_owned()
+        }
+        (AnswerForm::Tools { choice: ToolChoice::One(name), .. }, _) => format!("a call of `{name}`"),
         (_, [name]) => format!("a call of {name}"),
         (_, names) => format!("calls of {}", names.join(", ")),
     }
