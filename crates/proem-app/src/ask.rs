@@ -13,7 +13,7 @@ use std::sync::Arc;
 use proem_engine::ordered::OrderedJson;
 use proem_text::OrderedMap;
 
-pub use self::attachment::{Attachment, attached, mentioned};
+pub use self::attachment::{Attachment, Attachments, Picture, attached, mentioned};
 pub use self::earlier::{EarlierAnswer, earlier};
 pub use self::pipe::piped;
 use crate::error::Error;
@@ -32,7 +32,7 @@ pub struct Question {
     /// What is wanted of the answer.
     instructions: Option<String>,
     /// Files that were named.
-    pub files: Vec<Attachment>,
+    pub files: Attachments,
     /// What came on standard input.
     pub piped: Option<String>,
     /// The answer that this goes on from.
@@ -55,7 +55,7 @@ impl Question {
                 "the question has more than {MAX_WORDS} bytes; put what it is about into a file and name that"
             )));
         }
-        Ok(Self { words, instructions, files: Vec::new(), piped: None, earlier: None })
+        Ok(Self { words, instructions, files: Attachments::default(), piped: None, earlier: None })
     }
 
     /// The inputs of the prompt.
@@ -70,12 +70,18 @@ impl Question {
         if let Some(EarlierAnswer { question, answer, .. }) = &self.earlier {
             inputs.insert("earlier", fields([("question", text(question)), ("answer", text(answer))]));
         }
-        let files = self.files.iter().map(|file| {
+        let files = self.files.texts.iter().map(|file| {
             fields([("path", text(&file.path)), ("language", text(file.language)), ("text", text(&file.text))])
         });
         inputs.insert("files", OrderedJson::List(Arc::new(files.collect())));
         if let Some(piped) = &self.piped {
             inputs.insert("piped", text(piped));
+        }
+        let pictures = &self.files.pictures;
+        if !pictures.is_empty() {
+            let list = |texts: Vec<OrderedJson>| OrderedJson::List(Arc::new(texts));
+            inputs.insert("picture_names", list(pictures.iter().map(|picture| text(&picture.path)).collect()));
+            inputs.insert("pictures", list(pictures.iter().map(|picture| text(&picture.address)).collect()));
         }
         inputs.into()
     }
@@ -86,7 +92,8 @@ impl Question {
         let mut contents = vec!["the question".to_owned()];
         contents.extend(self.instructions.as_ref().map(|_| "what you want of the answer".to_owned()));
         contents.extend(self.earlier.as_ref().map(|_| "the earlier question and its answer".to_owned()));
-        contents.extend(self.files.iter().map(Attachment::in_words));
+        contents.extend(self.files.texts.iter().map(Attachment::in_words));
+        contents.extend(self.files.pictures.iter().map(Picture::in_words));
         contents.extend(self.piped.as_ref().map(|text| format!("standard input ({} bytes)", text.len())));
         contents
     }
@@ -103,7 +110,7 @@ mod tests {
     #[test]
     fn a_question_says_what_leaves() {
         let mut question = Question::new("why?".to_owned(), Some("be brief".to_owned())).unwrap();
-        question.files.push(Attachment { path: "a.rs".to_owned(), language: "Rust", text: "fn".to_owned() });
+        question.files.texts.push(Attachment { path: "a.rs".to_owned(), language: "Rust", text: "fn".to_owned() });
         question.piped = Some("diff".to_owned());
         assert_eq!(
             question.contents(),

@@ -161,7 +161,7 @@ pub struct SectionReport {
 }
 
 /// The account of a picture or file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MediaReport {
     /// What it is; absent of one that the provider fetches.

@@ -81,6 +81,7 @@ fn media(source: &MediaSource, text: &str) -> Value {
 mod tests {
     use super::*;
     use crate::sample;
+    use proem_engine::media::MediaKind;
 
     #[track_caller]
     fn check(sections: &str, expected: &Value) {
@@ -115,6 +116,46 @@ mod tests {
                 ],
             }),
         );
+    }
+
+    #[test]
+    fn calls_results_and_pictures_are_blocks() {
+        for (picture, expected) in [
+            (
+                sample::inline(MediaKind::Png),
+                json!({ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": "AAAA" } }),
+            ),
+            (
+                sample::inline(MediaKind::Pdf),
+                json!({ "type": "document", "source": { "type": "base64", "media_type": "application/pdf", "data": "AAAA" } }),
+            ),
+            (
+                MediaSource::Remote { kind: None },
+                json!({ "type": "image", "source": { "type": "url", "url": "AAAA" } }),
+            ),
+            (
+                MediaSource::Remote { kind: Some(MediaKind::Pdf) },
+                json!({ "type": "document", "source": { "type": "url", "url": "AAAA" } }),
+            ),
+        ] {
+            let (assembly, plan) = sample::conversation(picture);
+            let body = anthropic(&assembly, &sample::model("claude-haiku-4-5"), &plan).unwrap();
+            let messages = json!([
+                { "role": "user", "content": [{ "type": "text", "text": "ask" }] },
+                { "role": "assistant", "content": [
+                    { "type": "text", "text": "look" },
+                    { "type": "tool_use", "id": "c1", "name": "find", "input": {} },
+                    { "type": "tool_use", "id": "c2", "name": "find", "input": { "a": 1 } },
+                ] },
+                { "role": "user", "content": [
+                    { "type": "tool_result", "tool_use_id": "c1", "content": "found" },
+                    { "type": "tool_result", "tool_use_id": "c2", "content": "more" },
+                    expected,
+                    { "type": "text", "text": "task" },
+                ] },
+            ]);
+            assert_eq!(body["messages"], messages);
+        }
     }
 
     #[test]

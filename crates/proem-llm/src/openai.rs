@@ -134,6 +134,7 @@ fn media(source: &MediaSource, text: &str) -> Result<Value, Error> {
 mod tests {
     use super::*;
     use crate::sample;
+    use proem_engine::media::MediaKind;
 
     #[track_caller]
     fn check(model: &str, sections: &str, expected: &Value) {
@@ -168,6 +169,36 @@ mod tests {
                 ],
             }),
         );
+    }
+
+    #[test]
+    fn calls_results_and_pictures_have_their_messages() {
+        for (picture, expected) in [
+            (
+                sample::inline(MediaKind::Webp),
+                json!({ "type": "image_url", "image_url": { "url": "data:image/webp;base64,AAAA" } }),
+            ),
+            (
+                sample::inline(MediaKind::Pdf),
+                json!({ "type": "file", "file": { "filename": "document.pdf", "file_data": "data:application/pdf;base64,AAAA" } }),
+            ),
+            (MediaSource::Remote { kind: None }, json!({ "type": "image_url", "image_url": { "url": "AAAA" } })),
+        ] {
+            let (assembly, plan) = sample::conversation(picture);
+            let call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "find", "arguments": arguments } });
+            let body = openai(&assembly, &sample::model("gpt-4o"), &plan).unwrap();
+            let messages = json!([
+                { "role": "system", "content": "role" },
+                { "role": "user", "content": "ask" },
+                { "role": "assistant", "content": "look", "tool_calls": [call("c1", "{}"), call("c2", "{\"a\":1}")] },
+                { "role": "tool", "tool_call_id": "c1", "content": "found" },
+                { "role": "tool", "tool_call_id": "c2", "content": "more" },
+                { "role": "user", "content": [expected, { "type": "text", "text": "task" }] },
+            ]);
+            assert_eq!(body["messages"], messages);
+        }
+        let (assembly, plan) = sample::conversation(MediaSource::Remote { kind: Some(MediaKind::Pdf) });
+        assert_eq!(openai(&assembly, &sample::model("gpt-4o"), &plan), Err(Error::RemoteDocument));
     }
 
     #[test]

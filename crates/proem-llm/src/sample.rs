@@ -1,7 +1,8 @@
 //! Assemblies for tests, written in one line.
 
-use proem_engine::assembly::{Assembly, PlacedSection, PromptId};
+use proem_engine::assembly::{Assembly, PlacedSection, PromptId, SectionPart};
 use proem_engine::cache::{Breakpoint, CachePlan, CachePrediction};
+use proem_engine::media::{MediaFacts, MediaKind, MediaSource};
 use proem_engine::message::Role;
 use proem_engine::providers::{Model, Providers};
 use proem_engine::section::{CacheClass, Layer, SectionGroup, Trust};
@@ -62,6 +63,23 @@ pub(crate) fn make(sections: Vec<(Role, String)>, breakpoints: &[usize]) -> (Ass
         saving_percent: None,
     };
     (assembly, plan)
+}
+
+/// A conversation with a call of a tool and its result, and a picture before the question.
+pub(crate) fn conversation(picture: MediaSource) -> (Assembly, CachePlan) {
+    let (mut assembly, plan) =
+        parse("system:role user:ask model:look model:{} model:{\"a\":1} user:found user:more user:AAAA user:task");
+    let call = |id: &str| Some(SectionPart::Call { id: String::from(id), name: String::from("find") });
+    let result = |id: &str| Some(SectionPart::CallResult { id: String::from(id), name: String::from("find") });
+    let media = Some(SectionPart::Media { source: picture, most_tokens: 9 });
+    let parts = [None, None, None, call("c1"), call("c2"), result("c1"), result("c2"), media, None];
+    assembly.sections.iter_mut().zip(parts).for_each(|(section, part)| section.part = part);
+    (assembly, plan)
+}
+
+/// A picture, or a document, in a request.
+pub(crate) fn inline(kind: MediaKind) -> MediaSource {
+    MediaSource::Inline(MediaFacts { kind, bytes: 3, width: None, height: None, pages: None, hash: String::new() })
 }
 
 /// A built-in model.

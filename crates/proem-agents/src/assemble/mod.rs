@@ -155,6 +155,7 @@ pub fn embedded_book() -> BookLayer {
         "assemble/task/_rules-review.prompt",
         "assemble/task/_rules-review@1.6.0.prompt",
         "ask/question/1.0.0.prompt",
+        "ask/question/1.1.0.prompt",
         "ask/question/question.cases.yaml",
         "risk/decision/1.0.0.prompt",
         "risk/decision/1.1.0.prompt",

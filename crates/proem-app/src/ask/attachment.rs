@@ -1,8 +1,10 @@
 //! Files that a question is about.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
+use proem_engine::media::{MediaFacts, MediaFault, MediaKind, data_address};
 use proem_guard::show;
 use proem_runtime::files;
 
@@ -50,6 +52,33 @@ const LANGUAGES: [(&str, &[&str]); 28] = [
     ("shell", &["bash", "fish", "sh", "zsh"]),
 ];
 
+/// A picture or document that a question is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Picture {
+    /// Its path as it was named.
+    pub path: String,
+    /// What it is.
+    pub facts: MediaFacts,
+    /// An address that holds it.
+    pub address: String,
+}
+
+/// The files that a question is about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Attachments {
+    /// Those that are texts.
+    pub texts: Vec<Attachment>,
+    /// Those that are pictures or documents, by their first bytes.
+    pub pictures: Vec<Picture>,
+}
+
+impl Picture {
+    /// It with its size, for people.
+    pub(super) fn in_words(&self) -> String {
+        format!("`{}` ({})", show::terminal_str(&self.path), self.facts.in_words())
+    }
+}
+
 /// A file that a question is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
@@ -78,38 +107,71 @@ pub fn mentioned(question: &str) -> Vec<PathBuf> {
 ///
 /// # Errors
 ///
-/// If one is a folder, no regular file, no text, or too long, or if all of them together are.
-pub fn attached(paths: &[PathBuf]) -> Result<Vec<Attachment>, Error> {
-    let mut read: Vec<Attachment> = Vec::new();
-    let mut all: usize = 0;
+/// If one is a folder, no regular file, neither a text nor a picture, or too long, or if all of them together are.
+pub fn attached(paths: &[PathBuf]) -> Result<Attachments, Error> {
+    let mut read = Attachments::default();
+    let (mut texts, mut pictures): (usize, usize) = (0, 0);
+    let mut known = BTreeSet::new();
     for path in paths {
-        let one = attachment(path)?;
-        if read.iter().any(|known| known.path == one.path) {
+        let name = path.to_string_lossy().into_owned();
+        if !known.insert(name.clone()) {
             continue;
         }
-        all = all.saturating_add(one.text.len());
-        if all > MAX_ALL {
-            return Err(Error::invalid(format!(
-                "the files have more than {MAX_ALL} bytes together; name fewer of them, or only the parts that matter"
-            )));
+        let bytes = read_file(path, &name)?;
+        if let Some(facts) = picture(&bytes, &name)? {
+            pictures = pictures.saturating_add(bytes.len());
+            let address = data_address(&bytes).unwrap_or_default();
+            read.pictures.push(Picture { path: name, facts, address });
+        } else {
+            let text = text_of(bytes, &name)?;
+            texts = texts.saturating_add(text.len());
+            read.texts.push(Attachment { path: name, language: language(path), text });
         }
-        read.push(one);
+        for (all, most, what) in [(texts, MAX_ALL, "files"), (pictures, MediaFacts::MAX_BYTES, "pictures")] {
+            if all > most {
+                return Err(Error::invalid(format!(
+                    "the {what} have more than {most} bytes together; name fewer of them, or only the parts that matter"
+                )));
+            }
+        }
     }
     Ok(read)
 }
 
-fn attachment(path: &Path) -> Result<Attachment, Error> {
-    let name = path.to_string_lossy().into_owned();
-    let shown = show::terminal_str(&name).into_string();
+fn read_file(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
+    let shown = show::terminal_str(name);
     let failed = |error: io::Error| match error.kind() {
         io::ErrorKind::IsADirectory => Error::invalid(format!("`{shown}` is a folder; name the files in it")),
         _ => Error::invalid(format!("could not read `{shown}`: {error}")),
     };
     let mut bytes = Vec::new();
-    let most = (MAX_FILE as u64).saturating_add(1);
+    let most = (MediaFacts::MAX_BYTES as u64).saturating_add(1);
     _ = files::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// What a file is, if it is a picture or a document.
+fn picture(bytes: &[u8], name: &str) -> Result<Option<MediaFacts>, Error> {
+    let shown = show::terminal_str(name);
+    match MediaFacts::of(bytes) {
+        Ok(facts) if bytes.len() > MediaFacts::MAX_BYTES => Err(Error::invalid(format!(
+            "`{shown}` ({}) has more than {} bytes; make it smaller",
+            facts.kind.as_str(),
+            MediaFacts::MAX_BYTES
+        ))),
+        Ok(facts) => Ok(Some(facts)),
+        Err(fault @ MediaFault::Broken(_)) => Err(Error::invalid(format!("`{shown}` {}", fault.in_words()))),
+        Err(MediaFault::Empty | MediaFault::Text | MediaFault::Unknown) => Ok(None),
+    }
+}
+
+fn text_of(bytes: Vec<u8>, name: &str) -> Result<String, Error> {
+    let shown = show::terminal_str(name);
     if is_binary(&bytes) {
-        return Err(Error::invalid(format!("`{shown}` is binary; convert it to text, such as by `strings`")));
+        return Err(Error::invalid(format!(
+            "`{shown}` is binary; convert it to text, such as by `strings`, or to a picture; {} supported",
+            MediaKind::SUPPORTED
+        )));
     }
     if bytes.len() > MAX_FILE {
         return Err(Error::invalid(format!(
@@ -117,8 +179,7 @@ fn attachment(path: &Path) -> Result<Attachment, Error> {
              `tail`"
         )));
     }
-    let text = String::from_utf8(bytes).map_err(|_| Error::invalid(format!("`{shown}` is not UTF-8; convert it")))?;
-    Ok(Attachment { path: name, language: language(path), text })
+    String::from_utf8(bytes).map_err(|_| Error::invalid(format!("`{shown}` is not UTF-8; convert it")))
 }
 
 /// Whether bytes are no text: the first ones hold a zero, as git tells it too.

@@ -28,6 +28,7 @@ pub(crate) const ASK_EXAMPLES: &str = with_models!(
 Examples:
   proem ask \"what does EXDEV mean?\"
   proem ask \"where is the lock taken?\" -f src/store.rs -f src/lock.rs
+  proem ask \"what is wrong here?\" -f screenshot.png
   proem ask \"where does @src/store.rs take the lock?\"     # the same for one file
   git diff | proem ask \"what could break?\"
   proem ask \"who wrote this?\" -f mail.txt --schema 'name, age int, tags[]'
@@ -40,7 +41,7 @@ pub(crate) struct AskArgs {
     /// The question; what is piped in is material for it
     #[arg(value_parser = words)]
     question: String,
-    /// A file that the question is about; may be given several times
+    /// A file that the question is about, a picture or PDF among them; may be given several times
     #[arg(short, long, value_name = "FILE")]
     file: Vec<PathBuf>,
     /// What you want of the answer, such as \"in German\"

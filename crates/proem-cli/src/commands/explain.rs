@@ -107,6 +107,9 @@ pub(super) fn sections(report: &Report, assembly: &Assembly, cache: &CachePlan, 
     line(out, &styled(DIM, &format!("{:longest$}  {:12}  {:7}  {:>7}", "section", "trust", "cache", "tokens")));
     for section in &report.sections {
         line(out, &row(section, longest, most));
+        for media in &section.media {
+            line(out, &styled(DIM, &format!("{:longest$}  {}", "", media.in_words())));
+        }
         let boundary = assembly
             .boundaries
             .iter()

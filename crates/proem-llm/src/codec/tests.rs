@@ -104,6 +104,7 @@ fn anthropics_tools() {
     let with = |choice: &str| format!(r#"{{"tool_choice":{choice},"tools":{all}}}"#);
     check(&haiku, AnswerForm::Text, "{}");
     check(&haiku, tools(ToolChoice::Auto), &with(r#"{"type":"auto"}"#));
+    check(&haiku, tools(ToolChoice::None), &with(r#"{"type":"none"}"#));
     check(&haiku, tools(ToolChoice::Any), &with(r#"{"type":"any"}"#));
     let one = r#"{"disable_parallel_tool_use":true,"name":"time","type":"tool"}"#;
     check(&haiku, tools(ToolChoice::One(String::from("time"))), &with(one));
@@ -140,6 +141,7 @@ fn openais_tools() {
     let plain = strict.replace(r#","strict":true"#, "");
     let with = |all: &str, choice: &str| format!(r#"{{"tool_choice":{choice},"tools":{all}}}"#);
     check(&gpt, tools(ToolChoice::Auto), &with(&strict, r#""auto""#));
+    check(&gpt, tools(ToolChoice::None), &with(&strict, r#""none""#));
     check(&gpt, tools(ToolChoice::Any), &with(&strict, r#""required""#));
     let one = r#"{"function":{"name":"time"},"type":"function"}"#;
     let one = |all: &str| format!(r#"{{"parallel_tool_calls":false,"tool_choice":{one},"tools":{all}}}"#);

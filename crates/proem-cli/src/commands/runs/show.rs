@@ -6,7 +6,7 @@ mod profile;
 
 use std::process::ExitCode;
 
-use proem_engine::report::SectionState;
+use proem_engine::report::{MediaReport, SectionState};
 use proem_engine::run::EffectId;
 use proem_store::query::{CallRow, RunDetail};
 use proem_text::json;
@@ -55,6 +55,17 @@ impl RunView<'_> {
             state.cut_in_words(section.get("name")?.as_str()?, section.get("reason").and_then(Json::as_str))
         };
         sections.into_iter().flatten().filter_map(cut).collect()
+    }
+
+    /// What a section of a call's request is, if it is a picture or file: its report says so.
+    fn media(&self, call: &CallRow, section: &str) -> Option<MediaReport> {
+        let report = self.texts.json(&call.report)?;
+        let numbered = section.rsplit_once('/').and_then(|(name, number)| Some((name, number.parse::<usize>().ok()?)));
+        let (name, number) = numbered.unwrap_or((section, 1));
+        let sections = report.get("sections")?.as_array()?;
+        let reported = sections.iter().find(|reported| reported.get("name").and_then(Json::as_str) == Some(name))?;
+        let media = reported.get("media")?.get(number.checked_sub(1)?)?;
+        serde_json::from_value(media.clone()).ok()
     }
 
     /// How an effect failed, by an event.

@@ -224,6 +224,11 @@ impl RunPage<'_> {
         for section in &call.sections {
             sum = sum.saturating_add(section.tokens);
             self.section(section, longest, most);
+            match (self.shown.media(call, &section.name), self.shown.texts.get(&section.text)) {
+                (Some(media), _) => self.wrapped((DIM, "  "), &media.in_words(), 4),
+                (None, Some(text)) => self.text(text),
+                (None, None) => self.line(&styled(DIM, "  (the text is not kept)")),
+            }
             if section.boundary {
                 let words = format!(" stable prefix ends here, {} tokens", tokens(sum));
                 let width = longest.saturating_add(40).min(WIDTH.saturating_sub(words.len()));
@@ -250,10 +255,6 @@ impl RunPage<'_> {
             tokens(section.tokens),
             styled(style, &bar)
         ));
-        match self.shown.texts.get(&section.text) {
-            Some(text) => self.text(text),
-            None => self.line(&styled(DIM, "  (the text is not kept)")),
-        }
     }
 
     /// Somebody's text: its first lines, or all of it.

@@ -59,7 +59,7 @@ pub(super) fn output(shown: &RunView<'_>) -> Json {
 }
 
 fn call(shown: &RunView<'_>, call: &CallRow, beside: Option<&CacheFinding>) -> Json {
-    let sections: Vec<Json> = call.sections.iter().map(|one| section(shown, one)).collect();
+    let sections: Vec<Json> = call.sections.iter().map(|one| section(shown, call, one)).collect();
     let attempts: Vec<Json> = call.attempts.iter().map(attempt).collect();
     let sent = !call.body.is_empty();
     json!({
@@ -89,8 +89,11 @@ fn call(shown: &RunView<'_>, call: &CallRow, beside: Option<&CacheFinding>) -> J
     })
 }
 
-fn section(shown: &RunView<'_>, section: &SectionRow) -> Json {
-    json!({
+fn section(shown: &RunView<'_>, call: &CallRow, section: &SectionRow) -> Json {
+    // What a picture is says more than its bytes; `--body` has those.
+    let media = shown.media(call, &section.name);
+    let text = shown.texts.get(&section.text).filter(|_| media.is_none());
+    let mut out = json!({
         "name": section.name,
         "role": section.role,
         "trust": section.trust,
@@ -99,9 +102,13 @@ fn section(shown: &RunView<'_>, section: &SectionRow) -> Json {
         "sources": section.sources,
         "tokens": section.tokens,
         "hash": section.text,
-        "text": shown.texts.get(&section.text),
+        "text": text,
         "boundary": section.boundary,
-    })
+    });
+    if let (Some(fields), Some(media)) = (out.as_object_mut(), media) {
+        fields.insert("media".to_owned(), json!(media));
+    }
+    out
 }
 
 pub(in crate::commands) fn attempt(attempt: &AttemptRow) -> Json {
