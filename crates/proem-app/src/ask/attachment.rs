@@ -161,8 +161,17 @@ fn picture(bytes: &[u8], name: &str) -> Result<Option<MediaFacts>, Error> {
         ))),
         Ok(facts) => Ok(Some(facts)),
         Err(fault @ MediaFault::Broken(_)) => Err(Error::invalid(format!("`{shown}` {}", fault.in_words()))),
+        // An empty text says as much as it has; of an empty picture something got lost.
+        Err(fault @ MediaFault::Empty) if is_called_a_picture(name) => {
+            Err(Error::invalid(format!("`{shown}` {}", fault.in_words())))
+        }
         Err(MediaFault::Empty | MediaFault::Text | MediaFault::Unknown) => Ok(None),
     }
+}
+
+fn is_called_a_picture(name: &str) -> bool {
+    let ending = Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    ["png", "jpg", "jpeg", "gif", "webp", "pdf"].iter().any(|known| known.eq_ignore_ascii_case(ending))
 }
 
 fn text_of(bytes: Vec<u8>, name: &str) -> Result<String, Error> {

@@ -29,6 +29,7 @@ mod book_compared;
 mod browser;
 mod catalogue;
 mod completion;
+mod conversation;
 mod credentials;
 mod diagnosed;
 mod doctor;
