@@ -19,7 +19,7 @@ use proem_triage::artefact::{AppliedChange, ArtefactActor};
 use proem_triage::pipeline::{PipelineStage, StageTally, StageTrace, ToolTally};
 use proem_triage::plan::{
     ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedOption, PlannedQuestion, RecommendationFate,
-    SignalOutcome, plan,
+    SignalOutcome, plan_cycle,
 };
 use proem_triage::{contract::RecommendedAction, contract::SignalImportance, original};
 use serde_json::{Value as Json, json};
@@ -187,7 +187,7 @@ impl TriageDesk<'_> {
             proposals,
             now: asked.and_then(|asked| asked.now).unwrap_or_else(|| self.moment()),
         };
-        let mut plan = plan(&members, &context);
+        let mut plan = plan_cycle(&members, &context);
         let suspected = u64::try_from(suspected).unwrap_or(u64::MAX);
         let mut report = CycleReport { suspected, links, ..CycleReport::default() };
         asked.into_iter().for_each(|asked| asked.tell(&mut report));

@@ -12,7 +12,7 @@ use proem_store::record::{ArtefactEdit, HashedContent, NewArtefactVersion};
 use proem_triage::ProjectSignal;
 use proem_triage::artefact::{
     AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactItemId, ArtefactItemKind, ArtefactKind,
-    ArtefactOperation, ChangeOffer, RuleViolation, SignalReferences, apply, offered_operations,
+    ArtefactOperation, ChangeOffer, RuleViolation, SignalReferences, apply_operations, offered_operations,
 };
 use proem_triage::plan::ArtefactSet;
 
@@ -64,7 +64,7 @@ impl ActionDesk<'_> {
             others: &others,
         };
         let id = artefact.next_id(ArtefactItemKind::Decision);
-        let change = apply(artefact, &[decision.operation()], &context).map_err(|violations| {
+        let change = apply_operations(artefact, &[decision.operation()], &context).map_err(|violations| {
             let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
             Error::invalid(format!("nothing was decided: the decision log can't have it: {}", said.join("; ")))
         })?;
@@ -212,7 +212,7 @@ impl Chooser<'_> {
                 known: &self.known,
                 others: &others,
             };
-            let change = apply(artefact, &of_kind, &context)?;
+            let change = apply_operations(artefact, &of_kind, &context)?;
             artefacts.set(change.artefact.clone());
             changes.push(change);
         }

@@ -13,10 +13,10 @@ use proem_store::query::{EscalationRow, LineDepth, QueueLine};
 use proem_store::record::{EscalationId, EscalationState, SignalStanding};
 use proem_triage::artefact::{
     Artefact, ArtefactField, ArtefactItem, ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemChangeKind,
-    ProjectHealth, one_line,
+    ProjectHealth, tree_on_one_line,
 };
 use proem_triage::plan::ArtefactSet;
-use proem_triage::utc;
+use proem_triage::utc_timestamp;
 
 use super::artefacts::{MAX_VERSIONS, VersionEntry};
 use super::desk::TriageDesk;
@@ -266,7 +266,8 @@ impl TriageDesk<'_> {
         let lines = late.into_iter().map(|(due, id, item)| {
             let days = today.0.saturating_sub(due.0).div_euclid(DAY);
             let days = counted(usize::try_from(days).unwrap_or_default(), "day");
-            let mut line = item_line(id, item, &format!("due {}, {days} ago", utc(due).get(..10).unwrap_or_default()));
+            let mut line =
+                item_line(id, item, &format!("due {}, {days} ago", utc_timestamp(due).get(..10).unwrap_or_default()));
             if let Some(row) = questions.iter().find(|row| is_about_date(row, id)) {
                 asked.insert(row.id.clone());
                 line.extend([DigestPart::words(" "), show_question(row)]);
@@ -327,7 +328,7 @@ fn question_line(row: &EscalationRow) -> DigestLine {
         other => other,
     };
     let mut parts = Vec::new();
-    if let Some(heading) = heading.filter(|heading| !one_line(heading, 1).is_empty()) {
+    if let Some(heading) = heading.filter(|heading| !tree_on_one_line(heading, 1).is_empty()) {
         parts.extend([DigestPart::Text(heading), DigestPart::words(": ")]);
     }
     parts.extend([DigestPart::Text(because), DigestPart::words(" "), show_question(row)]);
@@ -338,7 +339,7 @@ fn question_line(row: &EscalationRow) -> DigestLine {
 fn left_by_sender(entries: &[SignalEntry]) -> Vec<DigestLine> {
     let mut senders: BTreeMap<String, (LabelTree, Vec<&str>)> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| matches!(entry.fate, SignalFate::Left | SignalFate::SetAside)) {
-        let name = one_line(&entry.sender, SENDER_WIDTH);
+        let name = tree_on_one_line(&entry.sender, SENDER_WIDTH);
         let (_, reasons) = senders.entry(name).or_insert_with(|| (entry.sender.clone(), Vec::new()));
         reasons.push(entry.reason());
     }

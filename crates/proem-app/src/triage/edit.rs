@@ -12,7 +12,7 @@ use proem_store::record::{ArtefactEdit, HashedContent, NewArtefactVersion};
 use proem_triage::artefact::{
     AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItemId, ArtefactItemKind,
     ArtefactOperation, ArtefactStatement, ArtefactValue, DecisionOption, FieldForm, ItemStatus, RuleViolation,
-    SignalReferences, apply, difference,
+    SignalReferences, apply_operations, artefact_difference,
 };
 
 use super::desk::TriageDesk;
@@ -54,7 +54,7 @@ impl PlannedEdit {
     /// What would differ, a line each, fit for a screen.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        difference(&self.before, &self.change.artefact, self.ahead_of_utc)
+        artefact_difference(&self.before, &self.change.artefact, self.ahead_of_utc)
     }
 
     /// The items that change, in order.
@@ -92,7 +92,7 @@ impl TriageDesk<'_> {
             known: &known,
             others: &others,
         };
-        let change = apply(&before, &operations, &context).map_err(|violations| {
+        let change = apply_operations(&before, &operations, &context).map_err(|violations| {
             // A person changes one item, so which operation it was says nothing.
             let said = violations.into_iter().map(|violation| RuleViolation { operation: None, ..violation });
             Error::invalid(said.map(|violation| violation.to_string()).collect::<Vec<_>>().join("\n"))

@@ -14,7 +14,7 @@ use proem_triage::charter::ProjectCharter;
 use proem_triage::contract::{SignalCategory, SignalImportance};
 use proem_triage::{
     ClassificationContext, CountedJudgement, LearnedImportance, ProjectSignal, SignalClassification, SignalInBatch,
-    classify, proven_stakeholder,
+    classify_signals, proven_stakeholder,
 };
 
 use super::desk::TriageDesk;
@@ -157,7 +157,7 @@ impl TriageDesk<'_> {
         let context = ClassificationContext { lexicon: self.lexicon()?, project: &self.people };
         let batch: Vec<SignalInBatch<'_>> =
             read.iter().map(|read| SignalInBatch { signal: &read.signal, sanitised: &read.sanitised }).collect();
-        let classified = classify(&batch, context);
+        let classified = classify_signals(&batch, context);
         let (Some(item), Some(rules)) = (batch.first(), classified.into_iter().next()) else {
             return Err(Error::bug("a signal was not classified", shown));
         };

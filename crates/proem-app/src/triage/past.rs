@@ -10,7 +10,7 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict};
 use proem_store::query::{ActionRow, EscalationRow, SignalRow};
 use proem_triage::pipeline::{PastSituation, SituationQuery, most_alike};
-use proem_triage::{ProjectSignal, SanitisedSignal, sanitise};
+use proem_triage::{ProjectSignal, SanitisedSignal, sanitise_signal};
 
 use super::desk::TriageDesk;
 use super::judged::ReadSignal;
@@ -94,7 +94,7 @@ impl TriageDesk<'_> {
             let is_late = row.outcome.get(LATE).is_some();
             let text = row.text.as_deref().filter(|_| !is_late)?;
             let signal = ProjectSignal::read(text).ok()?;
-            let sanitised = sanitise(&signal, screening);
+            let sanitised = sanitise_signal(&signal, screening);
             (sanitised.verdict == Verdict::Allow).then_some((signal, sanitised))
         };
         let causes: Vec<_> = matter.causes.iter().take(MOST_CAUSES).map(read).collect::<Option<_>>()?;

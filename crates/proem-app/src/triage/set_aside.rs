@@ -16,7 +16,7 @@ use proem_store::{CycleAnswer, EscalationAnswer};
 use proem_text::{Audience, Label, Source, hex};
 use proem_triage::contract::TimeSensitivity;
 use proem_triage::plan::{OptionReasons, SignalOutcomeKind, question_case};
-use proem_triage::{ProjectSignal, SignalFormError, sanitise};
+use proem_triage::{ProjectSignal, SignalFormError, sanitise_signal};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -118,7 +118,7 @@ impl TriageDesk<'_> {
         let (guard, policy) = (self.desk.guarding.shared_guard()?, self.desk.guarding.policy.clone());
         let read = move || {
             let signal = ProjectSignal::read(&text)?;
-            let sanitised = sanitise(&signal, Screening { guard: &guard, policy: &policy });
+            let sanitised = sanitise_signal(&signal, Screening { guard: &guard, policy: &policy });
             Ok::<_, SignalFormError>(ReadSignal { signal, sanitised })
         };
         let read = in_time(self.reading_limit, move |give| _ = give(read()))?.next().flatten();

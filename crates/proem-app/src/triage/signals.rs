@@ -14,7 +14,7 @@ use proem_store::query::{ActionsWanted, EscalationRow, SignalRow};
 use proem_store::record::{EscalationState, SignalStanding, WHOLE_BACKLOG};
 use proem_text::hex;
 use proem_triage::plan::{SignalOutcome, SignalOutcomeKind};
-use proem_triage::{ProjectSignal, SignalTime, sender_name, signal_subject};
+use proem_triage::{ProjectSignal, SignalTime, sender_display_name, signal_subject};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
@@ -310,8 +310,9 @@ impl TriageDesk<'_> {
             Some(signal) => signal_subject(signal),
             None => unread.into(),
         };
-        let sender =
-            signal.as_ref().map_or_else(|| "unknown".into(), |signal| sender_name(signal, &self.charter, screening));
+        let sender = signal
+            .as_ref()
+            .map_or_else(|| "unknown".into(), |signal| sender_display_name(signal, &self.charter, screening));
         let told = signal.as_ref().and_then(|signal| match signal.time {
             SignalTime::Known(time) => Some(time),
             SignalTime::Doubtful { .. } | SignalTime::Missing => None,
@@ -357,7 +358,7 @@ impl TriageDesk<'_> {
             let signal = &read.iter().find(of)?.signal;
             Some(LeftSignal {
                 handle: short_signal_id(&outcome.id),
-                sender: sender_name(signal, &self.charter, screening),
+                sender: sender_display_name(signal, &self.charter, screening),
                 subject: signal_subject(signal),
                 why: left_reason(outcome.category.as_str(), outcome.action.as_str()),
             })

@@ -13,7 +13,7 @@ use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_app::triage::TriageDesk;
 use proem_store::StoreAccess;
-use proem_triage::artefact::{ArtefactKind, difference};
+use proem_triage::artefact::{ArtefactKind, artefact_difference};
 
 use crate::failure::CommandFailure;
 use crate::ui;
@@ -105,7 +105,7 @@ pub(super) fn run(command: &ArtefactsCommand) -> Result<ExitCode, CommandFailure
                 let ahead_of_utc = desk.charter.ahead_of_utc;
                 desk.close().await;
                 let (before, after) = pair?;
-                let lines = difference(&before, &after, ahead_of_utc);
+                let lines = artefact_difference(&before, &after, ahead_of_utc);
                 let text = if lines.is_empty() { "nothing differs".to_owned() } else { lines.join("\n") };
                 ui::listing(&format!("{text}\n"))
             })?;

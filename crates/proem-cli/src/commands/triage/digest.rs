@@ -14,7 +14,7 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, show};
 use proem_store::StoreAccess;
 use proem_text::Label;
-use proem_triage::artefact::{clean_markdown, one_line};
+use proem_triage::artefact::{clean_markdown, tree_on_one_line};
 
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, styled};
@@ -141,7 +141,7 @@ fn part_words(format: DigestFormat, part: &DigestPart) -> String {
         DigestPart::Command(command) => command_words(format, command),
         DigestPart::Text(text) => match format {
             DigestFormat::Md => clean_markdown(text, TEXT_WIDTH),
-            DigestFormat::Text => one_line(text, TEXT_WIDTH),
+            DigestFormat::Text => tree_on_one_line(text, TEXT_WIDTH),
             DigestFormat::Html => in_html(text),
         },
     }
@@ -159,7 +159,7 @@ fn own_words(format: DigestFormat, words: &str) -> String {
     let tree = LabelTree::from(words.trim());
     let shown = match format {
         DigestFormat::Md => clean_markdown(&tree, usize::MAX),
-        DigestFormat::Text => one_line(&tree, usize::MAX),
+        DigestFormat::Text => tree_on_one_line(&tree, usize::MAX),
         DigestFormat::Html => in_html(&tree),
     };
     let space = |is: bool| if is { " " } else { "" };

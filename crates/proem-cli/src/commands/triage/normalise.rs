@@ -9,7 +9,7 @@ use proem_app::when;
 use proem_guard::{Untrusted, show};
 use proem_text::json;
 use proem_triage::{
-    AnswerEnd, MalformedSignal, NormalisedSignals, ProjectSignal, SignalKind, SignalPlace, SignalTime, utc,
+    AnswerEnd, MalformedSignal, NormalisedSignals, ProjectSignal, SignalKind, SignalPlace, SignalTime, utc_timestamp,
 };
 
 use crate::failure::CommandFailure;
@@ -132,7 +132,9 @@ fn head() -> String {
 
 fn row(signal: &ProjectSignal) -> String {
     let time = match &signal.time {
-        SignalTime::Known(time) => utc(*time).chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect(),
+        SignalTime::Known(time) => {
+            utc_timestamp(*time).chars().take(16).map(|c| if c == 'T' { ' ' } else { c }).collect()
+        }
         SignalTime::Doubtful { fault, .. } => fault.as_str().to_owned(),
         SignalTime::Missing => UNKNOWN.to_owned(),
     };

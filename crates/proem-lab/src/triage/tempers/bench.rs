@@ -25,7 +25,7 @@ use proem_store::query::{ActionRow, ActionsWanted, EscalationRow, QuarantinedIte
 use proem_store::record::{Actor, ActorKind, EffectsPower, EffectsSwitch};
 use proem_store::{OpenedStore, StoreAccess};
 use proem_triage::plan::ArtefactSet;
-use proem_triage::{ProjectSignal, sanitise};
+use proem_triage::{ProjectSignal, sanitise_signal};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -123,7 +123,7 @@ impl<'s> TemperBench<'s> {
 
     /// What a model is to know of a signal.
     pub(super) fn tell(&self, signal: &ProjectSignal, meant: SignalMeaning, known: &mut KnownSignals) {
-        let text = sanitise(signal, self.stages.screening()).content();
+        let text = sanitise_signal(signal, self.stages.screening()).content();
         let text = show::json(&text).as_str().unwrap_or_default().to_owned();
         known.meant.insert(signal.id.clone(), meant);
         known.texts.insert(signal.id.clone(), text);
