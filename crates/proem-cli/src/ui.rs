@@ -29,7 +29,7 @@ pub(crate) use self::progress::{cleared, target};
 pub(crate) use self::question::{TerminalQuestions, answerer};
 use crate::failure::CommandFailure;
 use crate::hints;
-pub(crate) use proem_app::words::{counted, cut, grouped};
+pub(crate) use proem_app::words::{count_with_noun, cut_to_width, group_thousands};
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -198,7 +198,7 @@ pub(crate) fn working(what: &str) -> ProgressBar {
 /// A text with its label on one line: ours as it is, anybody else's escaped; nothing for what is no text.
 pub(crate) fn on_line(tree: &LabelTree, most: usize) -> String {
     match tree {
-        LabelTree::Text(text) => cut(text, most),
+        LabelTree::Text(text) => cut_to_width(text, most),
         LabelTree::Outside(text) | LabelTree::Flagged(text) => show::terminal_capped(text, most).into_string(),
         _ => String::new(),
     }
@@ -223,7 +223,7 @@ pub(crate) fn bar(value: usize, most: usize, width: usize) -> String {
 /// A text from anywhere as one cell of a table: what is hidden or wider than a cell is escaped, what
 /// is too long is cut, and the rest is filled up.
 pub(crate) fn cell(text: &str, width: usize) -> String {
-    let shown = cut(text, width);
+    let shown = cut_to_width(text, width);
     let gap = width.saturating_sub(shown.chars().count());
     format!("{shown}{}", " ".repeat(gap))
 }
@@ -232,7 +232,7 @@ pub(crate) fn cell(text: &str, width: usize) -> String {
 pub(crate) fn short(number: u64) -> String {
     let tenths = |unit: u64| format!("{}.{}", number / unit, number % unit / (unit / 10));
     match number {
-        0..=9_999 => grouped(usize::try_from(number).unwrap_or(usize::MAX)),
+        0..=9_999 => group_thousands(usize::try_from(number).unwrap_or(usize::MAX)),
         10_000..=999_999 => format!("{}k", tenths(1_000)),
         1_000_000..=999_999_999 => format!("{}M", tenths(1_000_000)),
         _ => format!("{}G", tenths(1_000_000_000)),
@@ -307,7 +307,7 @@ mod tests {
             assert_eq!(price(NanoDollars(nanos)), expected);
         }
         assert_eq!(columns(&[0, 1, 4, 8, 100]), " ▁▁▁█");
-        assert_eq!((counted(1, "run").as_str(), counted(0, "run").as_str()), ("1 run", "0 runs"));
+        assert_eq!((count_with_noun(1, "run").as_str(), count_with_noun(0, "run").as_str()), ("1 run", "0 runs"));
     }
 
     #[test]
@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(bar(1, 1000, 10), "▏");
         assert_eq!(bar(5, 16, 4), "█▎");
         assert_eq!(
-            (grouped(0).as_str(), grouped(999).as_str(), grouped(1_234_567).as_str()),
+            (group_thousands(0).as_str(), group_thousands(999).as_str(), group_thousands(1_234_567).as_str()),
             ("0", "999", "1,234,567")
         );
     }

@@ -71,7 +71,7 @@ impl TriageDesk<'_> {
         let all = self.artefacts().await?;
         Ok(ArtefactReport {
             figures: self.figures(&all).await?,
-            health: ProjectHealth::of(all.iter(), self.charter.wall_clock(when::now())),
+            health: ProjectHealth::of(all.iter(), self.charter.wall_clock(when::time_now())),
             title: self.charter.name.clone(),
             sources: self.report_sources(&artefacts).await?,
             ahead_of_utc: self.charter.ahead_of_utc,

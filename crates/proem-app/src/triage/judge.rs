@@ -144,7 +144,7 @@ impl TriageDesk<'_> {
     async fn rules_for(&self, row: SignalRow) -> Result<(SignalClassification, SignalImportance, String), Error> {
         let shown = short_signal_id(&row.id);
         if row.text.is_none() {
-            return Err(purged(&shown));
+            return Err(purged_signal(&shown));
         }
         let read = match self.read(vec![row])? {
             OpenSignals::Read(read) => read,
@@ -184,7 +184,7 @@ impl TriageDesk<'_> {
         let judgement = SignalJudgement {
             project: self.desk.owner.clone(),
             actor: operator.actor().clone(),
-            at: when::now(),
+            at: when::time_now(),
             id: planned.id.clone(),
             importance: planned.importance.as_str(),
             before: planned.before.as_str(),
@@ -196,13 +196,13 @@ impl TriageDesk<'_> {
         match self.desk.store.judge_signal(judgement).await? {
             JudgementAnswer::Open => Ok(()),
             JudgementAnswer::Stands(standing) => refuse_unworked(&shown, standing),
-            JudgementAnswer::Purged => Err(purged(&shown)),
+            JudgementAnswer::Purged => Err(purged_signal(&shown)),
             JudgementAnswer::Unknown => Err(Error::negative(format!("signal {shown} is gone; list them again"))),
         }
     }
 }
 
-fn purged(shown: &str) -> Error {
+fn purged_signal(shown: &str) -> Error {
     Error::negative(format!(
         "the text of signal {shown} was purged, so it can't be worked on again; take its source in anew"
     ))

@@ -55,7 +55,7 @@ impl TriageDesk<'_> {
         let ended = store.ended_actions(owner, MOST_LOOKED_AT).await?;
         let matters: Vec<EndedMatter> = decided
             .iter()
-            .filter_map(decision)
+            .filter_map(decided_matter)
             .chain(ended.iter().filter_map(|row| self.ended(row)))
             .filter(|matter| !matter.causes.is_empty())
             .collect();
@@ -109,8 +109,8 @@ impl TriageDesk<'_> {
 }
 
 /// A question with what a person decided.
-fn decision(row: &EscalationRow) -> Option<EndedMatter> {
-    let (decision, case) = (row.decision.as_ref()?, escalations::case(row)?);
+fn decided_matter(row: &EscalationRow) -> Option<EndedMatter> {
+    let (decision, case) = (row.decision.as_ref()?, escalations::escalation_case(row)?);
     let chosen = row.options.iter().find(|option| option.id == decision.option)?;
     let words = decision.words.trim();
     let outcome = if words.is_empty() { "a person decided so, without a word" } else { words };

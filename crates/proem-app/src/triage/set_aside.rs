@@ -20,7 +20,7 @@ use proem_triage::{ProjectSignal, SignalFormError, sanitise_signal};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::attempt::overtaken;
+use super::attempt::overtaken_attempt;
 use super::cycle::{AskedQuestion, CycleReport, MOST_CAUSES, cause_tree};
 use super::desk::{MAX_MALFORMED, TriageDesk};
 use super::judged::ReadSignal;
@@ -196,15 +196,15 @@ impl TriageDesk<'_> {
         let finish = CycleFinish {
             project: self.desk.owner.clone(),
             actor: self.system(),
-            began: when::now(),
-            at: when::now(),
+            began: when::time_now(),
+            at: when::time_now(),
             artefacts: Vec::new(),
             handled: handled.collect(),
             counts: json!(counts),
         };
         match self.desk.store.finish_cycle(finish).await? {
             CycleAnswer::Written { cycle } => report.cycles.push(cycle),
-            CycleAnswer::Overtaken => return Err(overtaken()),
+            CycleAnswer::Overtaken => return Err(overtaken_attempt()),
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl TriageDesk<'_> {
             },
             project: self.desk.owner.clone(),
             actor: self.system(),
-            at: when::now(),
+            at: when::time_now(),
             text: HashedContent::new(in_writing(&text)?),
             findings: json!([reason]),
             verdict: Verdict::Quarantine,
@@ -279,7 +279,7 @@ impl TriageDesk<'_> {
             id: EscalationId(hex::encode(Sha256::digest(subject))),
             project: self.desk.owner.clone(),
             actor: self.system(),
-            at: when::now(),
+            at: when::time_now(),
             action: None,
             reason: in_writing(&reason)?,
             sensitivity: TimeSensitivity::Today.as_str().to_owned(),

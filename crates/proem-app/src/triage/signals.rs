@@ -163,10 +163,10 @@ impl SignalEntry {
 /// The short id of a signal in one of its revisions: the beginning of a hash.
 #[must_use]
 pub fn short_signal_id(id: &SignalRevision) -> String {
-    digest(id).chars().take(SHORT).collect()
+    revision_digest(id).chars().take(SHORT).collect()
 }
 
-fn digest(id: &SignalRevision) -> String {
+fn revision_digest(id: &SignalRevision) -> String {
     hex::encode(Sha256::digest(format!("{}\n{}", id.id, id.revision)))
 }
 
@@ -250,7 +250,7 @@ impl TriageDesk<'_> {
             let Some(last) = page.last() else { break };
             after = last.seq;
             found.extend(page.into_iter().filter(|row| {
-                let is_meant = (is_digits && digest(&row.id).starts_with(&digits))
+                let is_meant = (is_digits && revision_digest(&row.id).starts_with(&digits))
                     || (id.len() >= FEWEST && row.id.id.starts_with(id));
                 is_meant && row.kind != WHOLE_BACKLOG
             }));
@@ -486,7 +486,7 @@ fn question_words(links: EntryLinks<'_>, context: &EntryContext) -> Option<Strin
     let mut known: Vec<&EscalationRow> = links.questions.iter().filter_map(|id| context.questions.get(id)).collect();
     known.sort_by_key(|row| row.state != EscalationState::Open);
     let words = |row: &&EscalationRow| {
-        let id = escalations::short(&row.id);
+        let id = escalations::short_escalation_id(&row.id);
         match (row.state, &row.decision) {
             (EscalationState::Open, _) => format!("asked; `proem escalations show {id}`"),
             (_, Some(decision)) => format!("asked, and {} was decided in {id}", decision.option),
@@ -507,7 +507,7 @@ mod tests {
         let now = Time(1_795_958_160_000);
         let begins = |text: &str, zone: &str| {
             let zone = TimeZone::get(zone).unwrap();
-            period_start(text, now, &zone).map(|time| when::clock(time, &TimeZone::UTC)).unwrap()
+            period_start(text, now, &zone).map(|time| when::date_and_clock(time, &TimeZone::UTC)).unwrap()
         };
         assert_eq!(begins("today", "UTC"), "2026-11-29 00:00:00");
         assert_eq!(begins("today", "Pacific/Auckland"), "2026-11-29 11:00:00");

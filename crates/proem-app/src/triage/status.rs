@@ -67,7 +67,7 @@ impl TriageDesk<'_> {
         let signals: Vec<&ProjectSignal> = log.current().collect();
         let artefacts: Vec<_> = artefacts.iter().collect();
         Ok(count_figures(&FigureSources {
-            now: when::now(),
+            now: when::time_now(),
             signals: &signals,
             coverage,
             places: &self.charter.places(),

@@ -11,7 +11,7 @@ use proem_engine::profile::{Adaptation, Format, ProfileRule};
 
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, styled};
-use proem_app::adapt::{AdaptOptions, adapted, moment, text_from, text_of};
+use proem_app::adapt::{AdaptOptions, derive_adaptation, foreign_moment, read_history_file, read_history_stream};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 use proem_app::when;
@@ -60,8 +60,8 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, CommandFailure> {
         return prompt::run(args, name, &project);
     }
     let now = match &args.now {
-        None => when::now(),
-        Some(text) => moment(text).ok_or_else(|| {
+        None => when::time_now(),
+        Some(text) => foreign_moment(text).ok_or_else(|| {
             CommandFailure::usage(format!("`{text}` is not a time; write one such as 2026-11-22T10:00:00Z"))
         })?,
     };
@@ -79,10 +79,14 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, CommandFailure> {
         now,
     };
     let read = |file: &Path| {
-        if file == Path::new("-") { text_from(file, std::io::stdin().lock()) } else { text_of(file) }
+        if file == Path::new("-") {
+            read_history_stream(file, std::io::stdin().lock())
+        } else {
+            read_history_file(file)
+        }
     };
     let mut said = Vec::new();
-    let adapted = records::blocking(adapted(&options, &project, &read, &mut said));
+    let adapted = records::blocking(derive_adaptation(&options, &project, &read, &mut said));
     ui::notes(&said);
     let adapted = adapted?;
     if args.json {

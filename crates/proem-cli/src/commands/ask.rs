@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use proem_app::ask::disclosure::{Telling, disclosure};
-use proem_app::ask::{PROMPT, Question, attached, earlier, mentioned, piped};
+use proem_app::ask::{PROMPT, Question, last_answer, mentioned_files, read_attachments, read_pipe};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::{Carriage, RunOptions};
@@ -65,7 +65,7 @@ pub(crate) struct AskArgs {
     #[arg(long, value_name = "TOKENS")]
     max_tokens: Option<std::num::NonZeroUsize>,
     /// Maximum cost, in dollars
-    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
+    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::parse_dollars)]
     max_cost: Option<proem_engine::call::NanoDollars>,
     /// Time limit, for reading standard input and again for the answer
     #[arg(long, value_name = "SECONDS", default_value = "300")]
@@ -124,8 +124,8 @@ impl AskArgs {
 
 pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
     let mut question = Question::new(args.question.clone(), args.system.clone())?;
-    let mentioned = mentioned(&args.question);
-    question.files = attached(&[args.file.as_slice(), &mentioned].concat())?;
+    let mentioned = mentioned_files(&args.question);
+    question.files = read_attachments(&[args.file.as_slice(), &mentioned].concat())?;
     let places = crate::places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let options = args.options();
@@ -134,11 +134,11 @@ pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
     let setting = setting?;
     if !stdin().is_terminal() {
         let most = Duration::from_secs(u64::from(args.timeout.get()));
-        question.piped = piped(stdin(), most, || ui::note("waiting for standard input to end"))?;
+        question.piped = read_pipe(stdin(), most, || ui::note("waiting for standard input to end"))?;
     }
     calling(async |stop| {
         if args.goes_on {
-            question.earlier = Some(ui::tell(earlier(&project).await?));
+            question.earlier = Some(ui::tell(last_answer(&project).await?));
         }
         let inputs = question.inputs();
         if args.dry_run {

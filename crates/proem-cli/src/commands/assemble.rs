@@ -190,7 +190,7 @@ fn task(args: &Assemble) -> Result<Task, CommandFailure> {
         args.task.clone()
     };
     let author = if args.task_untrusted { TaskAuthor::Outside } else { TaskAuthor::Caller };
-    Ok(proem_app::assemble::task(text, author)?)
+    Ok(proem_app::assemble::bounded_task(text, author)?)
 }
 
 /// Whether the model speaks the format.

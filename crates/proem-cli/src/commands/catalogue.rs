@@ -21,7 +21,7 @@ use crate::failure::CommandFailure;
 use proem_app::places::Places;
 use proem_app::project::OpenProject;
 
-pub(super) use proem_app::catalogue::{LoadedCatalogue, found_in, plain, tokens};
+pub(super) use proem_app::catalogue::{LoadedCatalogue, definition_tokens, exact_text, found_in};
 
 pub(crate) const CATALOGUE_EXAMPLES: &str = "\
 Examples:
@@ -104,7 +104,7 @@ pub(super) fn run(command: &CatalogueCommand) -> Result<ExitCode, CommandFailure
 pub(super) fn open(root: &Path) -> Result<(OpenProject, Places, LoadedCatalogue), CommandFailure> {
     let places = crate::places()?;
     let mut said = Vec::new();
-    let opened = proem_app::catalogue::open(root, &places, &mut said);
+    let opened = proem_app::catalogue::open_with_catalogue(root, &places, &mut said);
     crate::ui::notes(&said);
     let (project, loaded) = opened?;
     Ok((project, places, loaded))
@@ -137,7 +137,7 @@ fn summary_json(entry: &Capability, findings: &[EntryConcern]) -> Value {
         "tags": tags,
         "signature": door::json(&signature(entry)),
         "origin": { "file": entry.origin().file, "place": place(entry) },
-        "tokens": tokens(entry),
+        "tokens": definition_tokens(entry),
         "findings": own,
     })
 }
@@ -165,7 +165,7 @@ fn finding_json(finding: &EntryConcern) -> Value {
 
 /// `1 tool`, `2 skills`.
 fn counted(count: usize, noun: &str) -> String {
-    format!("{} {noun}{}", crate::ui::grouped(count), if count == 1 { "" } else { "s" })
+    format!("{} {noun}{}", crate::ui::group_thousands(count), if count == 1 { "" } else { "s" })
 }
 
 const fn noun(kind: CatalogueEntryKind) -> &'static str {

@@ -12,7 +12,7 @@ use clap::builder::ValueHint;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _, complete};
 use clap_complete::env::{CompleteEnv, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
-use proem_app::completion::{NamePlace, is_plain};
+use proem_app::completion::{NamePlace, is_shell_safe};
 use proem_lisp::documentation::entries;
 
 use crate::args::CommandLine;
@@ -95,7 +95,7 @@ fn names(begun: &OsStr, all: impl Fn(&NamePlace<'_>, &str) -> Vec<String>) -> Ve
 /// Forms and functions of PTC-Lisp.
 fn language(begun: &OsStr) -> Vec<CompletionCandidate> {
     let Some(begun) = begun.to_str() else { return Vec::new() };
-    let names = entries().map(|entry| entry.name).filter(|name| name.starts_with(begun) && is_plain(name));
+    let names = entries().map(|entry| entry.name).filter(|name| name.starts_with(begun) && is_shell_safe(name));
     names.map(CompletionCandidate::new).collect()
 }
 

@@ -19,7 +19,7 @@ use serde_json::{Value as Json, json};
 use self::args::{Cost, CostCommand};
 use self::sums::{SpendSum, by, total};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, cell, counted, styled};
+use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, cell, count_with_noun, styled};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::{records, when};
 
@@ -64,14 +64,15 @@ struct ShownCap {
 }
 
 async fn spending(project: &OpenProject, args: &Cost) -> Result<ExitCode, CommandFailure> {
-    let (zone, now, owner) = (records::zone(&project.config.budget)?, when::now(), records::owner(project));
-    let since = when::date(when::since(&args.since, now, &zone)?, &zone);
-    let store = crate::ui::tell(records::look(project).await?);
+    let (zone, now, owner) =
+        (records::booking_zone(&project.config.budget)?, when::time_now(), records::records_owner(project));
+    let since = when::iso_date(when::since(&args.since, now, &zone)?, &zone);
+    let store = crate::ui::tell(records::look_at_records(project).await?);
     let wanted = CostsWanted { project: (!args.place.all).then(|| owner.clone()), since: Some(since.clone()) };
     let costs = store.costs(&wanted).await?;
     let budget = &project.config.budget;
     let whose = Spender { project: owner, agent: None };
-    let caps = store.caps(&whose, &records::caps(budget), now).await?;
+    let caps = store.caps(&whose, &records::budget_caps(budget), now).await?;
     let mut caps: Vec<ShownCap> = caps.into_iter().map(|now| ShownCap { agent: None, now }).collect();
     // A budget that ships says nothing to who doesn't use the agent.
     let is_used = costs.lines.iter().any(|line| line.prompt.starts_with(&format!("{}/", records::BUDGETED)));
@@ -103,7 +104,7 @@ impl Spending {
         out.push_str(&table("day", &by(lines, |line| line.day.clone())));
         if self.project.is_none() {
             let projects = by(lines, |line| line.project.0.clone()).into_iter();
-            let projects = projects.map(|(key, sum)| (records::folder(&Owner(key)).to_owned(), sum));
+            let projects = projects.map(|(key, sum)| (records::records_folder_name(&Owner(key)).to_owned(), sum));
             out.push_str(&table("project", &projects.collect::<Vec<_>>()));
         }
         if !lines.is_empty() {
@@ -112,7 +113,7 @@ impl Spending {
             out.push_str(&self.sum(&total(lines)));
         }
         if self.costs.open > 0 {
-            let open = counted(self.costs.open, "attempt");
+            let open = count_with_noun(self.costs.open, "attempt");
             let text = format!("in progress: {open}, {} reserved", self.costs.reserved);
             out.push_str(&format!("{}\n", styled(CYAN, &text)));
         }
@@ -125,20 +126,20 @@ impl Spending {
             "\n{} {} for {}, {} tokens\n",
             styled(BOLD, "in all"),
             sum.cost,
-            counted(sum.attempts, "attempt"),
-            ui::grouped(usize::try_from(sum.tokens).unwrap_or(usize::MAX))
+            count_with_noun(sum.attempts, "attempt"),
+            ui::group_thousands(usize::try_from(sum.tokens).unwrap_or(usize::MAX))
         );
         if sum.unknown > 0 {
             let text = format!(
                 "{} charged in full or by an estimate, because no usage was reported",
-                counted(sum.unknown, "attempt")
+                count_with_noun(sum.unknown, "attempt")
             );
             out.push_str(&format!("{}\n", styled(YELLOW, &text)));
         }
         if sum.unpriced > 0 {
             let text = format!(
                 "{} without a known price: the true cost is higher than these sums",
-                counted(sum.unpriced, "attempt")
+                count_with_noun(sum.unpriced, "attempt")
             );
             out.push_str(&format!("{}\n", styled(YELLOW, &text)));
         }
@@ -232,7 +233,7 @@ fn table(name: &str, sums: &[(String, SpendSum)]) -> String {
     }
     // What is not known stands behind the bars, on the same line.
     let marked = sums.iter().map(|(_, sum)| marks(sum).len()).max().unwrap_or(0);
-    let longest = sums.iter().map(|(name, _)| ui::cut(name, 32).chars().count()).max().unwrap_or(0);
+    let longest = sums.iter().map(|(name, _)| ui::cut_to_width(name, 32).chars().count()).max().unwrap_or(0);
     let longest = longest.min(ui::width().saturating_sub(FIGURES.saturating_add(marked))).max(10);
     let most = sums.iter().map(|(_, sum)| sum.cost.0).max().unwrap_or(0);
     let head = format!("{name:longest$}  {:>12}  {:>8}  {:>7}", "cost", "attempts", "tokens");
@@ -247,7 +248,7 @@ fn table(name: &str, sums: &[(String, SpendSum)]) -> String {
         out.push_str(&format!(
             "{}  {cost:>12}  {:>8}  {:>7}{bar}{}\n",
             cell(name, longest),
-            ui::grouped(usize::try_from(sum.attempts).unwrap_or(usize::MAX)),
+            ui::group_thousands(usize::try_from(sum.attempts).unwrap_or(usize::MAX)),
             ui::short(sum.tokens),
             styled(YELLOW, &marks(sum)),
         ));
@@ -259,7 +260,7 @@ fn table(name: &str, sums: &[(String, SpendSum)]) -> String {
 fn marks(sum: &SpendSum) -> String {
     let marks = [(sum.unknown, "unknown"), (sum.unpriced, "unpriced")];
     let marks = marks.iter().filter(|(count, _)| *count > 0);
-    marks.map(|(count, what)| format!("  {} {what}", ui::grouped(whole(*count)))).collect()
+    marks.map(|(count, what)| format!("  {} {what}", ui::group_thousands(whole(*count)))).collect()
 }
 
 /// A count as bars and tables take it.
@@ -291,7 +292,7 @@ const fn period(period: CapPeriod) -> &'static str {
 fn amount(unit: CapUnit, amount: u64) -> String {
     match unit {
         CapUnit::NanoDollars => NanoDollars(amount).to_string(),
-        CapUnit::Tokens => format!("{} tokens", ui::grouped(usize::try_from(amount).unwrap_or(usize::MAX))),
+        CapUnit::Tokens => format!("{} tokens", ui::group_thousands(usize::try_from(amount).unwrap_or(usize::MAX))),
     }
 }
 

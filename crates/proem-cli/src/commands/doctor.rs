@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use anstyle::Style;
 use clap::Parser;
-use proem_app::doctor::settings::{ConfigSetting, settings};
-use proem_app::doctor::{Checkup, CheckupLine, CheckupState, CheckupSubject, examine, reach};
+use proem_app::doctor::settings::{ConfigSetting, config_settings};
+use proem_app::doctor::{Checkup, CheckupLine, CheckupState, CheckupSubject, examine_installation, reach};
 use proem_app::operator::{Consent, Operator};
 use proem_app::places::Places;
 use proem_app::{Error, records};
@@ -19,7 +19,7 @@ use serde_json::json;
 
 use crate::failure::CommandFailure;
 use crate::hints;
-use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, cut, styled, width};
+use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, cut_to_width, styled, width};
 
 pub(crate) const DOCTOR_EXAMPLES: &str = "\
 Examples:
@@ -85,11 +85,11 @@ const WIDEST: usize = 110;
 
 pub(super) fn run(args: &DoctorArgs) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
-    let mut checkup = examine(&args.root, &places)?;
+    let mut checkup = examine_installation(&args.root, &places)?;
     connect(args, &mut checkup, &places)?;
     checkup.lines.extend(terminal());
     let settings = match &checkup.project {
-        Some(project) if args.config => Some(settings(project)?),
+        Some(project) if args.config => Some(config_settings(project)?),
         _ => None,
     };
     let is_wrong = checkup.lines.iter().any(|line| line.state == CheckupState::Wrong);
@@ -124,7 +124,7 @@ fn connect(args: &DoctorArgs, checkup: &mut Checkup, places: &Places) -> Result<
             continue;
         }
         let line = records::blocking(async { Ok::<_, Error>(reach(&server, places).await) })?;
-        let name = format!("`{}` ", cut(&server.endpoint.name, 60));
+        let name = format!("`{}` ", cut_to_width(&server.endpoint.name, 60));
         let is_same =
             |known: &CheckupLine| known.subject == CheckupSubject::Provider && known.message.text.starts_with(&name);
         match checkup.lines.iter_mut().find(|known| is_same(known)) {
@@ -136,8 +136,9 @@ fn connect(args: &DoctorArgs, checkup: &mut Checkup, places: &Places) -> Result<
 }
 
 fn consents(operator: &mut Operator, endpoint: &Endpoint) -> bool {
-    let address = cut(&endpoint.base_url, 100);
-    let with = endpoint.key.variable().map_or(String::new(), |name| format!(" with the key in {}", cut(name, 60)));
+    let address = cut_to_width(&endpoint.base_url, 100);
+    let with =
+        endpoint.key.variable().map_or(String::new(), |name| format!(" with the key in {}", cut_to_width(name, 60)));
     let question = format!("Ask {address} for its list of models{with}? It costs nothing.");
     operator.confirm(&question).is_ok_and(|consent| consent == Consent::Yes)
 }
@@ -216,11 +217,11 @@ fn below(room: usize) -> usize {
 /// A setting as a person reads it.
 fn set(setting: &ConfigSetting, room: usize) -> String {
     let value = match &setting.value {
-        Some(value) => cut(&json::compact(value), below(room).max(20)),
+        Some(value) => cut_to_width(&json::compact(value), below(room).max(20)),
         None => styled(DIM, "not set"),
     };
     let origin = setting.origin.as_str();
-    let key = cut(&setting.key, 100);
+    let key = cut_to_width(&setting.key, 100);
     let origin = if origin == "default" { styled(DIM, origin) } else { styled(YELLOW, origin) };
     if room < NARROW { format!("{key}\n {value}\n {origin}\n") } else { format!("{key} = {value}  {origin}\n") }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use jiff::tz::TimeZone;
 use proem_app::effects::ActionDesk;
-use proem_app::effects::escalations::{self, DecisionResult, OptionChoice, short};
+use proem_app::effects::escalations::{self, DecisionResult, OptionChoice, short_escalation_id};
 use proem_app::operator::{ApprovalPage, Consent};
 use proem_app::triage::charter;
 use proem_app::when;
@@ -20,7 +20,7 @@ use serde_json::{Value as Json, json};
 
 use super::queue::{at_desk, page};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, cut, styled};
+use crate::ui::{self, BOLD, DIM, cut_to_width, styled};
 
 pub(crate) const ESCALATIONS_EXAMPLES: &str = "\
 Examples:
@@ -85,7 +85,7 @@ pub(super) fn run(args: &EscalationsCommand) -> Result<ExitCode, CommandFailure>
             } else if rows.is_empty() {
                 ui::note("nobody has to decide anything in this project");
             } else {
-                let zone = charter::zone(desk.project)?;
+                let zone = charter::project_zone(desk.project)?;
                 ui::listing(&rows.iter().map(|row| line(row, &zone)).collect::<String>())?;
             }
             Ok(ExitCode::SUCCESS)
@@ -95,7 +95,7 @@ pub(super) fn run(args: &EscalationsCommand) -> Result<ExitCode, CommandFailure>
             if *json {
                 ui::document(&json::pretty(&as_value(&row)))?;
             } else {
-                let zone = charter::zone(desk.project)?;
+                let zone = charter::project_zone(desk.project)?;
                 ui::listing(&shown(desk, &row, &zone))?;
             }
             Ok(ExitCode::SUCCESS)
@@ -107,7 +107,7 @@ pub(super) fn run(args: &EscalationsCommand) -> Result<ExitCode, CommandFailure>
 }
 
 fn as_value(row: &EscalationRow) -> Json {
-    let case = escalations::case(row);
+    let case = escalations::escalation_case(row);
     json!({
         "id": row.id.0,
         "state": row.state,
@@ -148,12 +148,12 @@ fn worded(tree: &LabelTree) -> String {
 }
 
 fn because(row: &EscalationRow) -> String {
-    escalations::case(row).map_or_else(|| GONE.to_owned(), |case| worded(&case.because))
+    escalations::escalation_case(row).map_or_else(|| GONE.to_owned(), |case| worded(&case.because))
 }
 
 /// What an action that no list has is called by whoever proposed it.
 fn name(row: &EscalationRow) -> Option<String> {
-    let Some(LabelTree::Map(fields)) = escalations::case(row)?.about else { return None };
+    let Some(LabelTree::Map(fields)) = escalations::escalation_case(row)?.about else { return None };
     match fields.get("action")? {
         LabelTree::Outside(name) | LabelTree::Flagged(name) => {
             Some(show::terminal_capped(name, MAX_NAME).into_string())
@@ -168,35 +168,41 @@ const MAX_NAME: usize = 60;
 const GONE: &str = "its text is gone";
 
 fn line(row: &EscalationRow, zone: &TimeZone) -> String {
-    let decided = row.decision.as_ref().map(|made| format!(", decided for {}", cut(&made.option, 8)));
-    let heading = escalations::case(row).and_then(|case| case.heading).map(|heading| ui::on_line(&heading, 100));
+    let decided = row.decision.as_ref().map(|made| format!(", decided for {}", cut_to_width(&made.option, 8)));
+    let heading =
+        escalations::escalation_case(row).and_then(|case| case.heading).map(|heading| ui::on_line(&heading, 100));
     let heading = heading.filter(|heading| !heading.is_empty());
     format!(
         "{}  {}  {}{}{}{}\n",
-        short(&row.id),
-        when::clock(row.at, zone),
+        short_escalation_id(&row.id),
+        when::date_and_clock(row.at, zone),
         heading.map(|heading| format!("{heading}\n          ")).unwrap_or_default(),
-        cut(&because(row), 100),
+        cut_to_width(&because(row), 100),
         name(row).map(|name| format!("; it calls itself {name}")).unwrap_or_default(),
         decided.unwrap_or_default()
     )
 }
 
 fn heading(row: &EscalationRow, zone: &TimeZone) -> String {
-    format!("{}  asked {} by {}\n", styled(BOLD, short(&row.id)), when::clock(row.at, zone), cut(&row.actor, 60))
+    format!(
+        "{}  asked {} by {}\n",
+        styled(BOLD, short_escalation_id(&row.id)),
+        when::date_and_clock(row.at, zone),
+        cut_to_width(&row.actor, 60)
+    )
 }
 
 fn shown(desk: &ActionDesk<'_>, row: &EscalationRow, zone: &TimeZone) -> String {
     let mut out = heading(row, zone);
-    let about = escalations::case(row).and_then(|case| case.about);
-    let (about, reasons) = about.map_or((None, Vec::new()), |about| escalations::apart(&about));
+    let about = escalations::escalation_case(row).and_then(|case| case.about);
+    let (about, reasons) = about.map_or((None, Vec::new()), |about| escalations::split_option_sides(&about));
     if let Some(about) = about {
         out.push_str(&format!("{}\n", show::tree(&about, TreeCap::default())));
     }
     out.push_str(&format!("{}  {}\n\n", styled(DIM, "because"), because(row)));
     for option in &row.options {
         let label = on_screen(&option.label);
-        out.push_str(&format!("{}  {label}\n", styled(BOLD, &cut(&option.id, 8))));
+        out.push_str(&format!("{}  {label}\n", styled(BOLD, &cut_to_width(&option.id, 8))));
         for (side, reason) in reasons.iter().filter(|(id, _)| *id == option.id).flat_map(|(_, sides)| sides) {
             out.push_str(&format!("   {} {}\n", styled(DIM, &format!("{side}:")), ui::on_line(reason, MAX_LABEL)));
         }
@@ -208,12 +214,12 @@ fn shown(desk: &ActionDesk<'_>, row: &EscalationRow, zone: &TimeZone) -> String 
         }
     }
     if let Some(made) = &row.decision {
-        let words = if made.words.is_empty() { String::new() } else { format!(": {}", cut(&made.words, 200)) };
+        let words = if made.words.is_empty() { String::new() } else { format!(": {}", cut_to_width(&made.words, 200)) };
         out.push_str(&format!(
             "decided for {} by {} {}{words}\n",
-            cut(&made.option, 8),
-            cut(&made.actor, 60),
-            when::clock(made.at, zone)
+            cut_to_width(&made.option, 8),
+            cut_to_width(&made.actor, 60),
+            when::date_and_clock(made.at, zone)
         ));
     }
     out
@@ -225,10 +231,10 @@ async fn decision_page(
     row: &EscalationRow,
     chosen: &str,
 ) -> Result<ApprovalPage, CommandFailure> {
-    let zone = charter::zone(desk.project)?;
+    let zone = charter::project_zone(desk.project)?;
     let mut page = ApprovalPage::new();
     page.words(&heading(row, &zone));
-    if let Some(case) = escalations::case(row) {
+    if let Some(case) = escalations::escalation_case(row) {
         if let Some(about) = &case.about {
             page.tree(about)?;
         }
@@ -236,7 +242,7 @@ async fn decision_page(
         page.tree(&case.because)?;
     }
     for option in &row.options {
-        let id = styled(BOLD, &cut(&option.id, 8));
+        let id = styled(BOLD, &cut_to_width(&option.id, 8));
         page.words(&format!("\n{id}\n"));
         if let Ok(label) = LabelTree::read(&option.label) {
             page.tree(&label)?;
@@ -274,14 +280,16 @@ async fn decide(desk: &ActionDesk<'_>, id: &str, option: &str, because: &str) ->
         EscalationState::Withdrawn => Some("was taken back"),
     };
     if let Some(ended) = ended {
-        let what =
-            format!("{} {ended}, so nothing is decided; `proem escalations list` shows what is open", short(&row.id));
+        let what = format!(
+            "{} {ended}, so nothing is decided; `proem escalations list` shows what is open",
+            short_escalation_id(&row.id)
+        );
         return Err(CommandFailure::finding(what));
     }
     let mut operator = ui::operator("an escalation would be decided", "look at it with `proem escalations show`")?;
     let page = decision_page(desk, &row, option).await?;
     let Some(displayed) = ui::display(&mut operator, &[page])? else { return Ok(ExitCode::from(NO)) };
-    if ui::confirm(&mut operator, &format!("Decide for {}?", cut(option, 8)))? == Consent::No {
+    if ui::confirm(&mut operator, &format!("Decide for {}?", cut_to_width(option, 8)))? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
     let made = desk.decide(&operator, &row, OptionChoice { option, words: because, displayed: &displayed }).await?;

@@ -22,7 +22,7 @@ use proem_app::assemble::TaskFinding;
 
 use super::run::account::profile;
 use crate::hints::OTHERWISE;
-use crate::ui::{BLUE, BOLD, CYAN, DIM, GREEN, YELLOW, bar, grouped, styled};
+use crate::ui::{BLUE, BOLD, CYAN, DIM, GREEN, YELLOW, bar, group_thousands, styled};
 
 /// What an account is written from.
 #[derive(Debug, Clone, Copy)]
@@ -117,7 +117,10 @@ pub(super) fn sections(report: &Report, assembly: &Assembly, cache: &CachePlan, 
             let what = if planned { "breakpoint" } else { "stable prefix ends here" };
             line(
                 out,
-                &styled(DIM, &format!("{:┄<width$} {what}, {} tokens", "", grouped(tokens), width = longest + 32)),
+                &styled(
+                    DIM,
+                    &format!("{:┄<width$} {what}, {} tokens", "", group_thousands(tokens), width = longest + 32),
+                ),
             );
         }
     }
@@ -137,7 +140,7 @@ fn row(section: &SectionReport, longest: usize, most: usize) -> String {
                 section.reason.as_deref().map(|reason| format!("  {}", styled(YELLOW, reason))).unwrap_or_default();
             format!(
                 "{name}  {facts}  {:>7}  {}{note}",
-                grouped(section.tokens),
+                group_thousands(section.tokens),
                 styled(style, &bar(section.tokens, most, BAR))
             )
         }
@@ -148,24 +151,24 @@ fn totals(account: &Account<'_>, out: &mut String) {
     let totals = &account.assembled.report.totals;
     let limit = totals.limit.map_or_else(
         || "no limit".to_owned(),
-        |limit| format!("{} allowed", grouped(usize::try_from(limit).unwrap_or(usize::MAX))),
+        |limit| format!("{} allowed", group_thousands(usize::try_from(limit).unwrap_or(usize::MAX))),
     );
     out.push('\n');
     line(
         out,
         &format!(
             "{} tokens ({limit}): {} stable, {} for this task; {} kept free for the answer",
-            styled(BOLD, &grouped(totals.tokens)),
-            grouped(totals.prefix),
-            grouped(totals.suffix),
-            grouped(totals.output)
+            styled(BOLD, &group_thousands(totals.tokens)),
+            group_thousands(totals.prefix),
+            group_thousands(totals.suffix),
+            group_thousands(totals.output)
         ),
     );
     if let (Some(before), Some(saved)) = (totals.monolithic, totals.saved) {
         let word = if saved < 0 { "more" } else { "fewer" };
         let saved = usize::try_from(saved.unsigned_abs()).unwrap_or(usize::MAX);
         let percent = saved.saturating_mul(100) / before.max(1);
-        let (saved, before) = (grouped(saved), grouped(before));
+        let (saved, before) = (group_thousands(saved), group_thousands(before));
         line(out, &format!("{saved} tokens {word} than the prompt it replaces ({before}; {percent} %)"));
     }
     let fit = &account.assembled.report.fit;
@@ -199,7 +202,7 @@ fn gained(account: &Account<'_>, out: &mut String) {
     let minimum = account.model.min_prefix_tokens.map(std::num::NonZeroUsize::get);
     let decides = match minimum {
         Some(minimum) if before < minimum && stable >= minimum => {
-            format!(", which reaches the {} that are needed to cache anything", grouped(minimum))
+            format!(", which reaches the {} that are needed to cache anything", group_thousands(minimum))
         }
         _ => String::new(),
     };
@@ -208,9 +211,9 @@ fn gained(account: &Account<'_>, out: &mut String) {
         &format!(
             "  {} of this repository: {} tokens, the stable prefix has {} instead of {}{decides}",
             names.join(", "),
-            grouped(tokens),
-            grouped(stable),
-            grouped(before)
+            group_thousands(tokens),
+            group_thousands(stable),
+            group_thousands(before)
         ),
     );
 }
@@ -223,7 +226,7 @@ fn selection(account: &Account<'_>, out: &mut String) {
         return;
     };
     let all = account.selection.catalogue_tokens.unwrap_or(0);
-    let (entries, named) = (grouped(selected.entries), grouped(capability_tokens(account.assembled)));
+    let (entries, named) = (group_thousands(selected.entries), group_thousands(capability_tokens(account.assembled)));
     out.push('\n');
     line(
         out,
@@ -231,7 +234,7 @@ fn selection(account: &Account<'_>, out: &mut String) {
             "{}  {entries} in the catalogue ({} tokens with all of them, {named} with those in the prompt); embedding \
              calls: {calls}",
             styled(BOLD, "tools and skills"),
-            grouped(all)
+            group_thousands(all)
         ),
     );
     let longest = selected.candidates.iter().map(|candidate| candidate.name.chars().count()).max().unwrap_or(0);

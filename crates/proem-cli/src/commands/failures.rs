@@ -60,7 +60,7 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, CommandFailure> {
         FailuresCommand::List { agent, root, json } => {
             let project = opened(root)?;
             let mut notes = Vec::new();
-            let rows = records::blocking(failures::list(&project, agent.as_deref(), &mut notes));
+            let rows = records::blocking(failures::list_failures(&project, agent.as_deref(), &mut notes));
             ui::notes(&notes);
             let rows = rows?;
             if *json {
@@ -79,7 +79,7 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, CommandFailure> {
             let count = records::blocking(failures::clear(&project, agent.as_deref(), way, &mut notes));
             ui::notes(&notes);
             let count = count?;
-            let failures = ui::counted(count, "failure");
+            let failures = ui::count_with_noun(count, "failure");
             ui::note(&match (count, way) {
                 (0, ClearingWay::Clear) => format!("there is no failure{} to clear", of(agent.as_deref())),
                 (0, ClearingWay::Undo) => format!("there are no cleared failures{} to restore", of(agent.as_deref())),

@@ -13,10 +13,10 @@ use super::index;
 use crate::args::files::ChosenFiles;
 use crate::args::words::words;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, GOES_ON, LEAD, counted, styled};
-use proem_app::assemble::{TaskAuthor, task as checked};
+use crate::ui::{self, BOLD, DIM, GOES_ON, LEAD, count_with_noun, styled};
+use proem_app::assemble::{TaskAuthor, bounded_task as checked};
 use proem_app::context::output::{FindOutput, purpose};
-use proem_app::context::{ContextPatience, ContextQuery, TaskCandidates, find};
+use proem_app::context::{ContextPatience, ContextQuery, TaskCandidates, find_context};
 use proem_app::project::{BookReading, OpenProject};
 
 pub(crate) const FIND_EXAMPLES: &str = "\
@@ -69,7 +69,7 @@ pub(super) fn run(args: &Find) -> Result<ExitCode, CommandFailure> {
         choice: &args.files.choice(&text)?,
         answers: None,
     };
-    let found = find(&query, &project, &|done, of| {
+    let found = find_context(&query, &project, &|done, of| {
         bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));
         bar.set_position(u64::try_from(done).unwrap_or(u64::MAX));
     });
@@ -133,7 +133,7 @@ fn explained(found: &TaskCandidates) -> String {
         out.push_str(&format!("  commit {id}  {subject}\n"));
     }
     let took = Duration::from_millis(u64::try_from(found.took.as_millis()).unwrap_or(u64::MAX));
-    let read = counted(u64::try_from(found.read).unwrap_or(u64::MAX), "file");
+    let read = count_with_noun(u64::try_from(found.read).unwrap_or(u64::MAX), "file");
     let line = format!("of {} files, {read} read anew, in {took:?}", found.files);
     out.push_str(&format!("{}\n", styled(DIM, &line)));
     out

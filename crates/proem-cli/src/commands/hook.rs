@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use proem_app::WithNotes;
-use proem_app::hook::{HookTool, PromptEvent, USUAL_BYTES, answer};
+use proem_app::hook::{HookTool, PromptEvent, USUAL_BYTES, answer_prompt};
 use proem_app::project::{BookReading, OpenProject};
 use proem_text::json;
 
@@ -74,7 +74,7 @@ fn answered(args: &HookArgs) -> Result<(), CommandFailure> {
     _ = read.map_err(|error| CommandFailure::usage(format!("could not read the event: {error}")))?;
     let event = PromptEvent::read(&text)?;
     let project = OpenProject::open(&event.cwd, &crate::places()?, BookReading::Trusted)?;
-    let WithNotes { value, notes } = answer(&event, usize::from(args.bytes), &project)?;
+    let WithNotes { value, notes } = answer_prompt(&event, usize::from(args.bytes), &project)?;
     if let Some(context) = value {
         ui::document(&json::compact(&context))?;
     }

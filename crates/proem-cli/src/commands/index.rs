@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_app::context::index::{begin_index, index};
+use proem_app::context::index::{begin_index, index_repository};
 use proem_app::project::OpenProject;
 use proem_runtime::schedule::own_process::{OwnProgram, leave_terminal};
 
@@ -22,7 +22,7 @@ pub(crate) struct Index {
 pub(super) fn run(args: &Index) -> Result<ExitCode, CommandFailure> {
     leave_terminal();
     let project = OpenProject::without_book(&args.root, &crate::places()?)?;
-    index(&args.root, &project)?;
+    index_repository(&args.root, &project)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -17,7 +17,7 @@ use account::account;
 use proem_app::config::document;
 use proem_app::init::{Initialisation, import, init};
 use proem_app::project::CONFIG;
-use proem_app::trust::candidates::listed;
+use proem_app::trust::candidates::shortened_name_list;
 
 pub(crate) const INIT_EXAMPLES: &str = "\
 Examples:
@@ -65,7 +65,7 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, CommandFailure> {
         if !stay.is_empty() {
             ui::note(&format!(
                 "{} already {} other content and {} changed; the original text is in {}",
-                listed(&stay),
+                shortened_name_list(&stay),
                 if stay.len() == 1 { "has" } else { "have" },
                 if stay.len() == 1 { "is not" } else { "are not" },
                 import::BASELINE
@@ -103,7 +103,7 @@ fn told(project: &Initialisation) -> String {
     let missing = project.unset();
     if !missing.is_empty() {
         out.push_str(&format!("\n{CONFIG} already exists and was not changed; to use the parts, add this to it:\n\n"));
-        let lines = document::lines(&missing);
+        let lines = document::value_lines(&missing);
         lines.lines().for_each(|line| out.push_str(&format!("    {line}\n").replace("    \n", "\n")));
     }
     out
@@ -123,7 +123,7 @@ fn next(asked: &Path, project: &Initialisation) -> Result<String, CommandFailure
     let elsewhere = if asked == Path::new(".") { String::new() } else { format!(" --root {}", quoted(asked)) };
     let mut out = String::new();
     if !open.is_empty() {
-        out.push_str(&format!("  proem trust{elsewhere}    # not trusted yet: {}\n", listed(&open)));
+        out.push_str(&format!("  proem trust{elsewhere}    # not trusted yet: {}\n", shortened_name_list(&open)));
     }
     if !project.outcome.written.is_empty() {
         out.push_str(&format!("  proem assemble \"what does this project do?\" --explain{elsewhere}\n"));

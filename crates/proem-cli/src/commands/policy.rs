@@ -14,7 +14,7 @@ use proem_text::json;
 
 use super::queue::page;
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, counted, styled};
+use crate::ui::{self, DIM, count_with_noun, styled};
 
 pub(crate) const POLICY_EXAMPLES: &str = "\
 Examples:
@@ -76,7 +76,7 @@ fn check(file: Option<&Path>, root: &Path) -> Result<ExitCode, CommandFailure> {
         Some(file) => policy::of_user(file)?,
         None => {
             let project = OpenProject::without_book(root, &crate::places()?)?;
-            ui::tell(policy::in_force(&project)?)
+            ui::tell(policy::policy_in_force(&project)?)
         }
     };
     ui::listing(&lists(&policy))?;
@@ -108,14 +108,18 @@ fn lists(policy: &Policy) -> String {
     let recipients = u64::try_from(policy.recipients().count()).unwrap_or(u64::MAX);
     let domains: Vec<&str> = policy.domains().collect();
     let domains = if domains.is_empty() { "none, so everybody is outside".to_owned() } else { domains.join(", ") };
-    out.push_str(&format!("{}  {}\n", styled(DIM, &format!("{:11}", "recipients")), counted(recipients, "person")));
+    out.push_str(&format!(
+        "{}  {}\n",
+        styled(DIM, &format!("{:11}", "recipients")),
+        count_with_noun(recipients, "person")
+    ));
     out.push_str(&format!("{}  {domains}\n", styled(DIM, &format!("{:11}", "own domains"))));
     out
 }
 
 fn explain(file: &Path, root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
     let project = OpenProject::without_book(root, &crate::places()?)?;
-    let given = propose::read(file)?;
+    let given = propose::read_action(file)?;
     let (action, decision) = records::blocking(async {
         let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
         let explained = desk.explain(&given).await;

@@ -164,8 +164,9 @@ pub(super) fn run(args: &QueueCommand) -> Result<ExitCode, CommandFailure> {
 fn changes(set: &[(String, String)], files: &[(String, String)]) -> Result<BTreeMap<String, String>, CommandFailure> {
     let mut changes: BTreeMap<String, String> = set.iter().cloned().collect();
     for (field, path) in files {
-        let text = proem_runtime::files::read_text(Path::new(path), 1 << 20)
-            .map_err(|error| CommandFailure::usage(format!("could not read `{}`: {error}", ui::cut(path, 80))))?;
+        let text = proem_runtime::files::read_text(Path::new(path), 1 << 20).map_err(|error| {
+            CommandFailure::usage(format!("could not read `{}`: {error}", ui::cut_to_width(path, 80)))
+        })?;
         changes.insert(field.clone(), text);
     }
     if changes.is_empty() {

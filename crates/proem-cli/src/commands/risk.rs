@@ -52,7 +52,7 @@ pub(super) fn run(args: &Risk) -> Result<ExitCode, CommandFailure> {
 fn assess(args: &Risk, project: &mut OpenProject) -> Result<Reports, CommandFailure> {
     let options = args.options()?;
     let assessing = reading(|progress| AssessedRepository::begin(&options, project, progress))?;
-    let working = ui::working(&format!("assessing {}", ui::counted(assessing.count() as u64, "change")));
+    let working = ui::working(&format!("assessing {}", ui::count_with_noun(assessing.count() as u64, "change")));
     let mut notes = Vec::new();
     let looked = assessing.look(options.concurrency, &mut notes);
     working.finish_and_clear();
@@ -67,7 +67,7 @@ fn assess(args: &Risk, project: &mut OpenProject) -> Result<Reports, CommandFail
         assessing.left_out.iter().for_each(|left_out| ui::note(left_out));
         let bar = match investigations.investigator() {
             Some(investigator) => asking(&investigator.asked),
-            None => ui::working(&format!("reporting {}", ui::counted(looked.len() as u64, "change"))),
+            None => ui::working(&format!("reporting {}", ui::count_with_noun(looked.len() as u64, "change"))),
         };
         let mut notes = Vec::new();
         let reports = investigations.reports(&assessing, &looked, &stop, &mut notes).await;
@@ -105,7 +105,7 @@ fn ended(args: &Risk, reports: &[RiskReport]) -> ExitCode {
     let fails_unknown = limits().any(|limit| limit == Level::Unknown);
     let count = |is_one: &dyn Fn(Level) -> bool| {
         let number = reports.iter().filter(|report| is_one(report.risk_level)).count();
-        (number > 0).then(|| ui::counted(u64::try_from(number).unwrap_or(u64::MAX), "change"))
+        (number > 0).then(|| ui::count_with_noun(u64::try_from(number).unwrap_or(u64::MAX), "change"))
     };
     let unknown = count(&|level| level == Level::Unknown).filter(|_| !args.fail_on.is_empty());
     let reached = limit.and_then(|limit| Some((limit, count(&|level| level >= limit)?)));

@@ -106,7 +106,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TOKENS")]
     pub(crate) max_total_tokens: Option<u64>,
     /// Maximum cost of one run, in dollars
-    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
+    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::parse_dollars)]
     pub(crate) max_cost: Option<proem_engine::call::NanoDollars>,
     /// Time limit of one run
     #[arg(long, value_name = "SECONDS", default_value = "300")]
@@ -270,7 +270,7 @@ fn texts(args: &RunArgs) -> Result<Vec<(String, String)>, CommandFailure> {
         if matches!(from, Source::Reader(..)) && stdin().is_terminal() {
             ui::note("reading the input from the terminal; end it with Ctrl-D");
         }
-        texts.push((name.clone(), input::text(from)?));
+        texts.push((name.clone(), input::verbatim_input(from)?));
     }
     Ok(texts)
 }
@@ -281,7 +281,7 @@ fn inputs(args: &RunArgs, form: &InputForm, texts: &[(String, String)]) -> Resul
     if matches!(from, Some(Source::Reader(..))) && stdin().is_terminal() {
         ui::note("reading the inputs from the terminal; end them with Ctrl-D");
     }
-    Ok(input::one(from, form, texts)?)
+    Ok(input::single_run_inputs(from, form, texts)?)
 }
 
 /// Prints what would be sent.

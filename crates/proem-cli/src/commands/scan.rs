@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_app::scan::ScanOptions;
-use proem_app::scan::examine::{CutChoice, FileScan, examine};
+use proem_app::scan::examine::{CutChoice, FileScan, scan_document};
 use proem_app::scan::output::ScanOutput;
 use proem_guard::{Verdict, show};
 use proem_runtime::readers::{Document, ReadError};
@@ -29,7 +29,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
     if args.calibrate {
         return calibrate::run(args, &options);
     }
-    let guarding = proem_app::scan::guarding(&args.root, &crate::places()?)?;
+    let guarding = proem_app::scan::guard_for_project(&args.root, &crate::places()?)?;
     ui::notes(&guarding.notes);
     if let Some(path) = &args.jsonl {
         return rows::run(&guarding, path, args, &options);
@@ -49,7 +49,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
         match read(path, &options) {
             Ok(document) => {
                 let cutting = if args.cut { CutChoice::Wanted } else { CutChoice::NotWanted };
-                let file = examine(&guarding, name, document, options.source.as_ref(), cutting);
+                let file = scan_document(&guarding, name, document, options.source.as_ref(), cutting);
                 total.verdicts.push(file.verdict);
                 progress.clear();
                 show_file(&file, args)?;

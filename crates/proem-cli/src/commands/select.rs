@@ -15,7 +15,7 @@ use proem_select::select::MAX_BYTES;
 use proem_text::json;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, CountLine, Printed, grouped};
+use crate::ui::{self, CountLine, Printed, group_thousands};
 use proem_app::select::lines::{self, QueryLine, QueryLines, RankedQuery};
 use proem_app::select::{QueryRanking, Ranker, SelectOptions};
 
@@ -78,16 +78,17 @@ pub(super) fn run(args: &Select) -> Result<ExitCode, CommandFailure> {
         _ = answers.answer(query, "the task")?;
         return Ok(ExitCode::SUCCESS);
     };
-    let shown = lines::shown(path);
+    let shown = lines::lines_path(path);
     let from: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(std::io::stdin().lock())
     } else {
-        Box::new(BufReader::new(lines::open(path)?))
+        Box::new(BufReader::new(lines::open_named_file(path)?))
     };
     let refused = all(&mut answers, QueryLines::new(from), &shown)?;
     if refused > 0 {
-        let lines = if refused == 1 { "1 line is".to_owned() } else { format!("{} lines are", grouped(refused)) };
-        let others = grouped(answers.answered);
+        let lines =
+            if refused == 1 { "1 line is".to_owned() } else { format!("{} lines are", group_thousands(refused)) };
+        let others = group_thousands(answers.answered);
         return Err(CommandFailure::usage(format!("{lines} not ranked in {shown}, as listed above; {others} are")));
     }
     if answers.answered == 0 {
@@ -115,7 +116,7 @@ fn all(
         };
         match asked {
             Ok(RankedQuery { query, .. }) => {
-                if answers.answer(&query, &format!("line {}", grouped(number)))?.is_break() {
+                if answers.answer(&query, &format!("line {}", group_thousands(number)))?.is_break() {
                     break;
                 }
             }
@@ -155,7 +156,7 @@ impl SelectAnswers<'_> {
         let printed = if self.args.json { Printed::Document } else { Printed::Listing };
         let flow = ui::print(printed, &text)?;
         if answered.ranking.cut {
-            ui::note(&format!("{place}: only the first {} bytes were used", grouped(MAX_BYTES)));
+            ui::note(&format!("{place}: only the first {} bytes were used", group_thousands(MAX_BYTES)));
         }
         if self.degraded != answered.ranking.degraded {
             answered.ranking.degraded.iter().for_each(|reason| ui::note(&format!("degraded: {reason}")));

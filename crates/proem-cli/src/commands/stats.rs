@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 
 use crate::args::place::RecordsPlace;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, CYAN, DIM, bar, columns, counted, cut, styled};
+use crate::ui::{self, BOLD, CYAN, DIM, bar, columns, count_with_noun, cut_to_width, styled};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::{records, when};
 
@@ -54,10 +54,10 @@ pub(super) fn run(args: &Stats) -> Result<ExitCode, CommandFailure> {
 }
 
 async fn show(project: &OpenProject, args: &Stats) -> Result<ExitCode, CommandFailure> {
-    let (zone, now) = (records::zone(&project.config.budget)?, when::now());
+    let (zone, now) = (records::booking_zone(&project.config.budget)?, when::time_now());
     let since = when::since(&args.since, now, &zone)?;
     let owner = args.place.whose().owner(project);
-    let store = crate::ui::tell(records::look(project).await?);
+    let store = crate::ui::tell(records::look_at_records(project).await?);
     let working = ui::working("reading the records");
     let cycles = match args.agent.as_deref() {
         Some(records::BUDGETED) => Some(store.cycles_since(owner.as_ref(), since).await),
@@ -84,7 +84,7 @@ async fn show(project: &OpenProject, args: &Stats) -> Result<ExitCode, CommandFa
         ));
     } else {
         let whose = if args.place.all { "all runs" } else { "runs of this project" };
-        let mut page = page(&found, whose, &when::date(since, &zone), &when::date(now, &zone));
+        let mut page = page(&found, whose, &when::iso_date(since, &zone), &when::iso_date(now, &zone));
         page.push_str(&triage.as_ref().map(monitoring).unwrap_or_default());
         ui::listing(&page)?;
     }
@@ -105,7 +105,7 @@ fn page(found: &Statistics, whose: &str, since: &str, today: &str) -> String {
             let name = if one.name.is_empty() {
                 "(no model was asked)".to_owned()
             } else {
-                cut(&one.name, ui::width().min(90))
+                cut_to_width(&one.name, ui::width().min(90))
             };
             out.push_str(&format!("{}\n", styled(CYAN, &name)));
             out.push_str(&group(one));
@@ -133,7 +133,7 @@ fn monitoring(triage: &TriageMonitoring) -> String {
     let cost = triage.planned_cost;
     out.push_str(&format!("  {:16}{:>18} {}\n", "100 as planned", dollars(cost), n(cost)));
     let (threats, asked) = (triage.threat_rate, triage.escalation_rate);
-    out.push_str(&format!("\n{} of {}\n", styled(BOLD, "signals"), counted(triage.cycles, "cycle")));
+    out.push_str(&format!("\n{} of {}\n", styled(BOLD, "signals"), count_with_noun(triage.cycles, "cycle")));
     out.push_str(&format!("  {:16}{:>18} {}\n", "suspected", percent(threats), n(threats)));
     out.push_str(&format!("  {:16}{:>18} {}\n", "asked a person", percent(asked), n(asked)));
     if !triage.tools.is_empty() {
@@ -147,11 +147,11 @@ fn monitoring(triage: &TriageMonitoring) -> String {
 
 /// The figures of a group, a few on a line.
 fn group(group: &RunGroup) -> String {
-    let (calls, share) = (counted(group.calls, "call"), percent(group.share));
+    let (calls, share) = (count_with_noun(group.calls, "call"), percent(group.share));
     // A prompt that only runs of other prompts called.
     let mut out = match group.runs {
         0 => format!("  {calls} in runs of other prompts, {share} of all calls\n"),
-        runs => format!("  {}, {calls}, {share} of all calls\n", counted(runs, "run")),
+        runs => format!("  {}, {calls}, {share} of all calls\n", count_with_noun(runs, "run")),
     };
     let figures = [
         ("tokens in", whole(group.input_tokens), group.input_tokens.n),
@@ -203,7 +203,7 @@ fn percent(summary: CountedFigure) -> String {
 fn whole(summary: CountedFigure) -> String {
     figure(summary, |value| {
         let digits = format!("{value:.0}");
-        digits.parse().map_or(digits, ui::grouped)
+        digits.parse().map_or(digits, ui::group_thousands)
     })
 }
 
@@ -236,7 +236,7 @@ fn days(calls: &[(String, u64)], since: &str, today: &str) -> String {
     days.reverse();
     let most = days.iter().copied().max().unwrap_or(0);
     let chart = styled(CYAN, &columns(&days));
-    format!("  calls a day, {} days to {today}, at most {}\n  {chart}│\n", days.len(), counted(most, "call"))
+    format!("  calls a day, {} days to {today}, at most {}\n  {chart}│\n", days.len(), count_with_noun(most, "call"))
 }
 
 /// The time of an answered attempt by prompt, drawn.

@@ -12,7 +12,7 @@ use proem_text::json;
 use serde_json::json;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
+use crate::ui::{self, BOLD, DIM, YELLOW, count_with_noun, cut_to_width, styled};
 use proem_app::operator::Consent;
 use proem_app::places::Places;
 use proem_app::project::{BookReading, OpenProject};
@@ -47,7 +47,7 @@ const NO: u8 = 1;
 pub(super) fn run(args: &StoreCommand) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let project = OpenProject::open(Path::new("."), &places, BookReading::Trusted)?;
-    let zone = records::zone(&project.config.budget)?;
+    let zone = records::booking_zone(&project.config.budget)?;
     let here = Here { places, project, zone };
     match args {
         StoreCommand::Status { json } => records::blocking(here.status(*json)),
@@ -79,7 +79,7 @@ impl Here {
             } else {
                 ui::aside(&format!(
                     "no records yet in `{}`; `proem run` and `proem assemble` create them\n",
-                    cut(&path.to_string_lossy(), 80)
+                    cut_to_width(&path.to_string_lossy(), 80)
                 ));
             }
             return Ok(ExitCode::SUCCESS);
@@ -121,15 +121,15 @@ impl Here {
         };
         let all: u64 = status.runs.values().sum();
         let facts = [
-            ("file", cut(&self.places.records().to_string_lossy(), 84)),
-            ("id", cut(&status.id, 64)),
+            ("file", cut_to_width(&self.places.records().to_string_lossy(), 84)),
+            ("id", cut_to_width(&status.id, 64)),
             ("made by", origin),
-            ("made on", when::clock(status.created, &self.zone)),
-            ("last seen", when::clock(status.last_seen, &self.zone)),
+            ("made on", when::date_and_clock(status.created, &self.zone)),
+            ("last seen", when::date_and_clock(status.last_seen, &self.zone)),
             ("form", status.form.to_string()),
-            ("size", format!("{} bytes", ui::grouped(usize::try_from(status.bytes).unwrap_or(usize::MAX)))),
-            ("open", counted(status.open, "attempt")),
-            ("runs", counted(all, "run")),
+            ("size", format!("{} bytes", ui::group_thousands(usize::try_from(status.bytes).unwrap_or(usize::MAX)))),
+            ("open", count_with_noun(status.open, "attempt")),
+            ("runs", count_with_noun(all, "run")),
         ];
         let mut out = String::new();
         for (name, fact) in facts {
@@ -140,7 +140,7 @@ impl Here {
             out.push_str(&format!("{}  {what}\n", styled(DIM, &format!("{:9}", "effects"))));
         }
         for (project, runs) in &status.runs {
-            out.push_str(&format!("  {:>9}  {}\n", ui::short(*runs), cut(project, 84)));
+            out.push_str(&format!("  {:>9}  {}\n", ui::short(*runs), cut_to_width(project, 84)));
         }
         out
     }
@@ -218,7 +218,7 @@ impl Here {
             }
         };
         let id = key.get(..12).unwrap_or(&key);
-        let at = when::clock(line.at, &self.zone);
+        let at = when::date_and_clock(line.at, &self.zone);
         format!("  {id}  {at}  {:16}  {knowledge}\n", outcome_word(line))
     }
 
@@ -226,8 +226,9 @@ impl Here {
         let mut operator =
             ui::operator("the last recorded time would be reset", "look at it with `proem store status`")?;
         let file = self.shown().await?;
-        let now = when::now();
-        let question = format!("Set the last recorded time to {}?", styled(BOLD, &when::clock(now, &self.zone)));
+        let now = when::time_now();
+        let question =
+            format!("Set the last recorded time to {}?", styled(BOLD, &when::date_and_clock(now, &self.zone)));
         if ui::confirm(&mut operator, &question)? == Consent::No {
             file.close().await;
             return Ok(ExitCode::from(NO));
@@ -262,11 +263,11 @@ fn sent_as_json(witness: &WitnessList) -> serde_json::Value {
 fn adoption_summary(counts: &AdoptionCounts) -> String {
     let mut out = String::new();
     if counts.doubted > 0 {
-        let actions = counted(counts.doubted, "action");
+        let actions = count_with_noun(counts.doubted, "action");
         out.push_str(&format!("; {actions} left or may have: look, then `proem queue resolve ID`"));
     }
     if counts.returned > 0 {
-        out.push_str(&format!("; {} to approve anew", counted(counts.returned, "action")));
+        out.push_str(&format!("; {} to approve anew", count_with_noun(counts.returned, "action")));
     }
     out
 }

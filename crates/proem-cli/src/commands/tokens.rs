@@ -11,9 +11,10 @@ use serde_json::json;
 
 use crate::args::models::with_models;
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, LEAD, grouped, styled};
+use crate::ui::{self, DIM, LEAD, group_thousands, styled};
 use proem_app::tokens::{
-    FolderCount, MAX_FOLDER_FILE, TokenColumn, TokensOptions, columns, count_folder, text_from, text_of,
+    FolderCount, MAX_FOLDER_FILE, TokenColumn, TokensOptions, count_folder, read_counted_file, read_counted_stream,
+    token_columns,
 };
 
 pub(crate) const TOKENS_EXAMPLES: &str = with_models!(
@@ -63,7 +64,7 @@ struct FileCount {
 
 pub(super) fn run(args: &TokensArgs) -> Result<ExitCode, CommandFailure> {
     let mut said = Vec::new();
-    let columns = columns(&args.options(), &crate::places()?, &mut said);
+    let columns = token_columns(&args.options(), &crate::places()?, &mut said);
     ui::notes(&said);
     let columns = columns?;
     let mut counted = Vec::new();
@@ -100,16 +101,16 @@ fn count(path: &Path, name: &str, columns: &[TokenColumn]) -> Result<FileCount, 
 /// What was not counted of a folder, in a sentence.
 fn left_out(file: &FileCount) -> Option<String> {
     let (_, left_out) = file.folder.filter(|(_, left_out)| *left_out > 0)?;
-    let paths = ui::counted(left_out as u64, "path");
+    let paths = ui::count_with_noun(left_out as u64, "path");
     let name = show::terminal_str(&file.name);
     Some(format!(
         "{paths} of `{name}` not counted: binary, larger than {} bytes, or no regular file",
-        grouped(MAX_FOLDER_FILE)
+        group_thousands(MAX_FOLDER_FILE)
     ))
 }
 
 fn read(path: &Path) -> Result<String, String> {
-    if path == Path::new("-") { text_from(std::io::stdin().lock()) } else { text_of(path) }
+    if path == Path::new("-") { read_counted_stream(std::io::stdin().lock()) } else { read_counted_file(path) }
 }
 
 fn totals(columns: &[TokenColumn], counted: &[FileCount]) -> Vec<usize> {
@@ -128,7 +129,7 @@ fn print_table(columns: &[TokenColumn], counted: &[FileCount]) -> Result<(), Com
     let shown = |file: &FileCount| {
         let name = show::terminal_str(&file.name).into_string();
         match file.folder {
-            Some((files, _)) => format!("{name} ({})", ui::counted(files as u64, "file")),
+            Some((files, _)) => format!("{name} ({})", ui::count_with_noun(files as u64, "file")),
             None => name,
         }
     };
@@ -139,9 +140,9 @@ fn print_table(columns: &[TokenColumn], counted: &[FileCount]) -> Result<(), Com
         head.push_str(&format!("  {:>width$}", title(column)));
     }
     let row = |(lead, name): (&str, &str), bytes: usize, tokens: &[usize]| {
-        let mut line = format!("{lead}{name:longest$}  {:>13}", grouped(bytes));
+        let mut line = format!("{lead}{name:longest$}  {:>13}", group_thousands(bytes));
         for (tokens, width) in tokens.iter().zip(&widths) {
-            line.push_str(&format!("  {:>width$}", grouped(*tokens)));
+            line.push_str(&format!("  {:>width$}", group_thousands(*tokens)));
         }
         line
     };

@@ -17,9 +17,9 @@ use proem_guard::show;
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::operator::Consent;
-use proem_app::trust::candidates::{Candidates, TrustCandidate, listed};
+use proem_app::trust::candidates::{Candidates, TrustCandidate, shortened_name_list};
 use proem_app::trust::{FileReview, TrustPlace};
-use proem_app::words::counted;
+use proem_app::words::count_with_noun;
 use review::review;
 
 pub(crate) const TRUST_EXAMPLES: &str = "\
@@ -105,7 +105,7 @@ fn by_review(place: &TrustPlace, files: &[PathBuf]) -> Result<ExitCode, CommandF
     } else {
         "review each file yourself and run `proem trust --sha256 HEX FILE`"
     };
-    let mut operator = ui::operator(&format!("not trusted: {}", listed(&names)), otherwise)?;
+    let mut operator = ui::operator(&format!("not trusted: {}", shortened_name_list(&names)), otherwise)?;
     ui::aside(&review(&reviewed, &candidates.refused));
     let count = names.len();
     let question = if count == 1 { "Trust this file?".to_owned() } else { format!("Trust these {count} files?") };
@@ -125,7 +125,7 @@ fn by_lock(place: &TrustPlace, lock: &Path) -> Result<ExitCode, CommandFailure> 
         .chain(locked.files.iter().copied())
         .filter(|candidate| place.is_untrusted(candidate))
         .collect();
-    let pinned = counted(locked.files.len() as u64, "file");
+    let pinned = count_with_noun(locked.files.len() as u64, "file");
     if open.is_empty() {
         ui::aside(&format!("nothing to do: the lock and the {pinned} that it pins are already trusted\n"));
         return Ok(ExitCode::SUCCESS);
@@ -139,7 +139,7 @@ fn by_lock(place: &TrustPlace, lock: &Path) -> Result<ExitCode, CommandFailure> 
     }
     if let [first, ..] = locked.unpinned.as_slice() {
         let first = show::terminal_str(first);
-        let rest = counted(locked.unpinned.len() as u64, "file");
+        let rest = count_with_noun(locked.unpinned.len() as u64, "file");
         out.push_str(&format!("{rest} of the book, such as `{first}`, are not pinned and stay as they are\n"));
     }
     out.push_str("The lock has the hash of each file; `proem trust FILE` shows what one holds.\n");
@@ -149,7 +149,7 @@ fn by_lock(place: &TrustPlace, lock: &Path) -> Result<ExitCode, CommandFailure> 
         return Ok(ExitCode::from(NO));
     }
     place.trust(&operator, &open)?;
-    ui::aside(&format!("trusted {}\n", counted(open.len() as u64, "file")));
+    ui::aside(&format!("trusted {}\n", count_with_noun(open.len() as u64, "file")));
     Ok(ExitCode::SUCCESS)
 }
 

@@ -132,13 +132,13 @@ fn value(finder: &SecretFinder<'_>, text: &str) -> Option<String> {
 
 /// Whether a loaded credential is among these bytes.
 fn holds_credential(bytes: &[u8]) -> bool {
-    let loaded = proem_app::secrets::loaded();
+    let loaded = proem_app::secrets::loaded_secrets();
     SecretFinder::new(&loaded).find(bytes).is_some()
 }
 
 /// The text without loaded credentials, which `redact` takes out if there are any.
 fn without<'t>(text: &'t str, redact: impl FnOnce(&SecretFinder<'_>) -> Option<String>) -> Cow<'t, str> {
-    let loaded = proem_app::secrets::loaded();
+    let loaded = proem_app::secrets::loaded_secrets();
     if loaded.is_empty() {
         return Cow::Borrowed(text);
     }

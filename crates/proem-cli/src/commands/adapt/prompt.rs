@@ -11,18 +11,22 @@ use serde_json::{Value as Json, json};
 
 use super::Adapt;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, counted, styled};
+use crate::ui::{self, BOLD, DIM, count_with_noun, styled};
 use proem_app::project::OpenProject;
 use proem_app::records;
-use proem_app::records::learning::{Adapting, FailureHistory, PromptLessons, taught};
+use proem_app::records::learning::{Adapting, FailureHistory, PromptLessons, taught_profile};
 
 /// How many digits of a run are shown.
 const DIGITS: usize = 8;
 
 pub(super) fn run(args: &Adapt, name: &str, project: &OpenProject) -> Result<ExitCode, CommandFailure> {
     let prompt = project.book()?.prompt(name, None)?;
-    let taught =
-        crate::ui::tell(records::blocking(taught(project, &prompt, &Adapting::default(), FailureHistory::Closed))?);
+    let taught = crate::ui::tell(records::blocking(taught_profile(
+        project,
+        &prompt,
+        &Adapting::default(),
+        FailureHistory::Closed,
+    ))?);
     if args.json {
         let output = output(name, &prompt, taught.as_ref());
         ui::document(&json::pretty(&output))?;
@@ -82,7 +86,8 @@ fn account(name: &str, taught: Option<&PromptLessons>, enabled: Option<bool>) ->
 
 /// The results behind it.
 fn learned(lessons: &Lessons) -> String {
-    let (lines, results) = (counted(lessons.lines as u64, "line"), counted(lessons.results.len() as u64, "result"));
+    let (lines, results) =
+        (count_with_noun(lessons.lines as u64, "line"), count_with_noun(lessons.results.len() as u64, "result"));
     let until = to_the_second(&lessons.until);
     let mut out = format!("{} {lines} from {results}, valid until {until}\n", styled(BOLD, "learned:"));
     for TaughtBy { run, at, risks } in &lessons.results {

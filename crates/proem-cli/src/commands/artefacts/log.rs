@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 
 use super::{ArtefactName, kinds};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, counted, cut, styled};
+use crate::ui::{self, BOLD, DIM, count_with_noun, cut_to_width, styled};
 
 #[derive(Debug, Parser)]
 pub(crate) struct Log {
@@ -94,8 +94,13 @@ fn shown(change: &VersionEntry, zone: &TimeZone) -> String {
         return format!("{head}  its text is gone\n");
     };
     let ArtefactLogEntry { at, actor, causes, changes, .. } = entry;
-    let causes = counted(u64::try_from(causes.len()).unwrap_or(u64::MAX), "signal");
-    let mut out = format!("{head}  {}  {} {}, {causes}\n", when::clock(*at, zone), actor.as_str(), cut(actor.id(), 40));
+    let causes = count_with_noun(u64::try_from(causes.len()).unwrap_or(u64::MAX), "signal");
+    let mut out = format!(
+        "{head}  {}  {} {}, {causes}\n",
+        when::date_and_clock(*at, zone),
+        actor.as_str(),
+        cut_to_width(actor.id(), 40)
+    );
     for change in changes {
         out.push_str(&format!("  {:10} {}{}\n", change.item.to_string(), what(change), reason(change)));
     }

@@ -156,7 +156,7 @@ pub(crate) struct Assemble {
     #[arg(long, conflicts_with_all = ["format", "copy"])]
     pub(crate) send: bool,
     /// Maximum cost of the answer, in dollars
-    #[arg(long, value_name = "DOLLARS", requires = "send", value_parser = proem_app::config::dollars)]
+    #[arg(long, value_name = "DOLLARS", requires = "send", value_parser = proem_app::config::parse_dollars)]
     pub(crate) max_cost: Option<proem_engine::call::NanoDollars>,
     /// Time limit of the answer
     #[arg(long, value_name = "SECONDS", requires = "send", default_value = "300")]

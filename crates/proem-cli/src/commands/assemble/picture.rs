@@ -12,7 +12,7 @@ use proem_engine::section::Trust;
 use proem_guard::{Untrusted, show};
 use proem_text::Label;
 
-use crate::ui::{self, grouped};
+use crate::ui::{self, group_thousands};
 
 /// What a picture is drawn from.
 #[derive(Debug, Clone, Copy)]
@@ -93,17 +93,22 @@ fn head(source: &PictureSource<'_>, out: &mut String) {
     let PictureSource { assembled, model, .. } = source;
     let report = &assembled.report;
     let name = format!("{} {}", report.prompt.name, report.prompt.version);
-    text(out, "title", (MARGIN, 38), &ui::cut(&name, 60));
+    text(out, "title", (MARGIN, 38), &ui::cut_to_width(&name, 60));
     let tokens = report.totals.tokens;
     let of = match model.context_tokens.map(std::num::NonZeroUsize::get) {
         Some(all) => {
             let tenths = tokens.saturating_mul(1000) / all;
-            format!(" of {} ({}.{} %)", grouped(all), tenths / 10, tenths % 10)
+            format!(" of {} ({}.{} %)", group_thousands(all), tenths / 10, tenths % 10)
         }
         None => String::new(),
     };
     let price = price(source, tokens).map_or_else(|| "price unknown".to_owned(), |price| format!("{price} uncached"));
-    text(out, "dim", (MARGIN, 62), &format!("{} tokens{of} · {price} · {}", grouped(tokens), ui::cut(&model.name, 40)));
+    text(
+        out,
+        "dim",
+        (MARGIN, 62),
+        &format!("{} tokens{of} · {price} · {}", group_thousands(tokens), ui::cut_to_width(&model.name, 40)),
+    );
 }
 
 /// The whole prompt as one bar, with the place up to which it can be cached.
@@ -132,7 +137,7 @@ fn window(source: &PictureSource<'_>, out: &mut String) {
     let (top, bottom) = (WINDOW.0 - 6, WINDOW.0 + WINDOW.1 + 18);
     out.push_str(&format!("<path class=\"line\" d=\"M{at} {top}V{bottom}\"/>\n"));
     let word = if source.cache.breakpoints.is_empty() { "stable up to here" } else { "cached up to here" };
-    let words = format!("{word}: {} tokens", grouped(stable));
+    let words = format!("{word}: {} tokens", group_thousands(stable));
     // On whichever side there is more room.
     if at > WIDTH / 2 {
         out.push_str(&format!(
@@ -153,7 +158,7 @@ fn row(source: &PictureSource<'_>, section: &SectionReport, top: usize, out: &mu
         top.saturating_add(4)
     ));
     let [name, trust, tokens, cost, bar] = COLUMNS;
-    text(out, "", (name, y), &ui::cut(&section.name, NAME));
+    text(out, "", (name, y), &ui::cut_to_width(&section.name, NAME));
     let kind = match section.trust {
         Trust::Untrusted => "untrusted, contained".to_owned(),
         trust => trust.as_str().to_owned(),
@@ -163,7 +168,7 @@ fn row(source: &PictureSource<'_>, section: &SectionReport, top: usize, out: &mu
         SectionState::Empty | SectionState::Dropped => ("left out".to_owned(), String::new()),
         SectionState::Kept | SectionState::Shrunk => {
             let price = price(source, section.tokens).unwrap_or_else(|| ui::UNKNOWN.to_owned());
-            (grouped(section.tokens), price)
+            (group_thousands(section.tokens), price)
         }
     };
     text(out, "number", (tokens, y), &count);
@@ -186,9 +191,9 @@ fn is_empty(section: &SectionReport) -> bool {
 
 fn foot(source: &PictureSource<'_>, height: usize, out: &mut String) {
     let empty = source.assembled.report.sections.iter().filter(|section| is_empty(section));
-    let names: Vec<String> = empty.map(|section| ui::cut(&section.name, NAME)).collect();
+    let names: Vec<String> = empty.map(|section| ui::cut_to_width(&section.name, NAME)).collect();
     if !names.is_empty() {
-        let words = ui::cut(&format!("empty here: {}", names.join(", ")), 130);
+        let words = ui::cut_to_width(&format!("empty here: {}", names.join(", ")), 130);
         text(out, "dim", (MARGIN, height.saturating_sub(58)), &words);
     }
     let sentence = source.cache.sentence();

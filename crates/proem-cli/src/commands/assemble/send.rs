@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use proem_app::ask::disclosure::{Telling, disclosure};
-use proem_app::assemble::send::{SendOptions, inputs, setting};
+use proem_app::assemble::send::{SendOptions, assembly_inputs, send_setting};
 use proem_app::assemble::{AssemblyChoice, AssemblyRecord, MadeAssembly};
 use proem_app::places::Places;
 use proem_app::project::OpenProject;
@@ -19,7 +19,7 @@ use crate::ui;
 pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -> Result<ExitCode, CommandFailure> {
     let options = args.options(task(args)?)?;
     let sending = SendOptions { most: args.max_cost, seconds: args.timeout }.run(&options);
-    let setting = setting(&sending, project);
+    let setting = send_setting(&sending, project);
     let chosen = AssemblyChoice::new(&options, project);
     ui::notes(&project.all_notes());
     let (setting, chosen) = (setting?, chosen?);
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -
         ui::notes(&disclosure(places, &setting.access.asked.endpoint, &made.contents(), telling));
         let run = open_run(setting, &sending, project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        let done = single::run_made(said, (request, &inputs(&options)), &run, places, &stop).await;
+        let done = single::run_made(said, (request, &assembly_inputs(&options)), &run, places, &stop).await;
         ui::notes(&run.end().await);
         done
     })

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use proem_app::book::diff::{BookDifference, SectionDifference, SectionSide, compare};
+use proem_app::book::diff::{BookDifference, SectionDifference, SectionSide, compare_versions};
 use proem_guard::show;
 use proem_text::json;
 use serde_json::{Value as Json, json};
@@ -10,7 +10,7 @@ use serde_json::{Value as Json, json};
 use super::args::BookPlace;
 use crate::commands::trust::review::{Inside, difference};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, cut, grouped, styled};
+use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, cut_to_width, group_thousands, styled};
 
 /// The lines of a difference that are shown of each file.
 const LINES: usize = 80;
@@ -21,7 +21,7 @@ const NAME: usize = 28;
 
 pub(super) fn run(first: &str, second: &str, place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     let book = super::open(place)?;
-    let found = compare(&book, first, second)?;
+    let found = compare_versions(&book, first, second)?;
     if place.json {
         ui::document(&json::pretty(&object(&found)))?;
     } else {
@@ -62,10 +62,12 @@ fn totals(found: &BookDifference) -> (usize, usize) {
 }
 
 fn page(found: &BookDifference, room: usize) -> String {
-    let mut out =
-        format!("{LEAD}{}\n", styled(BOLD, &format!("{} → {}", cut(&found.first, 60), cut(&found.second, 60))));
+    let mut out = format!(
+        "{LEAD}{}\n",
+        styled(BOLD, &format!("{} → {}", cut_to_width(&found.first, 60), cut_to_width(&found.second, 60)))
+    );
     if let Some(changes) = &found.changes {
-        out.push_str(&format!("  {}\n", cut(changes, room.saturating_sub(2).max(16))));
+        out.push_str(&format!("  {}\n", cut_to_width(changes, room.saturating_sub(2).max(16))));
     }
     let longest = found.sections.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).clamp(5, NAME);
     let columns = Columns { name: longest, room };
@@ -136,7 +138,11 @@ impl Columns {
                     words.push(format!("cache {} → {}", first.cache, second.cache));
                 }
                 let names = |from: &SectionSide, without: &SectionSide| {
-                    from.inputs.difference(&without.inputs).map(|name| cut(name, 24)).collect::<Vec<_>>().join(", ")
+                    from.inputs
+                        .difference(&without.inputs)
+                        .map(|name| cut_to_width(name, 24))
+                        .collect::<Vec<_>>()
+                        .join(", ")
                 };
                 let (gone, new) = (names(first, second), names(second, first));
                 words.extend((!gone.is_empty()).then(|| format!("no longer shows {gone}")));
@@ -156,14 +162,14 @@ impl Columns {
 
     fn line(&self, row: &TableRow<'_>) -> String {
         let TableRow { name, kind, first, second, words } = *row;
-        let shown = |tokens: Option<usize>| tokens.map_or_else(|| ui::UNKNOWN.to_owned(), grouped);
+        let shown = |tokens: Option<usize>| tokens.map_or_else(|| ui::UNKNOWN.to_owned(), group_thousands);
         let (before, after) = (first.unwrap_or(0), second.unwrap_or(0));
         let change = match after.cmp(&before) {
             std::cmp::Ordering::Equal => String::new(),
-            std::cmp::Ordering::Greater => format!("+{}", grouped(after.saturating_sub(before))),
-            std::cmp::Ordering::Less => format!("−{}", grouped(before.saturating_sub(after))),
+            std::cmp::Ordering::Greater => format!("+{}", group_thousands(after.saturating_sub(before))),
+            std::cmp::Ordering::Less => format!("−{}", group_thousands(before.saturating_sub(after))),
         };
-        let name = cut(name, NAME);
+        let name = cut_to_width(name, NAME);
         let kind = if kind.is_empty() { String::new() } else { styled(DIM, &format!("({kind})")) };
         let behind =
             [words.to_owned(), kind].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("  ");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_app::book::import::{BookImport, ImportOptions, ImportedFile, import};
+use proem_app::book::import::{BookImport, ImportOptions, ImportedFile, import_prompts};
 use proem_engine::prompt::import::ImportKind;
 use proem_guard::show;
 use proem_text::json;
@@ -61,7 +61,7 @@ pub(super) fn run(args: &BookImportArgs) -> Result<ExitCode, CommandFailure> {
         agent: args.agent.clone(),
         kind: args.kind,
     };
-    let imported = import(&options, &crate::places()?)?;
+    let imported = import_prompts(&options, &crate::places()?)?;
     if args.json {
         ui::document(&json::pretty(&import_json(&imported)))?;
         return Ok(ExitCode::SUCCESS);

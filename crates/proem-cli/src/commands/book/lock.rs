@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use proem_app::book::lock::{LockSummary, LockTarget, found, lock};
+use proem_app::book::lock::{LockSummary, LockTarget, find_books, lock_book};
 
 use super::args::BookPlace;
 use super::counted;
@@ -12,12 +12,12 @@ use crate::ui;
 pub(super) fn run(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     let targets = match &place.book {
         Some(folder) => vec![LockTarget::alone(folder)?],
-        None => found(&place.root, &crate::places()?)?,
+        None => find_books(&place.root, &crate::places()?)?,
     };
     // What is wrong with one book keeps no other from being locked.
     let mut failures = Vec::new();
     for target in &targets {
-        match lock(target) {
+        match lock_book(target) {
             Ok(locked) => ui::note(&in_words(&locked)),
             Err(error) => failures.push(CommandFailure::from(error).to_string()),
         }

@@ -12,11 +12,11 @@ use proem_text::json;
 use serde_json::Value;
 
 use super::show::{capped, facts, text};
-use super::{about, counted, found_in, open, plain};
+use super::{about, counted, exact_text, found_in, open};
 use crate::commands::trust::review::{Inside, difference};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, RED, grouped, styled};
-use proem_app::catalogue::{Approving, wanted};
+use crate::ui::{self, BOLD, RED, group_thousands, styled};
+use proem_app::catalogue::{Approving, wanted_entries};
 use proem_app::operator::Consent;
 use proem_app::trust::Before;
 
@@ -27,7 +27,7 @@ const MAX_ROWS: usize = 80;
 
 pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, CommandFailure> {
     let (project, _places, loaded) = open(root)?;
-    let wanted = wanted(names, &loaded.catalogue)?;
+    let wanted = wanted_entries(names, &loaded.catalogue)?;
     let open: Vec<&Capability> = wanted.iter().copied().filter(|entry| entry.approval() == Approval::Outside).collect();
     if open.is_empty() {
         let state = if wanted.len() == 1 {
@@ -55,11 +55,11 @@ pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, CommandFail
     let consequence = "If you approve: prompts include these descriptions and parameters as trusted text.";
     ui::aside(&format!("{consequence}\n"));
     if flagged > 0 {
-        ui::aside(&format!("{}\n", styled(RED, &format!("{} of them with findings", grouped(flagged)))));
+        ui::aside(&format!("{}\n", styled(RED, &format!("{} of them with findings", group_thousands(flagged)))));
     }
     let question = match open.len() {
         1 => "Approve this definition?".to_owned(),
-        count => format!("Approve these {} definitions?", grouped(count)),
+        count => format!("Approve these {} definitions?", group_thousands(count)),
     };
     if ui::confirm(&mut operator, &question)? == Consent::No {
         return Ok(ExitCode::from(NO));
@@ -75,7 +75,7 @@ fn review(of: &str, entry: &Capability, found: &[EntryConcern], approving: &Appr
     match approving.before(entry) {
         Before::Trusted(before) => {
             out.push_str("  changed since you approved it:\n");
-            let rows = difference(&readable(&before), &readable(&plain(entry.written())), Inside::Plain);
+            let rows = difference(&readable(&before), &readable(&exact_text(entry.written())), Inside::Plain);
             out.push_str(&capped(&rows, MAX_ROWS, entry));
         }
         Before::Lost => {

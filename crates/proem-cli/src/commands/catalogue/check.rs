@@ -10,7 +10,7 @@ use super::CataloguePlace;
 use super::{counted, finding_json, found_in, open};
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, RED, YELLOW, styled};
-use proem_app::catalogue::missing;
+use proem_app::catalogue::missing_tools_line;
 
 /// The exit code if something was found.
 const FOUND: u8 = 1;
@@ -19,7 +19,7 @@ pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
     let (_, _, loaded) = open(&place.root)?;
     let found = found_in(&loaded.catalogue)?;
     let problems = loaded.catalogue.problems();
-    let missing = missing(&loaded.servers);
+    let missing = missing_tools_line(&loaded.servers);
     if place.json {
         let all: Vec<Value> = found.iter().map(finding_json).collect();
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();

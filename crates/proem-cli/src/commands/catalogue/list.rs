@@ -7,9 +7,9 @@ use proem_text::json;
 use serde_json::{Value, json};
 
 use super::{CataloguePlace, KindArg};
-use super::{approval_word, counted, found_in, noun, open, place, summary_json, tokens};
+use super::{approval_word, counted, definition_tokens, found_in, noun, open, place, summary_json};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BLUE, DIM, GREEN, LEAD, RED, YELLOW, grouped, styled};
+use crate::ui::{self, BLUE, DIM, GREEN, LEAD, RED, YELLOW, group_thousands, styled};
 
 pub(super) fn run(
     kind: Option<KindArg>,
@@ -70,7 +70,7 @@ fn table(entries: &[&Capability]) -> String {
             styled(BLUE, &format!("{:5}", noun(entry.kind()))),
             styled(style, &format!("{word:12}")),
             entry.definition().modes.in_words(),
-            grouped(tokens(entry)),
+            group_thousands(definition_tokens(entry)),
             entry.origin().file,
             styled(DIM, &place(entry)),
         ));
@@ -84,15 +84,15 @@ fn summary(entries: &[&Capability]) -> String {
     }
     let of = |kind: CatalogueEntryKind| entries.iter().filter(|entry| entry.kind() == kind).count();
     let outside = entries.iter().filter(|entry| entry.approval() == Approval::Outside).count();
-    let all: usize = entries.iter().map(|entry| tokens(entry)).sum();
+    let all: usize = entries.iter().map(|entry| definition_tokens(entry)).sum();
     let state = match outside {
         0 => "all approved".to_owned(),
-        count => format!("{} not approved; review them with `proem catalogue approve NAME`", grouped(count)),
+        count => format!("{} not approved; review them with `proem catalogue approve NAME`", group_thousands(count)),
     };
     format!(
         "{} and {}, {} tokens (o200k); {state}",
         counted(of(CatalogueEntryKind::Tool), "tool"),
         counted(of(CatalogueEntryKind::Skill), "skill"),
-        grouped(all)
+        group_thousands(all)
     )
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::CataloguePlace;
 use super::{counted, open};
 use crate::failure::CommandFailure;
-use crate::ui::{self, GREEN, RED, YELLOW, grouped, styled};
+use crate::ui::{self, GREEN, RED, YELLOW, group_thousands, styled};
 use proem_app::catalogue::CatalogueRefresh;
 
 /// How long embedding may take without a word.
@@ -24,7 +24,7 @@ pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
     let began = Instant::now();
     let mut progress = |done: usize, all: usize| {
         if began.elapsed() > SILENCE {
-            ui::aside(&format!("computed vectors for {} of {} texts\n", grouped(done), grouped(all)));
+            ui::aside(&format!("computed vectors for {} of {} texts\n", group_thousands(done), group_thousands(all)));
         }
     };
     let refreshed = proem_app::catalogue::refresh(&project, &loaded.catalogue, &mut progress)?;
@@ -47,9 +47,9 @@ pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
     ui::aside(&format!(
         "{}: {} new, {} changed, {} removed; {embedded}\n",
         counted(entries, "definition"),
-        grouped(changes.new.len()),
-        grouped(changes.changed.len()),
-        grouped(changes.gone.len())
+        group_thousands(changes.new.len()),
+        group_thousands(changes.changed.len()),
+        group_thousands(changes.gone.len())
     ));
     Ok(ExitCode::SUCCESS)
 }
@@ -64,7 +64,7 @@ fn listing(changes: &Changes) -> String {
         }
         let more = names.len().saturating_sub(MAX_LISTED);
         if more > 0 {
-            out.push_str(&format!("{} and {} more\n", styled(style, &format!("{word:7}")), grouped(more)));
+            out.push_str(&format!("{} and {} more\n", styled(style, &format!("{word:7}")), group_thousands(more)));
         }
     }
     out

@@ -9,10 +9,10 @@ use proem_text::json;
 use serde_json::Value;
 
 use super::CataloguePlace;
-use super::{about, approval_word, found_in, open, place as place_of, plain, summary_json, tokens};
+use super::{about, approval_word, definition_tokens, exact_text, found_in, open, place as place_of, summary_json};
 use crate::commands::trust::review::rows;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, LEAD, RED, grouped, styled};
+use crate::ui::{self, BOLD, DIM, LEAD, RED, group_thousands, styled};
 
 pub(super) fn run(name: &str, place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
     let (_, _, loaded) = open(&place.root)?;
@@ -28,7 +28,7 @@ pub(super) fn run(name: &str, place: &CataloguePlace) -> Result<ExitCode, Comman
         let mut out = summary_json(entry, found);
         if let Some(fields) = out.as_object_mut() {
             let definition = entry.definition();
-            let parameters = entry.parameters_text().and_then(|text| serde_json::from_str(&plain(&text)).ok());
+            let parameters = entry.parameters_text().and_then(|text| serde_json::from_str(&exact_text(&text)).ok());
             fields.insert("ownName".into(), door::json(entry.own_name()));
             fields.insert("description".into(), door::json(&definition.description));
             fields.insert("examples".into(), definition.examples.iter().map(door::json).collect());
@@ -51,7 +51,10 @@ pub(super) fn facts(entry: &Capability) -> String {
     let tags: Vec<&str> = definition.tags.iter().map(proem_select::catalogue::CatalogueName::as_str).collect();
     let mut out = format!("{}\n", styled(BOLD, entry.name().as_str()));
     let mut row = |key: &str, value: &str| _ = writeln!(out, "  {}  {value}", styled(DIM, &format!("{key:9}")));
-    row("what", &format!("{}{server}, {} tokens (o200k)", entry.kind().as_str(), grouped(tokens(entry))));
+    row(
+        "what",
+        &format!("{}{server}, {} tokens (o200k)", entry.kind().as_str(), group_thousands(definition_tokens(entry))),
+    );
     row("from", format!("{} {}", entry.origin().file, place_of(entry)).trim_end());
     row("state", approval_word(entry));
     row("modes", &definition.modes.in_words());
@@ -67,12 +70,13 @@ pub(super) fn facts(entry: &Capability) -> String {
 pub(super) fn text(entry: &Capability, most: usize) -> String {
     let definition = entry.definition();
     let mut lines: Vec<String> = Vec::new();
-    let description = plain(&definition.description);
+    let description = exact_text(&definition.description);
     lines.extend(description.lines().flat_map(|line| rows("", line, None)));
-    if let Some(value) = entry.parameters_text().and_then(|text| serde_json::from_str::<Value>(&plain(&text)).ok()) {
+    if let Some(value) = entry.parameters_text().and_then(|text| serde_json::from_str::<Value>(&exact_text(&text)).ok())
+    {
         lines.extend(json::pretty(&value).lines().flat_map(|line| rows("", line, None)));
     }
-    lines.extend(definition.examples.iter().flat_map(|example| rows("e.g. ", &plain(example), None)));
+    lines.extend(definition.examples.iter().flat_map(|example| rows("e.g. ", &exact_text(example), None)));
     capped(&lines, most, entry)
 }
 
@@ -81,8 +85,11 @@ pub(super) fn capped(rows: &[String], most: usize, entry: &Capability) -> String
     let mut out: String = rows.iter().take(most).map(|row| format!("{row}\n")).collect();
     let cut = rows.len().saturating_sub(most);
     if cut > 0 {
-        let text =
-            format!("NOT SHOWN: {} more lines; `proem catalogue show {}` prints all", grouped(cut), entry.name());
+        let text = format!(
+            "NOT SHOWN: {} more lines; `proem catalogue show {}` prints all",
+            group_thousands(cut),
+            entry.name()
+        );
         _ = writeln!(out, "  {}", styled(RED, &text));
     }
     out

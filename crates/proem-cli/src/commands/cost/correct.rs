@@ -7,7 +7,7 @@ use proem_store::record::AttemptId;
 use proem_store::{Store, StoreAccess};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, cut, styled};
+use crate::ui::{self, BOLD, cut_to_width, styled};
 use proem_app::cost::{self, CostCorrection};
 use proem_app::operator::Consent;
 use proem_app::project::OpenProject;
@@ -28,7 +28,7 @@ pub(super) async fn run(
     if cost > MOST {
         return Err(CommandFailure::usage(format!("{cost} is too much for one attempt; the maximum is {MOST}")));
     }
-    let store = records::open(project, StoreAccess::Write).await?.store;
+    let store = records::open_records(project, StoreAccess::Write).await?.store;
     let done = correct(&store, AttemptId(attempt), cost, why).await;
     store.close().await;
     done
@@ -51,15 +51,15 @@ async fn correct(store: &Store, attempt: AttemptId, cost: NanoDollars, why: &str
         "{} of run {}, {}, {}\n  cost     {before}, state {}\n  new cost {cost}, reason: {}\n",
         styled(BOLD, &format!("attempt {}", attempt.0)),
         run.row.id.short(),
-        cut(&prompt, 32),
-        cut(&run.row.model, 32),
-        cut(&row.state, 12),
-        cut(why, 80)
+        cut_to_width(&prompt, 32),
+        cut_to_width(&run.row.model, 32),
+        cut_to_width(&row.state, 12),
+        cut_to_width(why, 80)
     ));
     if ui::confirm(&mut operator, "Record this cost?")? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
-    cost::correct(store, &operator, CostCorrection { attempt, cost, why }).await?;
+    cost::correct_attempt(store, &operator, CostCorrection { attempt, cost, why }).await?;
     ui::aside("recorded; `proem cost` uses it from now on\n");
     Ok(ExitCode::SUCCESS)
 }

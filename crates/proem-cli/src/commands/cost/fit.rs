@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::failure::CommandFailure;
 use crate::ui::{self, BOLD, DIM, YELLOW, cell, styled};
-use proem_app::cost::{FactorFit, MIN_CALLS, apply, fit, revert};
+use proem_app::cost::{FactorFit, MIN_CALLS, apply_factors, fit_factors, revert};
 use proem_app::factors::Factors;
 use proem_app::project::OpenProject;
 use proem_app::records;
@@ -27,11 +27,11 @@ pub(super) async fn run(project: &OpenProject, way: FactorAction, as_json: bool)
     let factors = Factors::load(&project.places)?;
     if way == FactorAction::Revert {
         let changed = revert(factors, &project.places)?;
-        ui::aside(&format!("estimates for {} use the previous factors again\n", ui::counted(changed, "model")));
+        ui::aside(&format!("estimates for {} use the previous factors again\n", ui::count_with_noun(changed, "model")));
         return Ok(ExitCode::SUCCESS);
     }
-    let store = crate::ui::tell(records::look(project).await?);
-    let fitted = fit(&store.estimates().await?, &factors);
+    let store = crate::ui::tell(records::look_at_records(project).await?);
+    let fitted = fit_factors(&store.estimates().await?, &factors);
     if as_json {
         ui::document(&json::pretty(&json!({ "models": fitted, "minCalls": MIN_CALLS })))?;
     } else {
@@ -40,14 +40,14 @@ pub(super) async fn run(project: &OpenProject, way: FactorAction, as_json: bool)
     if way == FactorAction::Show {
         return Ok(ExitCode::SUCCESS);
     }
-    let changed = apply(&fitted, factors, &project.places)?;
+    let changed = apply_factors(&fitted, factors, &project.places)?;
     if changed == 0 {
         ui::aside("nothing to change\n");
         return Ok(ExitCode::SUCCESS);
     }
     ui::aside(&format!(
         "estimates for {} changed; `proem cost fit --revert` undoes it\n",
-        ui::counted(changed, "model")
+        ui::count_with_noun(changed, "model")
     ));
     Ok(ExitCode::SUCCESS)
 }

@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 
 use crate::commands::queue::short;
 use crate::failure::CommandFailure;
-use crate::ui::{self, cell, cut};
+use crate::ui::{self, cell, cut_to_width};
 
 #[derive(Debug, Parser)]
 pub(crate) struct Log {
@@ -33,7 +33,7 @@ pub(crate) struct Log {
 
 pub(super) fn run(args: &Log) -> Result<ExitCode, CommandFailure> {
     let project = OpenProject::without_book(&args.root, &crate::places()?)?;
-    let zone = charter::zone(&project)?;
+    let zone = charter::project_zone(&project)?;
     let rows = records::blocking(async {
         let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
         let rows = desk.log(args.limit).await;
@@ -69,10 +69,10 @@ fn line(row: &TransitionRow, zone: &TimeZone) -> String {
     let arrow = format!("{} → {}", row.from.as_str(), row.to.as_str());
     format!(
         "{}  {}  {}  {}  {}\n",
-        when::clock(row.at, zone),
+        when::date_and_clock(row.at, zone),
         short(&row.action),
         cell(row.event.as_str(), 16),
         cell(&arrow, 22),
-        cut(&row.actor, 40)
+        cut_to_width(&row.actor, 40)
     )
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_app::effects::propose::{Proposal, ProposalFate, read};
+use proem_app::effects::propose::{Proposal, ProposalFate, read_action};
 use proem_app::effects::{ActionDesk, EffectsObstacle};
 use proem_app::project::OpenProject;
 use proem_app::records;
@@ -51,7 +51,7 @@ pub(super) fn run(args: &Propose) -> Result<ExitCode, CommandFailure> {
         return Ok(ExitCode::SUCCESS);
     };
     let project = OpenProject::without_book(&args.root, &crate::places()?)?;
-    let given = read(file)?;
+    let given = read_action(file)?;
     let proposal = records::blocking(async {
         let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
         let proposed = desk.propose(&given).await;
@@ -122,7 +122,7 @@ fn in_words(proposal: &Proposal) -> String {
     let fate = styled(BOLD, &fate);
     let escalation = match &proposal.escalation {
         Some(id) => {
-            let id = proem_app::effects::escalations::short(id);
+            let id = proem_app::effects::escalations::short_escalation_id(id);
             format!("a person has to decide: {}\n", next(&format!("escalations show {id}")))
         }
         None => String::new(),

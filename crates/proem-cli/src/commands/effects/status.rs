@@ -13,11 +13,11 @@ use proem_text::json;
 use serde_json::{Value as Json, json};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, GREEN, YELLOW, counted, cut, styled};
+use crate::ui::{self, DIM, GREEN, YELLOW, count_with_noun, cut_to_width, styled};
 
 pub(super) fn run(root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
     let project = OpenProject::without_book(root, &crate::places()?)?;
-    let zone = charter::zone(&project)?;
+    let zone = charter::project_zone(&project)?;
     records::blocking(async {
         let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
         let shown =
@@ -58,12 +58,17 @@ fn page(desk: &ActionDesk<'_>, zone: &jiff::tz::TimeZone) -> String {
     if let Some(switch) = &desk.status.switch {
         fact(
             "switched",
-            &format!("{} by {}, {}", switch.power.as_str(), cut(&switch.actor, 60), when::clock(switch.at, zone)),
+            &format!(
+                "{} by {}, {}",
+                switch.power.as_str(),
+                cut_to_width(&switch.actor, 60),
+                when::date_and_clock(switch.at, zone)
+            ),
         );
     }
     fact("level", desk.level().as_str());
     if let Some(performer) = &desk.status.performer {
-        fact("last sweep", &format!("{} (number {})", when::clock(performer.at, zone), performer.epoch.0));
+        fact("last sweep", &format!("{} (number {})", when::date_and_clock(performer.at, zone), performer.epoch.0));
     }
     for state in ActionState::ALL {
         let Some(count) = desk.status.actions.get(&state).copied().filter(|count| *count > 0) else { continue };
@@ -72,14 +77,14 @@ fn page(desk: &ActionDesk<'_>, zone: &jiff::tz::TimeZone) -> String {
             ActionState::Unknown => "; look whether they happened, then `proem queue resolve ID`",
             _ => "",
         };
-        fact(state.as_str(), &format!("{}{next}", counted(count, "action")));
+        fact(state.as_str(), &format!("{}{next}", count_with_noun(count, "action")));
     }
     if desk.status.escalations > 0 {
-        let open = counted(desk.status.escalations, "question");
+        let open = count_with_noun(desk.status.escalations, "question");
         fact("escalations", &format!("{open} to decide; `proem escalations list`"));
     }
     if desk.status.quarantined > 0 {
-        fact("quarantine", &format!("{}; `proem queue quarantine`", counted(desk.status.quarantined, "field")));
+        fact("quarantine", &format!("{}; `proem queue quarantine`", count_with_noun(desk.status.quarantined, "field")));
     }
     out
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use crate::commands::queue::short;
 use crate::failure::CommandFailure;
-use crate::ui::{self, GREEN, YELLOW, counted, styled};
+use crate::ui::{self, GREEN, YELLOW, count_with_noun, styled};
 
 pub(super) const SWEEP_EXAMPLES: &str = "\
 Examples:
@@ -117,7 +117,7 @@ fn summary(report: &SweepReport) -> String {
         0 => String::new(),
         count => format!(
             "; {} may or may not have happened: look, then `proem queue resolve ID`",
-            counted(as_count(count), "action")
+            count_with_noun(as_count(count), "action")
         ),
     };
     let waiting = report.changes.iter().filter(|change| change.state == ActionState::Waiting).count();
@@ -128,10 +128,10 @@ fn summary(report: &SweepReport) -> String {
     match (report.changes.len(), done) {
         (0, _) => "nothing is due\n".to_owned(),
         (_, 0) => format!("nothing was performed{waiting}{doubt}\n"),
-        (_, done) => format!("performed {}{waiting}{doubt}\n", counted(as_count(done), "action")),
+        (_, done) => format!("performed {}{waiting}{doubt}\n", count_with_noun(as_count(done), "action")),
     }
 }
 
 fn waits(count: u64) -> String {
-    format!("{} {}", counted(count, "action"), if count == 1 { "waits" } else { "wait" })
+    format!("{} {}", count_with_noun(count, "action"), if count == 1 { "waits" } else { "wait" })
 }

@@ -12,7 +12,7 @@ use proem_store::StoreAccess;
 use proem_store::record::EffectsPower;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, counted};
+use crate::ui::{self, count_with_noun};
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
@@ -42,7 +42,7 @@ async fn turn(desk: &ActionDesk<'_>, position: EffectsPower) -> Result<ExitCode,
             format!(
                 "From then on `proem effects sweep` performs what is approved, and what is held when its time has come. \
                  {} of this project {} for that.\n",
-                counted(open, "action"),
+                count_with_noun(open, "action"),
                 if open == 1 { "waits" } else { "wait" }
             ),
         ),

@@ -4,7 +4,7 @@ use proem_agents::assemble::split::{SplitDestination, SplitParagraph, SplitReaso
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
 use proem_guard::show;
 
-use crate::ui::{BOLD, grouped, styled};
+use crate::ui::{BOLD, group_thousands, styled};
 use proem_app::init::import::PromptImport;
 
 /// All of it.
@@ -32,7 +32,7 @@ fn table(pieces: &[SplitParagraph<'_>]) -> String {
     }
     for part in SplitDestination::ALL {
         let tokens = OpenAi::O200k.count(&text_of(pieces, part));
-        out.push_str(&format!("{:13} {:>7}  in all\n", part.as_str(), grouped(tokens)));
+        out.push_str(&format!("{:13} {:>7}  in all\n", part.as_str(), group_thousands(tokens)));
     }
     out.push('\n');
     out
@@ -47,14 +47,15 @@ fn difference(before: &str, pieces: &[SplitParagraph<'_>], constitution: &str) -
     let (sign, seams) =
         if own < before { ("-", before.saturating_sub(own)) } else { ("+", own.saturating_sub(before)) };
     let after = own.saturating_add(added);
-    let mut out = format!("{} tokens (o200k) before, {} in the parts\n", grouped(before), grouped(after));
+    let mut out =
+        format!("{} tokens (o200k) before, {} in the parts\n", group_thousands(before), group_thousands(after));
     if added > 0 {
-        out.push_str(&format!("  +{}  added because a constitution must contain it\n", grouped(added)));
+        out.push_str(&format!("  +{}  added because a constitution must contain it\n", group_thousands(added)));
     }
     if seams > 0 {
         out.push_str(&format!(
             "  {sign}{}  blank lines, and words that count differently where the text was split\n",
-            grouped(seams)
+            group_thousands(seams)
         ));
     }
     out.push_str("`proem assemble --explain` shows what it adds to the parts, section by section.\n\n");
@@ -77,5 +78,5 @@ fn row(piece: &SplitParagraph<'_>) -> String {
         SplitReason::NoSign => "nothing tells".into(),
     };
     let tokens = OpenAi::O200k.count(piece.text);
-    format!("{:13} {:>7}  {shown:WIDTH$}  {reason}\n", piece.part.as_str(), grouped(tokens))
+    format!("{:13} {:>7}  {shown:WIDTH$}  {reason}\n", piece.part.as_str(), group_thousands(tokens))
 }

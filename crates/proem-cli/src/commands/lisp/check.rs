@@ -12,7 +12,7 @@ use serde_json::json;
 use super::output::{CheckedLispFile, LispCheckOutput, LispProblem};
 use super::{ProgramArgs, declare_signature, read_source, refusal_text};
 use crate::failure::CommandFailure;
-use crate::ui::{self, counted};
+use crate::ui::{self, count_with_noun};
 
 #[derive(Debug, Parser)]
 pub(crate) struct LispCheckArgs {
@@ -58,7 +58,7 @@ pub(super) fn run(args: &LispCheckArgs) -> Result<ExitCode, CommandFailure> {
         return Err(CommandFailure::outside(unread.join("\n")));
     }
     if !args.json {
-        let count = |number: usize, noun| counted(u64::try_from(number).unwrap_or(u64::MAX), noun);
+        let count = |number: usize, noun| count_with_noun(u64::try_from(number).unwrap_or(u64::MAX), noun);
         ui::aside(&format!("{} checked: {}\n", count(args.files.len(), "file"), count(problems, "problem")));
     }
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })

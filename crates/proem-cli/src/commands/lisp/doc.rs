@@ -83,6 +83,6 @@ pub(super) fn entry_text(entry: &Entry) -> String {
 fn rows(entries: &[Entry]) -> String {
     let widest = entries.iter().map(|entry| entry.usage().chars().count()).max().unwrap_or(0).min(40);
     let left = ui::width().saturating_sub(widest.saturating_add(4)).max(20);
-    let row = |entry: &Entry| format!("  {:widest$}  {}\n", entry.usage(), ui::cut(entry.doc, left));
+    let row = |entry: &Entry| format!("  {:widest$}  {}\n", entry.usage(), ui::cut_to_width(entry.doc, left));
     entries.iter().map(row).collect()
 }

@@ -22,7 +22,7 @@ use self::assistant::LineAssistant;
 use super::{KeptSession, PrintedLines, ProgramArgs, doc, refusal_text};
 use crate::commands::interrupt;
 use crate::failure::CommandFailure;
-use crate::ui::{self, grouped};
+use crate::ui::{self, group_thousands};
 
 /// What stands before each expression.
 const PROMPT: &str = "=> ";
@@ -190,5 +190,5 @@ impl Repl {
 }
 
 fn fuel_text(fuel: u64) -> String {
-    grouped(usize::try_from(fuel).unwrap_or(usize::MAX))
+    group_thousands(usize::try_from(fuel).unwrap_or(usize::MAX))
 }

@@ -66,7 +66,7 @@ pub(super) fn run(args: &List) -> Result<ExitCode, CommandFailure> {
         } else if rows.is_empty() {
             ui::note("nothing waits in this project");
         } else {
-            let zone = charter::zone(desk.project)?;
+            let zone = charter::project_zone(desk.project)?;
             let targets: Vec<String> = rows.iter().map(|row| target(desk, row)).collect();
             let widths = targets.iter().map(|target| target.chars().count());
             let width = widths.filter(|width| *width <= TARGET_COLUMN).max().unwrap_or_default();
@@ -112,7 +112,7 @@ fn line(row: &QueueLine, target: &str, zone: &TimeZone) -> String {
 
 /// What happens to it next, and when.
 pub(super) fn next(row: &QueueLine, zone: &TimeZone) -> String {
-    let by = |time| when::clock(time, zone);
+    let by = |time| when::date_and_clock(time, zone);
     match row.state {
         ActionState::Held => row.due.map_or_else(String::new, |due| format!("goes by itself at {}", by(due))),
         ActionState::Waiting => format!("needs your yes before {}", by(row.deadline)),

@@ -5,7 +5,7 @@
 
 use jiff::tz::TimeZone;
 use proem_app::effects::drafting::{ActionDraft, DraftWay};
-use proem_app::effects::queue::{QueuedAction, fields};
+use proem_app::effects::queue::{QueuedAction, action_fields};
 use proem_app::operator::{ApprovalPage, NOTE};
 use proem_app::when;
 use proem_engine::effect::{ActionEventKind, ActionState};
@@ -18,7 +18,7 @@ use proem_store::query::{QueueLine, TransitionRow};
 use super::list::next;
 use super::short;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, cut, styled};
+use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, cut_to_width, styled};
 
 /// The most characters of the name of a signal.
 const MAX_SIGNAL: usize = 80;
@@ -97,7 +97,7 @@ fn plain(text: &str) -> String {
 /// Everything that a person decides by, to look at it, with as much of what the action says as `cap` has.
 pub(super) fn item(item: &QueuedAction, policy: &Policy, zone: &TimeZone, cap: TreeCap) -> String {
     let says = item.action.as_ref().map(|action| {
-        let says = fields(action).unwrap_or_else(|| action.tree());
+        let says = action_fields(action).unwrap_or_else(|| action.tree());
         let note = action.note().map(|note| {
             let note = LabelTree::map([(NOTE, note.clone())]);
             format!("{}\n", show::tree(&note, cap))
@@ -132,15 +132,15 @@ fn opening(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> String {
     let mut out = format!(
         "{}  {}  {}, {}\n",
         styled(BOLD, &short(&row.key)),
-        styled(BOLD, &cut(&row.scope.name, 64)),
+        styled(BOLD, &cut_to_width(&row.scope.name, 64)),
         row.state.as_str(),
         next(&QueueLine::from(row), zone)
     );
     out.push_str(&format!(
         "{}  {} by {}\n",
         styled(DIM, "proposed  "),
-        when::clock(row.created, zone),
-        cut(&row.actor, 60)
+        when::date_and_clock(row.created, zone),
+        cut_to_width(&row.actor, 60)
     ));
     if let Some(why) = why_waiting(row.state, &item.detail.transitions) {
         out.push_str(&format!("{}  {why}\n", styled(DIM, "waits for ")));
@@ -191,13 +191,13 @@ fn happened(transitions: &[TransitionRow], zone: &TimeZone) -> String {
     for row in transitions {
         // What a person said, or why it ended like this: who has to look whether it happened starts there.
         let said = ["words", "problem"].iter().find_map(|name| row.details.get(*name)?.as_str());
-        let words = said.map(|words| format!(": {}", cut(words, MAX_WORDS)));
+        let words = said.map(|words| format!(": {}", cut_to_width(words, MAX_WORDS)));
         out.push_str(&format!(
             "{}  {} → {} by {}{}\n",
-            styled(DIM, &when::clock(row.at, zone)),
+            styled(DIM, &when::date_and_clock(row.at, zone)),
             row.event.as_str(),
             row.to.as_str(),
-            cut(&row.actor, 40),
+            cut_to_width(&row.actor, 40),
             words.unwrap_or_default()
         ));
     }
@@ -207,7 +207,7 @@ fn happened(transitions: &[TransitionRow], zone: &TimeZone) -> String {
 /// Whom an action is aimed at and under which subject, as it names them.
 pub(crate) fn aim(action: &ProposedAction) -> String {
     let LabelTree::Map(root) = action.tree() else { return String::new() };
-    let subject = fields(action).and_then(|fields| match fields {
+    let subject = action_fields(action).and_then(|fields| match fields {
         LabelTree::Map(fields) => fields.get("subject"),
         _ => None,
     });
@@ -232,14 +232,22 @@ pub(crate) fn consequence(item: &QueuedAction, policy: &Policy) -> String {
             let people: Vec<String> = to.iter().map(|address| person(policy, address)).collect();
             for (name, bytes) in files {
                 let head = styled(DIM, &format!("{:10}", "attached"));
-                attached.push_str(&format!("{head}  `{}`, {} bytes\n", cut(name, 100), ui::grouped(*bytes)));
+                attached.push_str(&format!(
+                    "{head}  `{}`, {} bytes\n",
+                    cut_to_width(name, 100),
+                    ui::group_thousands(*bytes)
+                ));
             }
-            let files: Vec<String> = files.iter().map(|(name, _)| format!("`{}`", cut(name, 100))).collect();
+            let files: Vec<String> = files.iter().map(|(name, _)| format!("`{}`", cut_to_width(name, 100))).collect();
             let files = if files.is_empty() { String::new() } else { format!(" with {}", files.join(" and ")) };
-            format!("a mail of {} bytes{files} goes to {}", ui::grouped(bytes.len()), people.join(" and to "))
+            format!("a mail of {} bytes{files} goes to {}", ui::group_thousands(bytes.len()), people.join(" and to "))
         }
         Some(Ok(ActionDraft { way: DraftWay::Request { server, .. }, bytes })) => {
-            format!("a request of {} bytes goes to the server `{}`", ui::grouped(bytes.len()), cut(server, 60))
+            format!(
+                "a request of {} bytes goes to the server `{}`",
+                ui::group_thousands(bytes.len()),
+                cut_to_width(server, 60)
+            )
         }
         Some(Ok(ActionDraft { way: DraftWay::Inside, .. })) => {
             match action.name().and_then(|name| policy.action(name)).map(|terms| &terms.route) {
@@ -268,6 +276,6 @@ fn person(policy: &Policy, address: &str) -> String {
     let known = policy.recipients().find(|known| known.address == address);
     let words = known.map(|known| [known.name.as_str(), known.role.as_str()]).unwrap_or_default();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    let address = cut(address, 120);
-    if words.is_empty() { address } else { format!("{address} ({})", cut(&words.join(", "), 80)) }
+    let address = cut_to_width(address, 120);
+    if words.is_empty() { address } else { format!("{address} ({})", cut_to_width(&words.join(", "), 80)) }
 }

@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 
 use super::at_desk;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, counted, cut, styled};
+use crate::ui::{self, BOLD, count_with_noun, cut_to_width, styled};
 
 pub(super) const QUARANTINE_EXAMPLES: &str = "\
 Examples:
@@ -82,7 +82,11 @@ fn as_value(item: &QuarantinedItem) -> Json {
 fn page(senders: &[SenderRow], items: &[QuarantinedItem]) -> String {
     let mut out = String::new();
     for sender in senders.iter().filter(|sender| sender.quarantined > 0) {
-        out.push_str(&format!("- {}: {}\n", cut(&sender.sender, 80), counted(sender.quarantined, "field")));
+        out.push_str(&format!(
+            "- {}: {}\n",
+            cut_to_width(&sender.sender, 80),
+            count_with_noun(sender.quarantined, "field")
+        ));
     }
     out.push('\n');
     for (index, item) in items.iter().enumerate() {
@@ -107,9 +111,9 @@ fn head(number: usize, item: &QuarantinedItem) -> String {
         "{}  {}  `{}` of signal {}, from {}",
         styled(BOLD, &number.to_string()),
         item.verdict.as_str(),
-        cut(&item.id.field, 60),
-        cut(&item.id.signal, 60),
-        cut(&item.sender, 60)
+        cut_to_width(&item.id.field, 60),
+        cut_to_width(&item.id.signal, 60),
+        cut_to_width(&item.sender, 60)
     )
 }
 

@@ -96,7 +96,7 @@ async fn decided(
     let names: Vec<String> = items.iter().map(|item| short(&item.detail.row.key)).collect();
     let about = format!("{} would be decided", names.join(", "));
     let mut operator = ui::operator(&about, "look at them with `proem queue show`")?;
-    let zone = charter::zone(desk.project)?;
+    let zone = charter::project_zone(desk.project)?;
     let verdict = match saying {
         Saying::Plain(verdict) => {
             let shown = items.iter().map(|item| page::item(item, &desk.policy, &zone, TreeCap::default()));

@@ -32,7 +32,7 @@ pub(super) fn run(id: &str, root: &Path, form: ShowForm) -> Result<ExitCode, Com
             ShowForm::Json => ui::document(&json::pretty(&as_value(&item)))?,
             ShowForm::Raw => print_bytes(&item)?,
             ShowForm::Page => {
-                let zone = charter::zone(desk.project)?;
+                let zone = charter::project_zone(desk.project)?;
                 ui::listing(&page::item(&item, &desk.policy, &zone, TreeCap::WHOLE))?;
             }
         }

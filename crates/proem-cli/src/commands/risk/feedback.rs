@@ -14,7 +14,7 @@ use proem_text::json;
 
 use super::args::Feedback;
 use crate::failure::CommandFailure;
-use crate::ui::{self, counted};
+use crate::ui::{self, count_with_noun};
 
 pub(super) fn run(args: &Feedback) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
@@ -25,7 +25,7 @@ pub(super) fn run(args: &Feedback) -> Result<ExitCode, CommandFailure> {
     if let Some(run) = args.run.as_deref() {
         return say(&project, run, args);
     }
-    let judged = ui::tell(records::blocking(feedback::judged(&project, &args.since))?);
+    let judged = ui::tell(records::blocking(feedback::count_feedback(&project, &args.since))?);
     if args.apply {
         return apply(&project, &judged.suggestions);
     }
@@ -50,7 +50,7 @@ fn say(project: &OpenProject, run: &str, args: &Feedback) -> Result<ExitCode, Co
         None => (AssessmentOpinion::Caught, ""),
     };
     let opinion = Opinion { said, about: &args.metric, reason };
-    let run = records::blocking(feedback::say(project, run, opinion))?;
+    let run = records::blocking(feedback::record_opinion(project, run, opinion))?;
     let about: Vec<&str> = args.metric.iter().map(|meter| meter.as_str()).collect();
     let about = if about.is_empty() { String::new() } else { format!(", about {}", about.join(", ")) };
     ui::aside(&format!("assessment {}: {}{about}\n", run.short(), said.as_str()));
@@ -63,16 +63,16 @@ fn apply(project: &OpenProject, suggestions: &[Suggestion]) -> Result<ExitCode, 
         ui::aside("nothing to change: no threshold is suggested; `proem risk feedback --report` says why\n");
         return Ok(ExitCode::SUCCESS);
     }
-    feedback::apply(project, suggestions)?;
+    feedback::apply_thresholds(project, suggestions)?;
     ui::listing(&report::changes(suggestions))?;
     let number = u64::try_from(suggestions.len()).unwrap_or(u64::MAX);
-    ui::aside(&format!("applied {}; `proem risk feedback --undo` undoes it\n", counted(number, "suggestion")));
+    ui::aside(&format!("applied {}; `proem risk feedback --undo` undoes it\n", count_with_noun(number, "suggestion")));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Takes back what was taken over last.
 fn undo(project: &OpenProject) -> Result<ExitCode, CommandFailure> {
-    let TakenBack { before, after } = feedback::undo(project)?;
+    let TakenBack { before, after } = feedback::undo_thresholds(project)?;
     ui::listing(&report::difference(&before, &after))?;
     ui::aside("the previous thresholds apply again\n");
     Ok(ExitCode::SUCCESS)

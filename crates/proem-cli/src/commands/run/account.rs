@@ -9,7 +9,7 @@ use proem_guard::{Untrusted, show};
 
 use crate::commands::explain::sections;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, grouped, styled};
+use crate::ui::{self, BOLD, DIM, group_thousands, styled};
 use proem_app::records::writing::BookedCost;
 use proem_app::run::asking::FinishedRun;
 use proem_app::run::setting::{OpenRun, RunSetting, setting_notes};
@@ -88,15 +88,15 @@ fn estimated(setting: &RunSetting, most: UsageEstimate) -> String {
 
 /// A count of tokens with its digits in groups.
 fn short(tokens: u64) -> String {
-    usize::try_from(tokens).map_or_else(|_| tokens.to_string(), grouped)
+    usize::try_from(tokens).map_or_else(|_| tokens.to_string(), group_thousands)
 }
 
 /// Tells before a call what it will take: tokens by section, the most that it can cost, what the cache is expected to do.
 pub(super) fn forecast(setting: &RunSetting, prepared: &PreparedRequest) -> Result<(), CommandFailure> {
     let mut out = String::new();
     sections(&prepared.report, &prepared.request.assembly, &prepared.plan, &mut out);
-    let (total, most) = (grouped(prepared.plan.total_tokens), money(setting.most_cost(prepared)?));
-    let answer = grouped(prepared.request.assembly.output_tokens);
+    let (total, most) = (group_thousands(prepared.plan.total_tokens), money(setting.most_cost(prepared)?));
+    let answer = group_thousands(prepared.request.assembly.output_tokens);
     out.push_str(&format!(
         "{total} tokens in, schema and tools included; at most {answer} out; at most {most} an attempt\n"
     ));
@@ -202,7 +202,7 @@ fn repairs(repairs: &[PlacedRepair]) -> String {
     }
     let words = counts.iter().map(|(kind, count)| match count {
         1 => kind.in_words().to_owned(),
-        count => format!("{} ({} times)", kind.in_words(), grouped(*count)),
+        count => format!("{} ({} times)", kind.in_words(), group_thousands(*count)),
     });
     words.collect::<Vec<_>>().join("; ")
 }
@@ -232,7 +232,7 @@ fn line(setting: &RunSetting, ran: &FinishedRun) -> String {
 /// The tokens of a usage: `1,140 in (900 from the cache), 32 out`.
 fn tokens(usage: &Usage) -> String {
     let count = |tokens: Option<u64>| {
-        tokens.and_then(|tokens| usize::try_from(tokens).ok()).map_or_else(|| "?".to_owned(), grouped)
+        tokens.and_then(|tokens| usize::try_from(tokens).ok()).map_or_else(|| "?".to_owned(), group_thousands)
     };
     if let Some(UsageEstimate { input, output }) = usage.estimate {
         return format!("at most {} in, {} out (estimated)", short(input), short(output));
@@ -272,7 +272,7 @@ fn wire(ran: &FinishedRun) -> String {
             } else {
                 format!(" after {} ms", sent.waited.as_millis())
             };
-            let bytes = grouped(sent.bytes);
+            let bytes = group_thousands(sent.bytes);
             out.push_str(&format!("  sent{waited}: {status}{failed}, {bytes} bytes in {} ms\n", sent.took.as_millis()));
         }
         for dropped in made.into_iter().flat_map(|made| &made.dropped) {

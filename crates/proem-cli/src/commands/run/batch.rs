@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::RunArgs;
 use super::{account, single};
 use crate::failure::CommandFailure;
-use crate::ui::{self, grouped};
+use crate::ui::{self, group_thousands};
 
 pub(super) async fn run(
     args: &RunArgs,
@@ -25,13 +25,13 @@ pub(super) async fn run(
     if args.dry_run {
         let print =
             |request| ui::document(&json::compact_in_order(&ui::tell(request))).map_err(CommandFailure::into_error);
-        batch::requests(setting, batch, &print)?;
+        batch::batch_requests(setting, batch, &print)?;
         return Ok(ExitCode::SUCCESS);
     }
     let bar = OnceCell::new();
     let form = |result: &Json| ui::document_text(&json::compact(result));
     let tell = |happened: BatchEvent<'_>| tell(&bar, &happened).map_err(CommandFailure::into_error);
-    let over = batch::run(run, batch, Watcher { form: &form, tell: &tell }, stop).await;
+    let over = batch::run_batch(run, batch, Watcher { form: &form, tell: &tell }, stop).await;
     if let Some(bar) = bar.get() {
         bar.finish_and_clear();
     }
@@ -59,7 +59,9 @@ pub(super) async fn run(
 /// Shows what happens, where a bar was begun above it.
 fn tell(bar: &OnceCell<ProgressBar>, happened: &BatchEvent<'_>) -> Result<(), CommandFailure> {
     match happened {
-        BatchEvent::Kept(lines) => ui::note(&format!("{} lines were answered before and are kept", grouped(*lines))),
+        BatchEvent::Kept(lines) => {
+            ui::note(&format!("{} lines were answered before and are kept", group_thousands(*lines)))
+        }
         BatchEvent::Begins(total) => _ = bar.set(drawn(*total)),
         BatchEvent::Unasked { line, why } => {
             above(bar, || ui::note(&format!("line {line}: {why}")));
@@ -102,12 +104,12 @@ fn money(tally: &BatchTally) -> String {
     match tally.unpriced {
         0 => account::money(Some(tally.spent)),
         unpriced if unpriced == all => account::money(None),
-        unpriced => format!("{} and {} of unknown cost", tally.spent, grouped(unpriced)),
+        unpriced => format!("{} and {} of unknown cost", tally.spent, group_thousands(unpriced)),
     }
 }
 
 fn in_words(tally: &BatchTally, kept: usize) -> String {
-    let mut parts = vec![format!("{} answered", grouped(tally.answered))];
+    let mut parts = vec![format!("{} answered", group_thousands(tally.answered))];
     for (count, what) in [
         (kept, "kept from before"),
         (tally.cut, "with sections cut, listed under `cut`"),
@@ -117,7 +119,7 @@ fn in_words(tally: &BatchTally, kept: usize) -> String {
         (tally.cancelled, "cancelled"),
     ] {
         if count > 0 {
-            parts.push(format!("{} {what}", grouped(count)));
+            parts.push(format!("{} {what}", group_thousands(count)));
         }
     }
     format!("{}  {}", parts.join(", "), money(tally))

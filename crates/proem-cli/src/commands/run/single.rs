@@ -99,7 +99,7 @@ async fn ask_within_window(
     (places, stop): (&Places, &CancellationToken),
 ) -> Result<FinishedRun, CommandFailure> {
     let ran = ask(said, QuestionSource::Inputs(inputs), run, stop).await?;
-    let Some(window) = windows::learned(places, run.setting(), &ran).await? else { return Ok(ran) };
+    let Some(window) = windows::learn_window(places, run.setting(), &ran).await? else { return Ok(ran) };
     if run.setting().access.is_recorded() || !matches!(ran.outcome.ended, ExchangeEnd::Failed { .. }) {
         ui::note(&format!("the server's context window has {window} tokens, which is remembered; run this again"));
         return Ok(ran);
@@ -118,7 +118,7 @@ pub(in crate::commands) async fn run_made(
     stop: &CancellationToken,
 ) -> Result<ExitCode, CommandFailure> {
     let ran = ask(said, QuestionSource::Made(asked.0, asked.1), run, stop).await?;
-    if let Some(window) = windows::learned(places, run.setting(), &ran).await? {
+    if let Some(window) = windows::learn_window(places, run.setting(), &ran).await? {
         ui::note(&format!("the server's context window has {window} tokens, which is remembered; run this again"));
     }
     report(said, run, &ran).await
@@ -133,7 +133,7 @@ async fn ask(
 ) -> Result<FinishedRun, CommandFailure> {
     let setting = run.setting();
     let waiting = waiting(&setting.access);
-    let secrets = secrets::loaded();
+    let secrets = secrets::loaded_secrets();
     let screen = AnswerScreen::new(&secrets, &waiting);
     let is_streamed = !said.json && setting.owes_text() && stdout().is_terminal();
     let waits = WaitNotes(&waiting);
@@ -271,7 +271,7 @@ fn text(ended: &ExchangeEnd) -> Option<String> {
 
 /// Says which cassettes nobody asked for.
 pub(in crate::commands) fn unused(replayer: Option<&Replayer>) {
-    ui::notes(&access::unused(replayer));
+    ui::notes(&access::unused_cassettes_note(replayer));
 }
 
 fn code(ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {

@@ -29,7 +29,7 @@ pub(super) async fn run(
         let json = if runs.are_one() { output::whole(&runs.former, &pairs) } else { output::one(&pairs) };
         ui::document(&json::pretty(&json?))?;
     } else {
-        let zone = records::zone(&project.config.budget)?;
+        let zone = records::booking_zone(&project.config.budget)?;
         let pages: Vec<String> = pairs.iter().map(|pair| draw::page(pair, &zone)).collect();
         ui::listing(&pages.join("\n"))?;
     }

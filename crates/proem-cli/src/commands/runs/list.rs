@@ -29,16 +29,16 @@ pub(super) async fn run(
     wanted: &RunFilter<'_>,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
-    let zone = records::zone(&project.config.budget)?;
+    let zone = records::booking_zone(&project.config.budget)?;
     let wanted = RunsWanted {
         project: place.whose().owner(project),
-        since: wanted.since.map(|since| when::since(since, when::now(), &zone)).transpose()?,
+        since: wanted.since.map(|since| when::since(since, when::time_now(), &zone)).transpose()?,
         prompt: wanted.prompt.map(str::to_owned),
         outcome: wanted.outcome.map(outcome),
         listed: wanted.listed,
         limit: Some(wanted.limit),
     };
-    let store = crate::ui::tell(records::look(project).await?);
+    let store = crate::ui::tell(records::look_at_records(project).await?);
     let rows = store.runs(&wanted).await?;
     if place.json {
         let rows: Vec<Json> = rows.iter().map(to_json).collect();
@@ -135,7 +135,7 @@ fn line(row: &RunRow, zone: &TimeZone, all: bool, shape: &RunColumns) -> String 
     let prompt = format!("{name}@{version}");
     // Half of a version says nothing.
     let prompt = if prompt.chars().count() > shape.prompt { name } else { prompt };
-    let second = if all { records::folder(&row.project) } else { &row.model };
+    let second = if all { records::records_folder_name(&row.project) } else { &row.model };
     let (words, style) = state(row.state);
     let again = match row.numbers.schema_failures {
         0 => String::new(),
@@ -148,7 +148,7 @@ fn line(row: &RunRow, zone: &TimeZone, all: bool, shape: &RunColumns) -> String 
     let asked = row.state != RunState::Ended(RunOutcome::Assembled);
     let mut columns = vec![
         styled(BOLD, &cell(row.id.short(), 8)),
-        format!("{:11}", when::brief(row.started, zone)),
+        format!("{:11}", when::brief_time(row.started, zone)),
         cell(&prompt, shape.prompt),
     ];
     columns.extend(shape.second.map(|cells| cell(second, cells)));

@@ -24,7 +24,7 @@ pub(super) async fn run(
     before: Option<&str>,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
-    let zone = records::zone(&project.config.budget)?;
+    let zone = records::booking_zone(&project.config.budget)?;
     let purging = Purging::begin(project, place.whose(), before).await?;
     let purged = if runs.is_empty() {
         found(&purging, place, &zone).await
@@ -41,14 +41,14 @@ pub(super) async fn run(
     } else if wanted == 0 {
         ui::aside("there is no such run; nothing was deleted\n");
     } else {
-        let (runs, texts) = (ui::counted(purged.runs, "run"), ui::counted(purged.contents, "text"));
+        let (runs, texts) = (ui::count_with_noun(purged.runs, "run"), ui::count_with_noun(purged.contents, "text"));
         ui::aside(&format!("deleted {runs} with {texts}; their costs stay in `proem cost`\n"));
     }
     if purged.held {
         ui::note(HELD);
     }
     if stay > 0 {
-        ui::note(&format!("{} still running, so not deleted", ui::counted(stay, "run")));
+        ui::note(&format!("{} still running, so not deleted", ui::count_with_noun(stay, "run")));
         return Ok(ExitCode::from(NO));
     }
     Ok(ExitCode::SUCCESS)
@@ -82,11 +82,11 @@ fn summary(runs: &[RunRow], zone: &TimeZone) -> Option<String> {
     let (newest, oldest) = (runs.first()?, runs.last()?);
     let count = u64::try_from(runs.len()).unwrap_or(u64::MAX);
     let open = runs.iter().filter(|run| !matches!(run.state, RunState::Ended(_))).count();
-    let open = if open == 0 { String::new() } else { format!(", {} of them unfinished", ui::grouped(open)) };
+    let open = if open == 0 { String::new() } else { format!(", {} of them unfinished", ui::group_thousands(open)) };
     Some(format!(
         "{} from {} to {}{open}",
-        ui::counted(count, "run"),
-        when::clock(oldest.started, zone),
-        when::clock(newest.started, zone)
+        ui::count_with_noun(count, "run"),
+        when::date_and_clock(oldest.started, zone),
+        when::date_and_clock(newest.started, zone)
     ))
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use proem_app::records::blocking;
-use proem_app::runs::replay::{ReplayedRun, replayed};
+use proem_app::runs::replay::{ReplayedRun, replay_run};
 use proem_app::shipped;
 use proem_guard::show::terminal_str;
 use proem_runtime::records::{Difference, ReplayReport};
@@ -12,12 +12,12 @@ use proem_text::json;
 use serde_json::json;
 
 use super::{CommandFailure, OpenProject, RecordsPlace};
-use crate::ui::{self, grouped};
+use crate::ui::{self, group_thousands};
 
 pub(super) fn run(project: &mut OpenProject, run: &str, place: &RecordsPlace) -> Result<ExitCode, CommandFailure> {
     ui::notes(&project.all_notes());
     let mut notes = Vec::new();
-    let replayed = blocking(replayed(&shipped::agents(), project, run, place.whose(), &mut notes));
+    let replayed = blocking(replay_run(&shipped::agents(), project, run, place.whose(), &mut notes));
     ui::notes(&notes);
     say(&replayed?, place)
 }
@@ -35,7 +35,7 @@ fn say(replayed: &ReplayedRun, place: &RecordsPlace) -> Result<ExitCode, Command
         });
         ui::document(&json::pretty(&output))?;
     } else {
-        let bytes = grouped(usize::try_from(*bytes).unwrap_or(usize::MAX));
+        let bytes = group_thousands(usize::try_from(*bytes).unwrap_or(usize::MAX));
         let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
         let made = format!("run {}: {calls} rebuilt, {bytes} bytes of requests", detail.row.id.short());
         match difference {

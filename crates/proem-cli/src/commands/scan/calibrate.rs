@@ -9,7 +9,7 @@ use proem_guard::show;
 use super::args::ScanArgs;
 use super::{name, read};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, grouped, styled};
+use crate::ui::{self, BOLD, DIM, group_thousands, styled};
 use proem_app::scan::ScanOptions;
 use proem_app::scan::calibrate::{Calibrating, HighText};
 
@@ -31,7 +31,7 @@ pub(super) fn run(args: &ScanArgs, options: &ScanOptions) -> Result<ExitCode, Co
         "flag threshold {:+.2} instead of {:+.2}, from {} texts; written to {}; delete that file to undo it\n",
         kept.calibration.flag,
         kept.instead_of,
-        grouped(kept.calibration.texts),
+        group_thousands(kept.calibration.texts),
         kept.path.display()
     ));
     Ok(ExitCode::SUCCESS)

@@ -13,7 +13,7 @@ use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::guarding::GuardSetup;
 use proem_app::scan::ScanOptions;
-use proem_app::scan::examine::{CutChoice, FileScan, examine};
+use proem_app::scan::examine::{CutChoice, FileScan, scan_document};
 use proem_app::scan::folder::{Folder, FolderScanEvent, SkipReason};
 use proem_app::scan::output::LineOut;
 
@@ -42,7 +42,7 @@ pub(super) fn run(guarding: &GuardSetup, args: &ScanArgs, options: &ScanOptions)
                 |error| FolderScanEvent::Unreadable(error.to_string()),
                 |document| {
                     let source = options.source.as_ref();
-                    FolderScanEvent::File(examine(guarding, name.clone(), document, source, CutChoice::NotWanted))
+                    FolderScanEvent::File(scan_document(guarding, name.clone(), document, source, CutChoice::NotWanted))
                 },
             );
             run.take(&name, seen)?;

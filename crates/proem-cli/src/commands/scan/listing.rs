@@ -6,7 +6,7 @@ use anstyle::Style;
 use proem_guard::{ReadingStep, Severity, Untrusted, Verdict, show};
 use proem_runtime::readers::{DocumentGap, GapReason};
 
-use crate::ui::{BLUE, BOLD, DIM, GREEN, LEAD, RED, YELLOW, grouped, styled};
+use crate::ui::{BLUE, BOLD, DIM, GREEN, LEAD, RED, YELLOW, group_thousands, styled};
 use proem_app::scan::examine::{ExaminedField, FileScan, LineScope, PlacedFinding, Spot};
 
 /// The most findings, and the most gaps, that are shown of one file.
@@ -54,7 +54,10 @@ pub(super) fn file(file: &FileScan, marking: MarkStyle) -> String {
     groups.iter().for_each(|group| out.push_str(&shown(group, marking)));
     let more = all.saturating_sub(groups.len());
     if more > 0 {
-        out.push_str(&format!("  {}\n", styled(DIM, &format!("and {} more (--json shows all)", grouped(more)))));
+        out.push_str(&format!(
+            "  {}\n",
+            styled(DIM, &format!("and {} more (--json shows all)", group_thousands(more)))
+        ));
     }
     for field in file.fields.iter().filter(|field| field.findings.is_empty() && field.unread.is_empty()) {
         if field.verdict > Verdict::Allow {
@@ -166,7 +169,10 @@ pub(super) fn not_looked_at(file: &FileScan) -> String {
     let more = lines.len().saturating_sub(MAX_GAPS);
     let mut out: String = lines.iter().take(MAX_GAPS).map(|line| format!("  {}\n", styled(YELLOW, line))).collect();
     if more > 0 {
-        out.push_str(&format!("  {}\n", styled(DIM, &format!("and {} more (--json shows all)", grouped(more)))));
+        out.push_str(&format!(
+            "  {}\n",
+            styled(DIM, &format!("and {} more (--json shows all)", group_thousands(more)))
+        ));
     }
     out
 }
@@ -188,14 +194,14 @@ pub(super) fn summary(verdicts: &[Verdict], unreadable: usize) -> String {
         .rev()
         .map(|verdict| (verdict, verdicts.iter().filter(|other| *other == verdict).count()))
         .filter(|(_, count)| *count > 0)
-        .map(|(verdict, count)| format!("{} {}", grouped(count), styled(style(*verdict), verdict.as_str())))
+        .map(|(verdict, count)| format!("{} {}", group_thousands(count), styled(style(*verdict), verdict.as_str())))
         .collect();
     if unreadable > 0 {
-        counts.push(format!("{} {}", grouped(unreadable), styled(RED, "could not be read")));
+        counts.push(format!("{} {}", group_thousands(unreadable), styled(RED, "could not be read")));
     }
     let files = if all == 1 { "file" } else { "files" };
     let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
-    format!("{} {files}{counts}\n", grouped(all))
+    format!("{} {files}{counts}\n", group_thousands(all))
 }
 
 /// What is left of a text: exactly, unless a terminal has to show it.
@@ -227,7 +233,7 @@ pub(super) fn cut_account(file: &FileScan, field: &ExaminedField) -> String {
     if let Some(cut) = &field.cut {
         let places = match cut.removed.len() {
             1 => "1 place".to_owned(),
-            count => format!("{} places", grouped(count)),
+            count => format!("{} places", group_thousands(count)),
         };
         let left = format!("{:.0} % is left", cut.content_preserved_ratio * 100.0);
         let verdict = styled(style(cut.verdict), cut.verdict.as_str());

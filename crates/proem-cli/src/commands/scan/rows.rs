@@ -14,7 +14,7 @@ use serde_json::json;
 use super::args::{ScanArgs, VerdictThreshold};
 use super::{exit_code, is_stdin, listing, name};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, Printed, RED, grouped, styled};
+use crate::ui::{self, BOLD, Printed, RED, group_thousands, styled};
 use proem_app::guarding::GuardSetup;
 use proem_app::scan::ScanOptions;
 use proem_app::scan::rows::{MAX_TEXT, RowAnswer, RowProblem, Rows, ScoredRow};
@@ -118,20 +118,20 @@ impl RowSummary {
             .rev()
             .filter(|(_, count)| *count > 0)
             .map(|(verdict, count)| {
-                format!("{} {}", grouped(count), styled(listing::style(*verdict), verdict.as_str()))
+                format!("{} {}", group_thousands(count), styled(listing::style(*verdict), verdict.as_str()))
             })
             .collect();
         if self.refused > 0 {
-            counts.push(format!("{} {}", grouped(self.refused), styled(RED, "not scanned")));
+            counts.push(format!("{} {}", group_thousands(self.refused), styled(RED, "not scanned")));
         }
         let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
-        let mut out = format!("{} rows{counts}\n", grouped(self.all));
+        let mut out = format!("{} rows{counts}\n", group_thousands(self.all));
         if !self.highest.is_empty() {
             out.push_str(&format!("{}\n", styled(BOLD, "the highest scores:")));
         }
-        let width = self.highest.iter().map(|(number, _)| grouped(*number).len()).max().unwrap_or(0);
+        let width = self.highest.iter().map(|(number, _)| group_thousands(*number).len()).max().unwrap_or(0);
         for (number, ScoredRow { verdict, score, start, .. }) in &self.highest {
-            let (number, verdict) = (grouped(*number), styled(listing::style(*verdict), verdict.as_str()));
+            let (number, verdict) = (group_thousands(*number), styled(listing::style(*verdict), verdict.as_str()));
             let text = show::terminal_capped(start, MAX_TEXT);
             out.push_str(&format!("  line {number:>width$}  {score:.2}  {verdict}  {text}\n"));
         }

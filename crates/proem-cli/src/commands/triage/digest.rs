@@ -58,7 +58,7 @@ pub(super) fn run(args: &Digest) -> Result<ExitCode, CommandFailure> {
     let project = OpenProject::without_book(&args.root, &crate::places()?)?;
     records::blocking(async {
         let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
-        let (zone, now) = (desk.zone(), when::now());
+        let (zone, now) = (desk.zone(), when::time_now());
         let digest = async {
             let since = period_start(&args.since, now, &zone)?;
             Ok::<_, CommandFailure>(desk.digest(since, now).await?)
@@ -75,7 +75,7 @@ pub(super) fn run(args: &Digest) -> Result<ExitCode, CommandFailure> {
 }
 
 fn digest_page(digest: &digest::Digest, format: DigestFormat, zone: &TimeZone) -> String {
-    let minute = |time: Time| when::clock(time, zone).chars().take(16).collect::<String>();
+    let minute = |time: Time| when::date_and_clock(time, zone).chars().take(16).collect::<String>();
     let head = format!("{}, {}", digest.project, minute(digest.now));
     let status = match (&digest.status, digest.before) {
         (None, _) => "Status: no signal has said anything yet.".to_owned(),

@@ -8,7 +8,7 @@ use proem_app::operator::{Consent, Operator};
 use proem_app::places::Places;
 use proem_app::triage::charter::CHARTER;
 use proem_app::triage::consent::{self, ModelConsent, ModelDestination};
-use proem_app::triage::init::{CharterValues, plan};
+use proem_app::triage::init::{CharterValues, plan_charter};
 use proem_engine::policy::AutonomyLevel;
 
 use crate::failure::CommandFailure;
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, CommandFailure> {
     let places = crate::places()?;
     let mut operator = Operator::at_terminal().ok();
     let values = values(args, operator.as_mut())?;
-    let planned = plan(&args.root, &places, &values)?;
+    let planned = plan_charter(&args.root, &places, &values)?;
     let agreed = match &mut operator {
         None => false,
         Some(operator) => {
@@ -97,7 +97,7 @@ fn models(args: &Init, operator: Option<&mut Operator>, places: &Places) -> Resu
         (None, None) => return Ok(()),
         (None, Some(operator)) => {
             // Roles that stand for nothing are no reason to fail here: then no model can be asked anyway.
-            let Ok(destinations) = consent::destinations(&args.root, places) else { return Ok(()) };
+            let Ok(destinations) = consent::model_destinations(&args.root, places) else { return Ok(()) };
             let mut said = String::from(
                 "\nWith models, triage also weighs and drafts. Then these leave this machine, after what looks like an \
                  attack was kept out: the texts of signals with their senders' addresses, open items of the artefacts, \
@@ -114,7 +114,7 @@ fn models(args: &Init, operator: Option<&mut Operator>, places: &Places) -> Resu
             }
         }
     };
-    consent::keep(places, answer)?;
+    consent::keep_consent(places, answer)?;
     let words = if answer == ModelConsent::Given { "may be asked" } else { "are not asked" };
     ui::aside(&format!("models {words}; `triage.models` in your configuration says so\n"));
     Ok(())

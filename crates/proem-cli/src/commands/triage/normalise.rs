@@ -13,7 +13,7 @@ use proem_triage::{
 };
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, LEAD, UNKNOWN, cell, counted, styled};
+use crate::ui::{self, DIM, LEAD, UNKNOWN, cell, count_with_noun, styled};
 
 pub(super) const NORMALISE_EXAMPLES: &str = "\
 Reads Jira's webhooks and search results, messages and notifications of Microsoft Graph, events,
@@ -43,7 +43,8 @@ pub(crate) struct Normalise {
 }
 
 pub(super) fn run(args: &Normalise) -> Result<ExitCode, CommandFailure> {
-    let options = NormaliseOptions { now: when::now(), mail_servers: args.mail_server.clone(), audiences: Vec::new() };
+    let options =
+        NormaliseOptions { now: when::time_now(), mail_servers: args.mail_server.clone(), audiences: Vec::new() };
     let mut account = NormaliseAccount::default();
     for path in &args.files {
         let name = show::terminal_str(&path.to_string_lossy()).into_string();
@@ -63,7 +64,7 @@ pub(super) fn run(args: &Normalise) -> Result<ExitCode, CommandFailure> {
         }
     }
     if account.again > 0 {
-        ui::note(&format!("{} came more than once; printed once", counted(account.again, "signal")));
+        ui::note(&format!("{} came more than once; printed once", count_with_noun(account.again, "signal")));
     }
     Ok(account.code())
 }
@@ -74,7 +75,7 @@ fn read(path: &Path, options: &NormaliseOptions) -> Result<NormalisedSignals, pr
 
 fn refuse(name: &str, malformed: &MalformedSignal) {
     let MalformedSignal { place, reason, text } = malformed;
-    let bytes = counted(text.len() as u64, "byte");
+    let bytes = count_with_noun(text.len() as u64, "byte");
     let place = if *place == SignalPlace::default() { String::new() } else { format!(", {place}") };
     ui::error(&CommandFailure::finding(format!("`{name}`{place}: {reason} ({bytes})")));
 }

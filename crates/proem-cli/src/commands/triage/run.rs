@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::models::ModelArgs;
 use crate::commands::run::calling;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
+use crate::ui::{self, BOLD, DIM, YELLOW, count_with_noun, cut_to_width, styled};
 
 pub(super) const RUN_EXAMPLES: &str = "\
 Without a model: signals are read by rules and a lexicon, nothing is drafted, and everything is labelled
@@ -129,7 +129,7 @@ fn dry_run(args: &Run, project: &OpenProject, models: Option<TriageRun>) -> Resu
     };
     records::blocking(async {
         let desk = ui::tell(TriageDesk::open(project, StoreAccess::Read).await?);
-        let options = NormaliseOptions::of_project(&desk.charter, when::now());
+        let options = NormaliseOptions::of_project(&desk.charter, when::time_now());
         let mut signals = Vec::new();
         for path in &args.files {
             let name = show::terminal_str(&path.to_string_lossy()).into_string();
@@ -178,7 +178,7 @@ async fn work(
     desk: &TriageDesk<'_>,
     models: Option<AskingTerms<'_>>,
 ) -> Result<(IntakeCounts, CycleReport, bool), CommandFailure> {
-    let options = NormaliseOptions::of_project(&desk.charter, when::now());
+    let options = NormaliseOptions::of_project(&desk.charter, when::time_now());
     let mut counts = IntakeCounts::default();
     let mut unreadable = false;
     let mut listed = Vec::new();
@@ -260,30 +260,30 @@ fn number(count: usize) -> u64 {
 fn page(counts: Option<IntakeCounts>, report: &CycleReport) -> String {
     let mut out = counts.map_or_else(String::new, |counts| format!("{}  {}\n", styled(BOLD, "came    "), came(counts)));
     let changes = changes(report);
-    let head = if changes.is_empty() { "nothing".to_owned() } else { counted(number(changes.len()), "item") };
+    let head = if changes.is_empty() { "nothing".to_owned() } else { count_with_noun(number(changes.len()), "item") };
     out.push_str(&format!("{}  {head}\n", styled(BOLD, "changed ")));
     list(&mut out, &changes, "proem artefacts show");
     let waits = waiting(report);
     let more = if report.asked_before > 0 {
-        format!("; {} asked before", counted(report.asked_before, "question"))
+        format!("; {} asked before", count_with_noun(report.asked_before, "question"))
     } else {
         String::new()
     };
-    let head = if waits.is_empty() { "nothing new".to_owned() } else { counted(number(waits.len()), "thing") };
+    let head = if waits.is_empty() { "nothing new".to_owned() } else { count_with_noun(number(waits.len()), "thing") };
     out.push_str(&format!("{}  {head}{more}\n", styled(BOLD, "waits   ")));
     list(&mut out, &waits, "proem escalations list");
     let fields: u64 = report.kept_out.iter().map(|count| count.fields).sum();
     let fields = fields.saturating_add(counts.unwrap_or_default().malformed);
-    let head = if fields == 0 { "nothing".to_owned() } else { counted(fields, "text") };
+    let head = if fields == 0 { "nothing".to_owned() } else { count_with_noun(fields, "text") };
     out.push_str(&format!("{}  {head}\n", styled(BOLD, "kept out")));
     let kept: Vec<String> = report
         .kept_out
         .iter()
-        .map(|count| format!("{} of {}", counted(count.fields, "text"), cut(&count.sender, 60)))
+        .map(|count| format!("{} of {}", count_with_noun(count.fields, "text"), cut_to_width(&count.sender, 60)))
         .collect();
     list(&mut out, &kept, "proem queue quarantine");
     if !report.left.is_empty() {
-        let head = counted(number(report.left.len()), "signal");
+        let head = count_with_noun(number(report.left.len()), "signal");
         out.push_str(&format!("{}  {head}\n", styled(BOLD, "left    ")));
     }
     list(&mut out, &left_lines(report), "proem triage signals");
@@ -296,7 +296,10 @@ fn page(counts: Option<IntakeCounts>, report: &CycleReport) -> String {
         _ if report.ways.is_empty() => "degraded: read by rules and a lexicon, without a model".to_owned(),
         0 => format!("models were asked: run {asked}"),
         some => {
-            format!("models were asked: run {asked}; degraded: rules alone read {}", counted(number(some), "signal"))
+            format!(
+                "models were asked: run {asked}; degraded: rules alone read {}",
+                count_with_noun(number(some), "signal")
+            )
         }
     };
     if let Some(place) = report.budget.and_then(|place| place.in_words()) {
@@ -312,7 +315,7 @@ pub(super) fn waiting(report: &CycleReport) -> Vec<String> {
     let questions = questions.map(|asked| {
         let heading = ui::on_line(&asked.heading, 100);
         let heading = if heading.is_empty() { heading } else { format!("{heading}\n            ") };
-        format!("{}  {heading}{}", styled(DIM, escalations::short(&asked.id)), asked.title)
+        format!("{}  {heading}{}", styled(DIM, escalations::short_escalation_id(&asked.id)), asked.title)
     });
     questions.chain(report.actions.iter().map(|(name, fate)| format!("{name}: {}", fate.as_str()))).collect()
 }
@@ -328,7 +331,7 @@ pub(super) fn left_lines(report: &CycleReport) -> Vec<String> {
 
 /// What came in.
 pub(super) fn came(counts: IntakeCounts) -> String {
-    let mut parts = vec![format!("{} new", counted(counts.new, "signal"))];
+    let mut parts = vec![format!("{} new", count_with_noun(counts.new, "signal"))];
     for (count, what) in [
         (counts.revised, "revised"),
         (counts.same, "known already"),

@@ -17,7 +17,7 @@ use proem_text::json;
 use serde_json::json;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, YELLOW, counted, styled};
+use crate::ui::{self, BOLD, DIM, YELLOW, count_with_noun, styled};
 
 pub(super) const SIGNALS_EXAMPLES: &str = "\
 Each signal has one of seven outcomes: acted, held, asked, refused, left (with the reason), set-aside, or open.
@@ -50,7 +50,7 @@ pub(super) fn run(args: &Signals) -> Result<ExitCode, CommandFailure> {
         let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
         let zone = desk.zone();
         let found = async {
-            let since = period_start(&args.since, when::now(), &zone)?;
+            let since = period_start(&args.since, when::time_now(), &zone)?;
             Ok::<_, CommandFailure>((since, desk.signal_entries(since).await?))
         };
         let found = found.await;
@@ -62,7 +62,7 @@ pub(super) fn run(args: &Signals) -> Result<ExitCode, CommandFailure> {
         if entries.is_empty() {
             ui::aside(&format!(
                 "no signal came since {}; `proem triage run FILE…` takes signals in\n",
-                when::clock(since, &zone)
+                when::date_and_clock(since, &zone)
             ));
             return Ok(());
         }
@@ -74,11 +74,11 @@ pub(super) fn run(args: &Signals) -> Result<ExitCode, CommandFailure> {
 /// The signals by the day on which they came, after a line that counts what became of them.
 fn signals_page(entries: &[SignalEntry], since: Time, zone: &TimeZone) -> String {
     let all = u64::try_from(entries.len()).unwrap_or(u64::MAX);
-    let since: String = when::clock(since, zone).chars().take(16).collect();
-    let mut out = format!("{} since {since}: {}\n", counted(all, "signal"), fate_counts(entries));
+    let since: String = when::date_and_clock(since, zone).chars().take(16).collect();
+    let mut out = format!("{} since {since}: {}\n", count_with_noun(all, "signal"), fate_counts(entries));
     let mut last = String::new();
     for entry in entries {
-        let day = when::date(entry.came, zone);
+        let day = when::iso_date(entry.came, zone);
         if day != last {
             out.push_str(&format!("\n{}\n", styled(BOLD, &format!("came {day}"))));
             last = day;
@@ -113,7 +113,7 @@ pub(super) fn entry_lines(entry: &SignalEntry, zone: &TimeZone) -> String {
     let strong =
         if matches!(importance, "critical" | "high") { styled(YELLOW, importance) } else { importance.to_owned() };
     let gap = " ".repeat(8_usize.saturating_sub(importance.chars().count()));
-    let time = when::brief(entry.time, zone);
+    let time = when::brief_time(entry.time, zone);
     let mut out = format!("{}  {time}  {strong}{gap}  {sender}: {subject}\n", entry.handle);
     let judged = match (entry.judge, &entry.category) {
         (Some(SignalJudge::Person), Some(category)) => format!("{category}, {}; ", entry.why),

@@ -16,7 +16,7 @@ use proem_triage::AsanaProject;
 use serde_json::{Value as Json, json};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, counted, styled};
+use crate::ui::{self, DIM, count_with_noun, styled};
 
 pub(super) const SOURCES_EXAMPLES: &str = "\
 Lists the trackers that the project's file names, and what each of them last delivered. No server is
@@ -75,7 +75,11 @@ fn listing(sources: &TriageSources, zone: &TimeZone) -> String {
             None => "nothing came yet".to_owned(),
             Some((at, kind)) => {
                 let kind = show::terminal_str(kind).into_string();
-                format!("{}, the last on {} ({kind})", counted(delivered.signals, "signal"), when::clock(*at, zone))
+                format!(
+                    "{}, the last on {} ({kind})",
+                    count_with_noun(delivered.signals, "signal"),
+                    when::date_and_clock(*at, zone)
+                )
             }
         };
         format!("{}  {project:16}  {came}\n", styled(DIM, &format!("{:7}", show::terminal_str(source).into_string())))

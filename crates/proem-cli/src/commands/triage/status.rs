@@ -18,7 +18,7 @@ use proem_triage::artefact::{ArtefactField, ArtefactItemKind, ArtefactKind};
 use serde_json::{Value as Json, json};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, counted, styled};
+use crate::ui::{self, DIM, count_with_noun, styled};
 
 pub(super) fn run(root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
     let project = OpenProject::without_book(root, &crate::places()?)?;
@@ -68,18 +68,23 @@ fn page(desk: &TriageDesk<'_>, status: &TriageStatus, zone: &TimeZone) -> String
             let signals = cycle.counts.get("signals").and_then(Json::as_u64).unwrap_or_default();
             fact(
                 "last cycle",
-                &format!("number {}, {}, {}", cycle.cycle, when::clock(cycle.at, zone), counted(signals, "signal")),
+                &format!(
+                    "number {}, {}, {}",
+                    cycle.cycle,
+                    when::date_and_clock(cycle.at, zone),
+                    count_with_noun(signals, "signal")
+                ),
             );
         }
     }
     let open = u64::try_from(status.questions.len()).unwrap_or(u64::MAX);
     if open > 0 {
-        fact("waits", &format!("{} to decide; `proem escalations list`", counted(open, "question")));
+        fact("waits", &format!("{} to decide; `proem escalations list`", count_with_noun(open, "question")));
         for row in status.questions.iter().take(5) {
-            let case = escalations::case(row);
+            let case = escalations::escalation_case(row);
             let why = case.as_ref().map(|case| ui::on_line(&case.because, 100)).unwrap_or_default();
             let heading = case.and_then(|case| case.heading).map(|heading| ui::on_line(&heading, 100));
-            let id = escalations::short(&row.id);
+            let id = escalations::short_escalation_id(&row.id);
             match heading.filter(|heading| !heading.is_empty()) {
                 None => fact("", &format!("{id}  {why}")),
                 Some(heading) => {
@@ -91,10 +96,10 @@ fn page(desk: &TriageDesk<'_>, status: &TriageStatus, zone: &TimeZone) -> String
     }
     let waiting: u64 = status.actions.iter().filter(|(state, _)| !state.is_end()).map(|(_, count)| *count).sum();
     if waiting > 0 {
-        fact("actions", &format!("{} not ended; `proem queue list`", counted(waiting, "action")));
+        fact("actions", &format!("{} not ended; `proem queue list`", count_with_noun(waiting, "action")));
     }
     if status.quarantined > 0 {
-        fact("kept out", &format!("{}; `proem queue quarantine`", counted(status.quarantined, "text")));
+        fact("kept out", &format!("{}; `proem queue quarantine`", count_with_noun(status.quarantined, "text")));
     }
     for obstacle in &status.obstacles {
         fact("effects", &obstacle.to_string());

@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use super::run::{came, left_lines, waiting};
 use crate::commands::interrupt;
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, YELLOW, counted, styled};
+use crate::ui::{self, DIM, YELLOW, count_with_noun, styled};
 
 pub(super) const WATCH_EXAMPLES: &str = "\
 Files that end in .json, .jsonl, .ndjson or .eml are taken in once they have stayed as they are for two
@@ -62,7 +62,7 @@ pub(crate) struct Watch {
     #[arg(long)]
     no_model: bool,
     /// Maximum cost of the calls of one cycle, in dollars
-    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
+    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::parse_dollars)]
     max_cost: Option<NanoDollars>,
     /// A folder in the project
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -107,7 +107,7 @@ pub(super) fn run(args: &Watch) -> Result<ExitCode, CommandFailure> {
         }),
         sweeper: sweeper(&args.root)?,
     };
-    let zone = charter::zone(&OpenProject::without_book(&args.root, &places)?)?;
+    let zone = charter::project_zone(&OpenProject::without_book(&args.root, &places)?)?;
     let mut failed = None;
     let mut tell = |event: &WatchEvent<'_>| {
         let told = if args.json { print_json(event) } else { print_event(event, &zone) };
@@ -181,7 +181,7 @@ fn print_event(event: &WatchEvent<'_>, zone: &TimeZone) -> Result<(), CommandFai
             Some(id) => format!("ended; process {id} still performs what was due, and ends by itself"),
         },
     };
-    let clock = when::clock(when::now(), zone);
+    let clock = when::date_and_clock(when::time_now(), zone);
     ui::listing(&format!("{}  {line}\n", styled(DIM, &clock)))
 }
 
@@ -201,14 +201,14 @@ fn cycle(report: &CycleReport, missed: u64, took: Duration) -> String {
         let parts = parts.iter().filter(|(count, _)| *count > 0);
         let parts: Vec<String> = parts
             .map(|(count, what)| match *what {
-                "text kept out" => format!("{} kept out", counted(*count, "text")),
-                what => counted(*count, what),
+                "text kept out" => format!("{} kept out", count_with_noun(*count, "text")),
+                what => count_with_noun(*count, what),
             })
             .collect();
         line.push_str(&format!("{} in {} ms", parts.join(", "), took.as_millis()));
     }
     if missed > 0 {
-        line.push_str(&format!("; {} missed", counted(missed, "cycle")));
+        line.push_str(&format!("; {} missed", count_with_noun(missed, "cycle")));
     }
     for waits in waiting(report) {
         line.push_str(&format!("\n  {waits}"));
@@ -313,7 +313,7 @@ fn print_json(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
         WatchEvent::Ended { still_performing } => json!({ "event": "ended", "stillPerforming": still_performing }),
     };
     if let Json::Object(fields) = &mut value {
-        fields.insert("at".to_owned(), when::rfc3339(when::now()).into());
+        fields.insert("at".to_owned(), when::rfc3339(when::time_now()).into());
     }
     ui::document(&json::compact(&value))
 }

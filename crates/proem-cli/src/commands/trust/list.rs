@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 use crate::failure::CommandFailure;
 use crate::ui::{self, DIM, GREEN, RED, YELLOW, styled};
 use proem_app::trust::candidates::Candidates;
-use proem_app::trust::{TrustEntry, TrustPlace, TrustState, entries};
+use proem_app::trust::{TrustEntry, TrustPlace, TrustState, trust_entries};
 
 pub(super) fn run(place: &TrustPlace, as_json: bool) -> Result<ExitCode, CommandFailure> {
-    let entries = entries(&Candidates::read(&place.root), &place.vouched);
+    let entries = trust_entries(&Candidates::read(&place.root), &place.vouched);
     if as_json {
         let files: Vec<Value> = entries.iter().map(|(path, entry)| to_json(path, entry)).collect();
         let root = place.root.to_string_lossy();

@@ -13,7 +13,7 @@ use std::time::Duration;
 use proem_guard::show;
 use similar::{ChangeTag, TextDiff};
 
-use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, grouped, styled};
+use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, group_thousands, styled};
 use proem_app::trust::candidates::UntrustablePath;
 use proem_app::trust::{Before, FileReview};
 
@@ -58,7 +58,7 @@ fn one(of: &str, file: &FileReview<'_>) -> String {
         Before::Trusted(_) => "changed since you trusted it".to_owned(),
     };
     let noun = if bytes == 1 { "byte" } else { "bytes" };
-    _ = writeln!(out, "  {} {noun}, sha256 {short}, {state}", grouped(bytes));
+    _ = writeln!(out, "  {} {noun}, sha256 {short}, {state}", group_thousands(bytes));
     let rows = match &file.before {
         Before::Trusted(before) => difference(before, &candidate.text, Inside::Plain),
         Before::New | Before::Lost => {
@@ -74,7 +74,8 @@ fn one(of: &str, file: &FileReview<'_>) -> String {
     }
     let cut = rows.len().saturating_sub(MAX_LINES);
     if cut > 0 {
-        let text = format!("NOT SHOWN: {} more lines; open the file to read them before you answer", grouped(cut));
+        let text =
+            format!("NOT SHOWN: {} more lines; open the file to read them before you answer", group_thousands(cut));
         _ = writeln!(out, "  {}", styled(RED, &text));
     }
     for usage in &candidate.uses {

@@ -4,7 +4,7 @@ use proem_app::book::compare::{LiveEstimate, ModelStanding, ModelVerdict, answer
 use proem_guard::show;
 use serde_json::{Value as Json, json};
 
-use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, cut, styled};
+use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, cut_to_width, styled};
 
 /// The cells of a line below which a model takes several.
 const NARROW: usize = 76;
@@ -33,9 +33,9 @@ pub(super) fn estimate(estimate: &LiveEstimate, models: usize) -> String {
     let models = u64::try_from(models).unwrap_or(u64::MAX);
     format!(
         "estimate: {} of {}, {} in their first requests, {most} with every retry and the longest answers\n",
-        ui::counted(estimate.runs, "run"),
-        ui::counted(models, "model"),
-        ui::counted(estimate.tokens, "token"),
+        ui::count_with_noun(estimate.runs, "run"),
+        ui::count_with_noun(models, "model"),
+        ui::count_with_noun(estimate.tokens, "token"),
     )
 }
 
@@ -74,14 +74,15 @@ fn line(standing: &ModelStanding, least: u32, room: usize) -> String {
         .map_or_else(|| ui::UNKNOWN.to_owned(), |ends| format!("{} to {} %", percent(ends.low), percent(ends.high)));
     let counts = format!("{expected} of {times}");
     let point = if times == 0 { ui::UNKNOWN.to_owned() } else { format!("{} %", share(expected, times)) };
-    let (role, cost, word) = (cut(&standing.role, NAME), standing.purse.in_words(), styled(style, verdict.as_str()));
+    let (role, cost, word) =
+        (cut_to_width(&standing.role, NAME), standing.purse.in_words(), styled(style, verdict.as_str()));
     let mut out = if room < NARROW {
         format!("  {role}\n    {counts}, {point}\n    {range}\n    {cost}\n    {word}\n")
     } else {
         format!("  {role:NAME$} {counts:>11}  {point:>5}  {range:>12}  {cost:>9}  {word}\n")
     };
     if standing.unmade > 0 {
-        let unmade = ui::counted(standing.unmade, "run");
+        let unmade = ui::count_with_noun(standing.unmade, "run");
         out.push_str(&format!(
             "    {}\n",
             styled(YELLOW, &format!("{unmade} not made: they could have passed --max-cost"))

@@ -23,7 +23,7 @@ pub(super) fn ask(
         return Ok(None);
     }
     let options = options(args);
-    if let Some(why) = asking::unasked(&options, project)? {
+    if let Some(why) = asking::unasked_reason(&options, project)? {
         ui::note(&why);
         return Ok(None);
     }
@@ -33,7 +33,7 @@ pub(super) fn ask(
     calling(async |stop| {
         let run = open_run(setting, &options, project).await?;
         let mut notes = Vec::new();
-        let heard = asking::ask(&run, judged, &stop, &mut notes).await;
+        let heard = asking::ask_about_feedback(&run, judged, &stop, &mut notes).await;
         ui::notes(&run.end().await);
         ui::notes(&notes);
         Ok(heard?)

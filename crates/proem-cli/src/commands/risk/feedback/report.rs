@@ -2,7 +2,7 @@
 
 use proem_agents::risk::feedback::{FEWEST, FeedbackAnalysis, FeedbackTally, Meter, ReasonTally, Suggestion};
 use proem_app::risk::feedback::FeedbackSummary;
-use proem_app::words::number;
+use proem_app::words::two_decimals;
 use proem_risk::level::Thresholds;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use crate::commands::risk::output::named;
 use crate::failure::CommandFailure;
-use crate::ui::{BOLD, CYAN, DIM, UNKNOWN, counted, cut, styled};
+use crate::ui::{BOLD, CYAN, DIM, UNKNOWN, count_with_noun, cut_to_width, styled};
 
 /// Cells of a reason.
 const REASON: usize = 72;
@@ -42,7 +42,7 @@ pub(super) fn page(judged: &FeedbackSummary, heard: Option<&FeedbackAnalysis>) -
     }
     let mut out = format!(
         "{} since {since}: false positives: {}, caught: {}\n\n",
-        styled(BOLD, &counted(tally.runs, "judged assessment")),
+        styled(BOLD, &count_with_noun(tally.runs, "judged assessment")),
         tally.false_positives,
         tally.caught
     );
@@ -79,7 +79,7 @@ fn metrics(tally: &FeedbackTally, out: &mut String) {
 
 /// A reason in quotes: it is somebody's words.
 fn said(reason: &ReasonTally) -> String {
-    format!("{} × \"{}\"", reason.count, cut(&reason.reason, REASON))
+    format!("{} × \"{}\"", reason.count, cut_to_width(&reason.reason, REASON))
 }
 
 fn reasons(tally: &FeedbackTally, out: &mut String) {
@@ -115,7 +115,12 @@ fn suggested(tally: &FeedbackTally, suggestions: &[Suggestion], out: &mut String
 pub(super) fn changes(suggestions: &[Suggestion]) -> String {
     let line = |one: &Suggestion| {
         let name = styled(CYAN, &named(one.metric.as_str()));
-        format!("  {name}: HIGH from {} to {}: {}\n", number(one.from.second), number(one.to.second), one.because)
+        format!(
+            "  {name}: HIGH from {} to {}: {}\n",
+            two_decimals(one.from.second),
+            two_decimals(one.to.second),
+            one.because
+        )
     };
     suggestions.iter().map(line).collect()
 }
@@ -126,7 +131,7 @@ pub(super) fn difference(before: &Thresholds, after: &Thresholds) -> String {
     let line = |meter: Meter| {
         let (from, to) = (meter.steps(before), meter.steps(after));
         let name = styled(CYAN, &named(meter.as_str()));
-        format!("  {name}: HIGH from {} to {}\n", number(from.second), number(to.second))
+        format!("  {name}: HIGH from {} to {}\n", two_decimals(from.second), two_decimals(to.second))
     };
     changed.map(line).collect()
 }
@@ -136,17 +141,17 @@ fn model(heard: &FeedbackAnalysis, out: &mut String) {
     out.push_str(&format!("\n{}\n", styled(BOLD, "a model's view")));
     for pattern in &heard.patterns {
         let about = pattern.metric.map(|meter| format!("{}: ", named(meter.as_str()))).unwrap_or_default();
-        out.push_str(&format!("  {about}\"{}\"\n", cut(&pattern.text, 200)));
+        out.push_str(&format!("  {about}\"{}\"\n", cut_to_width(&pattern.text, 200)));
     }
     for chosen in &heard.chosen {
         let name = named(chosen.metric.as_str());
         out.push_str(&format!(
             "  the model would accept the suggestion for {name}: \"{}\"\n",
-            cut(&chosen.because, 200)
+            cut_to_width(&chosen.because, 200)
         ));
     }
     if !heard.reasoning.is_empty() {
-        out.push_str(&format!("  \"{}\"\n", cut(&heard.reasoning, 300)));
+        out.push_str(&format!("  \"{}\"\n", cut_to_width(&heard.reasoning, 300)));
     }
     for note in &heard.notes {
         out.push_str(&format!("  note: {note}\n"));

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use proem_agents::risk::report::RiskReport;
 
 use super::terminal;
-use crate::ui::{DIM, UNKNOWN, cut, styled};
-use proem_app::words::number;
+use crate::ui::{DIM, UNKNOWN, cut_to_width, styled};
+use proem_app::words::two_decimals;
 
 /// Cells in front of a subject.
 const BEFORE: usize = 47;
@@ -24,13 +24,13 @@ pub(super) fn table(reports: &[RiskReport], width: usize) -> String {
         let change = &report.change;
         let level = report.risk_level;
         let id = change.id.as_deref().map_or(change.kind.as_str(), |id| id.get(..10).unwrap_or(id));
-        let score = place(report).map_or_else(|| UNKNOWN.to_owned(), |percentile| number(percentile.floor()));
+        let score = place(report).map_or_else(|| UNKNOWN.to_owned(), |percentile| two_decimals(percentile.floor()));
         let row = format!(
             "{}  {score:>5}  {id:10}  {:10}  {:>5}  {}",
             styled(terminal::colour(level), &format!("{:7}", level.as_str())),
             terminal::date(change.at),
             report.files.len(),
-            cut(&change.subject, width.saturating_sub(BEFORE))
+            cut_to_width(&change.subject, width.saturating_sub(BEFORE))
         );
         out.push_str(row.trim_end());
         out.push('\n');

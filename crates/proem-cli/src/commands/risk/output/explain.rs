@@ -5,8 +5,10 @@ use proem_risk::metric::Signal;
 
 use super::lines::{LineStart, false_alarms, flowing, join, named, parts, safe, value, wrapped};
 use super::terminal;
-use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, UNKNOWN, YELLOW, bar, cell, counted, grouped, styled};
-use proem_app::words::number;
+use crate::ui::{
+    self, BOLD, DIM, GREEN, LEAD, RED, UNKNOWN, YELLOW, bar, cell, count_with_noun, group_thousands, styled,
+};
+use proem_app::words::two_decimals;
 
 /// Cells of the longest bar of the score.
 const BAR: usize = 24;
@@ -71,12 +73,12 @@ fn score(score: &ScoreOut, out: &mut String) {
     let place = match (score.rank, score.interval) {
         (Some(rank), Some(interval)) => format!(
             "above {} % of {} past commits ({} to {})",
-            number(rank.percentile),
+            two_decimals(rank.percentile),
             rank.among,
-            number(interval.low),
-            number(interval.high)
+            two_decimals(interval.low),
+            two_decimals(interval.high)
         ),
-        (Some(rank), None) => format!("above {} % of {} past commits", number(rank.percentile), rank.among),
+        (Some(rank), None) => format!("above {} % of {} past commits", two_decimals(rank.percentile), rank.among),
         (None, _) => "its percentile among past commits is unknown".to_owned(),
     };
     let alarms = false_alarms(score.false_positives);
@@ -161,11 +163,12 @@ fn metrics(metrics: &[MetricOut], width: usize, out: &mut String) {
 fn row(metric: &MetricOut, out: &mut String) {
     let interval = metric.interval.map_or_else(
         || UNKNOWN.to_owned(),
-        |interval| format!("{} to {}", number(interval.low), number(interval.high)),
+        |interval| format!("{} to {}", two_decimals(interval.low), two_decimals(interval.high)),
     );
-    let percentile = metric
-        .rank
-        .map_or_else(|| UNKNOWN.to_owned(), |rank| format!("{} % of {}", number(rank.percentile.floor()), rank.among));
+    let percentile = metric.rank.map_or_else(
+        || UNKNOWN.to_owned(),
+        |rank| format!("{} % of {}", two_decimals(rank.percentile.floor()), rank.among),
+    );
     let tier = metric.tier.map(|tier| format!(" T{tier}")).unwrap_or_default();
     let name = cell(&format!("{}{tier}", named(metric.name.as_str())), 22);
     let gap = " ".repeat(8_usize.saturating_sub(if metric.signal == Signal::None {
@@ -192,10 +195,10 @@ fn file(file: &FileOut, width: usize, out: &mut String) {
         file.role.clone(),
     ];
     about.extend(file.language.as_deref().map(safe));
-    about.extend(file.lines.map(|lines| counted(lines.into(), "line")));
+    about.extend(file.lines.map(|lines| count_with_noun(lines.into(), "line")));
     about.extend(file.sensitive.as_deref().map(|sensitive| format!("sensitive: {sensitive}")));
     about.extend(file.framework.as_deref().map(|framework| format!("coupled by design: {}", safe(framework))));
-    about.extend(file.confidence.map(|confidence| format!("confidence {}", number(confidence))));
+    about.extend(file.confidence.map(|confidence| format!("confidence {}", two_decimals(confidence))));
     line(out, &format!("  {}", about.join(" · ")));
     for reason in &file.reasons {
         below(out, &format!("because {}", flowing(reason)), width);
@@ -211,7 +214,7 @@ fn partners(report: &RiskReport, width: usize, out: &mut String) {
     for partner in &report.missing_partners {
         below(
             out,
-            &format!("{}; lower bound of the share: {}", terminal::partner(partner), number(partner.low)),
+            &format!("{}; lower bound of the share: {}", terminal::partner(partner), two_decimals(partner.low)),
             width,
         );
     }
@@ -272,7 +275,7 @@ fn history(report: &RiskReport, width: usize, out: &mut String) {
     let mut text = format!(
         "{}{cached}{first}; not counted: {} merges, {} by bots, {} ignored; {} of {} sampled for the score; co-changes \
          over {} months",
-        counted(history.commits, "commit"),
+        count_with_noun(history.commits, "commit"),
         grouped_u64(history.merges),
         grouped_u64(history.bots),
         grouped_u64(history.ignored),
@@ -290,7 +293,7 @@ fn history(report: &RiskReport, width: usize, out: &mut String) {
         }
     }
     if history.misdated > 0 {
-        text.push_str(&format!("; {} with an impossible date", counted(history.misdated.into(), "commit")));
+        text.push_str(&format!("; {} with an impossible date", count_with_noun(history.misdated.into(), "commit")));
     }
     below(out, &text, width);
 }
@@ -305,7 +308,7 @@ fn spent(report: &RiskReport, out: &mut String) {
     for lessons in &report.learned {
         let (prompt, runs) = (safe(&lessons.prompt), lessons.results.iter().filter_map(|one| one.run.as_deref()));
         let runs: Vec<&str> = runs.map(|run| run.get(..8).unwrap_or(run)).collect();
-        let (lines, runs) = (counted(lessons.lines as u64, "line"), safe(&runs.join(", ")));
+        let (lines, runs) = (count_with_noun(lessons.lines as u64, "line"), safe(&runs.join(", ")));
         line(out, &format!("    learned: {lines} of {prompt} from run {runs}; `proem adapt {prompt}` shows them"));
     }
     let Some(spent) = &report.spent else { return };
@@ -317,7 +320,7 @@ fn spent(report: &RiskReport, out: &mut String) {
         &format!(
             "    {}: {}, {} tokens in ({} cached), {} out, {cost}",
             safe(&spent.model),
-            counted(spent.calls.into(), "call"),
+            count_with_noun(spent.calls.into(), "call"),
             ui::short_or_unknown(spent.input_tokens),
             ui::short_or_unknown(spent.cached_tokens),
             ui::short_or_unknown(spent.output_tokens)
@@ -326,5 +329,5 @@ fn spent(report: &RiskReport, out: &mut String) {
 }
 
 fn grouped_u64(number: u64) -> String {
-    grouped(usize::try_from(number).unwrap_or(usize::MAX))
+    group_thousands(usize::try_from(number).unwrap_or(usize::MAX))
 }

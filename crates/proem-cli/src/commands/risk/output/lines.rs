@@ -3,7 +3,7 @@
 use proem_agents::risk::report::{FractionOut, MetricOut, Rate, ReportPhrase, ReportSentence};
 
 use crate::ui::{self, GOES_ON, UNKNOWN};
-use proem_app::words::number;
+use proem_app::words::two_decimals;
 
 /// The most characters of a name or message on the one screen.
 const SHOWN: usize = 60;
@@ -48,9 +48,11 @@ pub(super) fn brief(words: &ReportSentence) -> String {
             ReportPhrase::Ours(ours) => text.push_str(&safe(ours)),
             ReportPhrase::Path(path) => join(&mut text, &end_of(path)),
             ReportPhrase::Message(message) if !text.ends_with('"') => {
-                join(&mut text, &format!("\"{}\"", ui::cut(message, SHOWN)));
+                join(&mut text, &format!("\"{}\"", ui::cut_to_width(message, SHOWN)));
             }
-            ReportPhrase::Message(outside) | ReportPhrase::Person(outside) => join(&mut text, &ui::cut(outside, SHOWN)),
+            ReportPhrase::Message(outside) | ReportPhrase::Person(outside) => {
+                join(&mut text, &ui::cut_to_width(outside, SHOWN))
+            }
             ReportPhrase::Foreign(outside) => join(&mut text, &safe(outside)),
         }
         text
@@ -83,7 +85,7 @@ pub(super) fn end_of(path: &str) -> String {
 
 /// A text from outside for a screen.
 pub(super) fn safe(text: &str) -> String {
-    ui::cut(text, usize::MAX)
+    ui::cut_to_width(text, usize::MAX)
 }
 
 /// A sentence as one text, with its messages in quotes.
@@ -142,7 +144,7 @@ fn pieces(word: &str, width: usize) -> Vec<String> {
 /// A metric's value with its unit, or [`UNKNOWN`].
 pub(super) fn value(metric: &MetricOut) -> String {
     let Some(value) = metric.value else { return UNKNOWN.to_owned() };
-    let shown = number(value);
+    let shown = two_decimals(value);
     match metric.unit.as_str() {
         "share" | "ratio" | "count" => shown,
         "flag" => if value > 0.0 { "yes" } else { "no" }.to_owned(),

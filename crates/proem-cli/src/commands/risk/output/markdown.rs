@@ -8,7 +8,7 @@ use proem_guard::show;
 
 use super::lines::{false_alarms, named, parts, value};
 use super::terminal;
-use proem_app::words::number;
+use proem_app::words::two_decimals;
 
 /// The first line, by which a script finds the comment to replace.
 pub(super) const MARK: &str = "<!-- proem-risk -->";
@@ -148,7 +148,7 @@ fn details(report: &RiskReport) -> String {
             .collect();
         out.push_str(&format!(
             "\nScore: above {} % of {} past commits; {}\n",
-            number(rank.percentile.floor()),
+            two_decimals(rank.percentile.floor()),
             rank.among,
             top.join(", ")
         ));

@@ -13,7 +13,7 @@ use proem_risk::metric::Signal;
 use serde_json::{Value as Json, json};
 
 use super::lines;
-use proem_app::trust::hash;
+use proem_app::trust::sha256_hex;
 
 /// The rules, with what each says.
 const RULES: [(&str, &str); 8] = [
@@ -100,7 +100,7 @@ fn result(report: &RiskReport, file: &FileOut, rule: &str, level: Level, sentenc
     };
     let text = format!("{}: {}", file.path, sentences.join("; "));
     let mut fingerprints = BTreeMap::new();
-    fingerprints.insert("proemRisk/v1", hash(format!("{rule}\0{}", file.path).as_bytes()));
+    fingerprints.insert("proemRisk/v1", sha256_hex(format!("{rule}\0{}", file.path).as_bytes()));
     json!({
         "ruleId": rule,
         "ruleIndex": RULES.iter().position(|(id, _)| *id == rule),

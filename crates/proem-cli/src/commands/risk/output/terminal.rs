@@ -8,9 +8,9 @@ use proem_engine::run::Time;
 use proem_risk::level::Level;
 
 use super::lines::{LineStart, brief, end_of, join, named, plain, safe, wrapped};
-use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, counted, cut, styled};
+use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, count_with_noun, cut_to_width, styled};
 use proem_app::when;
-use proem_app::words::number;
+use proem_app::words::two_decimals;
 
 /// Cells of the words in front of a line.
 const LABEL: usize = 10;
@@ -98,7 +98,7 @@ fn head(report: &RiskReport, width: usize) -> String {
 /// Size, date and author, and the message last, since it may be long.
 pub(super) fn about(report: &RiskReport) -> String {
     let change = &report.change;
-    let files = counted(u64::try_from(report.files.len()).unwrap_or(u64::MAX), "file");
+    let files = count_with_noun(u64::try_from(report.files.len()).unwrap_or(u64::MAX), "file");
     let lines = match (change.lines_added, change.lines_removed) {
         (Some(added), Some(removed)) => format!("+{added} −{removed}"),
         _ => "lines unknown".to_owned(),
@@ -111,7 +111,7 @@ pub(super) fn about(report: &RiskReport) -> String {
     if change.id.is_some() {
         parts.push(date(change.at));
     }
-    parts.extend(change.author.as_deref().map(|author| cut(author, AUTHOR)));
+    parts.extend(change.author.as_deref().map(|author| cut_to_width(author, AUTHOR)));
     if !change.subject.is_empty() {
         parts.push(format!("\"{}\"", safe(&change.subject)));
     }
@@ -120,7 +120,7 @@ pub(super) fn about(report: &RiskReport) -> String {
 
 /// A day in UTC.
 pub(super) fn date(at: i64) -> String {
-    when::date(Time(at.saturating_mul(1_000)), &TimeZone::UTC)
+    when::iso_date(Time(at.saturating_mul(1_000)), &TimeZone::UTC)
 }
 
 /// The most usual partners that are missing.
@@ -149,15 +149,16 @@ pub(super) fn partner(partner: &proem_agents::risk::report::PartnerOut) -> Strin
 
 /// How sure it is and how it came about.
 pub(super) fn sure(report: &RiskReport) -> String {
-    let confidence =
-        report.confidence.map_or_else(|| "confidence unknown".to_owned(), |c| format!("confidence {}", number(c)));
-    let model = report.model_confidence.map(|c| format!(", the model says {}", number(c))).unwrap_or_default();
+    let confidence = report
+        .confidence
+        .map_or_else(|| "confidence unknown".to_owned(), |c| format!("confidence {}", two_decimals(c)));
+    let model = report.model_confidence.map(|c| format!(", the model says {}", two_decimals(c))).unwrap_or_default();
     let mode = match report.mode {
         AssessmentMode::Investigated => {
             let hops = u64::try_from(report.investigation_trace.len()).unwrap_or(u64::MAX);
             let early = report.investigation_trace.iter().find(|hop| hop.hop.by == HopChooser::Fallback);
             let early = early.map(|hop| format!("; hop {} ended early: {}", hop.hop.hop, safe(&hop.hop.result)));
-            format!("INVESTIGATED by a model, {}{}", counted(hops, "hop"), early.unwrap_or_default())
+            format!("INVESTIGATED by a model, {}{}", count_with_noun(hops, "hop"), early.unwrap_or_default())
         }
         AssessmentMode::Rules => "by the rules; no model was needed".to_owned(),
         AssessmentMode::Degraded if report.spent.is_some() => {
@@ -183,7 +184,7 @@ fn unknown(report: &RiskReport, width: usize) -> String {
     let gaps = match report.gaps.as_slice() {
         [] => None,
         [gap] if names.is_empty() => Some(safe(gap)),
-        gaps => Some(counted(u64::try_from(gaps.len()).unwrap_or(u64::MAX), "gap")),
+        gaps => Some(count_with_noun(u64::try_from(gaps.len()).unwrap_or(u64::MAX), "gap")),
     };
     let all: Vec<String> = Some(names.join(", ")).filter(|names| !names.is_empty()).into_iter().chain(gaps).collect();
     if all.is_empty() {

@@ -8,9 +8,9 @@ use serde_json::{Value as Json, json};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use crate::commands::trust::review::{Inside, difference};
-use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cell, cut, grouped, styled};
+use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cell, cut_to_width, group_thousands, styled};
 use proem_app::runs::diff::Pair;
-use proem_app::runs::diff::seen::{RunCall, prompt};
+use proem_app::runs::diff::seen::{RunCall, call_prompt_name};
 use proem_app::runs::diff::texts::{AnswerDifference, FirstDifference, Whole};
 use proem_app::when;
 
@@ -120,7 +120,7 @@ pub(super) fn page(pair: &Pair<'_>, zone: &TimeZone) -> String {
     out.push_str(&pair.answers.as_ref().map(answers).unwrap_or_default());
     out.push_str(&format!("\n{}\n", pair.words()));
     if let Some(theirs) = pair.diagnosis() {
-        out.push_str(&format!("{}'s own word, {}\n", cut(&pair.second.row.endpoint, 40), theirs.words));
+        out.push_str(&format!("{}'s own word, {}\n", cut_to_width(&pair.second.row.endpoint, 40), theirs.words));
     }
     out
 }
@@ -154,12 +154,12 @@ fn tools(pair: &Pair<'_>) -> Option<DiffLine> {
 fn heads(first: &RunCall<'_>, second: &RunCall<'_>, zone: &TimeZone) -> String {
     let (labels, wide) = ((first.label(), second.label()), first.label().len().max(second.label().len()));
     let line = |sign: &str, label: &str, call: &RunCall<'_>| {
-        let at = when::clock(call.at(), zone);
-        let model = cut(&call.row.model, 20);
+        let at = when::date_and_clock(call.at(), zone);
+        let model = cut_to_width(&call.row.model, 20);
         // Two before the label, two between the parts.
         let taken = [wide, at.chars().count(), model.chars().count(), 8].iter().sum();
-        let asked = format!("{} {}", prompt(call.row), call.row.prompt.version);
-        let asked = cut(&asked, WIDTH.saturating_sub(taken));
+        let asked = format!("{} {}", call_prompt_name(call.row), call.row.prompt.version);
+        let asked = cut_to_width(&asked, WIDTH.saturating_sub(taken));
         let gap = wide.saturating_sub(label.len());
         format!("{sign} {}{:gap$}  {at}  {asked}  {model}\n", styled(BOLD, label), "")
     };
@@ -180,16 +180,16 @@ impl DiffLine {
         let section = row.either();
         Self {
             state: row.state(),
-            name: section.map_or_else(String::new, |section| cut(&section.name, NAME)),
+            name: section.map_or_else(String::new, |section| cut_to_width(&section.name, NAME)),
             before: row.first.map(|section| section.tokens),
             after: row.second.map(|section| section.tokens),
-            class: section.map_or_else(String::new, |section| cut(&section.cache, 7)),
+            class: section.map_or_else(String::new, |section| cut_to_width(&section.cache, 7)),
         }
     }
 
     fn drawn(&self, widest: usize) -> String {
         let tokens = |tokens: Option<u64>| match tokens {
-            Some(tokens) => grouped(usize::try_from(tokens).unwrap_or(usize::MAX)),
+            Some(tokens) => group_thousands(usize::try_from(tokens).unwrap_or(usize::MAX)),
             None => String::from("-"),
         };
         let (sign, style, word) = match self.state {
@@ -248,9 +248,9 @@ fn difference_lines(before: &str, after: &str, all: &str) -> String {
 
 /// The lines that differ in the text that changed first.
 fn changed(texts: &FirstDifference) -> String {
-    let what = cut(&texts.what, WIDTH);
+    let what = cut_to_width(&texts.what, WIDTH);
     let (Some(before), Some(after)) = (&texts.before, &texts.after) else {
-        let words = format!("{} changed; its text is not kept", cut(&texts.what, 40));
+        let words = format!("{} changed; its text is not kept", cut_to_width(&texts.what, 40));
         return format!("\n{}\n", styled(DIM, &words));
     };
     let out = format!("\n{}\n", styled(BOLD, &what));

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::draw::{SectionPair, rows, tools_state};
 use crate::failure::CommandFailure;
 use proem_app::runs::diff::Pair;
-use proem_app::runs::diff::seen::{RunCall, prompt};
+use proem_app::runs::diff::seen::{RunCall, call_prompt_name};
 use proem_app::when;
 
 /// Two requests.
@@ -48,7 +48,7 @@ fn call(call: &RunCall<'_>) -> Json {
         "run": call.run.row.id.0,
         "call": call.number,
         "at": when::rfc3339(call.at()),
-        "prompt": prompt(row),
+        "prompt": call_prompt_name(row),
         "version": row.prompt.version,
         "model": row.model,
         "endpoint": row.endpoint,

@@ -19,7 +19,9 @@ use serde_json::Value as Json;
 
 use super::{RunView, profile};
 use crate::commands::runs::list;
-use crate::ui::{self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cell, cut, grouped, styled, width};
+use crate::ui::{
+    self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cell, cut_to_width, group_thousands, styled, width,
+};
 use proem_app::runs::diff::theirs::{self, DiagnosisAgreement};
 use proem_app::when;
 
@@ -60,7 +62,7 @@ pub(super) fn account(shown: &RunView<'_>, zone: &TimeZone, full: bool) -> Strin
 }
 
 fn tokens(tokens: u64) -> String {
-    grouped(usize::try_from(tokens).unwrap_or(usize::MAX))
+    group_thousands(usize::try_from(tokens).unwrap_or(usize::MAX))
 }
 
 fn or_unknown(count: Option<u64>) -> String {
@@ -112,33 +114,37 @@ impl RunPage<'_> {
         let run = self.shown.run;
         let row = &run.row;
         let (words, style) = list::state(row.state);
-        let prompt = cut(&format!("{}/{}", row.prompt.agent, row.prompt.name), 30);
-        let version = cut(&row.prompt.version, 18);
+        let prompt = cut_to_width(&format!("{}/{}", row.prompt.agent, row.prompt.name), 30);
+        let version = cut_to_width(&row.prompt.version, 18);
         let id = &row.id.0;
-        self.line(&format!("{} {prompt} {version}  {}", styled(BOLD, &cut(id, 16)), styled(style, words)));
+        self.line(&format!("{} {prompt} {version}  {}", styled(BOLD, &cut_to_width(id, 16)), styled(style, words)));
         let because =
             run.because.as_ref().map(|because| match serde_json::from_value::<FallbackReason>(because.clone()) {
                 Ok(because) => because.in_words(),
-                Err(_) => cut(&because.to_string(), 80),
+                Err(_) => cut_to_width(&because.to_string(), 80),
             });
         if let Some(because) = because {
             self.fact("because", &because);
         }
-        self.fact("who", &cut(&row.actor, 80));
+        self.fact("who", &cut_to_width(&row.actor, 80));
         let took = row.numbers.took_ms.map_or_else(String::new, |took| format!(", took {} ms", tokens(took)));
-        self.fact("when", &format!("{}{took}", when::clock(row.started, self.zone)));
-        self.fact("project", &cut(&row.project.0, 240));
+        self.fact("when", &format!("{}{took}", when::date_and_clock(row.started, self.zone)));
+        self.fact("project", &cut_to_width(&row.project.0, 240));
         if let Some(parent) = &row.parent {
-            self.fact("fork of", &cut(&parent.0, 16));
+            self.fact("fork of", &cut_to_width(&parent.0, 16));
         }
         if let Some(line) = row.line {
             self.fact("line", &tokens(line.into()));
         }
-        let at = if row.endpoint.is_empty() { String::new() } else { format!(" at {}", cut(&row.endpoint, 24)) };
+        let at =
+            if row.endpoint.is_empty() { String::new() } else { format!(" at {}", cut_to_width(&row.endpoint, 24)) };
         if row.model.is_empty() {
             self.fact("model", "no model was asked");
         } else {
-            self.fact("model", &format!("{}{at}, asked for as {}", cut(&row.model, 32), cut(&row.role, 24)));
+            self.fact(
+                "model",
+                &format!("{}{at}, asked for as {}", cut_to_width(&row.model, 32), cut_to_width(&row.role, 24)),
+            );
         }
         if run.calls.iter().any(|call| !call.body.is_empty()) {
             let cost = row.cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string());
@@ -148,7 +154,7 @@ impl RunPage<'_> {
         }
         let replay = match &run.replayable {
             Replayable::Yes => format!("`proem runs replay {}`", row.id.short()),
-            Replayable::No(why) => format!("not possible: {}", cut(why, 74)),
+            Replayable::No(why) => format!("not possible: {}", cut_to_width(why, 74)),
         };
         self.fact("replay", &replay);
         if run.resumable && matches!(row.state, RunState::Interrupted | RunState::Asking) {
@@ -160,16 +166,20 @@ impl RunPage<'_> {
         let what = if call.body.is_empty() {
             "assembled only; no model was asked".to_owned()
         } else {
-            let tool = call.tool.as_deref().map_or_else(String::new, |tool| format!(", bound to {}", cut(tool, 24)));
+            let tool =
+                call.tool.as_deref().map_or_else(String::new, |tool| format!(", bound to {}", cut_to_width(tool, 24)));
             format!("call {index}{tool}")
         };
-        let counted = format!("  {} tokens by {},", tokens(call.tokens), cut(&call.counter, 24));
+        let counted = format!("  {} tokens by {},", tokens(call.tokens), cut_to_width(&call.counter, 24));
         let stable = format!(" {} of them stable", tokens(call.stable_tokens));
         self.out.push('\n');
         self.packed(&[(BOLD, &what), (Style::new(), &counted), (Style::new(), &stable)]);
         let PromptId { agent, name, version, .. } = &call.prompt;
         if call.prompt != self.shown.run.row.prompt {
-            self.fact("prompt", &format!("{} {}", cut(&format!("{agent}/{name}"), 40), cut(version, 32)));
+            self.fact(
+                "prompt",
+                &format!("{} {}", cut_to_width(&format!("{agent}/{name}"), 40), cut_to_width(version, 32)),
+            );
         }
         self.sections(call);
         for cut in self.shown.cuts(call) {
@@ -180,7 +190,7 @@ impl RunPage<'_> {
         }
         self.listed("not sent to the provider", &call.dropped, |one| {
             let path = one.get("path")?.as_str()?;
-            Some(format!("{}: {}", cut(path, 40), cut(one.get("why")?.as_str()?, 56)))
+            Some(format!("{}: {}", cut_to_width(path, 40), cut_to_width(one.get("why")?.as_str()?, 56)))
         });
         for attempt in &call.attempts {
             self.attempt(attempt);
@@ -203,14 +213,19 @@ impl RunPage<'_> {
     /// The items of a JSON list, each in words; one of a form that is not known is shown as it is.
     fn listed(&mut self, name: &str, list: &Json, words: impl Fn(&Json) -> Option<String>) {
         for one in list.as_array().into_iter().flatten() {
-            let words = words(one).unwrap_or_else(|| cut(&one.to_string(), 80));
+            let words = words(one).unwrap_or_else(|| cut_to_width(&one.to_string(), 80));
             self.wrapped((YELLOW, &format!("  {name}: ")), &words, 4);
         }
     }
 
     fn sections(&mut self, call: &CallRow) {
-        let longest =
-            call.sections.iter().map(|section| cut(&section.name, 24).chars().count()).max().unwrap_or(0).max(7);
+        let longest = call
+            .sections
+            .iter()
+            .map(|section| cut_to_width(&section.name, 24).chars().count())
+            .max()
+            .unwrap_or(0)
+            .max(7);
         let most = call.sections.iter().map(|section| section.tokens).max().unwrap_or(0);
         let head = format!("{:longest$}  {:6}  {:12}  {:7}  {:>7}", "section", "role", "trust", "cache", "tokens");
         self.line(&styled(DIM, &head));
@@ -270,14 +285,14 @@ impl RunPage<'_> {
         }
         let left = lines.len().saturating_sub(most);
         if left > 0 {
-            let more = ui::counted(u64::try_from(left).unwrap_or(u64::MAX), "more line");
+            let more = ui::count_with_noun(u64::try_from(left).unwrap_or(u64::MAX), "more line");
             self.line(&styled(DIM, &format!("  ┆ {more}; --full shows all")));
         }
     }
 
     fn attempt(&mut self, attempt: &AttemptRow) {
         let status = attempt.status.map_or_else(|| "no answer".to_owned(), |status| format!("status {status}"));
-        let failed = attempt.failed.as_deref().map_or_else(String::new, |kind| format!(", {}", cut(kind, 24)));
+        let failed = attempt.failed.as_deref().map_or_else(String::new, |kind| format!(", {}", cut_to_width(kind, 24)));
         let waited =
             if attempt.waited_ms > 0 { format!(" after {} ms", tokens(attempt.waited_ms)) } else { String::new() };
         let booked = match (attempt.state.as_str(), attempt.booked) {
@@ -321,7 +336,7 @@ impl RunPage<'_> {
             self.wrapped((DIM, "    because: "), &doubt.in_words(), 4);
         }
         if let Some(found) = attempt.usage.as_ref().and_then(|usage| usage.diagnosis.as_ref()) {
-            self.wrapped((DIM, "    the cache, in the provider's words: "), &theirs::said(found), 4);
+            self.wrapped((DIM, "    the cache, in the provider's words: "), &theirs::provider_diagnosis(found), 4);
         }
         if let Some(why) = &attempt.corrected {
             self.wrapped((DIM, "    because: "), &show::terminal_str(why).into_string(), 4);
@@ -330,7 +345,8 @@ impl RunPage<'_> {
 
     /// What came back, as the model wrote it.
     fn answer(&mut self, call: &CallRow) {
-        let finish = call.finish.as_deref().map_or_else(String::new, |finish| format!(", {}", cut(finish, 24)));
+        let finish =
+            call.finish.as_deref().map_or_else(String::new, |finish| format!(", {}", cut_to_width(finish, 24)));
         let words = match call.state {
             CallState::Pending => styled(CYAN, "under way"),
             CallState::Answered => format!("answered{finish}"),
@@ -385,11 +401,11 @@ impl RunPage<'_> {
         if lines.is_empty() {
             return;
         }
-        let of = prompt.map_or_else(String::new, |prompt| format!(" of {}", cut(prompt, 60)));
+        let of = prompt.map_or_else(String::new, |prompt| format!(" of {}", cut_to_width(prompt, 60)));
         self.line(&format!("\n{}{of}", styled(BOLD, "profile")));
         let most = if self.full { usize::MAX } else { WIDTH - 14 };
         for line in lines {
-            self.wrapped((DIM, &format!("  {:11} ", line.kind)), &cut(line.text, most), 14);
+            self.wrapped((DIM, &format!("  {:11} ", line.kind)), &cut_to_width(line.text, most), 14);
             for why in line.why.iter().flat_map(|why| width::wrapped(why, WIDTH - 14)) {
                 self.line(&styled(DIM, &format!("{:14}{why}", "")));
             }
@@ -400,23 +416,27 @@ impl RunPage<'_> {
     fn people(&mut self) {
         for approval in &self.shown.run.approvals {
             let answer = approval.answer.and_then(|answer| approval.options.get(usize::try_from(answer).ok()?));
-            let answer = answer.map_or_else(|| "it was not answered".to_owned(), |answer| cut(answer, 40));
+            let answer = answer.map_or_else(|| "it was not answered".to_owned(), |answer| cut_to_width(answer, 40));
             self.out.push('\n');
-            self.wrapped((BOLD, "asked: "), &cut(&approval.question, 140), 7);
-            self.line(&format!("  {answer} ({})", cut(&approval.actor, 34)));
+            self.wrapped((BOLD, "asked: "), &cut_to_width(&approval.question, 140), 7);
+            self.line(&format!("  {answer} ({})", cut_to_width(&approval.actor, 34)));
             if let Some(words) = approval.words.as_deref().filter(|words| !words.is_empty()) {
-                self.wrapped((DIM, "  because: "), &cut(words, 140), 11);
+                self.wrapped((DIM, "  because: "), &cut_to_width(words, 140), 11);
             }
         }
         for feedback in &self.shown.run.feedback {
             let style = if feedback.verdict == "good" { GREEN } else { RED };
-            let verdict = cut(&feedback.verdict, 8);
+            let verdict = cut_to_width(&feedback.verdict, 8);
             self.out.push('\n');
             match feedback.note.as_str() {
                 "" => self.line(&styled(style, &verdict)),
-                note => self.wrapped((style, &format!("{verdict}: ")), &cut(note, 140), 2),
+                note => self.wrapped((style, &format!("{verdict}: ")), &cut_to_width(note, 140), 2),
             }
-            self.line(&format!("  {}, {}", cut(&feedback.actor, 40), when::clock(feedback.at, self.zone)));
+            self.line(&format!(
+                "  {}, {}",
+                cut_to_width(&feedback.actor, 40),
+                when::date_and_clock(feedback.at, self.zone)
+            ));
         }
     }
 }
@@ -431,10 +451,10 @@ fn written<'j>(value: &'j Json, name: &str) -> Option<&'j str> {
 fn wrong(one: &Json) -> Option<String> {
     if let Ok(broken) = serde_json::from_value::<BrokenRule>(one.clone()) {
         let place = if broken.path.is_empty() { "the answer" } else { &broken.path };
-        let (place, rule) = (cut(place, 32), cut(&broken.rule, 24));
-        return Some(format!("`{place}` violates `{rule}`; expected: {}", cut(&broken.expected, 60)));
+        let (place, rule) = (cut_to_width(place, 32), cut_to_width(&broken.rule, 24));
+        return Some(format!("`{place}` violates `{rule}`; expected: {}", cut_to_width(&broken.expected, 60)));
     }
-    Some(format!("a value violates `{}`; the value itself is not kept", cut(one.get("rule")?.as_str()?, 24)))
+    Some(format!("a value violates `{}`; the value itself is not kept", cut_to_width(one.get("rule")?.as_str()?, 24)))
 }
 
 fn colour(trust: &str) -> Style {

@@ -1,13 +1,13 @@
 use super::*;
 use proem_app::trust::candidates::{TrustCandidate, TrustUse};
-use proem_app::trust::hash;
+use proem_app::trust::sha256_hex;
 
 fn reviewed(text: &str, before: Before) -> String {
     let candidate = TrustCandidate {
         path: "AGENTS.md".into(),
         uses: vec![TrustUse::RuleFile],
         text: text.into(),
-        hash: hash(text.as_bytes()),
+        hash: sha256_hex(text.as_bytes()),
     };
     let styled = review(&[FileReview { candidate: &candidate, before }], &[]);
     anstream::adapter::strip_str(&styled).to_string()
