@@ -13,7 +13,7 @@ use proem_select::mode::{GitChanges, Hints, Interaction, Mode};
 use crate::args::files::ChosenFiles;
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
-use crate::args::words::words;
+use crate::args::words::unmark_hyphen_words;
 
 pub(crate) const ASSEMBLE_EXAMPLES: &str = with_models!(
     "the role that the prompt names, `small`",
@@ -95,7 +95,7 @@ pub(crate) enum PromptFormat {
 #[derive(Debug, Parser)]
 pub(crate) struct Assemble {
     /// What is to be done; `-` reads it from standard input
-    #[arg(value_parser = words)]
+    #[arg(value_parser = unmark_hyphen_words)]
     pub(crate) task: String,
     /// How to work on it
     #[arg(long, value_enum, default_value = "auto")]

@@ -27,12 +27,15 @@ pub(super) fn copy(text: &str) -> Result<(), CommandFailure> {
         ));
     };
     written.map_err(|error| CommandFailure::outside(format!("could not write to the terminal: {error}")))?;
-    ui::note(&format!(
+    ui::print_note(&format!(
         "{} bytes are on the clipboard, if this terminal allows that (OSC 52)",
         group_thousands(text.len())
     ));
     if text.len() > MANY_BYTES {
-        ui::note(&format!("many terminals take no more than {} bytes; compare the end", group_thousands(MANY_BYTES)));
+        ui::print_note(&format!(
+            "many terminals take no more than {} bytes; compare the end",
+            group_thousands(MANY_BYTES)
+        ));
     }
     Ok(())
 }

@@ -7,7 +7,7 @@ use proem_store::record::AttemptId;
 use proem_store::{Store, StoreAccess};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, cut_to_width, styled};
+use crate::ui::{self, BOLD, cut_to_width, style_text};
 use proem_app::cost::{self, CostCorrection};
 use proem_app::operator::Consent;
 use proem_app::project::OpenProject;
@@ -19,7 +19,7 @@ const NO: u8 = 1;
 /// The most that the records hold for one attempt: 2⁵⁰ billionths of a dollar, more than a million dollars.
 const MOST: NanoDollars = NanoDollars(1 << 50);
 
-pub(super) async fn run(
+pub(super) async fn run_cost_correct(
     project: &OpenProject,
     attempt: i64,
     cost: NanoDollars,
@@ -29,12 +29,17 @@ pub(super) async fn run(
         return Err(CommandFailure::usage(format!("{cost} is too much for one attempt; the maximum is {MOST}")));
     }
     let store = records::open_records(project, StoreAccess::Write).await?.store;
-    let done = correct(&store, AttemptId(attempt), cost, why).await;
+    let done = correct_at_terminal(&store, AttemptId(attempt), cost, why).await;
     store.close().await;
     done
 }
 
-async fn correct(store: &Store, attempt: AttemptId, cost: NanoDollars, why: &str) -> Result<ExitCode, CommandFailure> {
+async fn correct_at_terminal(
+    store: &Store,
+    attempt: AttemptId,
+    cost: NanoDollars,
+    why: &str,
+) -> Result<ExitCode, CommandFailure> {
     let run = store.run(&store.run_of(attempt).await?).await?;
     let row = run.calls.iter().flat_map(|call| &call.attempts).find(|row| row.id == attempt);
     let row =
@@ -49,7 +54,7 @@ async fn correct(store: &Store, attempt: AttemptId, cost: NanoDollars, why: &str
     let prompt = format!("{}/{}", run.row.prompt.agent, run.row.prompt.name);
     ui::aside(&format!(
         "{} of run {}, {}, {}\n  cost     {before}, state {}\n  new cost {cost}, reason: {}\n",
-        styled(BOLD, &format!("attempt {}", attempt.0)),
+        style_text(BOLD, &format!("attempt {}", attempt.0)),
         run.row.id.short(),
         cut_to_width(&prompt, 32),
         cut_to_width(&run.row.model, 32),

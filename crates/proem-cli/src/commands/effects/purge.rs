@@ -18,12 +18,12 @@ use crate::ui::{self, count_with_noun};
 /// The exit code of a negative answer.
 const NO: u8 = 1;
 
-pub(super) fn run(before: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(root, &crate::places()?)?;
+pub(super) fn run_effects_purge(before: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::user_places()?)?;
     let zone = records::booking_zone(&project.config.budget)?;
     let before = when::since(before, when::time_now(), &zone)?;
     records::blocking(async {
-        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let desk = ui::print_notes_of(ActionDesk::open(&project, StoreAccess::Write).await?);
         let purged = async {
             let ended: Vec<ActionState> = ActionState::ALL.into_iter().filter(|state| state.is_end()).collect();
             let rows = desk.queue(&ended, None, LineDepth::Standing).await?;
@@ -46,14 +46,14 @@ pub(super) fn run(before: &str, root: &Path) -> Result<ExitCode, CommandFailure>
         Ok(match purged? {
             None => ExitCode::from(NO),
             Some(counts) => {
-                ui::aside(&said(&counts));
+                ui::aside(&action_purge_summary(&counts));
                 ExitCode::SUCCESS
             }
         })
     })
 }
 
-fn said(counts: &ActionPurgeCounts) -> String {
+fn action_purge_summary(counts: &ActionPurgeCounts) -> String {
     if counts.is_nothing() {
         return "there was nothing to delete\n".to_owned();
     }

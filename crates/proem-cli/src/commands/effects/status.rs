@@ -13,22 +13,25 @@ use proem_text::json;
 use serde_json::{Value as Json, json};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, GREEN, YELLOW, count_with_noun, cut_to_width, styled};
+use crate::ui::{self, DIM, GREEN, YELLOW, count_with_noun, cut_to_width, style_text};
 
-pub(super) fn run(root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(root, &crate::places()?)?;
+pub(super) fn run_effects_status(root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::user_places()?)?;
     let zone = charter::project_zone(&project)?;
     records::blocking(async {
-        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
-        let shown =
-            if as_json { ui::document(&json::pretty(&as_value(&desk))) } else { ui::listing(&page(&desk, &zone)) };
+        let desk = ui::print_notes_of(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let shown = if as_json {
+            ui::print_json_document(&json::pretty(&effects_status_json(&desk)))
+        } else {
+            ui::print_listing(&effects_status_page(&desk, &zone))
+        };
         desk.close().await;
         shown
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_value(desk: &ActionDesk<'_>) -> Json {
+fn effects_status_json(desk: &ActionDesk<'_>) -> Json {
     let actions = desk.status.actions.iter().map(|(state, count)| (state.as_str().to_owned(), json!(count)));
     json!({
         "position": desk.status.power().as_str(),
@@ -45,15 +48,16 @@ fn as_value(desk: &ActionDesk<'_>) -> Json {
     })
 }
 
-fn page(desk: &ActionDesk<'_>, zone: &jiff::tz::TimeZone) -> String {
+fn effects_status_page(desk: &ActionDesk<'_>, zone: &jiff::tz::TimeZone) -> String {
     let mut out = String::new();
-    let mut fact = |name: &str, what: &str| out.push_str(&format!("{}  {what}\n", styled(DIM, &format!("{name:12}"))));
+    let mut fact =
+        |name: &str, what: &str| out.push_str(&format!("{}  {what}\n", style_text(DIM, &format!("{name:12}"))));
     let obstacles = desk.obstacles();
     if obstacles.is_empty() {
-        fact("effects", &styled(GREEN, "on"));
+        fact("effects", &style_text(GREEN, "on"));
     }
     for obstacle in &obstacles {
-        fact("effects", &styled(YELLOW, &format!("{obstacle}; {}", remedy(obstacle))));
+        fact("effects", &style_text(YELLOW, &format!("{obstacle}; {}", remedy(obstacle))));
     }
     if let Some(switch) = &desk.status.switch {
         fact(

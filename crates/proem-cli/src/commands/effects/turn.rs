@@ -17,10 +17,10 @@ use crate::ui::{self, count_with_noun};
 /// The exit code of a negative answer.
 const NO: u8 = 1;
 
-pub(super) fn run(root: &Path, position: EffectsPower) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(root, &crate::places()?)?;
+pub(super) fn turn_effects(root: &Path, position: EffectsPower) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::user_places()?)?;
     records::blocking(async {
-        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let desk = ui::print_notes_of(ActionDesk::open(&project, StoreAccess::Write).await?);
         let turned = turn(&desk, position).await;
         desk.close().await;
         turned

@@ -4,13 +4,13 @@ use proem_agents::assemble::split::{SplitDestination, SplitParagraph, SplitReaso
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
 use proem_guard::show;
 
-use crate::ui::{BOLD, group_thousands, styled};
+use crate::ui::{BOLD, group_thousands, style_text};
 use proem_app::init::import::PromptImport;
 
 /// All of it.
-pub(super) fn account(import: &PromptImport) -> String {
+pub(super) fn import_account(import: &PromptImport) -> String {
     let pieces = split(&import.text);
-    let mut account = table(&pieces);
+    let mut account = paragraph_table(&pieces);
     if import.constitution.is_empty() {
         account.push_str("It contains nothing like an identity or prohibitions, so the book's constitution is kept.\n");
     }
@@ -20,15 +20,15 @@ pub(super) fn account(import: &PromptImport) -> String {
     if !import.has_rules {
         account.push_str("It contains nothing like working rules, so the book's rules are kept.\n");
     }
-    account.push_str(&difference(&import.text, &pieces, &import.constitution));
+    account.push_str(&token_change(&import.text, &pieces, &import.constitution));
     account
 }
 
 /// Where each paragraph went and why.
-fn table(pieces: &[SplitParagraph<'_>]) -> String {
-    let mut out = format!("{}\n", styled(BOLD, "part           tokens  first words                       why"));
+fn paragraph_table(pieces: &[SplitParagraph<'_>]) -> String {
+    let mut out = format!("{}\n", style_text(BOLD, "part           tokens  first words                       why"));
     for piece in pieces {
-        out.push_str(&row(piece));
+        out.push_str(&paragraph_row(piece));
     }
     for part in SplitDestination::ALL {
         let tokens = OpenAi::O200k.count(&text_of(pieces, part));
@@ -39,7 +39,7 @@ fn table(pieces: &[SplitParagraph<'_>]) -> String {
 }
 
 /// How many tokens the parts have beside the prompt that they were, and why that is another number.
-fn difference(before: &str, pieces: &[SplitParagraph<'_>], constitution: &str) -> String {
+fn token_change(before: &str, pieces: &[SplitParagraph<'_>], constitution: &str) -> String {
     let count = |text: &str| OpenAi::O200k.count(text);
     let own: usize = SplitDestination::ALL.into_iter().map(|part| count(&text_of(pieces, part))).sum();
     let added = count(constitution).saturating_sub(count(&text_of(pieces, SplitDestination::Constitution)));
@@ -62,7 +62,7 @@ fn difference(before: &str, pieces: &[SplitParagraph<'_>], constitution: &str) -
     out
 }
 
-fn row(piece: &SplitParagraph<'_>) -> String {
+fn paragraph_row(piece: &SplitParagraph<'_>) -> String {
     const WIDTH: usize = 32;
     let words: String = piece.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let first: String = words.chars().take(WIDTH).collect();

@@ -10,7 +10,7 @@ use proem_engine::profile::Judgement;
 use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::ui;
 
-pub(super) async fn run(
+pub(super) async fn run_runs_feedback(
     project: &OpenProject,
     run: &str,
     judgement: Judgement,
@@ -25,7 +25,7 @@ pub(super) async fn run(
             serde_json::json!({ "prompt": prompt, "as": what })
         });
         let said = serde_json::json!({ "run": said.run.0, "verdict": judgement_word(judgement), "note": note, "counts": counts });
-        ui::document(&proem_text::json::pretty(&said))?;
+        ui::print_json_document(&proem_text::json::pretty(&said))?;
     } else {
         let follows = follows(&said, judgement, project)?;
         ui::aside(&format!("run {}: {}{follows}\n", said.run.short(), judgement_word(judgement)));

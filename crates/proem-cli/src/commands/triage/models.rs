@@ -57,7 +57,7 @@ impl ModelArgs {
 
     /// The project, and what asks models where the user's configuration says so and there are keys.
     pub(super) fn open(&self, root: &Path) -> Result<(OpenProject, Option<TriageRun>), CommandFailure> {
-        let places = crate::places()?;
+        let places = crate::user_places()?;
         let is_wanted = self.record.is_some() || self.replay.is_some() || self.dry_run || self.max_cost.is_some();
         if self.no_model {
             return Ok((OpenProject::without_book(root, &places)?, None));
@@ -69,7 +69,7 @@ impl ModelArgs {
                  `proem triage init`",
             ));
         }
-        ui::notes(&std::mem::take(&mut project.notes));
+        ui::print_notes(&std::mem::take(&mut project.notes));
         Ok((project, run))
     }
 }

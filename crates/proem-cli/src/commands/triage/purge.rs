@@ -12,12 +12,12 @@ use proem_store::{StoreAccess, TriagePurgeCounts};
 use crate::failure::CommandFailure;
 use crate::ui::{self, count_with_noun};
 
-pub(super) fn run(before: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(root, &crate::places()?)?;
+pub(super) fn run_triage_purge(before: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::user_places()?)?;
     let zone = records::booking_zone(&project.config.budget)?;
     let before = when::since(before, when::time_now(), &zone)?;
     records::blocking(async {
-        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Write).await?);
+        let desk = ui::print_notes_of(TriageDesk::open(&project, StoreAccess::Write).await?);
         let purged = async {
             let about = format!(
                 "the texts of signals, of older versions of artefacts and of cycles from before {} would be deleted",
@@ -35,14 +35,14 @@ pub(super) fn run(before: &str, root: &Path) -> Result<ExitCode, CommandFailure>
         Ok(match purged? {
             None => ExitCode::from(1),
             Some(counts) => {
-                ui::aside(&said(&counts));
+                ui::aside(&triage_purge_summary(&counts));
                 ExitCode::SUCCESS
             }
         })
     })
 }
 
-fn said(counts: &TriagePurgeCounts) -> String {
+fn triage_purge_summary(counts: &TriagePurgeCounts) -> String {
     if counts.is_nothing() {
         return "there was nothing to delete\n".to_owned();
     }
