@@ -94,14 +94,14 @@ impl HistoryReading<'_> {
         while let Some(piece) = pieces.next() {
             // A user's turn is joined with what the user says next, unless a role is between.
             let is_joined = pieces.peek().is_none_or(|next| next.role == Role::User);
-            let mut turn = self.turn(&piece, is_joined).map_err(invalid)?;
+            let mut turn = self.render_turn(&piece, is_joined).map_err(invalid)?;
             turn.tokens = counts.count(&turn.text);
             turns.push(turn);
         }
         Ok(turns)
     }
 
-    fn turn(self, piece: &HistoryPiece<'_>, is_joined: bool) -> Result<HistoryTurn, String> {
+    fn render_turn(self, piece: &HistoryPiece<'_>, is_joined: bool) -> Result<HistoryTurn, String> {
         let turn = HistoryTurn {
             name: piece.name(),
             role: piece.role,
@@ -119,15 +119,15 @@ impl HistoryReading<'_> {
                 Ok(HistoryTurn { trust: Trust::Trusted, keyless_text: text.clone(), text, ..turn })
             }
             PieceKind::Text(leaf) if piece.role == Role::User => {
-                let (text, mode) = self.outside(leaf, Source::named("input/history"));
-                Ok(self.contained(turn, &text, mode))
+                let (text, mode) = self.outside_text(leaf, Source::named("input/history"));
+                Ok(self.contain_turn(turn, &text, mode))
             }
             PieceKind::Text(leaf) => {
-                let (text, mode) = self.outside(leaf, MODEL);
-                let text = under(text, MODEL);
+                let (text, mode) = self.outside_text(leaf, MODEL);
+                let text = with_source(text, MODEL);
                 // A suspicious text stays marked, whoever is said to have written it.
                 if mode == ContainmentMode::Datamark {
-                    return Ok(self.contained(turn, &text, mode));
+                    return Ok(self.contain_turn(turn, &text, mode));
                 }
                 let (text, label) = model_turn(&text, &Tag::UNTRUSTED_CONTEXT);
                 Ok(HistoryTurn { keyless_text: text.clone(), text, label, ..turn })
@@ -145,9 +145,9 @@ impl HistoryReading<'_> {
                 Ok(HistoryTurn { part, keyless_text: text.clone(), text, label, ..turn })
             }
             PieceKind::Result { id, name, leaf } => {
-                let (text, mode) = self.outside(leaf, TOOL);
+                let (text, mode) = self.outside_text(leaf, TOOL);
                 let part = Some(SectionPart::CallResult { id: id.clone(), name: name.clone() });
-                Ok(self.contained(HistoryTurn { part, ..turn }, &under(text, TOOL), mode))
+                Ok(self.contain_turn(HistoryTurn { part, ..turn }, &with_source(text, TOOL), mode))
             }
         }
     }
@@ -159,7 +159,7 @@ impl HistoryReading<'_> {
     }
 
     /// A leaf as text from outside, and how it is contained.
-    fn outside(self, leaf: &LabelTree, source: Source) -> (Untrusted<String>, ContainmentMode) {
+    fn outside_text(self, leaf: &LabelTree, source: Source) -> (Untrusted<String>, ContainmentMode) {
         let usual = if self.prompt.file.is_plain { ContainmentMode::Exact } else { ContainmentMode::Delimit };
         match leaf {
             LabelTree::Flagged(text) => (text.clone(), ContainmentMode::Datamark),
@@ -169,7 +169,7 @@ impl HistoryReading<'_> {
         }
     }
 
-    fn contained(self, turn: HistoryTurn, text: &Untrusted<String>, mode: ContainmentMode) -> HistoryTurn {
+    fn contain_turn(self, turn: HistoryTurn, text: &Untrusted<String>, mode: ContainmentMode) -> HistoryTurn {
         let contained = contain(&[ContainmentPart::Kept(text, mode)], &Tag::UNTRUSTED_CONTEXT, self.key);
         let (text, keyless_text) = (contained.text().to_owned(), contained.keyless_text());
         let contained = vec![PlacedContainment { at: 0, contained: Arc::new(contained) }];
@@ -178,7 +178,7 @@ impl HistoryReading<'_> {
 }
 
 /// A text whose label names a further source.
-fn under(text: Untrusted<String>, source: Source) -> Untrusted<String> {
+fn with_source(text: Untrusted<String>, source: Source) -> Untrusted<String> {
     let label = text.label().join(&Label::from_source(source));
     let ours = Untrusted::new(String::new(), label);
     Untrusted::join(&[&ours, &text], "").0
@@ -207,7 +207,7 @@ impl HistoryTurn {
             tokens,
             range,
         };
-        let report = report::fixed(&placed, self.tokens, &self.contained);
+        let report = report::unfitted_section(&placed, self.tokens, &self.contained);
         (placed, report)
     }
 }

@@ -129,7 +129,7 @@ impl MediaFacts {
     ///
     /// [`MediaFault`] if they are no file that can be sent.
     pub fn of(bytes: &[u8]) -> Result<Self, MediaFault> {
-        let kind = header::kind(bytes)?;
+        let kind = header::kind_of(bytes)?;
         let facts = |width, height, pages| Self {
             kind,
             bytes: bytes.len(),
@@ -139,7 +139,7 @@ impl MediaFacts {
             hash: proem_text::hex::encode(Sha256::digest(bytes)),
         };
         if kind == MediaKind::Pdf {
-            return Ok(facts(None, None, header::pages(bytes)));
+            return Ok(facts(None, None, header::count_pages(bytes)));
         }
         let (width, height) = header::dimensions(kind, bytes).ok_or(MediaFault::Broken(kind))?;
         Ok(facts(Some(width), Some(height), None))

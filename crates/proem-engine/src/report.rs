@@ -309,7 +309,7 @@ pub(crate) fn section(
 }
 
 /// The account of what no limit cuts and no prompt file declares: a profile, the turns of a history.
-pub(crate) fn fixed(placed: &PlacedSection, full: usize, contained: &[PlacedContainment]) -> SectionReport {
+pub(crate) fn unfitted_section(placed: &PlacedSection, full: usize, contained: &[PlacedContainment]) -> SectionReport {
     SectionReport {
         name: placed.name.clone(),
         role: placed.role,

@@ -50,7 +50,7 @@ pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Re
 fn block(block: &TurnBlock) -> Value {
     let mut fields = match &block.part {
         None => json!({ "type": "text", "text": block.text }),
-        Some(SectionPart::Media { source, .. }) => media(source, &block.text),
+        Some(SectionPart::Media { source, .. }) => media_block(source, &block.text),
         Some(SectionPart::Call { id, name }) => {
             // The arguments were written as an object of JSON.
             let input: Map<String, Value> = serde_json::from_str(&block.text).unwrap_or_default();
@@ -68,7 +68,7 @@ fn block(block: &TurnBlock) -> Value {
 
 /// A picture or file: <https://platform.claude.com/docs/en/build-with-claude/vision>,
 /// <https://platform.claude.com/docs/en/build-with-claude/pdf-support>.
-fn media(source: &MediaSource, text: &str) -> Value {
+fn media_block(source: &MediaSource, text: &str) -> Value {
     let kind = if source.is_image() { "image" } else { "document" };
     let source = match source {
         MediaSource::Inline(facts) => json!({ "type": "base64", "media_type": facts.kind.as_str(), "data": text }),

@@ -37,7 +37,7 @@ pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Re
     for turn in turns(assembly, plan)? {
         // Results of tools have messages of their own; they come before what the user says beside them.
         let (results, blocks) = turn.blocks.into_iter().partition::<Vec<_>, _>(TurnBlock::is_result);
-        messages.extend(results.iter().filter_map(result));
+        messages.extend(results.iter().filter_map(tool_message));
         if !blocks.is_empty() {
             messages.push(message(MessageTurn { role: turn.role, blocks }, model)?);
         }
@@ -68,7 +68,7 @@ fn message(turn: MessageTurn, model: &Model) -> Result<Value, Error> {
         (Role::Model, _) => "assistant",
     };
     if turn.role == Role::Model {
-        return Ok(assistant(&turn.blocks));
+        return Ok(assistant_message(&turn.blocks));
     }
     let is_mixed = turn.blocks.iter().any(|block| block.part.is_some());
     let content = if is_mixed || model.caching.mode == CacheControl::Explicit {
@@ -81,7 +81,7 @@ fn message(turn: MessageTurn, model: &Model) -> Result<Value, Error> {
 
 /// What the model said before, and what it called:
 /// <https://developers.openai.com/api/docs/guides/function-calling>. Its parts take no breakpoint.
-fn assistant(blocks: &[TurnBlock]) -> Value {
+fn assistant_message(blocks: &[TurnBlock]) -> Value {
     let words = blocks.iter().filter(|block| block.part.is_none());
     let text: String = words.map(|block| block.text.as_str()).collect();
     let calls = blocks.iter().filter_map(|block| match &block.part {
@@ -99,14 +99,14 @@ fn assistant(blocks: &[TurnBlock]) -> Value {
     }
 }
 
-fn result(block: &TurnBlock) -> Option<Value> {
+fn tool_message(block: &TurnBlock) -> Option<Value> {
     let Some(SectionPart::CallResult { id, .. }) = &block.part else { return None };
     Some(json!({ "role": "tool", "tool_call_id": id, "content": block.text }))
 }
 
 fn part(block: &TurnBlock) -> Result<Value, Error> {
     Ok(match (&block.part, block.end) {
-        (Some(SectionPart::Media { source, .. }), _) => media(source, &block.text)?,
+        (Some(SectionPart::Media { source, .. }), _) => media_part(source, &block.text)?,
         (_, BlockEnd::Plain) => json!({ "type": "text", "text": block.text }),
         (_, BlockEnd::Breakpoint) => {
             json!({ "type": "text", "text": block.text, "prompt_cache_breakpoint": { "mode": "explicit" } })
@@ -116,7 +116,7 @@ fn part(block: &TurnBlock) -> Result<Value, Error> {
 
 /// A picture or file: <https://developers.openai.com/api/docs/guides/images-vision>,
 /// <https://developers.openai.com/api/docs/guides/pdf-files>.
-fn media(source: &MediaSource, text: &str) -> Result<Value, Error> {
+fn media_part(source: &MediaSource, text: &str) -> Result<Value, Error> {
     let address = match source {
         MediaSource::Inline(facts) => format!("data:{};base64,{text}", facts.kind.as_str()),
         MediaSource::Remote { .. } if source.is_image() => text.to_owned(),

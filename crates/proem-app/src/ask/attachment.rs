@@ -8,7 +8,7 @@ use proem_engine::media::{MediaFacts, MediaFault, MediaKind, data_address};
 use proem_guard::show;
 use proem_runtime::files;
 
-use crate::context::mentions;
+use crate::context::at_mentions;
 use crate::error::Error;
 
 /// The most bytes of one file.
@@ -99,8 +99,8 @@ impl Attachment {
 
 /// The files that a question names as `@path`; what is no file there is a word like any other.
 #[must_use]
-pub fn mentioned(question: &str) -> Vec<PathBuf> {
-    mentions(question).map(PathBuf::from).filter(|path| path.is_file()).collect()
+pub fn mentioned_files(question: &str) -> Vec<PathBuf> {
+    at_mentions(question).map(PathBuf::from).filter(|path| path.is_file()).collect()
 }
 
 /// Reads the files that were named, each once.
@@ -108,7 +108,7 @@ pub fn mentioned(question: &str) -> Vec<PathBuf> {
 /// # Errors
 ///
 /// If one is a folder, no regular file, neither a text nor a picture, or too long, or if all of them together are.
-pub fn attached(paths: &[PathBuf]) -> Result<Attachments, Error> {
+pub fn read_attachments(paths: &[PathBuf]) -> Result<Attachments, Error> {
     let mut read = Attachments::default();
     let (mut texts, mut pictures): (usize, usize) = (0, 0);
     let mut known = BTreeSet::new();
@@ -118,14 +118,14 @@ pub fn attached(paths: &[PathBuf]) -> Result<Attachments, Error> {
             continue;
         }
         let bytes = read_file(path, &name)?;
-        if let Some(facts) = picture(&bytes, &name)? {
+        if let Some(facts) = picture_facts(&bytes, &name)? {
             pictures = pictures.saturating_add(bytes.len());
             let address = data_address(&bytes).unwrap_or_default();
             read.pictures.push(Picture { path: name, facts, address });
         } else {
-            let text = text_of(bytes, &name)?;
+            let text = decode_text(bytes, &name)?;
             texts = texts.saturating_add(text.len());
-            read.texts.push(Attachment { path: name, language: language(path), text });
+            read.texts.push(Attachment { path: name, language: fence_language(path), text });
         }
         for (all, most, what) in [(texts, MAX_ALL, "files"), (pictures, MediaFacts::MAX_BYTES, "pictures")] {
             if all > most {
@@ -151,7 +151,7 @@ fn read_file(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
 }
 
 /// What a file is, if it is a picture or a document.
-fn picture(bytes: &[u8], name: &str) -> Result<Option<MediaFacts>, Error> {
+fn picture_facts(bytes: &[u8], name: &str) -> Result<Option<MediaFacts>, Error> {
     let shown = show::terminal_str(name);
     match MediaFacts::of(bytes) {
         Ok(facts) if bytes.len() > MediaFacts::MAX_BYTES => Err(Error::invalid(format!(
@@ -174,9 +174,9 @@ fn is_called_a_picture(name: &str) -> bool {
     ["png", "jpg", "jpeg", "gif", "webp", "pdf"].iter().any(|known| known.eq_ignore_ascii_case(ending))
 }
 
-fn text_of(bytes: Vec<u8>, name: &str) -> Result<String, Error> {
+fn decode_text(bytes: Vec<u8>, name: &str) -> Result<String, Error> {
     let shown = show::terminal_str(name);
-    if is_binary(&bytes) {
+    if is_binary_content(&bytes) {
         return Err(Error::invalid(format!(
             "`{shown}` is binary; convert it to text, such as by `strings`, or to a picture; {} supported",
             MediaKind::SUPPORTED
@@ -192,11 +192,11 @@ fn text_of(bytes: Vec<u8>, name: &str) -> Result<String, Error> {
 }
 
 /// Whether bytes are no text: the first ones hold a zero, as git tells it too.
-pub(super) fn is_binary(bytes: &[u8]) -> bool {
+pub(super) fn is_binary_content(bytes: &[u8]) -> bool {
     bytes.iter().take(8000).any(|byte| *byte == 0)
 }
 
-fn language(path: &Path) -> &'static str {
+fn fence_language(path: &Path) -> &'static str {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
     let known = LANGUAGES.iter().find(|(_, endings)| endings.contains(&ending.as_str()));
     known.map_or(PLAIN, |(name, _)| name)
@@ -211,7 +211,7 @@ mod tests {
         for (path, expected) in
             [("a/b.rs", "Rust"), ("B.PY", "Python"), ("x.tar.gz", "text"), ("Makefile", "text"), (".env", "text")]
         {
-            assert_eq!(language(Path::new(path)), expected, "{path}");
+            assert_eq!(fence_language(Path::new(path)), expected, "{path}");
         }
     }
 }

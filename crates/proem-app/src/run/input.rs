@@ -39,7 +39,7 @@ impl<'s> Source<'s> {
     /// What messages call it.
     pub(super) fn shown(&self) -> String {
         match self {
-            Self::File(path) => shown(path),
+            Self::File(path) => input_path(path),
             Self::Reader(name, _) => (*name).to_owned(),
         }
     }
@@ -48,7 +48,7 @@ impl<'s> Source<'s> {
     pub(super) fn open(self) -> Result<Box<dyn BufRead + 's>, Error> {
         match self {
             Self::File(path) => {
-                let failed = |error| Error::invalid(format!("could not open {}: {error}", shown(path)));
+                let failed = |error| Error::invalid(format!("could not open {}: {error}", input_path(path)));
                 Ok(Box::new(BufReader::new(files::open(path).map_err(failed)?)))
             }
             Self::Reader(_, reader) => Ok(reader),
@@ -89,7 +89,7 @@ impl InputForm {
         let declared = schema.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
         let mut all = declared.iter();
         let text = match (all.next(), all.next()) {
-            (Some((name, schema)), None) if is_text(schema) && !prompt.file.is_media(name) => Some(name.clone()),
+            (Some((name, schema)), None) if is_text_schema(schema) && !prompt.file.is_media(name) => Some(name.clone()),
             _ => None,
         };
         let files = declared.keys().filter(|name| prompt.file.is_media(name)).cloned().collect();
@@ -124,7 +124,7 @@ impl InputForm {
             Some(name) => OrderedMap::from_iter([(name.as_str(), OrderedJson::from(text))]).into(),
             None => self.object(text, shown)?,
         };
-        set(&mut inputs, given)?;
+        set_inputs(&mut inputs, given)?;
         Ok(inputs)
     }
 
@@ -180,7 +180,8 @@ impl InputForm {
             let name = show::terminal_str(name);
             return Err(Error::invalid(format!("the input `{name}` is given twice; leave one out")));
         }
-        let value = OrderedJson::from(if self.files.contains(name) { file_address(source)? } else { text(source)? });
+        let value =
+            OrderedJson::from(if self.files.contains(name) { file_address(source)? } else { verbatim_input(source)? });
         match (is_list, before.and_then(|place| given.get_mut(place))) {
             (true, Some((_, OrderedJson::List(items)))) => Arc::make_mut(items).push(value),
             (true, _) => given.push((name.to_owned(), OrderedJson::List(Arc::new(vec![value])))),
@@ -202,7 +203,7 @@ impl InputForm {
             ));
         }
         let shown = source.shown();
-        let text = read(source, &shown)?;
+        let text = read_input(source, &shown)?;
         let text = without_byte_order_mark(&text);
         let whole = serde_json::from_str::<OrderedJson>(text);
         let turns = match &whole {
@@ -254,7 +255,7 @@ fn is_list(schema: &Json) -> bool {
 }
 
 /// Whether a schema takes texts and nothing else.
-fn is_text(schema: &Json) -> bool {
+fn is_text_schema(schema: &Json) -> bool {
     match schema.get("type") {
         Some(Json::String(kind)) => kind == "string",
         Some(Json::Array(kinds)) => kinds.iter().all(|kind| kind == "string" || kind == "null"),
@@ -310,18 +311,18 @@ impl<'de> Deserialize<'de> for UniqueNames {
 /// # Errors
 ///
 /// If they can't be read, are not an object of JSON where one is wanted, or an input is given twice.
-pub fn one(
+pub fn single_run_inputs(
     source: Option<Source<'_>>,
     form: &InputForm,
     given: &[(String, OrderedJson)],
 ) -> Result<OrderedJson, Error> {
     let Some(source) = source else {
         let mut inputs = OrderedMap::default().into();
-        set(&mut inputs, given)?;
+        set_inputs(&mut inputs, given)?;
         return Ok(inputs);
     };
     let shown = source.shown();
-    form.inputs(&read(source, &shown)?, &shown, given)
+    form.inputs(&read_input(source, &shown)?, &shown, given)
 }
 
 /// A text as it stands, whatever it looks like.
@@ -329,9 +330,9 @@ pub fn one(
 /// # Errors
 ///
 /// If it can't be read, is too long, or is no text.
-pub fn text(source: Source<'_>) -> Result<String, Error> {
+pub fn verbatim_input(source: Source<'_>) -> Result<String, Error> {
     let shown = source.shown();
-    read(source, &shown)
+    read_input(source, &shown)
 }
 
 /// A picture or file as an address that holds it.
@@ -346,7 +347,7 @@ pub fn file_address(source: Source<'_>) -> Result<String, Error> {
 }
 
 /// Lays values over inputs.
-pub(super) fn set(inputs: &mut OrderedJson, given: &[(String, OrderedJson)]) -> Result<(), Error> {
+pub(super) fn set_inputs(inputs: &mut OrderedJson, given: &[(String, OrderedJson)]) -> Result<(), Error> {
     let OrderedJson::Map(fields) = inputs else {
         return Err(Error::invalid("the input is not a JSON object; give one with the prompt's inputs by name"));
     };
@@ -358,11 +359,11 @@ pub(super) fn set(inputs: &mut OrderedJson, given: &[(String, OrderedJson)]) -> 
 }
 
 /// What messages call a file.
-pub(super) fn shown(path: &Path) -> String {
+pub(super) fn input_path(path: &Path) -> String {
     format!("`{}`", show::terminal_str(&path.display().to_string()))
 }
 
-fn read(source: Source<'_>, shown: &str) -> Result<String, Error> {
+fn read_input(source: Source<'_>, shown: &str) -> Result<String, Error> {
     let bytes = read_bytes(source, shown, MAX_BYTES, "shorten the inputs")?;
     String::from_utf8(bytes).map_err(|_| Error::invalid(format!("{shown} is not UTF-8; convert it")))
 }

@@ -64,7 +64,7 @@ impl ProfileText {
             tokens,
             range,
         };
-        let report = report::fixed(&placed, self.tokens, &[]);
+        let report = report::unfitted_section(&placed, self.tokens, &[]);
         (placed, report)
     }
 }

@@ -235,7 +235,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
     /// Renders a section with everything in it.
     pub(super) fn full(&mut self, section: &Section) -> Result<RenderedSection, Error> {
         if !section.media.is_empty() {
-            return self.media(section);
+            return self.render_media(section);
         }
         let text = self.prompt.render(section, &self.values)?;
         self.seal(section, text)
@@ -315,7 +315,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
     }
 
     /// The pictures and files of a section; those whose input is not given are left out.
-    fn media(&self, section: &Section) -> Result<RenderedSection, Error> {
+    fn render_media(&self, section: &Section) -> Result<RenderedSection, Error> {
         let mut media = Vec::new();
         for marker in &section.media {
             let trusted = Label::trusted;
@@ -329,7 +329,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
             };
             for (address, label) in given {
                 let label = if trust == InputTrust::Trusted { label } else { label.join(&media_label()) };
-                media.push(self.one_medium(marker, &address, label)?);
+                media.push(self.render_medium(marker, &address, label)?);
             }
         }
         let tokens = media.iter().fold(0_usize, |sum, media| sum.saturating_add(media.tokens));
@@ -337,7 +337,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
         Ok(RenderedSection { body, tokens })
     }
 
-    fn one_medium(&self, marker: &MediaMarker, address: &str, label: Label) -> Result<RenderedMedia, Error> {
+    fn render_medium(&self, marker: &MediaMarker, address: &str, label: Label) -> Result<RenderedMedia, Error> {
         let author = if label.is_trusted() { AddressAuthor::Trusted } else { AddressAuthor::Outside };
         let refused = |why: String| {
             let what = marker.input().map_or_else(|| "media".to_owned(), |name| format!("input/{name}"));

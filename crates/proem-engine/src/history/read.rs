@@ -74,7 +74,7 @@ pub(super) fn read_pieces(history: &LabelTree) -> Result<Vec<HistoryPiece<'_>>, 
     for (index, turn) in turns.iter().enumerate() {
         reader.turn = index.saturating_add(1);
         reader.part = 0;
-        reader.read(turn).map_err(|problem| format!("input/history: turn {} {problem}", reader.turn))?;
+        reader.read_turn(turn).map_err(|problem| format!("input/history: turn {} {problem}", reader.turn))?;
     }
     if let Some((_, name)) = reader.open.front() {
         return Err(format!(
@@ -96,8 +96,8 @@ struct PieceReader<'h> {
 }
 
 impl<'h> PieceReader<'h> {
-    fn read(&mut self, turn: &'h LabelTree) -> Result<(), String> {
-        let speaker = match word(field(turn, "role")).as_deref() {
+    fn read_turn(&mut self, turn: &'h LabelTree) -> Result<(), String> {
+        let speaker = match word_of(field_of(turn, "role")).as_deref() {
             Some("user" | "human") => Speaker::User,
             Some("model" | "assistant" | "ai") => Speaker::Model,
             Some("tool" | "function") => Speaker::Tool,
@@ -112,23 +112,23 @@ impl<'h> PieceReader<'h> {
             None => return Err("has no role; write `user`, `model` or `tool`".into()),
         };
         let before = self.pieces.len();
-        match (speaker, field(turn, "content")) {
+        match (speaker, field_of(turn, "content")) {
             (Speaker::Tool, Some(LabelTree::List(parts))) if parts.iter().any(is_response) => {
-                parts.iter().try_for_each(|part| self.part(speaker, part))?;
+                parts.iter().try_for_each(|part| self.read_part(speaker, part))?;
             }
             (Speaker::Tool, Some(content)) => {
-                self.result(id_of(turn, &["tool_call_id", "id"]), word(field(turn, "name")), content)?;
+                self.add_result(id_of(turn, &["tool_call_id", "id"]), word_of(field_of(turn, "name")), content)?;
             }
-            (_, Some(LabelTree::List(parts))) => parts.iter().try_for_each(|part| self.part(speaker, part))?,
-            (_, Some(text)) if is_text(text) => self.text(speaker, text)?,
+            (_, Some(LabelTree::List(parts))) => parts.iter().try_for_each(|part| self.read_part(speaker, part))?,
+            (_, Some(text)) if is_text_leaf(text) => self.add_text(speaker, text)?,
             (_, Some(_)) => return Err("has a content that is neither a text nor a list of parts".into()),
             (_, None) => {}
         }
-        if let Some(LabelTree::List(calls)) = field(turn, "tool_calls") {
+        if let Some(LabelTree::List(calls)) = field_of(turn, "tool_calls") {
             for call in calls.iter() {
-                let function = field(call, "function").unwrap_or(call);
-                let arguments = field(function, "arguments");
-                self.call(speaker, id_of(call, &["id"]), word(field(function, "name")), arguments)?;
+                let function = field_of(call, "function").unwrap_or(call);
+                let arguments = field_of(function, "arguments");
+                self.add_call(speaker, id_of(call, &["id"]), word_of(field_of(function, "name")), arguments)?;
             }
         }
         if self.pieces.len() == before {
@@ -137,28 +137,33 @@ impl<'h> PieceReader<'h> {
         Ok(())
     }
 
-    fn part(&mut self, speaker: Speaker, part: &'h LabelTree) -> Result<(), String> {
-        if is_text(part) {
-            return self.text(speaker, part);
+    fn read_part(&mut self, speaker: Speaker, part: &'h LabelTree) -> Result<(), String> {
+        if is_text_leaf(part) {
+            return self.add_text(speaker, part);
         }
-        let kind = word(field(part, "type"));
-        if let (None | Some("text"), Some(text)) = (kind.as_deref(), field(part, "text")) {
-            return self.text(speaker, text);
+        let kind = word_of(field_of(part, "type"));
+        if let (None | Some("text"), Some(text)) = (kind.as_deref(), field_of(part, "text")) {
+            return self.add_text(speaker, text);
         }
-        if let Some(request) = field(part, "toolRequest") {
-            return self.call(speaker, id_of(request, &["ref"]), word(field(request, "name")), field(request, "input"));
+        if let Some(request) = field_of(part, "toolRequest") {
+            return self.add_call(
+                speaker,
+                id_of(request, &["ref"]),
+                word_of(field_of(request, "name")),
+                field_of(request, "input"),
+            );
         }
-        if let Some(response) = field(part, "toolResponse") {
-            let output = field(response, "output").unwrap_or(&LabelTree::Null);
-            return self.result(id_of(response, &["ref"]), word(field(response, "name")), output);
+        if let Some(response) = field_of(part, "toolResponse") {
+            let output = field_of(response, "output").unwrap_or(&LabelTree::Null);
+            return self.add_result(id_of(response, &["ref"]), word_of(field_of(response, "name")), output);
         }
         match kind.as_deref() {
             Some("tool_use") => {
-                self.call(speaker, id_of(part, &["id"]), word(field(part, "name")), field(part, "input"))
+                self.add_call(speaker, id_of(part, &["id"]), word_of(field_of(part, "name")), field_of(part, "input"))
             }
             Some("tool_result") => {
-                let content = field(part, "content").unwrap_or(&LabelTree::Null);
-                self.result(id_of(part, &["tool_use_id"]), None, content)
+                let content = field_of(part, "content").unwrap_or(&LabelTree::Null);
+                self.add_result(id_of(part, &["tool_use_id"]), None, content)
             }
             _ => Err(
                 "has a part that is neither a text nor a call of a tool nor its result; pictures are given as inputs \
@@ -168,7 +173,7 @@ impl<'h> PieceReader<'h> {
         }
     }
 
-    fn text(&mut self, speaker: Speaker, text: &'h LabelTree) -> Result<(), String> {
+    fn add_text(&mut self, speaker: Speaker, text: &'h LabelTree) -> Result<(), String> {
         let role = match speaker {
             Speaker::User => Role::User,
             Speaker::Model => Role::Model,
@@ -178,12 +183,12 @@ impl<'h> PieceReader<'h> {
             return Err(format!("comes before the result of the call of `{name}`; put that first"));
         }
         if !is_blank(text) {
-            self.push(role, PieceKind::Text(text));
+            self.push_piece(role, PieceKind::Text(text));
         }
         Ok(())
     }
 
-    fn call(
+    fn add_call(
         &mut self,
         speaker: Speaker,
         id: Option<Result<String, String>>,
@@ -218,11 +223,11 @@ impl<'h> PieceReader<'h> {
         let arguments = value.filter(Json::is_object).ok_or("calls a tool with arguments that are no JSON object")?;
         self.ids.push(id.clone());
         self.open.push_back((id.clone(), name.clone()));
-        self.push(Role::Model, PieceKind::Call { id, name, arguments, label });
+        self.push_piece(Role::Model, PieceKind::Call { id, name, arguments, label });
         Ok(())
     }
 
-    fn result(
+    fn add_result(
         &mut self,
         id: Option<Result<String, String>>,
         name: Option<String>,
@@ -240,11 +245,11 @@ impl<'h> PieceReader<'h> {
                 .into());
         };
         let leaf = leaf_of(content);
-        self.push(Role::User, PieceKind::Result { id, name, leaf });
+        self.push_piece(Role::User, PieceKind::Result { id, name, leaf });
         Ok(())
     }
 
-    fn push(&mut self, role: Role, kind: PieceKind<'h>) {
+    fn push_piece(&mut self, role: Role, kind: PieceKind<'h>) {
         self.part = self.part.saturating_add(1);
         self.pieces.push(HistoryPiece { role, kind, turn: self.turn, part: self.part });
     }
@@ -252,12 +257,12 @@ impl<'h> PieceReader<'h> {
 
 /// The text of a result: a text, texts in parts, or JSON as it is written.
 fn leaf_of(content: &LabelTree) -> Cow<'_, LabelTree> {
-    if is_text(content) {
+    if is_text_leaf(content) {
         return Cow::Borrowed(content);
     }
     if let LabelTree::List(parts) = content {
         let mut parts = parts.iter();
-        if let (Some(text), None) = (parts.next().and_then(|part| field(part, "text")), parts.next()) {
+        if let (Some(text), None) = (parts.next().and_then(|part| field_of(part, "text")), parts.next()) {
             return Cow::Borrowed(text);
         }
     }
@@ -276,10 +281,10 @@ fn has_flagged(tree: &LabelTree) -> bool {
 }
 
 fn is_response(part: &LabelTree) -> bool {
-    field(part, "toolResponse").is_some() || word(field(part, "type")).as_deref() == Some("tool_result")
+    field_of(part, "toolResponse").is_some() || word_of(field_of(part, "type")).as_deref() == Some("tool_result")
 }
 
-const fn is_text(tree: &LabelTree) -> bool {
+const fn is_text_leaf(tree: &LabelTree) -> bool {
     matches!(tree, LabelTree::Text(_) | LabelTree::Outside(_) | LabelTree::Flagged(_))
 }
 
@@ -298,13 +303,13 @@ fn field<'t>(tree: &'t LabelTree, name: &str) -> Option<&'t LabelTree> {
 }
 
 /// A field's text, for comparing it with closed lists.
-fn word(tree: Option<&LabelTree>) -> Option<String> {
-    tree.filter(|tree| is_text(tree)).and_then(|tree| show::tree_json(tree).as_str().map(str::to_owned))
+fn word_of(tree: Option<&LabelTree>) -> Option<String> {
+    tree.filter(|tree| is_text_leaf(tree)).and_then(|tree| show::tree_json(tree).as_str().map(str::to_owned))
 }
 
 /// The id in the first of these fields that is there; it stands in the request outside of any text, so it is a plain word.
 fn id_of(tree: &LabelTree, names: &[&str]) -> Option<Result<String, String>> {
-    let id = names.iter().find_map(|name| word(field(tree, name)))?;
+    let id = names.iter().find_map(|name| word_of(field_of(tree, name)))?;
     Some(if is_name(&id) {
         Ok(id)
     } else {

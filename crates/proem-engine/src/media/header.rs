@@ -17,7 +17,7 @@ const SIGNATURES: [(&[u8], MediaKind); 5] = [
 ];
 
 /// The type of a file by its first bytes.
-pub(super) fn kind(bytes: &[u8]) -> Result<MediaKind, MediaFault> {
+pub(super) fn kind_of(bytes: &[u8]) -> Result<MediaKind, MediaFault> {
     if bytes.is_empty() {
         return Err(MediaFault::Empty);
     }
@@ -35,17 +35,19 @@ pub(super) fn kind(bytes: &[u8]) -> Result<MediaKind, MediaFault> {
 /// Width and height of a picture in pixels; neither is zero.
 pub(super) fn dimensions(kind: MediaKind, bytes: &[u8]) -> Option<(u32, u32)> {
     let (width, height) = match kind {
-        MediaKind::Png => (bytes.get(12..16)? == b"IHDR").then_some((big(bytes, 16, 4)?, big(bytes, 20, 4)?))?,
-        MediaKind::Gif => (little(bytes, 6, 2)?, little(bytes, 8, 2)?),
-        MediaKind::Jpeg => jpeg(bytes)?,
-        MediaKind::Webp => webp(bytes)?,
+        MediaKind::Png => {
+            (bytes.get(12..16)? == b"IHDR").then_some((big_endian(bytes, 16, 4)?, big_endian(bytes, 20, 4)?))?
+        }
+        MediaKind::Gif => (little_endian(bytes, 6, 2)?, little_endian(bytes, 8, 2)?),
+        MediaKind::Jpeg => jpeg_size(bytes)?,
+        MediaKind::Webp => webp_size(bytes)?,
         MediaKind::Pdf => return None,
     };
     (width > 0 && height > 0).then_some((width, height))
 }
 
 /// The frame header of a JPEG, behind any number of segments that say how long they are.
-fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
+fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
     let mut at = 2_usize;
     loop {
         // Any number of fill bytes may stand before a marker.
@@ -57,14 +59,14 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
         match marker {
             // SOF0 to SOF15 without DHT, JPG and DAC, which stand between them.
             0xc0..=0xcf if !matches!(marker, 0xc4 | 0xc8 | 0xcc) => {
-                return Some((big(bytes, at.checked_add(5)?, 2)?, big(bytes, at.checked_add(3)?, 2)?));
+                return Some((big_endian(bytes, at.checked_add(5)?, 2)?, big_endian(bytes, at.checked_add(3)?, 2)?));
             }
             // Markers without a segment.
             0x01 | 0xd0..=0xd7 => {}
             // The picture's data, or its end, before any frame.
             0xd8 | 0xd9 | 0xda => return None,
             _ => {
-                let length = usize::try_from(big(bytes, at, 2)?).ok()?;
+                let length = usize::try_from(big_endian(bytes, at, 2)?).ok()?;
                 at = at.checked_add(length.max(2))?;
             }
         }
@@ -72,23 +74,25 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
 }
 
 /// The first chunk of a WebP, which is one of three: <https://datatracker.ietf.org/doc/html/rfc9649>.
-fn webp(bytes: &[u8]) -> Option<(u32, u32)> {
+fn webp_size(bytes: &[u8]) -> Option<(u32, u32)> {
     match bytes.get(12..16)? {
-        b"VP8X" => Some((little(bytes, 24, 3)?.saturating_add(1), little(bytes, 27, 3)?.saturating_add(1))),
+        b"VP8X" => {
+            Some((little_endian(bytes, 24, 3)?.saturating_add(1), little_endian(bytes, 27, 3)?.saturating_add(1)))
+        }
         b"VP8L" => {
-            let packed = (*bytes.get(20)? == 0x2f).then(|| little(bytes, 21, 4))??;
+            let packed = (*bytes.get(20)? == 0x2f).then(|| little_endian(bytes, 21, 4))??;
             Some(((packed & 0x3fff).saturating_add(1), ((packed >> 14) & 0x3fff).saturating_add(1)))
         }
         b"VP8 " => {
             (bytes.get(23..26)? == [0x9d, 0x01, 0x2a]).then_some(())?;
-            Some((little(bytes, 26, 2)? & 0x3fff, little(bytes, 28, 2)? & 0x3fff))
+            Some((little_endian(bytes, 26, 2)? & 0x3fff, little_endian(bytes, 28, 2)? & 0x3fff))
         }
         _ => None,
     }
 }
 
 /// The pages of a PDF whose page objects stand there uncompressed; `None` where none does.
-pub(super) fn pages(bytes: &[u8]) -> Option<u32> {
+pub(super) fn count_pages(bytes: &[u8]) -> Option<u32> {
     const KEY: &[u8] = b"/Type";
     let mut count = 0_u32;
     let mut at = 0_usize;
@@ -110,13 +114,13 @@ pub(super) fn pages(bytes: &[u8]) -> Option<u32> {
 const MAX_BLANKS: usize = 16;
 
 /// A number of so many bytes, the highest first.
-fn big(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
+fn big_endian(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
     let bytes = bytes.get(at..at.checked_add(count)?)?;
     Some(bytes.iter().fold(0, |number: u32, byte| (number << 8) | u32::from(*byte)))
 }
 
 /// A number of so many bytes, the lowest first.
-fn little(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
+fn little_endian(bytes: &[u8], at: usize, count: usize) -> Option<u32> {
     let bytes = bytes.get(at..at.checked_add(count)?)?;
     Some(bytes.iter().rev().fold(0, |number: u32, byte| (number << 8) | u32::from(*byte)))
 }

@@ -80,8 +80,8 @@ impl ImageTokens {
                 patches.saturating_mul(wide(percent)).div_ceil(100)
             }
             Self::Tiles { base, tile } => {
-                let (width, height) = within(width, height, width.max(height), 2_048);
-                let (width, height) = within(width, height, width.min(height), 768);
+                let (width, height) = fit_side(width, height, width.max(height), 2_048);
+                let (width, height) = fit_side(width, height, width.min(height), 768);
                 let tiles = width.div_ceil(512).saturating_mul(height.div_ceil(512));
                 wide(base).saturating_add(wide(tile).saturating_mul(tiles))
             }
@@ -91,7 +91,7 @@ impl ImageTokens {
 }
 
 /// The size at which `side` is `most` at most, rounded up.
-const fn within(width: u64, height: u64, side: u64, most: u64) -> (u64, u64) {
+const fn fit_side(width: u64, height: u64, side: u64, most: u64) -> (u64, u64) {
     if side <= most {
         return (width, height);
     }

@@ -79,15 +79,15 @@ impl SectionCutter<'_, '_> {
             match call.path.simple() {
                 Some("role") => return self.role(call, at),
                 Some("section") => return self.section(call, at),
-                Some("history") => return self.history(call, at),
-                Some("media") => return self.media(MediaMarker::of(call, at), at),
+                Some("history") => return self.mark_history(call, at),
+                Some("media") => return self.take_media(MediaMarker::of(call, at), at),
                 _ => {}
             }
         }
         if let Statement::Block(block) = &node.element
             && let Some(call) = media_in_block(block)
         {
-            return self.media(MediaMarker::of(&call, at), at);
+            return self.take_media(MediaMarker::of(&call, at), at);
         }
         let is_blank = is_blank(&node);
         // In plain dotprompt, what stands before any role is the user's.
@@ -163,7 +163,7 @@ impl SectionCutter<'_, '_> {
     }
 
     /// Marks where the turns before this one go.
-    fn history(&mut self, call: &HelperCall, at: LineColumn) {
+    fn mark_history(&mut self, call: &HelperCall, at: LineColumn) {
         self.close();
         if !call.is_bare() {
             return self.fault(at, "history takes no arguments".into());
@@ -178,7 +178,7 @@ impl SectionCutter<'_, '_> {
     }
 
     /// Takes up a picture or file.
-    fn media(&mut self, marker: Result<MediaMarker, String>, at: LineColumn) {
+    fn take_media(&mut self, marker: Result<MediaMarker, String>, at: LineColumn) {
         let marker = match marker {
             Ok(marker) => marker,
             Err(message) => return self.fault(at, message),
