@@ -186,7 +186,8 @@ impl MediaReport {
             (None, Some(address)) => format!("`{}`", proem_guard::show::terminal_str(address)),
             (None, None) => "nothing".to_owned(),
         };
-        format!("{what}, {about} {} tokens", self.tokens)
+        let unit = if self.tokens == 1 { "token" } else { "tokens" };
+        format!("{what}, {about} {} {unit}", self.tokens)
     }
 }
 

@@ -297,7 +297,7 @@ fn is_blank(tree: &LabelTree) -> bool {
 }
 
 /// A field that is there and not null.
-fn field<'t>(tree: &'t LabelTree, name: &str) -> Option<&'t LabelTree> {
+fn field_of<'t>(tree: &'t LabelTree, name: &str) -> Option<&'t LabelTree> {
     let LabelTree::Map(map) = tree else { return None };
     map.get(name).filter(|tree| show::tree_json(tree) != Json::Null)
 }
