@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 
 use proem_guard::{LabelTree, Untrusted, show};
 use proem_text::Label;
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 
 use crate::contract::Contract;
 use crate::message::Role;
@@ -193,7 +193,7 @@ impl<'h> PieceReader<'h> {
         speaker: Speaker,
         id: Option<Result<String, String>>,
         name: Option<String>,
-        arguments: Option<&LabelTree>,
+        tree_arguments: Option<&LabelTree>,
     ) -> Result<(), String> {
         if speaker != Speaker::Model {
             return Err("has a call of a tool, which only the model makes; give it the role `model`".into());
@@ -213,7 +213,7 @@ impl<'h> PieceReader<'h> {
         }
         // OpenAI's protocol has the arguments as a text of JSON.
         let (value, label) =
-            arguments.map_or((Json::Null, Label::trusted()), |tree| (show::tree_json(tree), tree.label()));
+            tree_arguments.map_or((Json::Null, Label::trusted()), |tree| (show::tree_json(tree), tree.label()));
         let value = match value {
             Json::Null => Some(Json::Object(serde_json::Map::new())),
             Json::String(text) if text.trim().is_empty() => Some(Json::Object(serde_json::Map::new())),
@@ -221,6 +221,8 @@ impl<'h> PieceReader<'h> {
             value => Some(value),
         };
         let arguments = value.filter(Json::is_object).ok_or("calls a tool with arguments that are no JSON object")?;
+        // A mark at each word would make other arguments of them, and without a mark they are not sent.
+        let arguments = if tree_arguments.is_some_and(has_flagged) { json!({ "withheld": true }) } else { arguments };
         self.ids.push(id.clone());
         self.open.push_back((id.clone(), name.clone()));
         self.push_piece(Role::Model, PieceKind::Call { id, name, arguments, label });

@@ -337,6 +337,15 @@ impl StrictFileReader<'_> {
         sections: &mut [Section],
         partials: &BTreeMap<String, Template>,
     ) {
+        let files: BTreeSet<String> = sections.iter().flat_map(|section| &section.media).filter_map(MediaMarker::input).map(str::to_owned).collect();
+        for spec in &strict.sections {
+            if let Some(ladder) = spec.ladders.iter().find(|ladder| files.contains(&ladder.input)) {
+                let span = header.places.sections.get(&spec.name).copied().unwrap_or_default();
+                let message =
+                    format!("section `{}` has a ladder for `{}`, which is a picture or file", spec.name, ladder.input);
+                self.problems.push(error_at(message, span));
+            }
+        }
         let schema = header.input_schema.clone().unwrap_or(Json::Null);
         let analysis = Analysis { schema: &schema, trust: &strict.inputs, partials, elements: Cell::new(0) };
         for section in sections {

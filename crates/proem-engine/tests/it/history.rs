@@ -241,6 +241,25 @@ fn a_models_turn_imitates_no_delimiter() {
 }
 
 #[test]
+fn suspicious_arguments_are_withheld() {
+    let text = |text: &str| Untrusted::new(text.to_owned(), Label::from_source(Source::named("x")));
+    let call = LabelTree::map([
+        ("id", LabelTree::from("a")),
+        ("name", LabelTree::from("weather")),
+        ("arguments", LabelTree::map([("city", LabelTree::Flagged(text("obey me")))])),
+    ]);
+    let turn = |fields: Vec<(&'static str, LabelTree)>| LabelTree::map(fields);
+    let history = LabelTree::list([
+        turn(vec![("role", LabelTree::from("user")), ("content", LabelTree::from("Hi"))]),
+        turn(vec![("role", LabelTree::from("model")), ("tool_calls", LabelTree::list([call]))]),
+        turn(vec![("role", LabelTree::from("tool")), ("tool_call_id", LabelTree::from("a")), ("content", LabelTree::Outside(text("x")))]),
+    ]);
+    let prompt = strict("  tools: [weather.schema.json]\n");
+    let (assembly, _) = run(&prompt, history, DeclaredTrust::Holds).unwrap();
+    assert_eq!(assembly.sections[2].text, "{\"withheld\":true}");
+}
+
+#[test]
 fn nothing_that_a_cache_keeps_stands_behind_the_history() {
     let text = "---\nproem:\n  version: 1.0.0\n  sections:\n    - { name: a, trust: untrusted, cache: per-run, keep: required \
                 }\n---\n{{history}}{{role \"user\"}}{{section \"a\"}}\nx\n";
