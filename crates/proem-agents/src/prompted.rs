@@ -10,6 +10,7 @@ use proem_engine::budget::AnswerLength;
 use proem_engine::cache::{CachePlan, plan_request};
 use proem_engine::call::{AnswerForm, Arrival, CacheInquiry, Request};
 use proem_engine::contract::form;
+use proem_engine::history;
 use proem_engine::input::{DeclaredTrust, InputTrust, Inputs};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profile;
@@ -223,8 +224,10 @@ fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), E
     };
     let mut screen = Screen::new(ask.screening);
     let mut order = 0;
-    let is_read = |name: &str| !is_vouched(ask, name) && !ask.prompt.file.is_media(name);
-    for (name, value) in fields.iter().filter(|(name, _)| is_read(name)) {
+    let screened = fields
+        .iter()
+        .flat_map(|(name, value)| screened_parts(ask, name, value).into_iter().map(move |value| (name, value)));
+    for (name, value) in screened {
         visit(value, name, None, &mut |text, what, syntax| {
             let place = InputText { order, input: name.to_owned() };
             order = order.saturating_add(1);
@@ -240,10 +243,16 @@ fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), E
     let mut values = Inputs::new();
     for (name, value) in fields.iter() {
         // A file is no text: nothing prints it, and what a model sees in it no guard can read.
-        let value = match (is_vouched(ask, name), ask.prompt.file.is_media(name)) {
+        let value = match (is_vouched(ask, name), value) {
+            (true, OrderedJson::List(turns)) if ask.prompt.file.is_history(name) => {
+                LabelTree::list(turns.iter().map(|turn| match is_users_own(turn) {
+                    true => LabelTree::from(turn),
+                    false => build(turn, name, &mut order, &screen),
+                }))
+            }
             (true, _) => LabelTree::from(value),
-            (false, true) => unread(value, name),
-            (false, false) => build(value, name, &mut order, &screen),
+            (false, _) if ask.prompt.file.is_media(name) => unread(value, name),
+            (false, _) => build(value, name, &mut order, &screen),
         };
         values.insert(name.to_owned(), value);
     }
@@ -263,6 +272,36 @@ fn shown_before(prompt: &Prompt, input: &str) -> bool {
 fn is_vouched(ask: &PromptCall<'_>, name: &str) -> bool {
     let declared = ask.prompt.file.strict.inputs.iter().find(|(declared, _)| declared == name);
     ask.given == InputAuthor::ByCaller && declared.is_some_and(|(_, trust)| *trust == InputTrust::Trusted)
+}
+
+/// What of an input the guard looks at: nothing that the caller vouches for, nothing that is a file. Of a history nobody
+/// vouches for more than the user's own turns.
+fn screened_parts<'v>(ask: &PromptCall<'_>, name: &str, value: &'v OrderedJson) -> Vec<&'v OrderedJson> {
+    match (is_vouched(ask, name), value) {
+        (true, OrderedJson::List(turns)) if ask.prompt.file.is_history(name) => {
+            turns.iter().filter(|turn| !is_users_own(turn)).collect()
+        }
+        (true, _) => Vec::new(),
+        (false, _) if ask.prompt.file.is_media(name) => Vec::new(),
+        (false, _) => vec![value],
+    }
+}
+
+/// Whether a turn of a history has nothing but texts of the user's: no result of a tool.
+fn is_users_own(turn: &OrderedJson) -> bool {
+    let field = |value: &OrderedJson, name: &str| value.fields().and_then(|fields| fields.get(name)).cloned();
+    let is_text = |value: &OrderedJson| matches!(value, OrderedJson::Text(_));
+    let is_text_part = |part: &OrderedJson| {
+        is_text(part)
+            || part.fields().is_some_and(|fields| fields.iter().all(|(name, _)| matches!(name, "type" | "text")))
+    };
+    let is_user = field(turn, "role") == Some(OrderedJson::from("user"));
+    is_user
+        && match field(turn, "content") {
+            Some(OrderedJson::List(parts)) => parts.iter().all(is_text_part),
+            Some(content) => is_text(&content),
+            None => false,
+        }
 }
 
 /// Every text of an input, in its order, with the family that it is read as: by the `path` that stands beside it, or by
@@ -285,7 +324,8 @@ fn visit(
         OrderedJson::List(items) => items.iter().for_each(|item| visit(item, name, None, seen)),
         OrderedJson::Map(fields) => {
             let path = fields.iter().find_map(|(key, field)| match field {
-                OrderedJson::Text(path) if key == "path" => Some(path.as_ref()),
+                // A turn is no file, whatever somebody writes beside its text.
+                OrderedJson::Text(path) if key == "path" && name != history::INPUT => Some(path.as_ref()),
                 _ => None,
             });
             fields.iter().for_each(|(key, field)| visit(field, name, path.filter(|_| key == "text"), seen));

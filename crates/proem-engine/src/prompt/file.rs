@@ -337,7 +337,12 @@ impl StrictFileReader<'_> {
         sections: &mut [Section],
         partials: &BTreeMap<String, Template>,
     ) {
-        let files: BTreeSet<String> = sections.iter().flat_map(|section| &section.media).filter_map(MediaMarker::input).map(str::to_owned).collect();
+        let files: BTreeSet<String> = sections
+            .iter()
+            .flat_map(|section| &section.media)
+            .filter_map(MediaMarker::input)
+            .map(str::to_owned)
+            .collect();
         for spec in &strict.sections {
             if let Some(ladder) = spec.ladders.iter().find(|ladder| files.contains(&ladder.input)) {
                 let span = header.places.sections.get(&spec.name).copied().unwrap_or_default();

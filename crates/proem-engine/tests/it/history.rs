@@ -252,7 +252,11 @@ fn suspicious_arguments_are_withheld() {
     let history = LabelTree::list([
         turn(vec![("role", LabelTree::from("user")), ("content", LabelTree::from("Hi"))]),
         turn(vec![("role", LabelTree::from("model")), ("tool_calls", LabelTree::list([call]))]),
-        turn(vec![("role", LabelTree::from("tool")), ("tool_call_id", LabelTree::from("a")), ("content", LabelTree::Outside(text("x")))]),
+        turn(vec![
+            ("role", LabelTree::from("tool")),
+            ("tool_call_id", LabelTree::from("a")),
+            ("content", LabelTree::Outside(text("x"))),
+        ]),
     ]);
     let prompt = strict("  tools: [weather.schema.json]\n");
     let (assembly, _) = run(&prompt, history, DeclaredTrust::Holds).unwrap();
