@@ -235,7 +235,7 @@ fn parse_catalogue(path: &Path, text: String) -> CatalogueContents {
         return parse_lines(&shown, &text);
     }
     let server = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    tools_list::parse(&SourceFile { path: shown, standing: SourceTrust::Outside, text }, &server)
+    tools_list::parse_tools_list(&SourceFile { path: shown, standing: SourceTrust::Outside, text }, &server)
 }
 
 /// Whether it is one list, or one object that holds one. A line of a catalogue has a `name`.

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use proem_engine::Error as EngineError;
 use proem_select::catalogue::Sha256Hash;
-use proem_select::embedding::{Embedder, ModelId, Vector, embed};
+use proem_select::embedding::{Embedder, ModelId, Vector, embed_texts};
 use proem_text::normalise::normalise;
 
 use crate::Error;
@@ -135,7 +135,7 @@ impl TaskVectors {
         if let Some(vectors) = self.get(model, task, query_texts) {
             return Ok((vectors, 0));
         }
-        let vectors = embed(embedder, query_texts)?;
+        let vectors = embed_texts(embedder, query_texts)?;
         self.put(model, task, query_texts, &vectors);
         Ok((vectors, 1))
     }

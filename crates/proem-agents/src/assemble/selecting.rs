@@ -10,7 +10,8 @@ use proem_engine::Error;
 use proem_guard::{LabelTree, Untrusted};
 use proem_select::catalogue::{Approval, Capability, Catalogue, CatalogueEntryKind, signature};
 use proem_select::select::{
-    BaseNames, Caps, CatalogueIndex, FEATURE_NAMES, Query, Ranking, RejectionReason, Selector, TaskEmbedding, choose,
+    BaseNames, Caps, CatalogueIndex, FEATURE_NAMES, Query, Ranking, RejectionReason, Selector, TaskEmbedding,
+    choose_capabilities,
 };
 
 /// What is selected from, and the task prepared for it.
@@ -87,7 +88,7 @@ pub(super) fn select(
     let SelectionTask { catalogue, index, selector, query, meant } = selecting;
     let entries = catalogue.entries();
     let ranking = selector.rank(entries, index, query, meant.as_ref())?;
-    let selection = choose(entries, &ranking, caps, base);
+    let selection = choose_capabilities(entries, &ranking, caps, base);
     let chosen = selection.chosen.iter().map(|chosen| (chosen.rank, None));
     let cut = selection.cut.iter().map(|cut| (cut.rank, Some(cut.reason)));
     let mut looked_at: Vec<(usize, Option<RejectionReason>)> = chosen.chain(cut).collect();

@@ -248,10 +248,10 @@ pub(super) const ENTRIES: &[EntryPoint] = &[
     }),
     entry("select: catalogue", |_, text| {
         let file = SourceFile { path: "f".to_owned(), standing: SourceTrust::Outside, text: text.to_owned() };
-        consume(tools_list::parse(&file, "server"));
-        consume(lines::parse(&file));
-        consume(own::parse(&file));
-        consume(skill::parse(&file, "folder"));
+        consume(tools_list::parse_tools_list(&file, "server"));
+        consume(lines::parse_json_lines(&file));
+        consume(own::parse_own_catalogue(&file));
+        consume(skill::parse_skill(&file, "folder"));
     }),
     entry("risk: attributes, names, coverage, incidents", |_, text| {
         GitAttributes::default().add(&RepoPath::new(""), text.as_bytes());

@@ -3,7 +3,7 @@
 use proem_embed::StaticModel;
 use proem_guard::show;
 use proem_score::bm25;
-use proem_select::catalogue::{Capability, texts};
+use proem_select::catalogue::{Capability, embedded_texts};
 use proem_select::embedding::{Embedder as _, Vector};
 use proem_text::words::words;
 
@@ -26,7 +26,7 @@ impl<'a> Peers<'a> {
             let exact = |text| show::json(text).as_str().unwrap_or_default().to_owned();
             let text = format!("{} {}", exact(entry.own_name()), exact(&entry.definition().description));
             builder.add(&terms(&text));
-            let about = texts(entry).first().map(exact).unwrap_or_default();
+            let about = embedded_texts(entry).first().map(exact).unwrap_or_default();
             let vector = embedder.embed(&[&about]).map_err(|error| error.to_string())?;
             vectors.push(vector.into_iter().next().flatten());
         }

@@ -12,7 +12,7 @@ use super::entry::{CatalogueEntryKind, Definition, EntryLocation, Overlay, Sourc
 use super::hash::{Sha256Hash, text_hash};
 use super::modes::Modes;
 use super::name::CatalogueName;
-use super::signature::parameters;
+use super::signature::parameter_signature;
 use super::{MAX_EXAMPLES, MAX_TAGS};
 
 /// Whether an entry's definition may stand in the prefix as a definition.
@@ -214,7 +214,7 @@ impl Capability {
 pub fn signature(capability: &Capability) -> Untrusted<String> {
     let name = capability.name().as_str().to_owned();
     match (&capability.definition().parameters, capability.kind()) {
-        (Some(schema), _) => schema.clone().map(|schema| format!("{name}({})", parameters(&schema))),
+        (Some(schema), _) => schema.clone().map(|schema| format!("{name}({})", parameter_signature(&schema))),
         (None, CatalogueEntryKind::Tool) => capability.own_name().clone().map(|_| format!("{name}()")),
         (None, CatalogueEntryKind::Skill) => capability.own_name().clone().map(|_| name),
     }

@@ -39,9 +39,9 @@ pub struct EmbeddingTally {
 /// The texts of an entry that are embedded: what it does with its name in words before it, then
 /// its examples.
 #[must_use]
-pub fn texts(capability: &Capability) -> Vec<Untrusted<String>> {
+pub fn embedded_texts(capability: &Capability) -> Vec<Untrusted<String>> {
     let definition = capability.definition();
-    let name = capability.own_name().clone().map(|name| spoken(&name));
+    let name = capability.own_name().clone().map(|name| name_as_words(&name));
     // Both come from one file, so the label of one is that of both.
     let about = definition.description.clone().map(|description| {
         let name = show::json(&name);
@@ -52,7 +52,7 @@ pub fn texts(capability: &Capability) -> Vec<Untrusted<String>> {
 }
 
 /// A name as words: `createIssue_v2` is `create issue v2`.
-fn spoken(name: &str) -> String {
+fn name_as_words(name: &str) -> String {
     let mut out = String::new();
     let mut before = ' ';
     for c in name.chars() {
@@ -79,7 +79,7 @@ pub fn vectorise(
     embed: EmbeddingScope,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<EmbeddingTally, Error> {
-    vectorise_texts(manifest, catalogue.entries().iter().flat_map(texts), embedder, embed, progress)
+    vectorise_texts(manifest, catalogue.entries().iter().flat_map(embedded_texts), embedder, embed, progress)
 }
 
 /// Like [`vectorise`], for any texts.
@@ -112,7 +112,7 @@ pub fn vectorise_texts(
     for (index, batch) in missing.chunks(BATCH).enumerate() {
         progress(index.saturating_mul(BATCH), missing.len());
         let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
-        for ((hash, _), vector) in batch.iter().zip(embedding::embed(embedder, &texts)?) {
+        for ((hash, _), vector) in batch.iter().zip(embedding::embed_texts(embedder, &texts)?) {
             vectors.insert(*hash, vector.as_ref().map(QuantisedVector::of));
         }
     }

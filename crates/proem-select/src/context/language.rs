@@ -160,7 +160,7 @@ fn is_han(c: char) -> bool {
 }
 
 /// Whether a character is written without spaces between words.
-pub(super) fn is_unspaced(c: char) -> bool {
+pub(super) fn is_written_unspaced(c: char) -> bool {
     is_han(c) || matches!(c, '\u{3041}'..='\u{3096}' | '\u{309d}'..='\u{30fa}' | '\u{30fc}'..='\u{30fe}')
 }
 
