@@ -7,7 +7,7 @@ mod role;
 mod rules;
 
 pub use self::attributes::GitAttributes;
-pub use self::class::{Language, PathClass, classify, role_of};
+pub use self::class::{Language, PathClass, classify_path, path_role};
 pub use self::glob::PathPattern;
 pub use self::role::{FileRole, Framework, Sensitive};
 pub use self::rules::PathRules;

@@ -16,7 +16,7 @@ mod record;
 
 use std::time::Duration;
 
-use proem_risk::path::{GitAttributes, PathRules, RepoPath, role_of};
+use proem_risk::path::{GitAttributes, PathRules, RepoPath, path_role};
 use proem_select::context::{FilePurpose, FileRecord};
 
 use self::record::use_of;
@@ -177,5 +177,5 @@ impl ContextTree {
 /// What the file at a path is for, by the rules of paths.
 #[must_use]
 pub fn use_of_path(path: &[u8], rules: &PathRules) -> FilePurpose {
-    use_of(role_of(&RepoPath::new(path), &GitAttributes::default(), rules), path)
+    use_of(path_role(&RepoPath::new(path), &GitAttributes::default(), rules), path)
 }
