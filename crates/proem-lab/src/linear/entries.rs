@@ -29,7 +29,7 @@ use proem_guard::show::{self, TerminalStream};
 use proem_guard::{
     ContainmentPart, Guard, InstallationKey, LabelTree, LanguageFamily, Policy, Tag, Untrusted, clean, cut, source,
 };
-use proem_imports::{Dialect, Manifests, SourceLanguage, SourceLimits, dialect_symbols, extract, notebook_text};
+use proem_imports::{Dialect, Manifests, SourceLanguage, SourceLimits, dialect_symbols, extract_facts, notebook_text};
 use proem_llm::codec::AnswerReader;
 use proem_llm::secret::{self, Secret, SecretStream};
 use proem_risk::coverage::Coverage;
@@ -377,5 +377,5 @@ fn read_document(kind: DocumentKind, text: &str) {
 
 fn read_source(path: &[u8], text: &str) {
     let Some(language) = SourceLanguage::of_path(path) else { return };
-    consume(extract(language, text.as_bytes(), &SourceLimits::default(), &mut || false));
+    consume(extract_facts(language, text.as_bytes(), &SourceLimits::default(), &mut || false));
 }
