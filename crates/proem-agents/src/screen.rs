@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_guard::{Bar, Finding, Guard, LabelTree, LanguageFamily, Policy, Scan, Severity, Untrusted, Verdict, cut};
+use proem_guard::{
+    Bar, Finding, Guard, LabelTree, LanguageFamily, Policy, Scan, Severity, Untrusted, Verdict, cut_attacks,
+};
 use proem_text::Span;
 
 /// What texts from outside are looked at with.
@@ -200,7 +202,7 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         }
         let (mut text, mut preserved) = (text.clone(), None);
         if verdict == Verdict::Quarantine && place.is_long() {
-            let rest = cut(guard, bar, &text, &scan);
+            let rest = cut_attacks(guard, bar, &text, &scan);
             verdict = rest.verdict;
             if let Some(rest_text) = rest.text {
                 (text, preserved) = (rest_text, Some(rest.content_preserved_ratio));

@@ -304,7 +304,7 @@ fn add_usage(
 
 /// What usage may call an entry.
 fn usage_hashes(capability: &Capability) -> [Sha256Hash; 2] {
-    let own = show::json(capability.own_name());
+    let own = show::exact_json(capability.own_name());
     [Sha256Hash::of(capability.name().as_str().as_bytes()), Sha256Hash::of(own.as_str().unwrap_or_default().as_bytes())]
 }
 

@@ -294,7 +294,7 @@ pub struct Extra {
 /// Puts an assembly into its JSON form.
 #[must_use]
 pub fn output(task: &Task, gathered: &PlaceFacts, assembled: &AssemblyAccount, extra: Extra) -> AssembleOutput {
-    let exact = |text: &Untrusted<String>| match show::json(text) {
+    let exact = |text: &Untrusted<String>| match show::exact_json(text) {
         Json::String(text) => text,
         other => other.to_string(),
     };

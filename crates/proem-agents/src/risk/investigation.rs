@@ -564,7 +564,7 @@ const fn is_final(because: FallbackReason) -> bool {
 
 /// A decoded answer as it is; every text in it is from outside.
 fn exact(value: &Untrusted<Json>) -> Json {
-    show::value(value)
+    show::exact_value(value)
 }
 
 /// Whether a name is a metric that an investigation may ask for.

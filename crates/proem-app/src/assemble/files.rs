@@ -115,7 +115,7 @@ fn relative_need(file: &ContextFile) -> f32 {
 
 /// The text without what is a credential by its shape: nobody asked for that to be sent.
 fn without_credentials(text: &Untrusted<String>) -> Untrusted<String> {
-    text.clone().map(|text| credential::redact(&text).unwrap_or(text))
+    text.clone().map(|text| credential::redact_credentials(&text).unwrap_or(text))
 }
 
 /// A file on its rungs, and whether a credential stood in it.
@@ -125,7 +125,7 @@ fn render_file(file: &ContextFile, task: &str, callees: &[String]) -> (FoundFile
     let mut shown = CodeRenderings::default();
     if let Some(content) = &file.content {
         let text = text_for_code(content);
-        let text = credential::redact(&text).map_or(text, |without| {
+        let text = credential::redact_credentials(&text).map_or(text, |without| {
             is_redacted = true;
             without
         });

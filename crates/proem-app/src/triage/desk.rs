@@ -239,7 +239,7 @@ impl<'p> TriageDesk<'p> {
 
     /// Keeps what could not be read, for a person to look at.
     async fn refuse(&self, malformed: &MalformedSignal) -> Result<IntakeCounts, Error> {
-        let exact = show::json(&malformed.text);
+        let exact = show::exact_json(&malformed.text);
         let revision = content_hash(exact.as_str().unwrap_or_default().as_bytes());
         let id = SignalRevision { id: format!("malformed:{}", revision.get(..16).unwrap_or_default()), revision };
         let unwritten = |error| Error::bug("what could not be read can't be written down", error);

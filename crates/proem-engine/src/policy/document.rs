@@ -44,7 +44,7 @@ impl Decision {
                     "rule": failure.rule.as_str(),
                     "start": failure.span.start,
                     "end": failure.span.end,
-                    "excerpt": show::json(&failure.excerpt),
+                    "excerpt": show::exact_json(&failure.excerpt),
                 })
             })
             .collect();

@@ -23,7 +23,7 @@ impl<'a> Peers<'a> {
         let mut builder = bm25::IndexBuilder::new(bm25::Bm25Parameters::default());
         let mut vectors = Vec::with_capacity(entries.len());
         for entry in entries {
-            let exact = |text| show::json(text).as_str().unwrap_or_default().to_owned();
+            let exact = |text| show::exact_json(text).as_str().unwrap_or_default().to_owned();
             let text = format!("{} {}", exact(entry.own_name()), exact(&entry.definition().description));
             builder.add(&terms(&text));
             let about = embedded_texts(entry).first().map(exact).unwrap_or_default();

@@ -171,7 +171,7 @@ impl Capability {
         if self.approval != Approval::Approved {
             return None;
         }
-        let text = |text: &Untrusted<String>| show::json(text).as_str().unwrap_or_default().to_owned();
+        let text = |text: &Untrusted<String>| show::exact_json(text).as_str().unwrap_or_default().to_owned();
         let parameters = self.definition.parameters.clone().map(|schema| schema.map(|schema| json::compact(&schema)));
         Some(ApprovedDefinition {
             description: text(&self.definition.description),

@@ -44,7 +44,7 @@ pub fn embedded_texts(capability: &Capability) -> Vec<Untrusted<String>> {
     let name = capability.own_name().clone().map(|name| name_as_words(&name));
     // Both come from one file, so the label of one is that of both.
     let about = definition.description.clone().map(|description| {
-        let name = show::json(&name);
+        let name = show::exact_json(&name);
         let name = name.as_str().unwrap_or_default();
         if description.trim().is_empty() { name.to_owned() } else { format!("{name}: {description}") }
     });
@@ -106,7 +106,7 @@ pub fn vectorise_texts(
     let missing: Vec<(Sha256Hash, String)> = wanted
         .into_iter()
         .filter(|(hash, _)| !vectors.contains_key(hash))
-        .map(|(hash, text)| (hash, show::json(&text).as_str().unwrap_or_default().to_owned()))
+        .map(|(hash, text)| (hash, show::exact_json(&text).as_str().unwrap_or_default().to_owned()))
         .collect();
     let kept = vectors.len();
     for (index, batch) in missing.chunks(BATCH).enumerate() {

@@ -51,7 +51,7 @@ impl fmt::Display for Sha256Hash {
 /// The hash that a text's vector is kept under.
 #[must_use]
 pub fn text_hash(text: &Untrusted<String>) -> Sha256Hash {
-    Sha256Hash::of(show::json(text).as_str().unwrap_or_default().as_bytes())
+    Sha256Hash::of(show::exact_json(text).as_str().unwrap_or_default().as_bytes())
 }
 
 #[cfg(test)]

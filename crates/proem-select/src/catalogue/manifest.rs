@@ -196,7 +196,7 @@ impl Manifest {
 /// Everything in a cache is from outside, whoever said it first.
 fn manifest_entry(capability: &Capability) -> ManifestEntry {
     let definition = capability.definition();
-    let plain = |text: &Untrusted<String>| show::json(text).as_str().unwrap_or_default().to_owned();
+    let plain = |text: &Untrusted<String>| show::exact_json(text).as_str().unwrap_or_default().to_owned();
     ManifestEntry {
         kind: capability.kind(),
         hash: *capability.hash(),
@@ -212,7 +212,7 @@ fn manifest_label() -> Label {
 }
 
 fn entry_json(entry: &ManifestEntry) -> Json {
-    let examples: Vec<Json> = entry.examples.iter().map(show::json).collect();
+    let examples: Vec<Json> = entry.examples.iter().map(show::exact_json).collect();
     let modes: Vec<&str> = entry.modes.iter().map(crate::mode::Mode::as_str).collect();
     let tags: Vec<&str> = entry.tags.iter().map(CatalogueName::as_str).collect();
     json!({
@@ -221,7 +221,7 @@ fn entry_json(entry: &ManifestEntry) -> Json {
         "modes": modes,
         "tags": tags,
         "examples": examples,
-        "origin": show::json(&entry.origin),
+        "origin": show::exact_json(&entry.origin),
     })
 }
 

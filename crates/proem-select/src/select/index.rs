@@ -157,7 +157,7 @@ fn embed_all(embedder: &dyn Embedder, texts: &[&Untrusted<String>]) -> Result<Ve
 }
 
 fn indexed_text(text: &Untrusted<String>) -> String {
-    proem_guard::show::json(text).as_str().unwrap_or_default().to_owned()
+    proem_guard::show::exact_json(text).as_str().unwrap_or_default().to_owned()
 }
 
 fn used_by(capability: &Capability, usage: &UsageHistory, selector: &Selector) -> CapabilityUsage {

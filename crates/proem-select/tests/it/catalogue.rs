@@ -42,8 +42,8 @@ fn sketch(catalogue: &Catalogue) -> String {
     for entry in catalogue.entries() {
         let state = if entry.approval() == Approval::Approved { "approved" } else { "outside" };
         let (modes, description) =
-            (entry.definition().modes.in_words(), show::terminal(&entry.definition().description));
-        writeln!(out, "{} [{modes}, {state}] {description}", show::terminal(&signature(entry))).unwrap();
+            (entry.definition().modes.in_words(), show::terminal_text(&entry.definition().description));
+        writeln!(out, "{} [{modes}, {state}] {description}", show::terminal_text(&signature(entry))).unwrap();
     }
     for problem in catalogue.problems() {
         writeln!(out, "! {problem}").unwrap();
@@ -186,12 +186,12 @@ fn signatures_hold_names_and_types_only() {
     ] {
         let parsed = lines::parse_json_lines(&outside("f", &format!(r#"{{"name": "t", "parameters": {schema}}}"#)));
         let catalogue = catalogue(vec![parsed]);
-        assert_eq!(show::terminal(&signature(catalogue.get("t").unwrap())).as_str(), expected);
+        assert_eq!(show::terminal_text(&signature(catalogue.get("t").unwrap())).as_str(), expected);
     }
     let many: Vec<String> = (0..40).map(|n| format!(r#""p{n:02}": {{"type": "string"}}"#)).collect();
     let text = format!(r#"{{"name": "t", "parameters": {{"properties": {{{}}}}}}}"#, many.join(","));
     let catalogue = catalogue(vec![parse_lines("f", &text)]);
-    let shown = show::terminal(&signature(catalogue.get("t").unwrap())).into_string();
+    let shown = show::terminal_text(&signature(catalogue.get("t").unwrap())).into_string();
     assert!(shown.ends_with("p11?: string, +28 more)"), "{shown}");
 }
 

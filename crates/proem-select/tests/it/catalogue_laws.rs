@@ -194,7 +194,7 @@ fn texts_are_embedded_once_and_forgotten_with_their_entry() {
         .entries()
         .iter()
         .flat_map(embedded_texts)
-        .map(|text| proem_guard::show::terminal(&text).into_string())
+        .map(|text| proem_guard::show::terminal_text(&text).into_string())
         .collect();
     assert_eq!(said, ["a tool: b", "ab", "zzz", "b c"]);
     let mut manifest = Manifest::default();

@@ -173,8 +173,8 @@ impl NewTransition {
     /// What would lose a credential on its way into the file is refused: its hash is approved, or it is about to be sent.
     fn kept(&self) -> Result<KeptLoad, Error> {
         let holds_credential = match &self.load {
-            TransitionLoad::Form(form) => !credential::find(form).is_empty(),
-            TransitionLoad::Bytes(bytes) => !credential::find(&String::from_utf8_lossy(bytes)).is_empty(),
+            TransitionLoad::Form(form) => !credential::find_credentials(form).is_empty(),
+            TransitionLoad::Bytes(bytes) => !credential::find_credentials(&String::from_utf8_lossy(bytes)).is_empty(),
             _ => false,
         };
         if holds_credential {

@@ -12,7 +12,7 @@ const MAX_CHARS: usize = 300;
 /// A text on one line: what would end the line or be unseen is written out, what is too long is cut, and so
 /// is what has the shape of a credential.
 pub(super) fn one_line(text: &str) -> String {
-    let without = credential::redact(text);
+    let without = credential::redact_credentials(text);
     let text = without.as_deref().unwrap_or(text);
     let mut line = String::new();
     for (n, c) in text.chars().enumerate() {

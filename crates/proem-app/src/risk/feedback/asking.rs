@@ -52,7 +52,7 @@ pub async fn ask_about_feedback(
     let inputs = inputs(&format!("{} on", judged.since), &judged.tally, &judged.suggestions);
     match run.ask(&inputs.into(), None, stop).await?.outcome.ended {
         ExchangeEnd::Answered { value } => {
-            let value = proem_guard::show::value(&value);
+            let value = proem_guard::show::exact_value(&value);
             FeedbackAnalysis::read(&value, &judged.suggestions)
                 .map(Some)
                 .map_err(|error| Error::bug("an answer that matches its schema", error))

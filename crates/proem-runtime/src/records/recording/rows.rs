@@ -193,7 +193,7 @@ pub(super) fn ended(
     };
     match &outcome.ended {
         ExchangeEnd::Answered { value } => {
-            (RunOutcome::Answered, None, Some(cleaner.json_content(&proem_guard::show::value(value))))
+            (RunOutcome::Answered, None, Some(cleaner.json_content(&proem_guard::show::exact_value(value))))
         }
         ExchangeEnd::FellBack { value, because } => {
             let value = Some(cleaner.json_content(value));

@@ -121,7 +121,7 @@ impl StageAsker for Scene {
         model: PipelineModel,
         subject: StageSubject<'_>,
     ) -> Result<PreparedRequest, Error> {
-        let text = |text: &Untrusted<String>| show::json(text).as_str().unwrap().to_owned();
+        let text = |text: &Untrusted<String>| show::exact_json(text).as_str().unwrap().to_owned();
         let signals: Vec<(String, String)> =
             subject.signals.iter().map(|told| (told.signal.id.clone(), text(told.content))).collect();
         let heads = subject.signals.iter().map(|told| [told.summary.map(text), told.sender.map(text)]).collect();
