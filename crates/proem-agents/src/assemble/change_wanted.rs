@@ -121,7 +121,7 @@ fn revision(word: &str) -> Option<ChangeWanted> {
         return None;
     }
     if let Some((from, to)) = word.split_once("...").or_else(|| word.split_once("..")) {
-        let is_name = |name: &str| is_plain(name) && name.chars().any(|c| c.is_ascii_alphanumeric());
+        let is_name = |name: &str| is_plain_revision(name) && name.chars().any(|c| c.is_ascii_alphanumeric());
         // Paths such as `../x` and ranges of lines are no revisions.
         let is_range =
             is_name(from) && is_name(to) && !from.ends_with('/') && !from.chars().all(|c| c.is_ascii_digit());
@@ -141,7 +141,7 @@ fn revision(word: &str) -> Option<ChangeWanted> {
     is_ancestor.then(|| ChangeWanted::Revision(word.to_owned()))
 }
 
-fn is_plain(name: &str) -> bool {
+fn is_plain_revision(name: &str) -> bool {
     !name.starts_with('-')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '.' | '~' | '^' | '@'))
 }

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use proem_agents::assemble::Task;
-use proem_agents::assemble::code::{CodeRenderings, Definition, FileQuestion, renderings};
+use proem_agents::assemble::code::{CodeRenderings, Definition, FileQuestion, code_renderings};
 use proem_agents::assemble::found::{FoundFile, TaskContext};
 use proem_agents::assemble::gathered::Gap;
-use proem_agents::assemble::outline::language;
+use proem_agents::assemble::outline::language_by_ending;
 use proem_guard::{LanguageFamily, Untrusted, credential};
 use proem_runtime::{GatherOptions, folder_rules, map_on_all};
 use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
@@ -134,9 +134,10 @@ fn render_file(file: &ContextFile, task: &str, callees: &[String]) -> (FoundFile
         let places: Vec<LineSpan> =
             file.named_lines.iter().map(|line| LineSpan { first: *line, last: *line }).collect();
         let question = FileQuestion { definitions: &definitions, places: &places, task, callees, room: room(file) };
-        shown = renderings(&text, &question);
+        shown = code_renderings(&text, &question);
         // Without definitions an outline is headings, which comments and texts within code only look like.
-        shown.outline = shown.outline.filter(|_| !definitions.is_empty() || language(&path) == Some("Markdown"));
+        shown.outline =
+            shown.outline.filter(|_| !definitions.is_empty() || language_by_ending(&path) == Some("Markdown"));
     }
     let label = file.path.label().clone();
     let outside = |text: String| Untrusted::new(text, label.clone());
@@ -148,7 +149,7 @@ fn render_file(file: &ContextFile, task: &str, callees: &[String]) -> (FoundFile
         kind: match file.used_for {
             FilePurpose::Test => "a test",
             FilePurpose::Configuration => "configuration",
-            _ => language(&path).unwrap_or("text"),
+            _ => language_by_ending(&path).unwrap_or("text"),
         },
         syntax: LanguageFamily::of_name(&path),
         full: shown.full.map(outside),

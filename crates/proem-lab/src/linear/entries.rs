@@ -263,7 +263,7 @@ pub(super) const ENTRIES: &[EntryPoint] = &[
         consume(IgnorePatterns::parse(text.as_bytes()).matches(b"a/b/c"));
         consume(IgnorePatterns::parse(b"*a*b*c*\n**/a/**/b\n").matches(text.as_bytes()));
     }),
-    entry("agents: history", |_, text| consume(adapt::history(text, &|_| None))),
+    entry("agents: history", |_, text| consume(adapt::read_failure_history(text, &|_| None))),
 ];
 
 /// Ends a result that nobody needs, so that the compiler makes it all the same.

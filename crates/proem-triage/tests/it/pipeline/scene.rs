@@ -2,7 +2,7 @@
 
 use std::sync::{LazyLock, Mutex};
 
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
+use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_agents::screen::Screening;
 use proem_engine::Error;
 use proem_engine::call::{Arrival, CallFailure, FinishReason, Response, ResponsePart, ToolCall, Usage};
@@ -141,7 +141,7 @@ impl StageAsker for Scene {
             profile: None,
             inquiry: None,
         };
-        let mut prepared = prepare(&call, &mut CachingCounter::new(&OpenAi::O200k))?;
+        let mut prepared = prepare_prompt_call(&call, &mut CachingCounter::new(&OpenAi::O200k))?;
         prepared.request.answer = self.tools.form(CallEnforcement::Forced);
         self.asked.lock().unwrap().push(Asked { stage, model, signals, heads, answer_tokens: subject.answer_tokens });
         Ok(prepared)
