@@ -376,7 +376,7 @@ impl TrustStore {
 
 /// SHA-256, hexadecimal.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    proem_text::hex::encode(Sha256::digest(bytes))
+    proem_text::hex::encode_hex(Sha256::digest(bytes))
 }
 
 #[cfg(test)]

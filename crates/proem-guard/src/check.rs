@@ -48,7 +48,7 @@ use self::{
 use crate::untrusted::Untrusted;
 use alloc::{string::String, vec::Vec};
 use core::cell::OnceCell;
-use proem_text::{Audience, Label, Span, normalise};
+use proem_text::{Audience, Label, Span, normalise_text};
 
 /// The most bytes of one field's value: 256 KiB. A larger one fails without a further look.
 pub const MAX_FIELD: usize = 256 << 10;
@@ -280,7 +280,7 @@ pub fn check_action(action: &Action<'_>, rules: &CheckContext<'_>) -> ActionChec
 fn check_action_name(name: &Untrusted<String>, rules: &CheckContext<'_>, failures: &mut Vec<ActionViolation>) {
     let text = name.value();
     let fold = |name: &str| -> String {
-        normalise(name).text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+        normalise_text(name).text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
     let whole = Span::new(0, text.len());
     if text.len() <= MAX_EXCERPT.saturating_mul(4) && rules.denied.iter().any(|denied| fold(denied) == fold(text)) {

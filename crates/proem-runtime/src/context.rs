@@ -113,7 +113,7 @@ pub struct TreeFile {
 impl TreeFile {
     fn new(raw_path: Vec<u8>, content: ListedContent, used_for: FilePurpose) -> Self {
         let changed = matches!(content, ListedContent::Bytes(_));
-        let path = proem_text::path_text(&raw_path);
+        let path = proem_text::path_as_text(&raw_path);
         Self { path, used_for, raw_path, record: None, reading: FileReading::Path, changed, content }
     }
 

@@ -42,7 +42,7 @@ pub(crate) fn new_id(database: &Path) -> Result<String, Error> {
     let mut bytes = [0; 8];
     getrandom::fill(&mut bytes)
         .map_err(|error| Unusable::Other { path: database.to_owned(), why: format!("no random bytes: {error}") })?;
-    Ok(hex::encode(bytes))
+    Ok(hex::encode_hex(bytes))
 }
 
 /// Where the locks of a database are.

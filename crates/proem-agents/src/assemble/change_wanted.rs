@@ -3,7 +3,7 @@
 //! Only words of the person who asks choose a change: a task from outside has no text here.
 
 use proem_select::mode::Mode;
-use proem_text::words::words;
+use proem_text::words::search_words;
 
 /// A change that a task can be about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub fn change_wanted(task: &str, mode: Mode, is_dirty: IsDirty) -> Option<Change
     if let Some(named) = task.split_whitespace().find_map(revision) {
         return Some(named);
     }
-    let said = format!(" {} ", words(task).collect::<Vec<_>>().join(" "));
+    let said = format!(" {} ", search_words(task).collect::<Vec<_>>().join(" "));
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(&format!(" {phrase} ")));
     let dirty = is_dirty == IsDirty::Yes;
     if says(&UNCOMMITTED) && dirty {

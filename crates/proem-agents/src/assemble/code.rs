@@ -15,7 +15,7 @@ mod listing;
 use std::collections::BTreeSet;
 
 use proem_select::context::LineSpan;
-use proem_text::words::words;
+use proem_text::words::search_words;
 
 use self::comments::without_licence;
 use self::listing::{code_listing, signature_outline};
@@ -395,12 +395,12 @@ impl ShownLines {
 
 /// Up to three of these lines that hold most of the task's words.
 fn lines_about(lines: &[&str], within: LineSpan, task: &str) -> Vec<LineSpan> {
-    let wanted: BTreeSet<String> = words(task).filter(|word| word.chars().count() >= SHORTEST_WORD).collect();
+    let wanted: BTreeSet<String> = search_words(task).filter(|word| word.chars().count() >= SHORTEST_WORD).collect();
     if wanted.is_empty() {
         return Vec::new();
     }
     let score = |line: &&str| match may_have(line, &wanted) {
-        true => words(line).filter(|word| wanted.contains(word)).collect::<BTreeSet<_>>().len(),
+        true => search_words(line).filter(|word| wanted.contains(word)).collect::<BTreeSet<_>>().len(),
         false => 0,
     };
     let mut scored: Vec<(usize, u32)> = numbered_lines(lines, within)

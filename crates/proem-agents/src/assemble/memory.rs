@@ -13,7 +13,7 @@ use proem_engine::Error;
 use proem_guard::{Untrusted, Verdict};
 use proem_select::catalogue::{Sha256Hash, text_hash};
 use proem_select::embedding::Vector;
-use proem_text::words::words;
+use proem_text::words::search_words;
 
 use super::gathered::RememberedEntry;
 use super::selecting::SelectionTask;
@@ -186,7 +186,7 @@ fn day_of_seconds(seconds: i64) -> String {
 }
 
 fn telling_words(text: &str) -> impl Iterator<Item = String> {
-    words(text).filter(|word| word.chars().count() >= SHORTEST || !word.is_ascii())
+    search_words(text).filter(|word| word.chars().count() >= SHORTEST || !word.is_ascii())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use proem_text::words::words;
+use proem_text::words::search_words;
 
 /// The bytes of a file that are shown whole; of a longer one the head, in about as many.
 const HEAD_BYTES: usize = 6 * 1024;
@@ -159,7 +159,7 @@ fn first_lines_within(text: &str, bytes: usize) -> String {
 }
 
 fn telling_rule_words(text: &str) -> impl Iterator<Item = String> {
-    words(text).filter(|word| word.chars().count() >= SHORTEST)
+    search_words(text).filter(|word| word.chars().count() >= SHORTEST)
 }
 
 #[cfg(test)]

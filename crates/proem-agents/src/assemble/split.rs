@@ -339,7 +339,7 @@ const OF_PROJECT: &str = "api apis architecture background codebase commands con
 
 /// Where the paragraphs below a title belong, if its words say so.
 fn title_destination(name: &str) -> Option<SplitDestination> {
-    let words: Vec<String> = proem_text::words::words(name).collect();
+    let words: Vec<String> = proem_text::words::search_words(name).collect();
     let has = |list: &str| list.split_whitespace().any(|known| words.iter().any(|word| word == known));
     if has(EXAMPLES) {
         Some(SplitDestination::Project)

@@ -264,7 +264,7 @@ impl AssemblyState {
             inquiry: None,
         };
         let prepared = prepare_prompt_call(&ask, &mut CachingCounter::new(&OpenAi::O200k))?;
-        let hash = proem_text::hex::encode(Sha256::digest(prepared.request.assembly.text()));
+        let hash = proem_text::hex::encode_hex(Sha256::digest(prepared.request.assembly.text()));
         Ok((prepared, hash))
     }
 }

@@ -66,8 +66,8 @@ impl Decision {
             },
             "external": self.reach == Reach::External,
             "failures": failures,
-            "content": hex::encode(self.content.0),
-            "policy": hex::encode(self.policy.0),
+            "content": hex::encode_hex(self.content.0),
+            "policy": hex::encode_hex(self.policy.0),
         })
     }
 }

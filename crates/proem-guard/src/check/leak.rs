@@ -6,7 +6,7 @@
 
 use super::readings::DecodedText;
 use alloc::{collections::BTreeSet, string::String, vec::Vec};
-use proem_text::{Span, normalise, normalise::without_marks};
+use proem_text::{Span, normalise::without_accents, normalise_text};
 use unicode_script::{Script, UnicodeScript};
 
 /// The letters of one shingle: four to five English words. Shorter turns of phrase are common
@@ -41,7 +41,7 @@ impl Letters {
 
     /// The same for any text.
     fn normal(text: &str) -> Self {
-        let view = normalise(text);
+        let view = normalise_text(text);
         let mut letters = Vec::new();
         for (at, c) in view.text.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
             let place = view.map.original(Span::new(at, at.saturating_add(c.len_utf8())));
@@ -68,7 +68,7 @@ fn push_folded(c: char, mut push: impl FnMut(char)) {
         return push(c.to_ascii_lowercase());
     }
     let accented = matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}');
-    let plain = if accented { without_marks(&String::from(c)) } else { String::from(c) };
+    let plain = if accented { without_accents(&String::from(c)) } else { String::from(c) };
     plain.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).for_each(push);
 }
 

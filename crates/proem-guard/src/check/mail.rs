@@ -2,7 +2,7 @@
 
 use super::host;
 use alloc::{format, string::String};
-use proem_text::{character, normalise};
+use proem_text::{character, normalise_text};
 
 /// The most bytes before the `@` (RFC 5321, section 4.5.3.1.1).
 const MAX_LOCAL: usize = 64;
@@ -43,7 +43,7 @@ pub(super) fn canonical_address(text: &str) -> Option<String> {
     let plain = !local.is_empty()
         && local.len() <= MAX_LOCAL
         && local.split('.').all(|atom| !atom.is_empty() && atom.chars().all(is_atom))
-        && (local.is_ascii() || normalise(local).text == local);
+        && (local.is_ascii() || normalise_text(local).text == local);
     let domain = plain.then(|| host::domain(domain)).flatten()?;
     Some(format!("{}@{domain}", local.to_ascii_lowercase()))
 }

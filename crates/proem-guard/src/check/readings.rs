@@ -8,7 +8,7 @@
 use super::{MAX_FIELD, url::hex};
 use crate::view::reference;
 use alloc::{string::String, vec::Vec};
-use proem_text::{OffsetMap, Span, character, normalise};
+use proem_text::{OffsetMap, Span, character, normalise_text};
 
 /// How deep encodings may nest.
 const ROUNDS: usize = 3;
@@ -135,7 +135,7 @@ fn visible_plain(text: &str) -> Option<DecodedText> {
         (character::is_invisible(c) || (character::is_control(c) && c != '\u{b}'))
             .then(|| (c.len_utf8(), String::new()))
     });
-    let normal = normalise(visible.as_ref().map_or(text, |visible| &visible.text));
+    let normal = normalise_text(visible.as_ref().map_or(text, |visible| &visible.text));
     let (meant, map) = match rewrite_places(&normal.text, undo_defanging) {
         Some(fanged) => (fanged.text, fanged.map.then(&normal.map)),
         None => (normal.text, normal.map),

@@ -48,7 +48,7 @@ impl Referent {
 
 impl fmt::Debug for Referent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Referent({:?}, {})", self.kind, proem_text::hex::encode(self.digest))
+        write!(f, "Referent({:?}, {})", self.kind, proem_text::hex::encode_hex(self.digest))
     }
 }
 

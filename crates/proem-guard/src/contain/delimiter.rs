@@ -66,7 +66,7 @@ impl fmt::Debug for InstallationKey {
 
 /// The first `N` bytes in hexadecimal digits.
 fn first_bytes_hex<const N: usize>(bytes: &[u8]) -> String {
-    proem_text::hex::encode(bytes.get(..N).unwrap_or(bytes))
+    proem_text::hex::encode_hex(bytes.get(..N).unwrap_or(bytes))
 }
 
 /// The name of a delimiter: `[A-Za-z][A-Za-z0-9_]{0,31}`.

@@ -27,7 +27,8 @@ use proem_guard::contain::contain;
 use proem_guard::credential::{self, CredentialStream};
 use proem_guard::show::{self, TerminalStream};
 use proem_guard::{
-    ContainmentPart, Guard, InstallationKey, LabelTree, LanguageFamily, Policy, Tag, Untrusted, clean_view, cut, source,
+    ContainmentPart, Guard, InstallationKey, LabelTree, LanguageFamily, Policy, Tag, Untrusted, clean_view,
+    cut_attacks, source,
 };
 use proem_imports::{Dialect, Manifests, SourceLanguage, SourceLimits, dialect_symbols, extract_facts, notebook_text};
 use proem_llm::codec::AnswerReader;
@@ -41,7 +42,7 @@ use proem_runtime::readers::{self, DocumentKind, DocumentOptions, UnreadTail};
 use proem_select::catalogue::{SourceFile, SourceTrust, lines, own, skill, tools_list};
 use proem_select::context::words::distinct_words;
 use proem_select::context::{CommentStyle, ContextTask, FileRecord};
-use proem_text::{Audience, Label, Source, character_ngrams, json, words};
+use proem_text::{Audience, Label, Source, character_ngrams, json, search_words};
 use proem_tokens::Vocabulary;
 use proem_triage::charter::ProjectCharter;
 use proem_triage::{
@@ -118,8 +119,8 @@ const fn entry(name: &'static str, read: fn(&Fixtures, &str)) -> EntryPoint {
 
 /// The entry points, by what they belong to.
 pub(super) const ENTRIES: &[EntryPoint] = &[
-    entry("text: normalise", |_, text| consume(proem_text::normalise(text))),
-    entry("text: words", |_, text| consume(words(text).count())),
+    entry("text: normalise", |_, text| consume(proem_text::normalise_text(text))),
+    entry("text: words", |_, text| consume(search_words(text).count())),
     entry("text: n-grams", |_, text| consume(character_ngrams(text, 3).count())),
     entry("guard: clean", |_, text| consume(clean_view(text))),
     entry("guard: scan", |with, text| consume(with.guard.scan(&outside(text)))),
@@ -326,7 +327,7 @@ fn read_answer(provider: Provider, text: &str) {
         arrival: Arrival::Streamed,
         inquiry: None,
     };
-    for body in [text.to_owned(), format!("event: a\ndata: {}\n\n", json::quote(text))] {
+    for body in [text.to_owned(), format!("event: a\ndata: {}\n\n", json::quote_json(text))] {
         let mut reader = AnswerReader::new(provider, &request, 64 << 20);
         body.as_bytes().chunks(1 << 10).for_each(|chunk| _ = reader.push(chunk));
         consume(reader.end());

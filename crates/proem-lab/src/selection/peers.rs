@@ -5,7 +5,7 @@ use proem_guard::show;
 use proem_score::bm25;
 use proem_select::catalogue::{Capability, embedded_texts};
 use proem_select::embedding::{Embedder as _, Vector};
-use proem_text::words::words;
+use proem_text::words::search_words;
 
 /// The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
 const FUSION: f32 = 60.0;
@@ -61,7 +61,7 @@ fn terms(text: &str) -> Vec<(u64, f32)> {
         word.bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     };
-    words(text).map(|word| (number(word), 1.0)).collect()
+    search_words(text).map(|word| (number(word), 1.0)).collect()
 }
 
 fn order(scores: &[f32]) -> Vec<usize> {

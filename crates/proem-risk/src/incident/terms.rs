@@ -19,7 +19,7 @@ const STOP: &[&str] = &[
 /// Single characters and numbers of one or two digits are no terms.
 pub(super) fn count_terms<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<(u64, f32)> {
     let mut counts: BTreeMap<u64, f32> = BTreeMap::new();
-    for word in texts.into_iter().flat_map(proem_text::words).filter(|word| is_term(word)) {
+    for word in texts.into_iter().flat_map(proem_text::search_words).filter(|word| is_term(word)) {
         *counts.entry(term_hash(&word)).or_default() += 1.0;
     }
     counts.into_iter().collect()

@@ -314,7 +314,7 @@ impl<'r> Matches<'r> {
         if !rules.may_have_words(path.as_bytes()) {
             return None;
         }
-        let words: Vec<String> = proem_text::words(&path.to_text()).collect();
+        let words: Vec<String> = proem_text::search_words(&path.to_text()).collect();
         let matching = words.iter().filter_map(|word| rules.words.get(word)).flatten();
         let rules = matching.filter_map(|&rule| rules.rules.get(rule));
         let rules = rules.filter(|rule| !rule.except.iter().any(|except| words.contains(except)));

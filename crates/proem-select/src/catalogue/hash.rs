@@ -20,7 +20,7 @@ impl Sha256Hash {
     /// Reads 64 lower-case hexadecimal digits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        hex::decode(text)?.try_into().ok().map(Self)
+        hex::decode_hex(text)?.try_into().ok().map(Self)
     }
 
     /// The 32 bytes of the SHA-256.
@@ -44,7 +44,7 @@ impl From<[u8; 32]> for Sha256Hash {
 
 impl fmt::Display for Sha256Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
+        f.write_str(&hex::encode_hex(self.0))
     }
 }
 

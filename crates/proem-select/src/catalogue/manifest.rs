@@ -254,7 +254,7 @@ fn vector_json(vector: Option<&QuantisedVector>) -> Json {
     let Some(vector) = vector else { return Json::Null };
     let values = vector.values.iter().flat_map(|value| value.to_le_bytes());
     let bytes: Vec<u8> = vector.scale.to_le_bytes().into_iter().chain(values).collect();
-    Json::String(proem_text::hex::encode(&bytes))
+    Json::String(proem_text::hex::encode_hex(&bytes))
 }
 
 fn read_vectors(texts: &Json) -> Option<BTreeMap<Sha256Hash, Option<QuantisedVector>>> {
@@ -282,7 +282,7 @@ fn read_vectors(texts: &Json) -> Option<BTreeMap<Sha256Hash, Option<QuantisedVec
 }
 
 fn read_vector(digits: &str) -> Option<QuantisedVector> {
-    let bytes = proem_text::hex::decode(digits)?;
+    let bytes = proem_text::hex::decode_hex(digits)?;
     let (scale, values) = bytes.split_first_chunk::<4>()?;
     let scale = f32::from_le_bytes(*scale);
     let fits = scale.is_finite() && scale > 0.0 && (1..=MAX_DIMENSION).contains(&values.len());

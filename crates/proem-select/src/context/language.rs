@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_text::normalise::without_marks;
+use proem_text::normalise::without_accents;
 
 /// The table; its first lines say how it is built.
 const TABLE: &str = include_str!("../../data/terms.tsv");
@@ -169,7 +169,7 @@ pub(super) fn fold_word(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
-    let plain = without_marks(&word.to_lowercase());
+    let plain = without_accents(&word.to_lowercase());
     plain.replace('ß', "ss").replace('ł', "l")
 }
 

@@ -113,7 +113,7 @@ impl ContextWeights {
         for weight in [&self.first, &self.all, &self.definitions].into_iter().flatten().chain(&calibration) {
             hash.update(weight.to_le_bytes());
         }
-        let mut id = proem_text::hex::encode(hash.finalize());
+        let mut id = proem_text::hex::encode_hex(hash.finalize());
         id.truncate(16);
         id
     }

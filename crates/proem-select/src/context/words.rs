@@ -5,8 +5,8 @@
 //! among 100,000 words of a repository one in 40,000 shares its number with another, which changes no rank that anybody
 //! would notice.
 
-use proem_text::normalise::without_marks;
-use proem_text::words::words as words_of_any_script;
+use proem_text::normalise::without_accents;
+use proem_text::words::search_words as words_of_any_script;
 
 use crate::select::word_stem;
 
@@ -120,7 +120,7 @@ fn each_of_run(run: &[u8], take: &mut dyn FnMut(Term, WordForm)) {
     if !run.is_ascii() {
         let text = String::from_utf8_lossy(run);
         for word in words_of_any_script(&text) {
-            take(term_number(word_stem(&without_marks(&word)).as_bytes()), WordForm::Part);
+            take(term_number(word_stem(&without_accents(&word)).as_bytes()), WordForm::Part);
         }
         return;
     }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_text::{LineTable, character::is_mark, normalise::normalise};
+use proem_text::{LineTable, character::is_mark, normalise::normalise_text};
 use serde::Deserialize;
 use serde::de::IntoDeserializer as _;
 use serde::de::value::Error as NameError;
@@ -86,7 +86,7 @@ fn is_keyword_character(c: char) -> bool {
 }
 
 fn fold_keyword_text(text: &str) -> String {
-    normalise(text).text.to_lowercase()
+    normalise_text(text).text.to_lowercase()
 }
 
 #[cfg(test)]

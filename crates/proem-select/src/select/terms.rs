@@ -2,8 +2,8 @@
 //!
 //! Untrusted text is matched by hashes only, so no word of it can leave an index.
 
-use proem_text::normalise::without_marks;
-use proem_text::words::{character_ngrams, words};
+use proem_text::normalise::without_accents;
+use proem_text::words::{character_ngrams, search_words};
 
 /// Characters of an n-gram; shorter words are their own.
 const GRAM: usize = 4;
@@ -46,7 +46,7 @@ pub(super) fn gram_ids(word: &str) -> Vec<u64> {
 
 /// The words of a text, lower-cased, without accents, identifiers also in parts.
 pub(super) fn bare_words(text: &str) -> impl Iterator<Item = String> {
-    words(text).map(|word| if word.is_ascii() { word } else { without_marks(&word) })
+    search_words(text).map(|word| if word.is_ascii() { word } else { without_accents(&word) })
 }
 
 /// FNV-1a, 64 bits, over a space and a text.

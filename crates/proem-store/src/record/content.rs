@@ -32,5 +32,5 @@ impl HashedContent {
 /// The hash of a content: SHA-256, hexadecimal.
 #[must_use]
 pub fn content_hash(bytes: &[u8]) -> String {
-    hex::encode(Sha256::digest(bytes))
+    hex::encode_hex(Sha256::digest(bytes))
 }

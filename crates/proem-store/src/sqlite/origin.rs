@@ -10,7 +10,7 @@ use crate::opening::StoreCreator;
 
 /// What only the installation with this key can write about that store.
 pub(crate) fn creator_seal(key: &InstallationKey, id: &str) -> String {
-    hex::encode(key.seal("proem store", id.as_bytes()))
+    hex::encode_hex(key.seal("proem store", id.as_bytes()))
 }
 
 /// The store's own id; empty if it says none.

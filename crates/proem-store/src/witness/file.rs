@@ -62,7 +62,7 @@ pub(super) fn place_seal(key: &InstallationKey, file: &Metadata) -> String {
     // A file system without that time leaves the number alone.
     let made = made.map_or(0, |since| since.as_nanos());
     let place = format!("{}\n{}\n{made}", machine_id(), file.ino());
-    hex::encode(key.seal("proem witness place", place.as_bytes()))
+    hex::encode_hex(key.seal("proem witness place", place.as_bytes()))
 }
 
 /// The id of this machine (machine-id(5)); empty where the system has none.

@@ -158,6 +158,6 @@ pub(super) struct SealedLine {
 
 /// 128 bits suffice: nobody without the installation's key can try one out.
 fn chained_seal(key: &InstallationKey, before: &str, body: &str) -> String {
-    let whole = hex::encode(key.seal("proem witness line", format!("{before}\n{body}").as_bytes()));
+    let whole = hex::encode_hex(key.seal("proem witness line", format!("{before}\n{body}").as_bytes()));
     whole.get(..32).map_or(whole.clone(), str::to_owned)
 }

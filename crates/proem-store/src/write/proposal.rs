@@ -81,7 +81,7 @@ fn is_known_action(tables: &Tables, key: &EffectKey) -> Result<bool, Error> {
 fn witnessed_action(tables: &Tables, new: &NewAction) -> Result<Option<EffectKey>, Error> {
     let of_key = "SELECT action FROM witnessed WHERE action = ? AND outcome <> 'not-sent'";
     let of_claim = "SELECT action FROM witnessed_claims WHERE claim = ?";
-    let claims = new.claims.iter().map(|claim| (of_claim, hex::encode(claim.as_bytes())));
+    let claims = new.claims.iter().map(|claim| (of_claim, hex::encode_hex(claim.as_bytes())));
     for (sql, value) in claims.chain([(of_key, new.key.to_string())]) {
         if let Some(found) = tables.row(sql, [value], |row| row.get::<_, String>(0))? {
             return claim_key(tables, &found).map(Some);
@@ -101,7 +101,7 @@ fn claim_holder(tables: &Tables, new: &NewAction) -> Result<Option<EffectKey>, E
     for claim in &new.claims {
         let holder: Option<String> = tables.row(
             "SELECT action FROM action_claims WHERE project = ? AND claim = ?",
-            (&new.project.0, hex::encode(claim.as_bytes())),
+            (&new.project.0, hex::encode_hex(claim.as_bytes())),
             |row| row.get(0),
         )?;
         if let Some(holder) = holder {
@@ -140,7 +140,7 @@ fn add_action(to: &mut Transaction<'_>, new: &NewAction) -> Result<(), Error> {
     for claim in &new.claims {
         tables.execute(
             "INSERT OR IGNORE INTO action_claims (project, claim, action, actor) VALUES (?, ?, ?, ?)",
-            (&new.project.0, hex::encode(claim.as_bytes()), &key, &actor),
+            (&new.project.0, hex::encode_hex(claim.as_bytes()), &key, &actor),
         )?;
     }
     for text in &new.texts {

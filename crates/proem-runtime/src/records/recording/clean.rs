@@ -229,7 +229,7 @@ mod tests {
         };
         assert_eq!(kept(r#"{"b": {"d": 1.0, "c": "x"}, "a": []}"#), r#"{"b":{"d":1.0,"c":"x"},"a":[]}"#);
         assert_eq!(cleaner.missing(), None);
-        let said = kept(&format!(r#"{{"b": {}, "a": 1}}"#, json::quote(KEY)));
+        let said = kept(&format!(r#"{{"b": {}, "a": 1}}"#, json::quote_json(KEY)));
         assert!(!said.contains("sk-0123456789") && said.contains("[redacted"), "{said}");
         assert!(cleaner.missing().is_some());
     }

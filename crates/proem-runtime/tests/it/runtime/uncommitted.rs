@@ -35,7 +35,7 @@ fn what_proem_wrote_is_no_change_until_somebody_edits_it() {
     let mut options = fixture.options();
     for path in ["proem.toml", ".proem/book/book.toml", ".proem/rules.md", "staged.toml"] {
         fixture.write(path, "as written\n");
-        let hash = proem_text::hex::encode(Sha256::digest("as written\n"));
+        let hash = proem_text::hex::encode_hex(Sha256::digest("as written\n"));
         options.set_up.insert(TrustedFile { name: path.to_owned(), hash });
     }
     fixture.write("mine.toml", "as written\n");
