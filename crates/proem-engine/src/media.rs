@@ -136,7 +136,7 @@ impl MediaFacts {
             width,
             height,
             pages,
-            hash: proem_text::hex::encode(Sha256::digest(bytes)),
+            hash: proem_text::hex::encode_hex(Sha256::digest(bytes)),
         };
         if kind == MediaKind::Pdf {
             return Ok(facts(None, None, header::count_pages(bytes)));
