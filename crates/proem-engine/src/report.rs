@@ -156,7 +156,7 @@ pub struct SectionReport {
     /// Where each piece of outside text stands in the request's text.
     pub contained: Vec<Range>,
     /// The pictures and files that it brings.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<MediaReport>,
 }
 

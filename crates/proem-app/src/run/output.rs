@@ -160,7 +160,7 @@ struct SectionOut {
     /// Its tokens before anything was cut.
     full_tokens: usize,
     /// The pictures and files that it brings.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     media: Vec<MediaReport>,
 }
 

@@ -225,7 +225,7 @@ impl Run {
         let (stdout, stderr) = (self.redacted(self.stdout()), self.redacted(self.stderr()));
         let stdout = match stdout.lines().count() {
             0 => "nothing\n".to_owned(),
-            1..=24 => stdout,
+            1..=25 => stdout,
             n => format!("{n} lines\n"),
         };
         let stderr = if stderr.is_empty() { "nothing\n".to_owned() } else { stderr };
