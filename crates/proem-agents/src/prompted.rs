@@ -274,8 +274,8 @@ fn is_vouched(ask: &PromptCall<'_>, name: &str) -> bool {
     ask.given == InputAuthor::ByCaller && declared.is_some_and(|(_, trust)| *trust == InputTrust::Trusted)
 }
 
-/// What of an input the guard looks at: nothing that the caller vouches for, nothing that is a file. Of a history nobody
-/// vouches for more than the user's own turns.
+/// The parts of an input that the guard looks at: none that the caller vouches for, and no file. Of a history a caller
+/// vouches for the user's own turns alone.
 fn screened_parts<'v>(ask: &PromptCall<'_>, name: &str, value: &'v OrderedJson) -> Vec<&'v OrderedJson> {
     match (is_vouched(ask, name), value) {
         (true, OrderedJson::List(turns)) if ask.prompt.file.is_history(name) => {

@@ -249,7 +249,7 @@ impl Checker {
         let problems: Vec<String> = inputs
             .iter()
             .filter(|(name, value)| {
-                // Whatever of a history nobody vouches for stands contained, turn by turn.
+                // The turns of a history that nobody vouches for are contained one by one.
                 value.has_outside()
                     && *name != history::INPUT
                     && declared.iter().any(|(n, t)| n == *name && *t == InputTrust::Trusted)

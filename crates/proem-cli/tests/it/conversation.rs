@@ -129,7 +129,7 @@ fn a_question_takes_a_picture_along() {
 }
 
 #[test]
-fn what_is_no_picture_is_refused_before_anything_is_sent() {
+fn a_file_that_is_no_picture_is_refused_before_anything_is_sent() {
     let server = start(Vec::new());
     let fixture = with_prompts(&server, "");
     fixture.write("empty.png", "");

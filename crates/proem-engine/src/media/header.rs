@@ -27,7 +27,7 @@ pub(super) fn kind_of(bytes: &[u8]) -> Result<MediaKind, MediaFault> {
     if bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP") {
         return Ok(MediaKind::Webp);
     }
-    // What git calls binary has a zero within its first bytes.
+    // Git calls a file binary that has a zero within its first bytes.
     let head = bytes.get(..8_000).unwrap_or(bytes);
     Err(if head.contains(&0) || head.starts_with(b"\x89PNG") { MediaFault::Unknown } else { MediaFault::Text })
 }

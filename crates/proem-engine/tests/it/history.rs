@@ -92,7 +92,7 @@ fn turns_stand_where_the_marker_does_with_their_labels() {
         assert_eq!((sources(1).as_str(), sources(2).as_str()), ("input/history", "input/history model"));
         assert_eq!(report.sections[1].name, "history/1");
         assert!(report.sections[2].tokens > 0 && report.totals.tokens > report.sections[2].tokens);
-        // What the report says of the bytes is so.
+        // The ranges of the report are those of the text.
         for (section, placed) in report.sections.iter().zip(&assembly.sections) {
             let range = section.range.unwrap();
             assert_eq!(assembly.text().get(range.start..range.end), Some(placed.text.as_str()));

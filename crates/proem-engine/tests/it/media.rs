@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::{Assembly, SectionPart};
+use proem_engine::call::{AnswerForm, Arrival, PlausibleUsage, Request, Sampling};
 use proem_engine::input::{DeclaredTrust, Inputs};
+use proem_engine::ledger::{Pricing, TEMPLATE_TOKENS, bound};
 use proem_engine::media::{MediaFacts, data_address};
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
@@ -198,8 +200,34 @@ fn a_picture_that_does_not_fit_is_left_out_with_a_line() {
     assert_eq!(error.kind(), ErrorKind::BudgetTooSmall);
 }
 
+/// A header may lie about the size, so a bound takes the most that a picture can count, and none of its bytes.
 #[test]
-fn a_hundred_megabytes_are_looked_at_in_one_pass() {
+fn a_bound_counts_a_picture_by_its_rule_and_not_by_its_bytes() {
+    let prompt = strict("", "", "{{media url=image}}").unwrap();
+    let mut bytes = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR\0\0\0\x01\0\0\0\x01".to_vec();
+    bytes.resize(1024 * 1024, 0);
+    let (assembly, _) = with_image(&prompt, &data_address(&bytes).unwrap(), "claude-haiku-4-5").unwrap();
+    assert_eq!(assembly.media_size(), (1_398_104, 1_600));
+    let body_bytes = assembly.text().len() + 200;
+    let request = Request {
+        model: "claude-haiku-4-5".to_owned(),
+        assembly,
+        answer: AnswerForm::Text,
+        sampling: Sampling::default(),
+        arrival: Arrival::Whole,
+        inquiry: None,
+    };
+    let providers = Providers::load().unwrap();
+    let model = providers.model("claude-haiku-4-5").unwrap();
+    let tokens = bound(body_bytes, &request, model, Pricing::Listed).unwrap().tokens;
+    assert!((1_600 + TEMPLATE_TOKENS..20_000).contains(&tokens), "{tokens}");
+    // A provider may report what a picture of another size counts, and nothing that no picture counts.
+    let plausible = PlausibleUsage::new(body_bytes, &request, model, &[]);
+    assert!(plausible.input.contains(&1_500) && !plausible.input.contains(&100_000), "{plausible:?}");
+}
+
+#[test]
+fn twenty_megabytes_of_fill_bytes_are_read_in_one_pass() {
     let mut bytes = b"\xff\xd8\xff".to_vec();
     bytes.resize(20 * 1024 * 1024, 0xff);
     assert!(MediaFacts::of(&bytes).is_err());

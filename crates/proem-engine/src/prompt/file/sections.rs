@@ -171,7 +171,7 @@ impl SectionCutter<'_, '_> {
         if self.body.history.replace(self.body.sections.len()).is_some() {
             self.fault(at, "the history has two markers; remove one".into());
         }
-        // What the operator says stands before the first turn.
+        // The operator speaks before the first turn.
         if self.reader.is_plain || matches!(self.role, RoleSeen::Is(Role::System)) {
             self.role = RoleSeen::None;
         }

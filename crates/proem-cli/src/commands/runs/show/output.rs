@@ -90,7 +90,7 @@ fn call_json(shown: &RunView<'_>, call: &CallRow, beside: Option<&CacheFinding>)
 }
 
 fn section_json(shown: &RunView<'_>, call: &CallRow, section: &SectionRow) -> Json {
-    // What a picture is says more than its bytes; `--body` has those.
+    // The facts about a picture say more than its bytes, which `--body` has.
     let media = shown.media(call, &section.name);
     let text = shown.texts.get(&section.text).filter(|_| media.is_none());
     let mut out = json!({
