@@ -124,7 +124,7 @@ impl HistoryReading<'_> {
             }
             PieceKind::Text(leaf) => {
                 let (text, mode) = self.outside_text(leaf, MODEL);
-                let text = with_source(text, MODEL);
+                let text = with_source(&text, MODEL);
                 // A suspicious text stays marked, whoever is said to have written it.
                 if mode == ContainmentMode::Datamark {
                     return Ok(self.contain_turn(turn, &text, mode));
@@ -147,7 +147,7 @@ impl HistoryReading<'_> {
             PieceKind::Result { id, name, leaf } => {
                 let (text, mode) = self.outside_text(leaf, TOOL);
                 let part = Some(SectionPart::CallResult { id: id.clone(), name: name.clone() });
-                Ok(self.contain_turn(HistoryTurn { part, ..turn }, &with_source(text, TOOL), mode))
+                Ok(self.contain_turn(HistoryTurn { part, ..turn }, &with_source(&text, TOOL), mode))
             }
         }
     }
@@ -178,10 +178,10 @@ impl HistoryReading<'_> {
 }
 
 /// A text whose label names a further source.
-fn with_source(text: Untrusted<String>, source: Source) -> Untrusted<String> {
+fn with_source(text: &Untrusted<String>, source: Source) -> Untrusted<String> {
     let label = text.label().join(&Label::from_source(source));
     let ours = Untrusted::new(String::new(), label);
-    Untrusted::join(&[&ours, &text], "").0
+    Untrusted::join(&[&ours, text], "").0
 }
 
 impl HistoryTurn {

@@ -117,7 +117,11 @@ impl<'h> PieceReader<'h> {
                 parts.iter().try_for_each(|part| self.read_part(speaker, part))?;
             }
             (Speaker::Tool, Some(content)) => {
-                self.add_result(id_of(turn, &["tool_call_id", "id"]), word_of(field_of(turn, "name")), content)?;
+                self.add_result(
+                    id_of(turn, &["tool_call_id", "id"]),
+                    word_of(field_of(turn, "name")).as_deref(),
+                    content,
+                )?;
             }
             (_, Some(LabelTree::List(parts))) => parts.iter().try_for_each(|part| self.read_part(speaker, part))?,
             (_, Some(text)) if is_text_leaf(text) => self.add_text(speaker, text)?,
@@ -155,7 +159,7 @@ impl<'h> PieceReader<'h> {
         }
         if let Some(response) = field_of(part, "toolResponse") {
             let output = field_of(response, "output").unwrap_or(&LabelTree::Null);
-            return self.add_result(id_of(response, &["ref"]), word_of(field_of(response, "name")), output);
+            return self.add_result(id_of(response, &["ref"]), word_of(field_of(response, "name")).as_deref(), output);
         }
         match kind.as_deref() {
             Some("tool_use") => {
@@ -232,11 +236,11 @@ impl<'h> PieceReader<'h> {
     fn add_result(
         &mut self,
         id: Option<Result<String, String>>,
-        name: Option<String>,
+        name: Option<&str>,
         content: &'h LabelTree,
     ) -> Result<(), String> {
         let id = id.transpose()?;
-        let place = self.open.iter().position(|(open, called)| match (&id, &name) {
+        let place = self.open.iter().position(|(open, called)| match (&id, name) {
             (Some(id), _) => open == id,
             (None, Some(name)) => called == name,
             (None, None) => self.open.len() == 1,

@@ -64,7 +64,7 @@ fn jpeg_size(bytes: &[u8]) -> Option<(u32, u32)> {
             // Markers without a segment.
             0x01 | 0xd0..=0xd7 => {}
             // The picture's data, or its end, before any frame.
-            0xd8 | 0xd9 | 0xda => return None,
+            0xd8..=0xda => return None,
             _ => {
                 let length = usize::try_from(big_endian(bytes, at, 2)?).ok()?;
                 at = at.checked_add(length.max(2))?;

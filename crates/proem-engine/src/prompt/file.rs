@@ -297,7 +297,7 @@ impl StrictFileReader<'_> {
             return;
         }
         for (name, _) in &strict.inputs {
-            if !declared(name) && !(takes_history && name == history::INPUT) {
+            if !(declared(name) || takes_history && name == history::INPUT) {
                 let message = format!("proem.inputs names `{name}`, which input.schema does not declare");
                 say(message, header.places.inputs.get(name));
             }
