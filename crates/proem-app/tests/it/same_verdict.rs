@@ -47,7 +47,7 @@ fn a_question_takes_a_file_as_a_scan_of_its_folder_does() {
     let (mut compared, mut clean, mut different) = (0, 0, Vec::new());
     for path in files() {
         let Ok(Some(Attachment { text, .. })) =
-            read_attachments(std::slice::from_ref(&path)).map(|read| read.into_iter().next())
+            read_attachments(std::slice::from_ref(&path)).map(|read| read.texts.into_iter().next())
         else {
             continue;
         };
