@@ -13,7 +13,7 @@ use std::sync::Arc;
 use proem_engine::ordered::OrderedJson;
 use proem_text::OrderedMap;
 
-pub use self::attachment::{Attachment, Attachments, Picture, mentioned_files, read_attachments};
+pub use self::attachment::{Attachment, Picture, QuestionFiles, mentioned_files, read_attachments};
 pub use self::earlier::{EarlierAnswer, last_answer};
 pub use self::pipe::read_pipe;
 use crate::error::Error;
@@ -32,7 +32,7 @@ pub struct Question {
     /// What is wanted of the answer.
     instructions: Option<String>,
     /// Files that were named.
-    pub files: Attachments,
+    pub files: QuestionFiles,
     /// What came on standard input.
     pub piped: Option<String>,
     /// The answer that this goes on from.
@@ -55,7 +55,7 @@ impl Question {
                 "the question has more than {MAX_WORDS} bytes; put what it is about into a file and name that"
             )));
         }
-        Ok(Self { words, instructions, files: Attachments::default(), piped: None, earlier: None })
+        Ok(Self { words, instructions, files: QuestionFiles::default(), piped: None, earlier: None })
     }
 
     /// The inputs of the prompt.

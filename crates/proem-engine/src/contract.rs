@@ -21,7 +21,7 @@ use serde_json::Value as Json;
 
 use self::ends::{checked, endless, fill};
 pub use self::notation::schema_from_line;
-pub use self::tools::{AnswerContract, ToolContracts, ToolUse};
+pub use self::tools::{AnswerContract, CallChoice, ToolContracts};
 use crate::call::Tool;
 use crate::error::{Error, ErrorKind};
 use crate::schema::compile_with_formats;

@@ -5,7 +5,7 @@
 //! delimiters unless the prompt file declares the history trusted; a model's turn stands under the model's role and
 //! carries the label `model`; each call has its result before anything else is said.
 
-mod read;
+mod pieces;
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use proem_guard::{ContainmentPart, InstallationKey, LabelTree, Tag, Untrusted, c
 use proem_text::{Label, Source, json, span::Span};
 use serde_json::{Value as Json, json as value};
 
-use self::read::{HistoryPiece, PieceKind, read_pieces};
+use self::pieces::{HistoryPiece, PieceKind, read_pieces};
 use crate::assemble::{PlacedContainment, label_of};
 use crate::assembly::{PlacedSection, SectionPart};
 use crate::error::{Error, ErrorKind};

@@ -20,19 +20,19 @@ pub use self::rules::{ImageTokens, MediaRules, MediaSupport};
 /// <https://developers.openai.com/api/docs/guides/images-vision>.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum MediaKind {
-    /// PNG.
+    /// A picture without loss.
     #[serde(rename = "image/png")]
     Png,
-    /// JPEG.
+    /// A photograph, most often.
     #[serde(rename = "image/jpeg")]
     Jpeg,
-    /// GIF.
+    /// A picture of few colours; of an animation providers see the first frame.
     #[serde(rename = "image/gif")]
     Gif,
-    /// WebP.
+    /// A picture with or without loss.
     #[serde(rename = "image/webp")]
     Webp,
-    /// PDF.
+    /// A document, which providers read page by page.
     #[serde(rename = "application/pdf")]
     Pdf,
 }

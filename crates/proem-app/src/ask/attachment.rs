@@ -65,7 +65,7 @@ pub struct Picture {
 
 /// The files that a question is about.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Attachments {
+pub struct QuestionFiles {
     /// Those that are texts.
     pub texts: Vec<Attachment>,
     /// Those that are pictures or documents, by their first bytes.
@@ -108,8 +108,8 @@ pub fn mentioned_files(question: &str) -> Vec<PathBuf> {
 /// # Errors
 ///
 /// If one is a folder, no regular file, neither a text nor a picture, or too long, or if all of them together are.
-pub fn read_attachments(paths: &[PathBuf]) -> Result<Attachments, Error> {
-    let mut read = Attachments::default();
+pub fn read_attachments(paths: &[PathBuf]) -> Result<QuestionFiles, Error> {
+    let mut read = QuestionFiles::default();
     let (mut texts, mut pictures): (usize, usize) = (0, 0);
     let mut known = BTreeSet::new();
     for path in paths {

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use proem_agents::prompted::InputAuthor;
 use proem_engine::call::{Arrival, CacheInquiry, NanoDollars};
-use proem_engine::contract::ToolUse;
+use proem_engine::contract::CallChoice;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::run::ExchangeLimits;
@@ -40,7 +40,7 @@ pub(crate) struct RunSettings {
     schema: Option<String>,
     /// Whether it calls a tool, if not what the prompt says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    tool_choice: Option<ToolUse>,
+    tool_choice: Option<CallChoice>,
     /// How often the model is asked at most.
     attempts: NonZeroU32,
     /// The most tokens of all attempts.
@@ -83,7 +83,7 @@ pub(super) struct RunRecipe {
     pub(super) basis: RunBasis,
     pub(super) given: InputAuthor,
     pub(super) schema: Option<String>,
-    pub(super) tool_choice: Option<ToolUse>,
+    pub(super) tool_choice: Option<CallChoice>,
     pub(super) limits: ExchangeLimits,
     pub(super) input_tokens: Option<usize>,
     pub(super) output_tokens: Option<usize>,
@@ -138,7 +138,7 @@ pub struct RunStart {
     /// What the answer must be, in one line, if not what the prompt declares.
     pub schema: Option<String>,
     /// Whether it calls a tool, if not what the prompt says.
-    pub tool_choice: Option<ToolUse>,
+    pub tool_choice: Option<CallChoice>,
     /// How much may be asked.
     pub limits: ExchangeLimits,
     /// The most input tokens.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use proem_agents::prompted::InputAuthor;
 use proem_engine::call::NanoDollars;
-use proem_engine::contract::ToolUse;
+use proem_engine::contract::CallChoice;
 use proem_engine::run::ExchangeLimits;
 
 use crate::records::learning::Adapting;
@@ -33,7 +33,7 @@ pub struct RunOptions {
     /// What the answer must be, in one line, instead of what the prompt declares.
     pub schema: Option<String>,
     /// Whether the answer calls a tool, instead of what the prompt says.
-    pub tool_choice: Option<ToolUse>,
+    pub tool_choice: Option<CallChoice>,
     /// The most input tokens.
     pub input_tokens: Option<usize>,
     /// The most tokens of each answer, instead of what the prompt and the model's window give.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_engine::ErrorKind;
 use proem_engine::call::{CacheInquiry, NanoDollars};
-use proem_engine::contract::{AnswerContract, Contract, ToolUse, schema_from_line};
+use proem_engine::contract::{AnswerContract, CallChoice, Contract, schema_from_line};
 use proem_engine::ledger::bound;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
@@ -385,7 +385,7 @@ impl RunSetting {
 fn wanted_contract(
     prompt: &Prompt,
     line: Option<&str>,
-    choice: Option<&ToolUse>,
+    choice: Option<&CallChoice>,
 ) -> Result<AnswerContract, proem_engine::Error> {
     let Some(line) = line else {
         return match (prompt.contract()?, choice) {

@@ -24,7 +24,7 @@ use proem_app::run::batch::Batch;
 use proem_app::run::input::{self, InputForm, InputReading, Source};
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::{OpenRun, RunSetting};
-use proem_engine::contract::ToolUse;
+use proem_engine::contract::CallChoice;
 use proem_engine::history;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::ExchangeLimits;
@@ -172,7 +172,7 @@ impl RunArgs {
             concurrency: self.concurrency,
             given: if self.input_untrusted { InputAuthor::FromOutside } else { InputAuthor::ByCaller },
             schema: self.schema.clone(),
-            tool_choice: self.tool_choice.as_deref().map(ToolUse::parse),
+            tool_choice: self.tool_choice.as_deref().map(CallChoice::parse),
             input_tokens: self.budget,
             output_tokens: self.max_tokens.map(std::num::NonZeroUsize::get),
             limits: ExchangeLimits { attempts: self.attempts, tokens: self.max_total_tokens },

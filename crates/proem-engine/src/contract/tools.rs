@@ -66,7 +66,7 @@ impl AnswerContract {
 /// Whether an answer calls a tool, as a prompt file or a caller says.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum ToolUse {
+pub enum CallChoice {
     /// The model decides.
     Auto,
     /// It calls none: they are there for what was called before.
@@ -78,7 +78,7 @@ pub enum ToolUse {
     One(String),
 }
 
-impl ToolUse {
+impl CallChoice {
     /// Reads `auto`, `none`, `required`, or the name of a tool. A tool that is called like one of these words can't be
     /// named.
     #[must_use]
@@ -105,7 +105,7 @@ impl ToolUse {
 pub struct ToolContracts {
     tools: Vec<Contract>,
     object: Contract,
-    choice: ToolUse,
+    choice: CallChoice,
 }
 
 impl ToolContracts {
@@ -131,7 +131,7 @@ impl ToolContracts {
             return Err(Error::new(ErrorKind::InvalidFile, problem));
         }
         let object = object_of(tools.iter())?;
-        Ok(Self { tools, object, choice: ToolUse::default() })
+        Ok(Self { tools, object, choice: CallChoice::default() })
     }
 
     /// The same tools, called as `choice` says.
@@ -139,9 +139,9 @@ impl ToolContracts {
     /// # Errors
     ///
     /// [`ErrorKind::InvalidInput`] if it names a tool that is none of them.
-    pub fn with_choice(self, choice: ToolUse) -> Result<Self, Error> {
+    pub fn with_choice(self, choice: CallChoice) -> Result<Self, Error> {
         let object = match &choice {
-            ToolUse::One(name) => {
+            CallChoice::One(name) => {
                 let Some(one) = self.get(name) else {
                     let known: Vec<String> = self.tools.iter().map(|tool| format!("`{}`", tool.tool().name)).collect();
                     let problem = format!(
@@ -162,9 +162,9 @@ impl ToolContracts {
     #[must_use]
     pub fn allows(&self, name: &str) -> bool {
         match &self.choice {
-            ToolUse::None => false,
-            ToolUse::One(one) => one == name,
-            ToolUse::Auto | ToolUse::Required => true,
+            CallChoice::None => false,
+            CallChoice::One(one) => one == name,
+            CallChoice::Auto | CallChoice::Required => true,
         }
     }
     /// The tools, by name.
@@ -190,12 +190,12 @@ impl ToolContracts {
     pub fn form(&self, calls: CallEnforcement) -> AnswerForm {
         let choice = match (&self.choice, calls) {
             // A server of which nothing is known ignores tools at worst, and the answer is then a text.
-            (ToolUse::Auto, _) => ToolChoice::Auto,
-            (ToolUse::None, _) => ToolChoice::None,
+            (CallChoice::Auto, _) => ToolChoice::Auto,
+            (CallChoice::None, _) => ToolChoice::None,
             (_, CallEnforcement::Object) => return AnswerForm::Value { tool: self.object.tool().clone() },
             (_, CallEnforcement::Demanded) => ToolChoice::Auto,
-            (ToolUse::Required, CallEnforcement::Forced) => ToolChoice::Any,
-            (ToolUse::One(name), CallEnforcement::Forced) => ToolChoice::One(name.clone()),
+            (CallChoice::Required, CallEnforcement::Forced) => ToolChoice::Any,
+            (CallChoice::One(name), CallEnforcement::Forced) => ToolChoice::One(name.clone()),
         };
         AnswerForm::Tools { tools: self.tools.iter().map(|contract| contract.tool().clone()).collect(), choice }
     }

@@ -15,7 +15,7 @@ use super::layout::{Layout, parse_layout};
 use super::picoschema::{self, NamedSchemas};
 use super::yaml::{MappingKey, YamlNode, YamlValue};
 use crate::call::Sampling;
-use crate::contract::ToolUse;
+use crate::contract::CallChoice;
 use crate::error::error_at;
 use crate::input::InputTrust;
 use crate::ordered::OrderedJson;
@@ -37,8 +37,8 @@ pub struct StrictHeader {
     pub output_schema: Option<String>,
     /// The files beside it that hold the contracts of the tools that the answer calls, each called like its tool.
     pub tools: Vec<String>,
-    /// Whether the answer calls one of them; [`ToolUse::Required`] where the file doesn't say.
-    pub tool_choice: ToolUse,
+    /// Whether the answer calls one of them; [`CallChoice::Required`] where the file doesn't say.
+    pub tool_choice: CallChoice,
     /// The most tokens the request may have; `None` is only the model's own limit.
     pub input_budget: Option<usize>,
     /// The tokens kept free for the answer.
@@ -280,13 +280,13 @@ fn tools(node: &YamlNode, problems: &mut Diagnostics) -> Vec<String> {
 }
 
 /// Whether the answer calls a tool.
-fn tool_choice(node: &YamlNode, problems: &mut Diagnostics) -> ToolUse {
-    let Some(found) = node.get("tool_choice") else { return ToolUse::default() };
-    let choice = found.as_str().map(ToolUse::parse);
+fn tool_choice(node: &YamlNode, problems: &mut Diagnostics) -> CallChoice {
+    let Some(found) = node.get("tool_choice") else { return CallChoice::default() };
+    let choice = found.as_str().map(CallChoice::parse);
     let files: Vec<Json> = node.get("tools").and_then(|tools| tools.to_json().as_array().cloned()).unwrap_or_default();
     let names = |name: &str| files.contains(&Json::String(format!("{name}{TOOL_FILE}")));
     match choice {
-        Some(ToolUse::One(name)) if !names(&name) => {
+        Some(CallChoice::One(name)) if !names(&name) => {
             let message =
                 format!("proem.tool_choice is `{name}`; write `auto`, `none`, `required` or one of proem.tools");
             error(problems, message, found.span);
@@ -300,7 +300,7 @@ fn tool_choice(node: &YamlNode, problems: &mut Diagnostics) -> ToolUse {
             error(problems, message.into(), found.span);
         }
     }
-    ToolUse::default()
+    CallChoice::default()
 }
 
 /// Whether a file asks for a profile; one that doesn't say so doesn't.

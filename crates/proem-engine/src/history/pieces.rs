@@ -27,7 +27,7 @@ pub(super) struct HistoryPiece<'h> {
 /// What was said or done.
 #[derive(Debug)]
 pub(super) enum PieceKind<'h> {
-    /// A text.
+    /// Words, as a leaf with its label.
     Text(&'h LabelTree),
     /// The model called a tool.
     Call { id: String, name: String, arguments: Json, label: Label },
