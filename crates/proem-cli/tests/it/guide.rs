@@ -31,6 +31,14 @@ pub(crate) fn run(fixture: &Fixture, name: &str, replaced: &[(&str, &str)]) -> T
     run_text(fixture, &fs::read_to_string(path).unwrap(), replaced)
 }
 
+/// Runs guides that continue each other, in this order; the counts are those of all together.
+pub(crate) fn run_pages(fixture: &Fixture, names: &[&str], replaced: &[(&str, &str)]) -> Tried {
+    names.iter().map(|name| run(fixture, name, replaced)).fold(Tried { files: 0, sessions: 0 }, |all, page| Tried {
+        files: all.files + page.files,
+        sessions: all.sessions + page.sessions,
+    })
+}
+
 /// Runs the sections of a guide that begin with `## `, each in what `given` makes, with the files before the first one.
 /// `console after=N` moves the clock on by so many seconds. What was tried in each.
 pub(crate) fn run_sections(name: &str, given: impl Fn() -> Fixture) -> Vec<(String, Tried)> {
