@@ -149,3 +149,29 @@ pub(crate) fn older(fixture: &Fixture, seconds: i64) {
         assert!(shifted.unwrap() > 0 || column.ends_with("SET at = at"));
     }
 }
+
+/// The texts of a folder's sources, and of the folders in it.
+fn sources_below(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| match path.extension().and_then(|end| end.to_str()) {
+            Some("rs") => fs::read_to_string(&path).unwrap(),
+            None if path.is_dir() => sources_below(&path),
+            _ => String::new(),
+        })
+        .collect()
+}
+
+#[test]
+fn a_test_names_every_guide_that_shows_a_session() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let tests = sources_below(&root.join("tests/it"));
+    let guides = fs::read_dir(root.join("../../docs/guide")).unwrap().map(|entry| entry.unwrap().path());
+    let mut sessions = 0;
+    for guide in guides.filter(|path| fs::read_to_string(path).unwrap().contains("\n```console")) {
+        let name = guide.file_name().unwrap().to_str().unwrap();
+        assert!(tests.contains(&format!("{name}\"")), "no test runs {name}");
+        sessions += 1;
+    }
+    assert!(sessions > 15, "{sessions} guides show sessions");
+}

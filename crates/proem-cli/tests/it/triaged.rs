@@ -545,9 +545,14 @@ fn the_guide_says_what_the_binary_does() {
     let again = answers("again.eml", "Vouchers again\nWhen will the vouchers be ready?");
     let server = crate::run::start(first.into_iter().chain(again).collect());
     let address = format!("http://{}", server.address());
-    let pages = ["triage", "triage-judge", "triage-project", "triage-decide", "triage-models", "triage-mail"];
-    let pages = pages.map(|page| format!("{page}.md"));
-    let pages: Vec<&str> = pages.iter().map(String::as_str).collect();
+    let pages = [
+        "triage.md",
+        "triage-judge.md",
+        "triage-project.md",
+        "triage-decide.md",
+        "triage-models.md",
+        "triage-mail.md",
+    ];
     let tried = crate::guide::run_pages(&fixture, &pages, &[(&address, "https://api.anthropic.com")]);
     assert_eq!(tried, crate::guide::Tried { files: 10, sessions: 24 });
     assert_eq!(server.requests().len(), 6);
