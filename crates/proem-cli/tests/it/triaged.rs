@@ -545,14 +545,8 @@ fn the_guide_says_what_the_binary_does() {
     let again = answers("again.eml", "Vouchers again\nWhen will the vouchers be ready?");
     let server = crate::run::start(first.into_iter().chain(again).collect());
     let address = format!("http://{}", server.address());
-    let pages = [
-        "triage.md",
-        "triage-judge.md",
-        "triage-project.md",
-        "triage-decide.md",
-        "triage-models.md",
-        "triage-mail.md",
-    ];
+    let pages =
+        ["triage.md", "triage-judge.md", "triage-project.md", "triage-decide.md", "triage-models.md", "triage-mail.md"];
     let tried = crate::guide::run_pages(&fixture, &pages, &[(&address, "https://api.anthropic.com")]);
     assert_eq!(tried, crate::guide::Tried { files: 10, sessions: 24 });
     assert_eq!(server.requests().len(), 6);
