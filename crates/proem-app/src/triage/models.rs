@@ -206,7 +206,8 @@ impl TriageRun {
         let access =
             AccessOptions { book: &book, prompts: &all, carriage: &options.carriage, concurrency: None, also: &also };
         let access = ModelAccess::new(asked, &access, project)?;
-        let [large] = also;
+        let [located] = also;
+        let large = access.also.first().cloned().unwrap_or(located);
         let provider = project.config.providers.get(&large.endpoint.name).cloned().unwrap_or_default();
         let mut limits = PipelineLimits::default();
         if let Some(retries) = project.config.triage.retries {
@@ -437,10 +438,11 @@ impl StageAsker for TriageRun {
         let missing = || proem_engine::Error::new(proem_engine::ErrorKind::NotFound, "a stage has no prompt");
         let contracted = self.prompt(stage).ok_or_else(missing)?;
         let (asked, counter) = self.asked(model);
+        let known = subject.server.apply_to(&asked.model);
         let prompt = StagePrompt {
             prompt: &contracted.prompt,
             contract: &contracted.contract,
-            model: &asked.model,
+            model: &known,
             key: &self.access.key,
             arrival: asked.arrival,
             output_tokens: subject.answer_tokens,

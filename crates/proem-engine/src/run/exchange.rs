@@ -2,11 +2,13 @@
 //!
 //! Invariants: a value is never made up — it is the model's and meets the contract, or it is the
 //! prompt's own fallback and says so; a refusal, an answer that was cut off and a call that failed
-//! are not asked again; no more is asked than [`ExchangeLimits`] allow, by the most that each attempt can
+//! are not asked again, unless the server refused the way of holding the answer to its schema and the way is found by
+//! trying; no more is asked than [`ExchangeLimits`] allow, by the most that each attempt can
 //! take, the first one included.
 
 mod answer;
 mod feedback;
+mod ways;
 
 use core::num::NonZeroU32;
 
@@ -15,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use self::answer::{AnswerReading, read};
+pub use self::ways::{TriedWay, WayResult};
 use super::{CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Machine, Step, Time};
 use crate::call::stored::outside_json;
 use crate::call::{CallFailure, FailureKind, FinishReason, NanoDollars, Request, Response, Usage};
@@ -22,6 +25,9 @@ use crate::contract::{Contract, ToolContracts};
 use crate::decode::PlacedRepair;
 use crate::error::{Error, ErrorKind};
 use crate::tokens::TokenCounter;
+
+/// The section of a request that says what the answer looks like.
+pub const FORMAT_SECTION: &str = "answer-format";
 
 /// What an exchange is held to; rebuilt from the same prompt when a run is resumed.
 #[derive(Clone, Copy)]
@@ -65,6 +71,18 @@ pub enum CallRequirement {
     Any,
     /// At least one.
     Some,
+}
+
+impl<'t> AnswerRequirement<'t> {
+    /// The contract of the one value that the answer is, or can be made to be; `None` for a text.
+    #[must_use]
+    pub const fn contract(self) -> Option<&'t Contract> {
+        match self {
+            Self::Text => None,
+            Self::Value(contract) => Some(contract),
+            Self::Calls { tools, .. } => Some(tools.object()),
+        }
+    }
 }
 
 impl core::fmt::Debug for ExchangeTerms<'_> {
@@ -194,6 +212,9 @@ pub struct Attempt {
     pub effect: EffectId,
     /// When its answer came.
     pub at: Time,
+    /// How the answer was held to its schema, where the way is found by trying.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<TriedWay>,
     /// What the model wrote; `None` if the call failed.
     pub response: Option<Response>,
     /// Why the call failed.
@@ -305,13 +326,18 @@ impl<'t> Exchange<'t> {
     /// The request once more, with what was wrong; `None` if the limits don't allow it.
     fn again(&self, problems: &[feedback::AnswerDefect]) -> Option<Request> {
         let attempts = usize::try_from(self.terms.limits.attempts.get()).unwrap_or(usize::MAX);
-        if self.state.attempts.len() >= attempts {
+        // A way that the server refused asked no model.
+        if self.state.attempts.iter().filter(|attempt| !attempt.is_way_refused()).count() >= attempts {
             return None;
         }
         let mut request = self.state.request.clone();
         feedback::append(&mut request.assembly, problems, self.terms.key, self.terms.counter);
-        let tokens = self.state.spent.saturating_add(most_tokens(&request));
-        self.terms.limits.tokens.is_none_or(|most| tokens <= most).then_some(request)
+        self.has_room_for(&request).then_some(request)
+    }
+
+    fn has_room_for(&self, request: &Request) -> bool {
+        let tokens = self.state.spent.saturating_add(most_tokens(request));
+        self.terms.limits.tokens.is_none_or(|most| tokens <= most)
     }
 
     fn end(&mut self, ended: ExchangeEnd) -> Step<Outcome> {
@@ -370,7 +396,12 @@ impl<'t> Exchange<'t> {
 
     fn wrong(&mut self, mut attempt: Attempt, problems: &[feedback::AnswerDefect]) -> Step<Outcome> {
         attempt.problems = problems.iter().map(|wrong| wrong.broken.clone()).collect();
+        attempt.judge_way();
+        let is_unheld = attempt.tried.is_some_and(|tried| tried.came == WayResult::Unheld);
         self.state.attempts.push(attempt);
+        if is_unheld {
+            self.try_next_way();
+        }
         match self.again(problems) {
             Some(request) => self.ask(request),
             None => self.give_up(FallbackReason::Invalid),
@@ -387,18 +418,27 @@ impl<'t> Exchange<'t> {
             },
             found: failure.said.clone(),
         };
-        let attempt = Attempt { failure: Some(failure), ..self.attempt(effect) };
+        let mut attempt = Attempt { failure: Some(failure), ..self.attempt(effect) };
         if kind == FailureKind::UnknownTool {
             return self.wrong(attempt, &[problem]);
         }
+        attempt.judge_way();
+        let is_way_refused = attempt.is_way_refused();
         self.state.attempts.push(attempt);
+        if is_way_refused {
+            self.state.spent = self.state.spent.saturating_sub(most_tokens(&self.state.request));
+            if self.try_next_way() && self.has_room_for(&self.state.request) {
+                return self.ask(self.state.request.clone());
+            }
+        }
         self.give_up(FallbackReason::Failed(kind))
     }
 
-    const fn attempt(&self, effect: EffectId) -> Attempt {
+    fn attempt(&self, effect: EffectId) -> Attempt {
         Attempt {
             effect,
             at: self.state.now,
+            tried: self.state.request.way.map(|way| TriedWay { way, came: WayResult::Taken }),
             response: None,
             failure: None,
             usage: None,

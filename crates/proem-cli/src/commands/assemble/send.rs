@@ -7,16 +7,31 @@ use proem_app::assemble::send::{SendOptions, inputs, setting};
 use proem_app::assemble::{AssemblyChoice, AssemblyRecord, MadeAssembly};
 use proem_app::places::Places;
 use proem_app::project::OpenProject;
+use proem_app::run::asking::AfterRefusal;
 
 use super::args::Assemble;
 use super::{account, gathered, task};
 use crate::commands::index;
-use crate::commands::run::single::{self, RunVerbosity};
+use crate::commands::run::single::{self, MadeQuestion, RunVerbosity};
 use crate::commands::run::{calling, open_run};
 use crate::failure::CommandFailure;
 use crate::ui;
 
 pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -> Result<ExitCode, CommandFailure> {
+    // If the server says how long a prompt may be, another one is made for that, once.
+    let shorter = send(args, places, project, AfterRefusal::Shorten)?;
+    match shorter.map_or_else(|| send(args, places, project, AfterRefusal::End), |done| Ok(Some(done)))? {
+        Some(done) => Ok(done),
+        None => Err(CommandFailure::bug("the prompt was not sent", "it was to be made anew")),
+    }
+}
+
+fn send(
+    args: &Assemble,
+    places: &Places,
+    project: &mut OpenProject,
+    after: AfterRefusal,
+) -> Result<Option<ExitCode>, CommandFailure> {
     let options = args.options(task(args)?)?;
     let sending = SendOptions { most: args.max_cost, seconds: args.timeout }.run(&options);
     let setting = setting(&sending, project);
@@ -44,7 +59,8 @@ pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -
         ui::notes(&disclosure(places, &setting.access.asked.endpoint, &made.contents(), telling));
         let run = open_run(setting, &sending, project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        let done = single::run_made(said, (request, &inputs(&options)), &run, places, &stop).await;
+        let question = MadeQuestion { request, inputs: &inputs(&options), after };
+        let done = single::run_made(said, question, &run, &stop).await;
         ui::notes(&run.end().await);
         done
     })
