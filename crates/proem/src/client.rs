@@ -332,7 +332,7 @@ fn answer<T: DeserializeOwned>(setting: &RunSetting, ran: &FinishedRun) -> Resul
     Ok(Answer {
         value: serde_json::from_value(value).map_err(|error| Error::of(ErrorKind::Negative, error))?,
         fell_back,
-        attempts: ran.outcome.attempts.len(),
+        attempts: ran.outcome.asked().count(),
         usage: ran.outcome.usage(),
         cost: setting.cost(ran),
         run: ran.run.as_ref().map(ToString::to_string),

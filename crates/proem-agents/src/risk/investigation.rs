@@ -279,7 +279,7 @@ impl<'t> Investigation<'t> {
     fn answered(&mut self, outcome: Outcome) -> InvestigationStep {
         self.exchange = None;
         let ended = outcome.ended.clone();
-        let attempts = outcome.attempts.len();
+        let attempts = outcome.asked().count();
         self.keep(outcome);
         match core::mem::replace(&mut self.state.phase, InvestigationPhase::Over) {
             InvestigationPhase::Deciding { attempts: left, .. } => {

@@ -119,10 +119,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The attempts that asked the model: all but those of which the server refused the way of holding the answer.
+    pub fn asked(&self) -> impl Iterator<Item = &Attempt> {
+        self.attempts.iter().filter(|attempt| !attempt.is_way_refused())
+    }
+
     /// What all attempts used; `None` if nothing was asked or an attempt didn't say.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
-        let mut usages = self.attempts.iter().map(|attempt| attempt.usage.as_ref());
+        let mut usages = self.asked().map(|attempt| attempt.usage.as_ref());
         let first = usages.next()??.clone();
         usages.try_fold(first, |sum, usage| Some(sum.and(usage?)))
     }
