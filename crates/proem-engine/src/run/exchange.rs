@@ -336,7 +336,9 @@ impl<'t> Exchange<'t> {
             return None;
         }
         let mut request = self.state.request.clone();
-        feedback::append(&mut request.assembly, problems, self.terms.key, self.terms.counter);
+        if !problems.is_empty() {
+            feedback::append(&mut request.assembly, problems, self.terms.key, self.terms.counter);
+        }
         self.has_room_for(&request).then_some(request)
     }
 
@@ -375,15 +377,12 @@ impl<'t> Exchange<'t> {
         };
         attempt.response = Some(response);
         match read {
-            None => {
-                self.state.attempts.push(attempt);
-                self.give_up(if finish == FinishReason::Refusal {
-                    FallbackReason::Refusal
-                } else {
-                    FallbackReason::CutOff
-                })
-            }
-            Some(AnswerReading::Refusal) => {
+            None if finish == FinishReason::Length => match self.keep(attempt).then(|| self.again(&[])).flatten() {
+                // What the server was to keep from writing took up the room of the answer.
+                Some(request) => self.ask(request),
+                None => self.give_up(FallbackReason::CutOff),
+            },
+            None | Some(AnswerReading::Refusal) => {
                 self.state.attempts.push(attempt);
                 self.give_up(FallbackReason::Refusal)
             }
@@ -401,12 +400,7 @@ impl<'t> Exchange<'t> {
 
     fn wrong(&mut self, mut attempt: Attempt, problems: &[feedback::AnswerDefect]) -> Step<Outcome> {
         attempt.problems = problems.iter().map(|wrong| wrong.broken.clone()).collect();
-        attempt.judge_way();
-        let is_unheld = attempt.tried.is_some_and(|tried| tried.came == WayResult::Unheld);
-        self.state.attempts.push(attempt);
-        if is_unheld {
-            self.try_next_way();
-        }
+        self.keep(attempt);
         match self.again(problems) {
             Some(request) => self.ask(request),
             None => self.give_up(FallbackReason::Invalid),
@@ -423,18 +417,15 @@ impl<'t> Exchange<'t> {
             },
             found: failure.said.clone(),
         };
-        let mut attempt = Attempt { failure: Some(failure), ..self.attempt(effect) };
+        let attempt = Attempt { failure: Some(failure), ..self.attempt(effect) };
         if kind == FailureKind::UnknownTool {
             return self.wrong(attempt, &[problem]);
         }
-        attempt.judge_way();
-        let is_way_refused = attempt.is_way_refused();
-        self.state.attempts.push(attempt);
-        if is_way_refused {
+        if kind == FailureKind::ModeRefused {
             self.state.spent = self.state.spent.saturating_sub(most_tokens(&self.state.request));
-            if self.try_next_way() && self.has_room_for(&self.state.request) {
-                return self.ask(self.state.request.clone());
-            }
+        }
+        if self.keep(attempt) && self.has_room_for(&self.state.request) {
+            return self.ask(self.state.request.clone());
         }
         self.give_up(FallbackReason::Failed(kind))
     }

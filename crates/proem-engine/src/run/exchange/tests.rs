@@ -521,6 +521,14 @@ fn a_way_that_the_server_ignores_is_left() {
     // A bound that the provider's dialect can't state may be broken by one that does.
     check(Schema, r#"text {"severity":"low","note":"far more than twenty characters"}"#, Schema);
     check(Tool, "text It is bad.", Object);
+    // Words up to the end of the window took the room of the answer; a value that is too long is another matter.
+    check(Tool, "length It is bad. It is bad. It is bad.", Object);
+    check(Schema, "length It is bad. It is bad. It is bad.", Tool);
+    for (way, answer) in [(Schema, r#"length {"severity":"low","note":"It is"#), (Object, "length It is bad.")] {
+        let request = Request { way: Some(way), ..request(&terms) };
+        let ended = run_from(terms, request, &[answer]).0;
+        assert_eq!(ended, "failed: the answer reached the most tokens that it may have", "{answer}");
+    }
     check(Tool, r#"call triage {"severity":"none"}"#, Tool);
     check(Object, "text It is bad.", Object);
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{AnswerRequirement, Attempt, Exchange, FORMAT_SECTION};
 use crate::assembly::Appendix;
-use crate::call::{AnswerForm, FailureKind, ResponsePart};
+use crate::call::{AnswerForm, FailureKind, FinishReason, ResponsePart};
 use crate::providers::{CallEnforcement, SchemaEnforcement};
 
 /// A way of holding an answer to its schema, where that is found by trying, and what came of it.
@@ -48,18 +48,21 @@ impl Attempt {
     }
 
     /// Notes what came of the way that was tried.
-    pub(super) fn judge_way(&mut self) {
+    fn judge_way(&mut self) {
         let Some(tried) = &mut self.tried else { return };
-        let is_call = |part: &ResponsePart| matches!(part, ResponsePart::Call(_));
-        let is_unheld = match (&self.response, tried.way) {
-            (None, _) | (_, SchemaEnforcement::Object | SchemaEnforcement::Text) => false,
-            (Some(response), SchemaEnforcement::Tool) => {
-                !self.problems.is_empty() && !response.content.iter().any(is_call)
+        let is_unheld = self.response.as_ref().is_some_and(|response| match tried.way {
+            SchemaEnforcement::Object | SchemaEnforcement::Text => false,
+            SchemaEnforcement::Tool => {
+                let is_wanting = response.finish == FinishReason::Length || !self.problems.is_empty();
+                is_wanting && !response.content.iter().any(|part| matches!(part, ResponsePart::Call(_)))
             }
-            (Some(_), SchemaEnforcement::Schema) => {
+            SchemaEnforcement::Schema if response.finish == FinishReason::Length => {
+                !response.content.iter().any(begins_value)
+            }
+            SchemaEnforcement::Schema => {
                 self.problems.iter().any(|broken| matches!(broken.rule.as_str(), "json" | "type" | "required"))
             }
-        };
+        });
         if self.failure.as_ref().is_some_and(|failure| failure.kind == FailureKind::ModeRefused) {
             tried.came = WayResult::Refused;
         } else if is_unheld {
@@ -68,10 +71,24 @@ impl Attempt {
     }
 }
 
+/// Whether a piece of an answer is where a value of a schema may begin.
+fn begins_value(part: &ResponsePart) -> bool {
+    matches!(part, ResponsePart::Text { text } if text.measure(|text| text.trim_start().starts_with(['{', '['])))
+}
+
 impl Exchange<'_> {
+    /// Keeps an attempt that brought no value. If its way of holding the answer was refused or doesn't hold, the requests
+    /// from here on take the next one; whether they do.
+    pub(super) fn keep(&mut self, mut attempt: Attempt) -> bool {
+        attempt.judge_way();
+        let is_left = attempt.tried.is_some_and(|tried| tried.came != WayResult::Taken);
+        self.state.attempts.push(attempt);
+        is_left && self.try_next_way()
+    }
+
     /// Has the requests from here on held to their schema in the next way, if the way is found by trying and there is
     /// one.
-    pub(super) fn try_next_way(&mut self) -> bool {
+    fn try_next_way(&mut self) -> bool {
         let request = &mut self.state.request;
         let Some(next) = request.way.and_then(SchemaEnforcement::next_to_try) else { return false };
         let is_told = request.way.is_some_and(SchemaEnforcement::is_by_prompt);
