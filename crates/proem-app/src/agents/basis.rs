@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 use super::server_lessons::ModelLesson;
 use crate::calling::{self, ModelEndpoint};
 use crate::config::{ProviderFile, ServerProtocol};
-use crate::factors::scale;
+use crate::factors::scale_model;
 use crate::guarding::GuardFiles;
 
 /// The names of a run's files.
@@ -98,11 +98,16 @@ impl ModelBasis {
     ///
     /// In words, if the table is missing or can't be read.
     pub fn read(&self, texts: &RecordedTexts, arrival: Arrival) -> Result<ModelEndpoint, String> {
-        let providers = models(texts)?;
-        let mut model =
-            calling::model(&providers, &self.model, &self.endpoint, provider(self.protocol), &self.provider);
+        let providers = recorded_models(texts)?;
+        let mut model = calling::model_at_endpoint(
+            &providers,
+            &self.model,
+            &self.endpoint,
+            provider(self.protocol),
+            &self.provider,
+        );
         if let Some(percent) = self.token_percent {
-            scale(&mut model, percent);
+            scale_model(&mut model, percent);
         }
         ModelLesson { way: self.way, window: self.window }.apply(&mut model);
         let endpoint = unconnected(&self.endpoint, model.provider());
@@ -112,7 +117,7 @@ impl ModelBasis {
 
 /// An endpoint that nothing can be sent to.
 #[must_use]
-pub fn unconnected(name: &str, provider: Provider) -> Endpoint {
+pub fn unconnected_endpoint(name: &str, provider: Provider) -> Endpoint {
     Endpoint {
         name: name.to_owned(),
         provider,
@@ -138,7 +143,7 @@ const fn provider(protocol: ServerProtocol) -> Provider {
 }
 
 /// The recorded table of models.
-fn models(texts: &RecordedTexts) -> Result<Providers, String> {
+fn recorded_models(texts: &RecordedTexts) -> Result<Providers, String> {
     let table = texts.files.get(MODELS_FILE).ok_or_else(|| format!("`{MODELS_FILE}` is missing"))?;
     Providers::parse(table).map_err(|error| error.to_string())
 }
@@ -315,10 +320,11 @@ impl RunBasis {
     ///
     /// In words, if the table is missing or can't be read.
     pub fn model(&self, row: &RunRow, texts: &RecordedTexts) -> Result<Model, String> {
-        let providers = models(texts)?;
-        let mut model = calling::model(&providers, &row.model, &row.endpoint, provider(self.protocol), &self.provider);
+        let providers = recorded_models(texts)?;
+        let mut model =
+            calling::model_at_endpoint(&providers, &row.model, &row.endpoint, provider(self.protocol), &self.provider);
         if let Some(percent) = self.token_percent {
-            scale(&mut model, percent);
+            scale_model(&mut model, percent);
         }
         self.way.into_iter().for_each(|way| model.hold_as_found(way));
         model.context_tokens = self.window.or(model.context_tokens);

@@ -276,11 +276,13 @@ impl RunSetting {
             threats: Some(at_or_above(Verdict::Flag)),
             filtered: Some(at_or_above(Verdict::Quarantine)),
             degraded: !matches!(outcome.ended, ExchangeEnd::Answered { .. }),
-            ..numbers(&outcome.attempts.iter().collect::<Vec<_>>(), began)
+            ..run_numbers(&outcome.attempts.iter().collect::<Vec<_>>(), began)
         };
-        let evaluations = evaluation(&self.prompt.id, outcome).into_iter().collect();
+        let evaluations = outcome_evaluation(&self.prompt.id, outcome).into_iter().collect();
         let assembly = Some(prepared.request.assembly.clone());
-        recording.finish(RunEnd { at: when::now(), outcome: outcome.clone(), assembly, numbers, evaluations }).await;
+        recording
+            .finish(RunEnd { at: when::time_now(), outcome: outcome.clone(), assembly, numbers, evaluations })
+            .await;
         ran.trouble = recording.trouble();
     }
 
@@ -298,7 +300,7 @@ impl RunSetting {
 }
 
 /// A run that is over, whose end is not written yet.
-pub(super) fn unwritten(
+pub(super) fn unwritten_run(
     recording: &Recording<'_>,
     prepared: PreparedRequest,
     outcome: Outcome,
@@ -309,7 +311,7 @@ pub(super) fn unwritten(
 }
 
 /// How good a result is; `None` where it says nothing about the prompt.
-pub(crate) fn evaluation(id: &PromptId, outcome: &Outcome) -> Option<Evaluation> {
+pub(crate) fn outcome_evaluation(id: &PromptId, outcome: &Outcome) -> Option<Evaluation> {
     let issue = profile::of_outcome(outcome)?;
     Some(Evaluation { agent: format!("{}/{}", id.agent, id.name), kind: id.agent.clone(), issue })
 }
