@@ -184,7 +184,7 @@ impl ModelAccess {
         }
         let guarding = GuardSetup::load(&project.places, &[])?;
         project.notes.extend(guarding.notes.iter().cloned());
-        let (wire, replayer) = wire(carriage, &asked, &also)?;
+        let (wire, replayer) = request_wire(carriage, &asked, &also)?;
         let mut notes = Vec::new();
         let key = project.delimiting_key(&mut notes)?;
         project.notes.extend(notes);

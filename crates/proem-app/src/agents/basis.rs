@@ -110,7 +110,7 @@ impl ModelBasis {
             scale_model(&mut model, percent);
         }
         ModelLesson { way: self.way, window: self.window }.apply(&mut model);
-        let endpoint = unconnected(&self.endpoint, model.provider());
+        let endpoint = unconnected_endpoint(&self.endpoint, model.provider());
         Ok(ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false, pricing: Pricing::Listed })
     }
 }

@@ -11,7 +11,7 @@ use proem_runtime::Environment;
 
 use super::{CheckupLine, CheckupState, CheckupSubject};
 use crate::answer_modes::AnswerModes;
-use crate::calling::{self, WantedModel, located};
+use crate::calling::{self, WantedModel, locate_provider};
 use crate::config::Config;
 use crate::error::Error;
 use crate::message::Hint;

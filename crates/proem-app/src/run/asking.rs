@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::setting::{KnownModel, OpenRun, RunSetting};
-use crate::agents::base::numbers;
+use crate::agents::base::run_numbers;
 use crate::agents::person::{AbsentPerson, PersonAsk, driven_with};
 use crate::error::Error;
 use crate::message::Hint;
@@ -211,7 +211,7 @@ impl OpenRun {
         let outcome = driven_with(&mut exchange, &calls, &bounds, Some(&recording), person).await?;
         let made = calls.into_made();
         let TimedRequest { prepared, took } = assembled;
-        let mut ran = unwritten(&recording, prepared, outcome, made);
+        let mut ran = unwritten_run(&recording, prepared, outcome, made);
         let is_shortened = is_shortened(&ran.outcome);
         let handed = if is_shortened { Ok(()) } else { hand_on(&ran) };
         setting.write_end(&recording, &mut ran, took, began).await;

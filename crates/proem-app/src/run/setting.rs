@@ -21,7 +21,7 @@ use proem_store::query::{RunDetail, RunsWanted};
 use serde_json::{Value as Json, json};
 
 use super::made::{INQUIRY, KIND, RunRecipe, RunStart, WAY, WINDOW};
-use super::named::{ChosenPrompt, chosen};
+use super::named::{ChosenPrompt, chosen_prompt};
 use super::options::{Carriage, RunOptions};
 use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
 use crate::calling;

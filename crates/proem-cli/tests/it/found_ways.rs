@@ -267,3 +267,16 @@ fn cassettes_hold_every_way_that_was_tried() {
     assert!(!replayed.stderr().contains("not requested in this run"), "{}", replayed.stderr());
     assert_eq!(ways(&server).len(), 3);
 }
+
+#[test]
+fn a_sent_assembly_is_made_anew_for_the_window() {
+    let server = server(small_window, vec!["Nothing can be done.".to_owned()]);
+    let fixture = user(&server);
+    let run = fixture.proem(&["assemble", "why do retries fail?", "--mode", "plan", "--send"]);
+    assert_eq!((run.code(), run.stdout()), (0, "Nothing can be done.\n"), "{}", run.stderr());
+    assert_eq!(ways(&server).len(), 2);
+    // A task that was piped is read once.
+    let other = user(&server);
+    let run = other.proem_with(&["assemble", "-", "--mode", "plan", "--send"], b"why do retries fail?");
+    assert_eq!(run.code(), 0, "{}", run.transcript());
+}

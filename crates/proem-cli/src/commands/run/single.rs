@@ -59,11 +59,11 @@ pub(in crate::commands) async fn ask_and_print(
     run: &OpenRun,
     stop: &CancellationToken,
 ) -> Result<ExitCode, CommandFailure> {
-    let Some(ran) = ask(said, QuestionSource::Inputs(inputs), run, stop).await? else {
+    let Some(ran) = ask_and_stream(said, QuestionSource::Inputs(inputs), run, stop).await? else {
         return Err(CommandFailure::bug("the question has no answer", "it was not asked"));
     };
-    ui::notes(&cut_notes(&ran.prepared.report).collect::<Vec<_>>());
-    report(said, run, &ran).await
+    ui::print_notes(&cut_notes(&ran.prepared.report).collect::<Vec<_>>());
+    report_run(said, run, &ran).await
 }
 
 /// Asks with a request that is made, and prints what came of it; `None` if the request is to be made anew for the window
@@ -74,8 +74,8 @@ pub(in crate::commands) async fn run_made(
     run: &OpenRun,
     stop: &CancellationToken,
 ) -> Result<Option<ExitCode>, CommandFailure> {
-    match ask(said, QuestionSource::Made(asked), run, stop).await? {
-        Some(ran) => report(said, run, &ran).await.map(Some),
+    match ask_and_stream(said, QuestionSource::Made(asked), run, stop).await? {
+        Some(ran) => report_run(said, run, &ran).await.map(Some),
         None => Ok(None),
     }
 }
