@@ -28,7 +28,7 @@ use crate::error::{Error, ErrorKind};
 use crate::schema::compile_with_formats;
 
 /// The version of the form that a contract is shown as; raised when it gives other bytes for the same contract.
-pub const FORM: u32 = 2;
+pub const FORM: u32 = 3;
 
 /// A compiled contract.
 #[derive(Debug)]
@@ -172,13 +172,17 @@ impl Contract {
     /// models follow better than a schema.
     #[must_use]
     pub fn form_note(&self) -> String {
-        match form::form(&self.tool.schema) {
-            Some(form) => format!(
-                "The answer is one JSON object and nothing else: no fence, no words before or after it. It has this \
-                 form, with other values:\n{form}"
-            ),
-            None => self.schema_note(),
-        }
+        format!(
+            "The answer is one JSON object and nothing else: no fence, no words before or after it. It has this form, \
+             with other values:\n{}",
+            form::form(&self.tool.schema)
+        )
+    }
+
+    /// Whether a value is the form that [`Self::form_note`] shows, figure for figure.
+    #[must_use]
+    pub fn is_form_copy(&self, value: &Json) -> bool {
+        form::is_copy(&self.tool.schema, value)
     }
 
     /// The same for a model that is known to follow a schema that it reads.

@@ -567,6 +567,21 @@ fn tools_that_a_server_refuses_become_one_object() {
 }
 
 #[test]
+fn a_copied_figure_is_asked_again_where_the_form_was_shown() {
+    let schema = json!({ "type": "object", "properties": { "age": { "type": "integer" } }, "required": ["age"] });
+    let (contract, key) = (Contract::new("person", "", schema).unwrap(), InstallationKey::new([7; 32]));
+    let terms = terms(Some(&contract), None, &key, ExchangeLimits::default());
+    let tried = |way| Request { way: Some(way), ..request(&terms) };
+    let (copy, right) = (r#"text {"age": 17}"#, r#"text {"age": 41}"#);
+    let refused = ["! mode-refused", "! mode-refused", copy, right];
+    assert_eq!(run_from(terms, tried(SchemaEnforcement::Schema), &refused).0, r#"answered {"age":41}"#);
+    let twice = ["! mode-refused", "! mode-refused", copy, copy];
+    assert_eq!(run_from(terms, tried(SchemaEnforcement::Schema), &twice).0, "failed: no answer met the contract");
+    // Nobody showed a form, so nothing was copied.
+    assert_eq!(run_from(terms, tried(SchemaEnforcement::Schema), &[copy]).0, r#"answered {"age":17}"#);
+}
+
+#[test]
 fn what_a_run_learned_shapes_its_next_requests() {
     use crate::providers::{Provider, Providers};
     let attempt = |way, came, window: Option<usize>| {
