@@ -280,3 +280,33 @@ fn a_sent_assembly_is_made_anew_for_the_window() {
     let run = other.proem_with(&["assemble", "-", "--mode", "plan", "--send"], b"why do retries fail?");
     assert_eq!(run.code(), 0, "{}", run.transcript());
 }
+
+#[test]
+fn a_server_that_never_stops_writing_words_is_left_early() {
+    fn endless(body: &Json) -> Option<Reply> {
+        let is_told = body.to_string().contains("It has this form");
+        (!is_told).then(|| Reply::text(&"It is bad, and it is bad again. ".repeat(100_000)))
+    }
+    let server = server(endless, vec![HIGH.to_owned()]);
+    let fixture = user(&server);
+    let ask = |more: &[&str]| fixture.proem(&[&["run", "reviews/sorting", "--set", "title=It crashes"], more].concat());
+    let first = ask(&["--attempts", "3", "--json"]);
+    assert_eq!((first.code(), &first.json()["value"]), (0, &json!({ "severity": "high" })), "{}", first.stderr());
+    assert_eq!(ways(&server), FOUND);
+    replays(&fixture);
+}
+
+#[test]
+fn a_server_that_changes_its_mind_is_found_anew() {
+    fn changed(body: &Json) -> Option<Reply> {
+        if body.to_string().contains("It is slow") { objects_only(body) } else { None }
+    }
+    let server = server(changed, vec![HIGH.to_owned()]);
+    let fixture = user(&server);
+    let ask = |title: &str| fixture.proem(&["run", "reviews/sorting", "--set", &format!("title={title}")]);
+    assert_eq!((ask("It crashes").code(), ways(&server)), (0, vec!["json_schema".to_owned()]));
+    let run = ask("It is slow");
+    assert_eq!(run.code(), 0, "{}", run.transcript());
+    assert_eq!(ways(&server)[1..], FOUND);
+    assert_eq!((ask("It crashes").code(), ways(&server)[4..].to_vec()), (0, vec!["json_object".to_owned()]));
+}

@@ -622,3 +622,16 @@ fn what_a_run_learned_shapes_its_next_requests() {
     known.answers_by = crate::providers::EnforcementSource::Known;
     assert_eq!(ServerFindings::of(&long).apply_to(&known).answers, Schema);
 }
+
+#[test]
+fn ten_values_of_which_two_are_equal_are_none_and_ten_equal_ones_are_one() {
+    let (contract, key) = (with_note(), InstallationKey::new([7; 32]));
+    let terms = terms(Some(&contract), None, &key, ExchangeLimits::default());
+    let value = |note: usize| format!(r#"{{"severity":"low","note":"{note}"}}"#);
+    let different: Vec<String> = (0..10).map(|place| value(if place == 7 { 3 } else { place })).collect();
+    let answer = format!("text {}", different.join("\n"));
+    let (ended, attempts, _) = run(terms, &[&answer, r#"text {"severity":"high"}"#]);
+    assert_eq!((ended.as_str(), attempts), (r#"answered {"severity":"high"}"#, 2));
+    let same = format!("text {}", vec![value(3); 10].join("\n"));
+    assert_eq!(run(terms, &[&same]).0, r#"answered {"note":"3","severity":"low"}"#);
+}
