@@ -284,6 +284,14 @@ impl ModelAccess {
         (model, lesson)
     }
 
+    /// Has the runs from here on made for what was learned, as it is of a process that asks for days.
+    pub(crate) fn follow_lessons(&mut self) {
+        for asked in [&mut self.asked].into_iter().chain(&mut self.also) {
+            self.lessons.of(&asked.model.name).apply(&mut asked.model);
+        }
+        self.directory = directory(&self.asked, &self.also);
+    }
+
     /// Whether a run that failed for want of room is started anew for the window that its server named: it is smaller
     /// than the one that its request was made for, and nothing is kept on cassettes, which hold one call for each place.
     pub(crate) fn permits_shorter(&self, outcome: &Outcome, made_for: &Model) -> bool {

@@ -20,6 +20,7 @@ use proem_store::Store;
 use proem_store::query::{RunDetail, RunRow};
 use proem_store::record;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
 
 use super::server_lessons::ModelLesson;
 use crate::calling::{self, ModelEndpoint};
@@ -113,6 +114,14 @@ impl ModelBasis {
         let endpoint = unconnected_endpoint(&self.endpoint, model.provider());
         Ok(ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false, pricing: Pricing::Listed })
     }
+}
+
+/// What is kept of a model about which something was learned, as in [`RunBasis`] and [`ModelBasis`].
+pub(crate) fn learned_settings(model: &Model) -> impl Iterator<Item = (String, Json)> {
+    let window = model.context_tokens.filter(|_| model.sources.is_empty()).map(|window| json!(window));
+    let way = Some(json!(model.answers)).filter(|_| model.answers_by == EnforcementSource::Found);
+    let kept = [("window", window), ("way", way)].into_iter();
+    kept.filter_map(|(name, value)| Some((name.to_owned(), value?)))
 }
 
 /// An endpoint that nothing can be sent to.

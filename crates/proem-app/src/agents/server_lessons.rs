@@ -132,3 +132,40 @@ impl LessonListener for ServerLessons {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agents::basis::unconnected_endpoint;
+    use proem_engine::call::Arrival;
+    use proem_engine::ledger::Pricing;
+    use proem_engine::providers::{Provider, Providers};
+
+    #[test]
+    fn lessons_shape_the_model_are_told_once_and_go_onto_no_cassette() {
+        let endpoint = unconnected_endpoint("local", Provider::OpenAi);
+        let model = Providers::load().unwrap().unlisted("m", Provider::OpenAi);
+        let (arrival, diagnoses_cache) = (Arrival::Whole, false);
+        let asked = ModelEndpoint { model, endpoint, arrival, diagnoses_cache, pricing: Pricing::Listed };
+        let named = [(asked.model.name.clone(), (asked.endpoint.clone(), asked.model.answers))];
+        let lessons = |is_taped| ServerLessons { is_taped, asked: named.clone().into(), ..ServerLessons::default() };
+        let tell = |lessons: &ServerLessons, way, window| {
+            lessons.learns(CallLesson { model: "m", way, window: NonZeroUsize::new(window) });
+        };
+        let live = lessons(false);
+        tell(&live, Some(SchemaEnforcement::Schema), 0);
+        assert!(live.take_news().is_empty(), "that the first way holds is no news");
+        tell(&live, Some(SchemaEnforcement::Tool), 0);
+        tell(&live, Some(SchemaEnforcement::Object), 2_048);
+        tell(&live, None, 4_096);
+        assert_eq!(live.take_news().len(), 2, "the last way and the window");
+        assert!(live.take_news().is_empty());
+        let mut known = asked.model.clone();
+        live.of("m").apply(&mut known);
+        let window = known.context_tokens.map(NonZeroUsize::get);
+        assert_eq!((known.answers, window), (SchemaEnforcement::Object, Some(2_048)));
+        let taped = lessons(true);
+        tell(&taped, Some(SchemaEnforcement::Object), 2_048);
+        assert_eq!((taped.of("m"), taped.take_news().len()), (ModelLesson::default(), 1));
+    }
+}

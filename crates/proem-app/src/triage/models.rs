@@ -40,7 +40,7 @@ use serde_json::{Value as Json, json};
 use super::charter;
 use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess, RunTerms};
 use crate::agents::base::run_numbers;
-use crate::agents::basis::{ModelBasis, RecordedPrompt, RecordedTexts, RunBasis};
+use crate::agents::basis::{ModelBasis, RecordedPrompt, RecordedTexts, RunBasis, learned_settings};
 use crate::agents::record::RunRecord;
 use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult, Today};
 use crate::calling::{self, ModelEndpoint, WantedModel};
@@ -262,6 +262,14 @@ impl TriageRun {
     pub fn about(&mut self, subject: PipelineSubject) -> Result<(), Error> {
         self.inputs = subject.write()?;
         self.subject = subject;
+        self.access.follow_lessons();
+        let large = self.large().map(|large| learned_settings(&large.model).collect::<Vec<_>>());
+        if let Some(settings) = self.settings.as_object_mut() {
+            settings.extend(learned_settings(&self.access.asked.model));
+            if let Some(Json::Object(kept)) = settings.get_mut("large") {
+                kept.extend(large.into_iter().flatten());
+            }
+        }
         Ok(())
     }
 
