@@ -146,7 +146,7 @@ pub(super) fn server(state: &InvestigationState) -> run::ServerFindings {
     run::ServerFindings::of(state.exchanges.iter().flat_map(|exchange| &exchange.outcome.attempts))
 }
 
-fn request(
+fn investigation_request(
     terms: &InvestigationTerms<'_>,
     asked: InvestigationPrompt<'_>,
     inputs: &Json,
