@@ -285,7 +285,7 @@ fn a_sent_assembly_is_made_anew_for_the_window() {
 fn a_server_that_never_stops_writing_words_is_left_early() {
     fn endless(body: &Json) -> Option<Reply> {
         let is_told = body.to_string().contains("It has this form");
-        (!is_told).then(|| Reply::text(&"It is bad, and it is bad again. ".repeat(100_000)))
+        (!is_told).then(|| Reply::text("It is bad, and it is bad again. ".repeat(100_000)))
     }
     let server = server(endless, vec![HIGH.to_owned()]);
     let fixture = user(&server);
