@@ -42,6 +42,7 @@ fn request(answer: AnswerForm) -> Request {
         answer,
         sampling: Sampling::default(),
         arrival: Arrival::Streamed,
+        way: None,
         inquiry: None,
     }
 }

@@ -9,19 +9,19 @@ use proem_engine::assembly::Appendix;
 use proem_engine::budget::AnswerLength;
 use proem_engine::cache::{CachePlan, plan_request};
 use proem_engine::call::{AnswerForm, Arrival, CacheInquiry, Request};
-use proem_engine::contract::form;
+use proem_engine::contract::Contract;
 use proem_engine::history;
 use proem_engine::input::{DeclaredTrust, InputTrust, Inputs};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::providers::{Model, SchemaEnforcement};
+use proem_engine::providers::{EnforcementSource, Model};
 use proem_engine::report::Report;
-use proem_engine::run::AnswerRequirement;
+use proem_engine::run::{AnswerRequirement, FORMAT_SECTION};
 use proem_engine::tokens::CachingCounter;
 use proem_engine::{Error, ErrorKind};
 use proem_guard::{InstallationKey, LabelTree, LanguageFamily, Untrusted, show};
-use proem_text::{Label, Source, json};
+use proem_text::{Label, Source};
 
 /// What stands for a text that is kept out.
 const WITHHELD: &str = "(withheld)";
@@ -141,8 +141,13 @@ pub fn prepare_prompt_call(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>
 pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
     let counter = counts.counter();
     let answer = answer_form(ask);
-    let format = format_note(&answer, ask.model);
-    let reserved = format.as_deref().map_or(0, |format| counter.count(format));
+    let contract = ask.owed.contract().filter(|_| matches!(answer, AnswerForm::Value { .. }));
+    let format = contract.filter(|_| ask.model.answers.is_by_prompt()).map(|contract| format_note(contract, ask.model));
+    // Where the way is found by trying, one may follow in which the note stands behind everything else.
+    let way = ask.owed.contract().map(|_| ask.model.answers).filter(|_| ask.model.is_way_tried());
+    let is_open = ask.model.answers_by == EnforcementSource::Tried && format.is_none();
+    let later = ask.owed.contract().filter(|_| is_open).map(Contract::form_note);
+    let reserved = format.as_deref().or(later.as_deref()).map_or(0, |format| counter.count(format));
     let options = AssemblyOptions {
         input_tokens: ask.input_tokens.map(|tokens| tokens.saturating_sub(reserved)),
         window: ask.model.context_tokens.map(|tokens| tokens.get().saturating_sub(reserved)),
@@ -154,12 +159,12 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
     };
     let (mut assembly, report) = assemble(ask.prompt, ask.inputs, counts, &options)?;
     if let Some(format) = &format {
-        assembly.append("answer-format", Appendix::Ours(format), counter);
+        assembly.append(FORMAT_SECTION, Appendix::Ours(format), counter);
     }
     let model = ask.model.name.clone();
     let sampling = ask.prompt.file.header.sampling.clone();
     let inquiry = ask.inquiry.cloned();
-    let request = Request { model, assembly, answer, sampling, arrival: ask.arrival, inquiry };
+    let request = Request { model, assembly, answer, way, sampling, arrival: ask.arrival, inquiry };
     let plan = plan_request(&request, ask.model, counter);
     Ok(PreparedRequest { request, report, plan, noted: Vec::new(), scanned: 0 })
 }
@@ -175,23 +180,8 @@ fn answer_form(ask: &LabelledCall<'_>) -> AnswerForm {
 
 /// What a model is told about its answer where its provider doesn't hold it to the schema: the schema, if the model is
 /// one of those that are listed, and otherwise a form to fill in, which small models follow better.
-fn format_note(answer: &AnswerForm, model: &Model) -> Option<String> {
-    let AnswerForm::Value { tool } = answer else { return None };
-    if !matches!(model.answers, SchemaEnforcement::Object | SchemaEnforcement::Text) {
-        return None;
-    }
-    let is_listed = !model.sources.is_empty();
-    Some(match form(&tool.schema).filter(|_| !is_listed) {
-        Some(form) => format!(
-            "The answer is one JSON object and nothing else: no fence, no words before or after it. It has this form, \
-             with other values:\n{form}"
-        ),
-        None => format!(
-            "The answer is one JSON value and nothing else: no fence, no words before or after it. It meets this JSON \
-             Schema:\n{}\n",
-            json::compact_in_order(&tool.schema)
-        ),
-    })
+fn format_note(contract: &Contract, model: &Model) -> String {
+    if model.sources.is_empty() { contract.form_note() } else { contract.schema_note() }
 }
 
 /// A text of an input.

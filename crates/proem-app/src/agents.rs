@@ -10,6 +10,7 @@ pub mod basis;
 pub mod person;
 pub mod record;
 pub mod running;
+mod server_lessons;
 
 use std::any::Any;
 use std::fmt;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use proem_engine::call::{Arrival, FailureKind, NanoDollars, Usage, cost};
 use proem_engine::ledger::Pricing;
-use proem_engine::providers::{Model, Prices, Provider, Providers};
+use proem_engine::providers::{EnforcementSource, Model, Prices, Provider, Providers};
 use proem_llm::endpoint::{Authorities, Endpoint, EndpointKey, EndpointLimits};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
@@ -322,7 +322,7 @@ fn endpoint_limits(file: &ProviderFile) -> EndpointLimits {
 /// What configuration says about a model, over what is known about it.
 fn configure(model: &mut Model, file: &ProviderFile, own: Option<&ModelFile>) {
     if let Some(answers) = own.and_then(|own| own.answers).or(file.answers) {
-        model.answers = answers;
+        (model.answers, model.answers_by) = (answers, EnforcementSource::Known);
     }
     let Some(own) = own else { return };
     model.context_tokens = own.context_tokens.or(model.context_tokens);

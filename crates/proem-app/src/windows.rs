@@ -3,25 +3,18 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::time::Duration;
 
-use proem_engine::call::FailureKind;
 use proem_engine::providers::Model;
-use proem_llm::client::Client;
 use proem_llm::endpoint::Endpoint;
 use serde::{Deserialize, Serialize};
 
 use crate::config::Config;
 use crate::error::{Error, ErrorKind};
 use crate::places::Places;
-use crate::run::asking::FinishedRun;
-use crate::run::setting::RunSetting;
 use crate::state_file::StateFile;
 
 /// The file that keeps them.
 const FILE: StateFile = StateFile { name: "context-windows.json", version: 1 };
-/// The longest that a list of models is waited for after a failure.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The windows of all models, by provider.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,42 +95,6 @@ impl ContextWindows {
         }
         FILE.store(places, &windows)
     }
-}
-
-/// The window that a run taught by failing, which is remembered: its server refused the prompt for its length, or ended
-/// the stream before anything came, and says itself or in its list of models how long a prompt may be. `None` if that
-/// was known before, or nobody says so.
-///
-/// # Errors
-///
-/// If the file of windows can't be read or written.
-pub async fn learn_window(
-    places: &Places,
-    setting: &RunSetting,
-    ran: &FinishedRun,
-) -> Result<Option<NonZeroUsize>, Error> {
-    let asked = &setting.access.asked;
-    let failure = ran.outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
-    // A cassette is no server's word about today.
-    let Some(failure) = failure.filter(|_| setting.access.replayer().is_none()) else { return Ok(None) };
-    let window = match (failure.kind, failure.window) {
-        (_, Some(window)) => Some(window),
-        (FailureKind::TooLong | FailureKind::Empty, None) => listed_window(&asked.endpoint, &asked.model.name).await,
-        _ => None,
-    };
-    let is_smaller = |window: &NonZeroUsize| asked.model.context_tokens.is_none_or(|known| *window < known);
-    let Some(window) = window.filter(is_smaller) else { return Ok(None) };
-    ContextWindows::remember(places, &asked.endpoint, &asked.model.name, window)?;
-    Ok(Some(window))
-}
-
-/// The window in an endpoint's list of models, if the list comes soon.
-async fn listed_window(endpoint: &Endpoint, model: &str) -> Option<NonZeroUsize> {
-    let mut patient = endpoint.clone();
-    patient.limits.call = patient.limits.call.min(PATIENCE);
-    let client = Client::new();
-    let list = client.models(&patient).await.ok().filter(|list| list.head.status == 200)?;
-    client.window(&patient, &list, model).await
 }
 
 #[cfg(test)]

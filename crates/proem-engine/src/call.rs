@@ -21,6 +21,7 @@ use serde_json::Value as Json;
 
 use self::stored::outside;
 use crate::assembly::Assembly;
+use crate::providers::SchemaEnforcement;
 
 /// What a model is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +32,9 @@ pub struct Request {
     pub assembly: Assembly,
     /// What kind of answer it owes.
     pub answer: AnswerForm,
+    /// How it is held to that, where the way is found by trying; `None` leaves it to the model's entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub way: Option<SchemaEnforcement>,
     /// How it chooses words.
     #[serde(flatten)]
     pub sampling: Sampling,

@@ -15,6 +15,7 @@ mod problems;
 mod tools;
 
 use proem_guard::{Untrusted, show};
+use proem_text::json;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value as Json;
@@ -27,14 +28,7 @@ use crate::error::{Error, ErrorKind};
 use crate::schema::compile_with_formats;
 
 /// The version of the form that a contract is shown as; raised when it gives other bytes for the same contract.
-pub const FORM: u32 = 2;
-
-/// What a model is told of the shape of its answer where it is shown no schema: an instance to fill in, and a line on
-/// each field. `None` where the schema allows several shapes, of which an instance shows one alone.
-#[must_use]
-pub fn form(schema: &Json) -> Option<String> {
-    form::form(schema)
-}
+pub const FORM: u32 = 3;
 
 /// A compiled contract.
 #[derive(Debug)]
@@ -172,6 +166,33 @@ impl Contract {
     #[must_use]
     pub const fn schema(&self) -> &Json {
         &self.schema
+    }
+
+    /// What a model is told of its answer where only the prompt says what it looks like: a form to fill in, which small
+    /// models follow better than a schema.
+    #[must_use]
+    pub fn form_note(&self) -> String {
+        format!(
+            "The answer is one JSON object and nothing else: no fence, no words before or after it. It has this form, \
+             with other values:\n{}",
+            form::form(&self.tool.schema)
+        )
+    }
+
+    /// Whether a value is the form that [`Self::form_note`] shows, figure for figure.
+    #[must_use]
+    pub fn is_form_copy(&self, value: &Json) -> bool {
+        form::is_copy(&self.tool.schema, value)
+    }
+
+    /// The same for a model that is known to follow a schema that it reads.
+    #[must_use]
+    pub fn schema_note(&self) -> String {
+        format!(
+            "The answer is one JSON value and nothing else: no fence, no words before or after it. It meets this JSON \
+             Schema:\n{}\n",
+            json::compact_in_order(&self.tool.schema)
+        )
     }
 
     /// Whether `value` meets the contract.

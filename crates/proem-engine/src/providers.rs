@@ -13,7 +13,7 @@ mod unlisted;
 
 pub use self::{
     caching::{CacheControl, CacheRules, Lifetime, PrefixStage},
-    model::{CallEnforcement, Model, OperatorRole, OutputKey, Quirk, SchemaEnforcement, Tokeniser},
+    model::{CallEnforcement, EnforcementSource, Model, OperatorRole, OutputKey, Quirk, SchemaEnforcement, Tokeniser},
     prices::{CacheWrite, Prices},
     provider::Provider,
 };

@@ -6,12 +6,14 @@
 //! done first.
 
 mod exchange;
+mod findings;
 mod question;
 
 pub use self::exchange::{
     AnswerRequirement, Attempt, BrokenRule, CallRequirement, Exchange, ExchangeEnd, ExchangeLimits, ExchangeTerms,
-    FallbackReason, Outcome,
+    FORMAT_SECTION, FallbackReason, Outcome, TriedWay, WayResult,
 };
+pub use self::findings::ServerFindings;
 pub use self::question::{Question, QuestionAnswer, ShownHash, check_answers, shown};
 
 use serde::{Deserialize, Serialize};

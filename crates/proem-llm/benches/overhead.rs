@@ -116,6 +116,7 @@ fn call(
         answer: answering,
         sampling: Default::default(),
         arrival: Arrival::Streamed,
+        way: None,
         inquiry: None,
     };
     let plan = plan_request(&request, model, &OpenAi::O200k);

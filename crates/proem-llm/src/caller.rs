@@ -177,7 +177,10 @@ impl Caller {
         let ready = PendingCall { request, model, plan, slot, paced, wire, body, url, policy, gate, listener, dropped };
         let mut attempts = Vec::new();
         let result = match &self.wire {
-            Wire::Live(client) => live::carry(client, None, &ready, bounds, &mut attempts).await,
+            Wire::Live(client) => {
+                let result = live::carry(client, None, &ready, bounds, &mut attempts).await;
+                live::with_listed_window(client, &ready, bounds, result).await
+            }
             Wire::Recorded(client, recorder) => {
                 live::carry(client, Some(recorder), &ready, bounds, &mut attempts).await
             }

@@ -53,6 +53,8 @@ pub struct EncodedRequest {
 ///
 /// [`Error`] if the provider would refuse it or read it in another order.
 pub fn encode(request: &Request, model: &Model, plan: &CachePlan) -> Result<EncodedRequest, Error> {
+    let held = request.way.map(|way| model.held_by(way));
+    let model = held.as_ref().unwrap_or(model);
     let fields = match model.provider() {
         Provider::Anthropic => anthropic::fields(&request.assembly, model, plan)?,
         Provider::OpenAi => openai::fields(&request.assembly, model, plan)?,

@@ -9,7 +9,7 @@
 mod calls;
 mod journal;
 
-pub use self::calls::{CallPerformer, CallTrace, Directory, ServedModel};
+pub use self::calls::{CallLesson, CallPerformer, CallTrace, Directory, LessonListener, ServedModel};
 pub use self::journal::{Journal, NullJournal, PauseReason};
 
 use std::future::Future;

@@ -24,7 +24,9 @@ use proem_engine::{
     Error, ErrorKind,
     call::{CallFailure, FailureKind},
     report::Report,
-    run::{EffectId, Event, EventKind, Exchange, ExchangeEnd, FallbackReason, Machine, Outcome, Step, Time},
+    run::{
+        EffectId, Event, EventKind, Exchange, ExchangeEnd, FallbackReason, Machine, Outcome, ServerFindings, Step, Time,
+    },
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
@@ -231,8 +233,15 @@ impl<'t> Pipeline<'t> {
         let artefacts = planned.as_ref().unwrap_or(&self.terms.subject.artefacts);
         let bytes = signals.iter().map(|signal| signal.content.len());
         let answer_tokens = self.terms.limits.of(stage).answer_tokens(stage, batch.model, batch.room, bytes);
-        let subject = StageSubject { subject: self.terms.subject, artefacts, signals: &signals, answer_tokens };
+        let server = self.server(batch.model);
+        let subject = StageSubject { subject: self.terms.subject, artefacts, signals: &signals, answer_tokens, server };
         self.terms.asker.request(stage, batch.model, subject)
+    }
+
+    /// What the calls so far taught about the server of a model.
+    fn server(&self, model: PipelineModel) -> ServerFindings {
+        let asked = self.state.exchanges.iter().map(|over| &over.exchange).filter(|exchange| exchange.model == model);
+        ServerFindings::of(asked.flat_map(|exchange| &exchange.outcome.attempts))
     }
 
     /// Lets the time pass. Of what lies between two events at most the stage's own time counts: the rest went by while
@@ -364,6 +373,12 @@ impl<'t> Pipeline<'t> {
             FallbackReason::Cancelled(_) => AfterFailure::Stop,
             FallbackReason::Refusal | FallbackReason::CutOff | FallbackReason::Invalid => AfterFailure::Degrade,
         };
+        if let FallbackReason::Failed(kind) = because
+            && self.server(batch.model).permits_shorter(kind)
+        {
+            self.state.queue.insert(0, batch);
+            return None;
+        }
         let is_large = matches!(because, FallbackReason::CutOff | FallbackReason::Failed(FailureKind::TooLong));
         if let Some(halves) = batch.halves().filter(|_| is_large) {
             self.state.queue.splice(0..0, halves);

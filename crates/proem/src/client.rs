@@ -238,11 +238,9 @@ impl Client {
             }
         });
         let answers = futures_util::future::join_all(questions).await;
-        let note = run.end().await.map(words);
-        Ok(answers
-            .into_iter()
-            .map(|answer| answer.map(|answer| Answer { notes: with(answer.notes, note.clone()), ..answer }))
-            .collect())
+        let more: Vec<String> = run.end().await.into_iter().map(words).collect();
+        let noted = |answer: Answer<T>| Answer { notes: [answer.notes, more.clone()].concat(), ..answer };
+        Ok(answers.into_iter().map(|answer| answer.map(noted)).collect())
     }
 
     /// Asks for a text and hands its parts to `hear` as they arrive and as the model wrote them.
@@ -270,9 +268,9 @@ impl Client {
             hand_on: &|_: &FinishedRun| Ok(()),
         };
         let ran = run.ask_and(&ordered(inputs)?, &course).await?;
-        let answer = answer(run.setting(), &ran)?;
-        let note = run.end().await.map(words);
-        Ok(Answer { notes: with(answer.notes, note), ..answer })
+        let mut answer = answer(run.setting(), &ran)?;
+        answer.notes.extend(run.end().await.into_iter().map(words));
+        Ok(answer)
     }
 
     /// Everything that questions with one prompt share.
@@ -334,7 +332,7 @@ fn answer<T: DeserializeOwned>(setting: &RunSetting, ran: &FinishedRun) -> Resul
     Ok(Answer {
         value: serde_json::from_value(value).map_err(|error| Error::of(ErrorKind::Negative, error))?,
         fell_back,
-        attempts: ran.outcome.attempts.len(),
+        attempts: ran.outcome.asked().count(),
         usage: ran.outcome.usage(),
         cost: setting.cost(ran),
         run: ran.run.as_ref().map(ToString::to_string),
@@ -347,11 +345,6 @@ fn words(note: Note) -> String {
         Note::Remark(message) | Note::Learned(message) => message.text,
         other => format!("{other:?}"),
     }
-}
-
-fn with(mut notes: Vec<String>, note: Option<String>) -> Vec<String> {
-    notes.extend(note);
-    notes
 }
 
 /// Hands parts of a text on.

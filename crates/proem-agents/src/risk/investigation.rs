@@ -156,6 +156,11 @@ impl<'t> Investigation<'t> {
         }
     }
 
+    /// Whether a request that failed for this reason is made once more, for the window that the server named.
+    fn permits_shorter(&self, because: FallbackReason) -> bool {
+        matches!(because, FallbackReason::Failed(kind) if asking::server(&self.state).permits_shorter(kind))
+    }
+
     /// The next hop's number.
     fn hop(&self) -> u8 {
         u8::try_from(self.state.hops.len()).unwrap_or(u8::MAX).saturating_add(1)
@@ -274,7 +279,7 @@ impl<'t> Investigation<'t> {
     fn answered(&mut self, outcome: Outcome) -> InvestigationStep {
         self.exchange = None;
         let ended = outcome.ended.clone();
-        let attempts = outcome.attempts.len();
+        let attempts = outcome.asked().count();
         self.keep(outcome);
         match core::mem::replace(&mut self.state.phase, InvestigationPhase::Over) {
             InvestigationPhase::Deciding { attempts: left, .. } => {
@@ -310,6 +315,9 @@ impl<'t> Investigation<'t> {
             }
             ExchangeEnd::FellBack { because, .. } | ExchangeEnd::Failed { because } => because,
         };
+        if self.permits_shorter(because) {
+            return self.decide(offer, None);
+        }
         let choice = HopChoice::fallback(offer, because.in_words());
         if because == FallbackReason::Failed(FailureKind::TimedOut) {
             self.note(format!("hop {} timed out; the summary uses the evidence collected until then", self.hop()));
@@ -422,6 +430,9 @@ impl<'t> Investigation<'t> {
         let value = match ended {
             ExchangeEnd::Answered { value } => value,
             ExchangeEnd::FellBack { because, .. } | ExchangeEnd::Failed { because } => {
+                if self.permits_shorter(*because) {
+                    return self.synthesise();
+                }
                 let because = because.in_words();
                 self.note(format!("no summary by the model: {because}; the level comes from the rules alone"));
                 return self.over(None);

@@ -14,7 +14,8 @@ use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::{Profile, Profiles};
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::providers::{Model, Providers, SchemaEnforcement};
+use proem_engine::providers::{Model, Providers};
+use proem_engine::run::Outcome;
 use proem_engine::tokens::TokenCounter;
 use proem_guard::InstallationKey;
 use proem_llm::caller::{Caller, Wire};
@@ -32,6 +33,7 @@ use tokio::time::Instant;
 
 use super::basis::{BasisSource, RecordedTexts, RunBasis, unconnected_endpoint};
 use super::record::RunRecord;
+use super::server_lessons::{ModelLesson, ServerLessons};
 use crate::answer_modes::AnswerModes;
 use crate::calling::{self, ModelEndpoint, WantedModel};
 use crate::error::Error;
@@ -72,6 +74,7 @@ pub struct ModelAccess {
     caps: Vec<Cap>,
     caller: Option<Caller>,
     directory: Directory,
+    lessons: ServerLessons,
     replayer: Option<Arc<Replayer>>,
 }
 
@@ -167,16 +170,20 @@ impl ModelAccess {
     ) -> Result<Self, Error> {
         let AccessOptions { book, prompts, carriage, concurrency, also } = options;
         let token_percent = Factors::load(&project.places)?.apply(&mut asked.model);
-        let windows = ContextWindows::load(&project.places)?;
-        let window = windows.apply(&project.config, &asked.endpoint, &mut asked.model);
-        let mut provider = project.config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default();
-        AnswerModes::load(&project.places)?.apply(&mut asked, &mut provider);
+        let (windows, modes) = (ContextWindows::load(&project.places)?, AnswerModes::load(&project.places)?);
+        let learned = |asked: &mut ModelEndpoint| ModelLesson {
+            window: windows.apply(&project.config, &asked.endpoint, &mut asked.model),
+            way: modes.apply(&asked.endpoint, &mut asked.model),
+        };
+        let lesson = learned(&mut asked);
+        let mut also = also.to_vec();
+        also.iter_mut().for_each(|asked| _ = learned(asked));
+        let provider = project.config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default();
         if let Some(concurrency) = concurrency {
             asked.endpoint.limits.concurrency = *concurrency;
         }
         let guarding = GuardSetup::load(&project.places, &[])?;
         project.notes.extend(guarding.notes.iter().cloned());
-        let also = also.to_vec();
         let (wire, replayer) = request_wire(carriage, &asked, &also)?;
         let mut notes = Vec::new();
         let key = project.delimiting_key(&mut notes)?;
@@ -188,7 +195,7 @@ impl ModelAccess {
             model: &asked.model,
             provider,
             token_percent,
-            window,
+            lesson,
             key: &key,
         };
         let (files, basis) = source.kept();
@@ -199,6 +206,8 @@ impl ModelAccess {
             carriage: (*carriage).clone(),
             caller: wire.map(|wire| Caller::new(wire, endpoints(&asked, &also))),
             directory: directory(&asked, &also),
+            lessons: ServerLessons::remembered(project.places.clone(), [&asked].into_iter().chain(&also))
+                .taped(matches!(carriage, Carriage::Recorder(_))),
             counter: asked.model.counter(),
             replayer,
             guarding,
@@ -232,6 +241,7 @@ impl ModelAccess {
             caps: Vec::new(),
             caller: None,
             directory: directory(&asked, &[]),
+            lessons: ServerLessons::default(),
             counter: asked.model.counter(),
             replayer: None,
             guarding: GuardSetup::of(texts.guard(), record.places, &[])?,
@@ -253,23 +263,10 @@ impl ModelAccess {
         self.asked.endpoint = endpoint;
         self.caps = agent_caps(project, &self.agent)?;
         self.carriage = Carriage::Network;
+        self.lessons = ServerLessons::remembered(project.places.clone(), [&self.asked].into_iter().chain(&self.also));
         self.directory = directory(&self.asked, &self.also);
         self.caller = Some(Caller::new(Wire::Live(Client::new()), endpoints(&self.asked, &self.also)));
         Ok(())
-    }
-
-    /// Remembers that the server refused the way in which the answer was held to a schema; the way to try next, if
-    /// there is one and it was sent over the network.
-    ///
-    /// # Errors
-    ///
-    /// If that can't be kept.
-    pub fn after_refused_mode(&self, project: &OpenProject) -> Result<Option<SchemaEnforcement>, Error> {
-        if !matches!(self.carriage, Carriage::Network) {
-            return Ok(None);
-        }
-        let file = project.config.providers.get(&self.asked.endpoint.name).cloned().unwrap_or_default();
-        AnswerModes::after_refusal(&project.places, &self.asked, &file)
     }
 
     /// The same run's access with other models beside.
@@ -280,11 +277,34 @@ impl ModelAccess {
         self
     }
 
-    /// Gives the model the window that its server named. Requests are made for that from here on.
-    pub(crate) fn narrow(&mut self, window: NonZeroUsize) {
-        self.asked.model.context_tokens = Some(window);
-        self.basis.narrow(window);
+    /// The model as it is known by now, and what a record keeps of what was learned of it.
+    pub(crate) fn known_model(&self) -> (Model, ModelLesson) {
+        let (mut model, lesson) = (self.asked.model.clone(), self.lessons.of(&self.asked.model.name));
+        lesson.apply(&mut model);
+        (model, lesson)
+    }
+
+    /// Has the runs from here on made for what was learned, as it is of a process that asks for days.
+    pub(crate) fn follow_lessons(&mut self) {
+        for asked in [&mut self.asked].into_iter().chain(&mut self.also) {
+            self.lessons.of(&asked.model.name).apply(&mut asked.model);
+        }
         self.directory = directory(&self.asked, &self.also);
+    }
+
+    /// Whether a run that failed for want of room is started anew for the window that its server named: it is smaller
+    /// than the one that its request was made for, and nothing is kept on cassettes, which hold one call for each place.
+    pub(crate) fn permits_shorter(&self, outcome: &Outcome, made_for: &Model) -> bool {
+        let failure = outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
+        let window = failure.and_then(|failure| failure.window);
+        let is_smaller = |window| made_for.context_tokens.is_none_or(|known| window < known);
+        matches!(self.carriage, Carriage::Network) && window.is_some_and(is_smaller)
+    }
+
+    /// What was learned of servers since this was asked for, in words.
+    #[must_use]
+    pub fn take_news(&self) -> Vec<Note> {
+        self.lessons.take_news()
     }
 
     /// All models that may be asked, the run's own first.
@@ -329,6 +349,7 @@ impl ModelAccess {
         };
         let is_sent = matches!(self.carriage, Carriage::Network | Carriage::Recorder(_));
         let calls = CallPerformer::new(caller, &self.directory, place);
+        let calls = if is_sent { calls.teaching(&self.lessons) } else { calls };
         let calls = match (booking, recording) {
             (Booking::Recorded(_), Some(recording)) if booking.holds(&self.caps) => calls.through(recording),
             (Booking::Unrecorded(_), None) if booking.holds(&self.caps) => calls,

@@ -14,13 +14,15 @@ use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
-use proem_engine::providers::{Model, Provider, Providers};
+use proem_engine::providers::{EnforcementSource, Model, Provider, Providers, SchemaEnforcement};
 use proem_llm::endpoint::{Endpoint, EndpointKey, EndpointLimits};
 use proem_store::Store;
 use proem_store::query::{RunDetail, RunRow};
 use proem_store::record;
 use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
 
+use super::server_lessons::ModelLesson;
 use crate::calling::{self, ModelEndpoint};
 use crate::config::{ProviderFile, ServerProtocol};
 use crate::factors::scale_model;
@@ -49,6 +51,9 @@ pub struct RunBasis {
     /// The context window that the server named, where it holds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     window: Option<NonZeroUsize>,
+    /// How the model was found to be held to a schema, where that holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    way: Option<SchemaEnforcement>,
     /// The id of the installation's key, without which delimiters differ.
     key: String,
 }
@@ -68,6 +73,12 @@ pub struct ModelBasis {
     /// What an estimate of tokens is scaled by here, in hundredths.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     token_percent: Option<usize>,
+    /// The context window that is known of a model that isn't listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    window: Option<NonZeroUsize>,
+    /// How the model was found to be held to a schema, where that holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    way: Option<SchemaEnforcement>,
 }
 
 impl ModelBasis {
@@ -76,7 +87,9 @@ impl ModelBasis {
     pub fn new(asked: &ModelEndpoint, provider: ProviderFile, token_percent: Option<usize>) -> Self {
         let protocol = protocol(asked.model.provider());
         let (model, endpoint) = (asked.model.name.clone(), asked.endpoint.name.clone());
-        Self { model, endpoint, protocol, provider, token_percent }
+        let window = asked.model.context_tokens.filter(|_| asked.model.sources.is_empty());
+        let way = Some(asked.model.answers).filter(|_| asked.model.answers_by == EnforcementSource::Found);
+        Self { model, endpoint, protocol, provider, token_percent, window, way }
     }
 
     /// The model as the recorded table and configuration have it. Nothing can be sent to it before it is given an
@@ -97,9 +110,18 @@ impl ModelBasis {
         if let Some(percent) = self.token_percent {
             scale_model(&mut model, percent);
         }
+        ModelLesson { way: self.way, window: self.window }.apply(&mut model);
         let endpoint = unconnected_endpoint(&self.endpoint, model.provider());
         Ok(ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false, pricing: Pricing::Listed })
     }
+}
+
+/// What is kept of a model about which something was learned, as in [`RunBasis`] and [`ModelBasis`].
+pub(crate) fn learned_settings(model: &Model) -> impl Iterator<Item = (String, Json)> {
+    let window = model.context_tokens.filter(|_| model.sources.is_empty()).map(|window| json!(window));
+    let way = Some(json!(model.answers)).filter(|_| model.answers_by == EnforcementSource::Found);
+    let kept = [("window", window), ("way", way)].into_iter();
+    kept.filter_map(|(name, value)| Some((name.to_owned(), value?)))
 }
 
 /// An endpoint that nothing can be sent to.
@@ -161,7 +183,7 @@ enum PromptFileForm {
 
 /// What a basis is read off.
 #[derive(Debug)]
-pub struct BasisSource<'b> {
+pub(crate) struct BasisSource<'b> {
     /// Where the prompts' files are.
     pub book: &'b Book,
     /// The prompts that it asks with.
@@ -174,15 +196,15 @@ pub struct BasisSource<'b> {
     pub provider: ProviderFile,
     /// What an estimate of tokens is scaled by here, in hundredths.
     pub token_percent: Option<usize>,
-    /// The context window that the server named, where it holds.
-    pub window: Option<NonZeroUsize>,
+    /// What was learned of its server.
+    pub(crate) lesson: ModelLesson,
     /// The installation's key.
     pub key: &'b proem_guard::InstallationKey,
 }
 
 impl BasisSource<'_> {
     /// The files of each run, and what is kept beside them.
-    pub fn kept(self) -> (BTreeMap<String, String>, RunBasis) {
+    pub(crate) fn kept(self) -> (BTreeMap<String, String>, RunBasis) {
         let (mut files, mut book) = (BTreeMap::new(), BTreeMap::new());
         for prompt in self.prompts {
             let (texts, written) = closure(self.book, prompt);
@@ -192,8 +214,9 @@ impl BasisSource<'_> {
         files.insert(MODELS_FILE.to_owned(), Providers::shipped().to_owned());
         files.extend(guard_files(self.guard));
         let protocol = protocol(self.model.provider());
-        let Self { provider, token_percent, window, key, .. } = self;
-        (files, RunBasis { book, protocol, provider, token_percent, window, key: key.id() })
+        let Self { provider, token_percent, lesson, key, .. } = self;
+        let ModelLesson { way, window } = lesson;
+        (files, RunBasis { book, protocol, provider, token_percent, window, way, key: key.id() })
     }
 }
 
@@ -285,11 +308,6 @@ pub struct RecordedPrompt {
 }
 
 impl RunBasis {
-    /// Has requests made for the window that the server named.
-    pub(crate) const fn narrow(&mut self, window: NonZeroUsize) {
-        self.window = Some(window);
-    }
-
     /// Refuses another key than the installation's today, whose id is `key`.
     ///
     /// # Errors
@@ -317,6 +335,7 @@ impl RunBasis {
         if let Some(percent) = self.token_percent {
             scale_model(&mut model, percent);
         }
+        self.way.into_iter().for_each(|way| model.hold_as_found(way));
         model.context_tokens = self.window.or(model.context_tokens);
         Ok(model)
     }

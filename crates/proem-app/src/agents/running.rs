@@ -212,9 +212,13 @@ impl Resumption {
         Ok(run.finish(ended, Some(&recording)).await?)
     }
 
-    /// Closes the records, with what there is to say about that.
-    pub async fn end(self) -> Option<Note> {
-        self.booking?.end().await
+    /// Closes the records, with what was learned of servers and what there is to say about the records.
+    pub async fn end(self) -> Vec<Note> {
+        let mut notes = self.run.access().take_news();
+        if let Some(booking) = self.booking {
+            notes.extend(booking.end().await);
+        }
+        notes
     }
 }
 

@@ -87,6 +87,7 @@ impl MadeAssembly {
             assembly,
             answer: AnswerForm::Text,
             sampling: setting.prompt.file.header.sampling.clone(),
+            way: None,
             arrival: setting.access.asked.arrival,
             inquiry: None,
         };

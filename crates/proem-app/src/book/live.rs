@@ -308,7 +308,9 @@ impl LiveAnswers {
     /// Takes an answer, with what its judge finds wrong with it.
     fn take(&mut self, live: &AnswerExpectation, attempts: &[Attempt], ended: &ExchangeEnd, judged: Option<String>) {
         let more = |n: &mut u32, is_so: bool| *n = n.saturating_add(u32::from(is_so));
-        let first = attempts.first().filter(|attempt| attempt.response.is_some());
+        // A way that the server refused asked no model.
+        let first = attempts.iter().find(|attempt| !attempt.is_way_refused());
+        let first = first.filter(|attempt| attempt.response.is_some());
         let broke = |rule: &str| first.is_some_and(|first| first.problems.iter().any(|broken| broken.rule == rule));
         let is_json = first.is_some() && !broke("json") && !broke("answer") && !broke("tool");
         more(&mut self.heard.times, true);

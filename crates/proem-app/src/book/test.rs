@@ -15,7 +15,7 @@ use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::cases::{Case, Cases};
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::providers::{Model, Provider, Providers, SchemaEnforcement};
+use proem_engine::providers::{EnforcementSource, Model, Provider, Providers, SchemaEnforcement};
 use proem_engine::tokens::{CachingCounter, OpenAi};
 use proem_guard::{Guard, InstallationKey, Policy};
 use serde::Serialize;
@@ -181,7 +181,7 @@ impl AssemblyState {
         let shipped = |error: &dyn std::fmt::Display| Error::bug("a file that ships with Proem can't be read", error);
         let mut model = Providers::load()?.unlisted("any", Provider::OpenAi);
         // The form of the answer is in the schema that goes with the request, not in its words.
-        model.answers = SchemaEnforcement::Tool;
+        (model.answers, model.answers_by) = (SchemaEnforcement::Tool, EnforcementSource::Known);
         Ok(Self {
             guard: Guard::shipped(&[]).map_err(|error| shipped(&error))?,
             policy: Policy::shipped().map_err(|error| shipped(&error))?,

@@ -10,7 +10,7 @@ use proem_llm::endpoint::{Endpoint, EndpointKey};
 use proem_runtime::Environment;
 
 use super::{CheckupLine, CheckupState, CheckupSubject};
-use crate::answer_modes::{AnswerModes, mode_word};
+use crate::answer_modes::AnswerModes;
 use crate::calling::{self, WantedModel, locate_provider};
 use crate::config::Config;
 use crate::error::Error;
@@ -55,9 +55,8 @@ pub(super) fn check_models(
         let wanted = WantedModel { model: Some(name), ..WantedModel::default() };
         match calling::wanted_endpoint(config, &providers, &wanted, environment) {
             Ok(mut asked) => {
-                let mut file = config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default();
-                let mode = modes.apply(&mut asked, &mut file).map_or_else(String::new, |mode| {
-                    format!("; its answers are held to a schema by `{}`, as was found by trying", mode_word(mode))
+                let mode = modes.apply(&asked.endpoint, &mut asked.model).map_or_else(String::new, |mode| {
+                    format!("; its answers are held to a schema by `{}`, as was found by trying", mode.as_str())
                 });
                 let text = format!(
                     "`{}` is {} at `{}`{mode}",

@@ -57,9 +57,11 @@ impl OpenInvestigations {
         self.setting.investigator()
     }
 
-    /// Closes the records, with what there is to say about that.
-    pub async fn end(self) -> Option<Note> {
-        self.booking.end().await
+    /// Closes the records, with what was learned of the model's server and what there is to say about the records.
+    pub async fn end(self) -> Vec<Note> {
+        let mut notes = self.investigator().map(ModelAccess::take_news).unwrap_or_default();
+        notes.extend(self.booking.end().await);
+        notes
     }
 }
 

@@ -19,7 +19,7 @@ use proem_store::record::{Evaluation, Numbers, RunId};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::setting::{OpenRun, RunSetting};
+use super::setting::{KnownModel, OpenRun, RunSetting};
 use crate::agents::base::run_numbers;
 use crate::agents::person::{AbsentPerson, PersonAsk, driven_with};
 use crate::error::Error;
@@ -129,7 +129,8 @@ impl OpenRun {
     }
 
     /// Asks, and hands on what came of it before its end is written: nobody waits for that. What was sent
-    /// stands in the record by then.
+    /// stands in the record by then. If the server says that the prompt is too long for its model, and how long it may
+    /// be, the prompt is made anew for that and asked with in a run of its own, once.
     ///
     /// # Errors
     ///
@@ -137,12 +138,28 @@ impl OpenRun {
     pub async fn ask_and(&self, inputs: &OrderedJson, course: &RunCourse<'_>) -> Result<FinishedRun, Error> {
         // Connections that are done go back to their pool before a new one is asked for.
         tokio::task::yield_now().await;
-        let began = Instant::now();
-        let assembled = TimedRequest { prepared: self.setting().prepare(inputs)?, took: began.elapsed() };
-        self.ask_made(assembled, inputs, course).await
+        if let Some(ran) = self.ask_knowing(inputs, course, AfterRefusal::Shorten).await? {
+            return Ok(ran);
+        }
+        let ran = self.ask_knowing(inputs, course, AfterRefusal::End).await?;
+        ran.ok_or_else(|| Error::bug("a question was not answered", "it was to be asked again"))
     }
 
-    /// Asks with a request that is made, of these inputs or of what they name.
+    /// Asks the model as it is known by now; `None` if the prompt is to be made anew for the window that its server named.
+    async fn ask_knowing(
+        &self,
+        inputs: &OrderedJson,
+        course: &RunCourse<'_>,
+        after: AfterRefusal,
+    ) -> Result<Option<FinishedRun>, Error> {
+        let (began, known) = (Instant::now(), self.setting().known_model());
+        let prepared = self.setting().prepare_for(&known.model, inputs)?;
+        let assembled = TimedRequest { prepared, took: began.elapsed() };
+        self.ask_prepared(assembled, StartedWith { inputs, known: &known, after }, course).await
+    }
+
+    /// Asks with a request that is made, of these inputs or of what they name. `None` if the request is to be made anew
+    /// for the window that the server named, where `after` has it so.
     ///
     /// # Errors
     ///
@@ -151,36 +168,73 @@ impl OpenRun {
         &self,
         assembled: TimedRequest,
         inputs: &OrderedJson,
+        after: AfterRefusal,
         course: &RunCourse<'_>,
-    ) -> Result<FinishedRun, Error> {
+    ) -> Result<Option<FinishedRun>, Error> {
+        let (model, settings) = (self.setting().access.asked.model.clone(), self.setting().settings.clone());
+        let known = KnownModel { model, settings };
+        self.ask_prepared(assembled, StartedWith { inputs, known: &known, after }, course).await
+    }
+
+    async fn ask_prepared(
+        &self,
+        assembled: TimedRequest,
+        started: StartedWith<'_>,
+        course: &RunCourse<'_>,
+    ) -> Result<Option<FinishedRun>, Error> {
         let RunCourse { line, stop, person, listener, hand_on } = *course;
         let began = Instant::now();
         let setting = self.setting();
         let mut exchange = Exchange::new(setting.terms(), assembled.prepared.request.clone());
         let bounds = RunBounds { stop: stop.clone(), time: Some(setting.bounds) };
         let (place, end) = (line.unwrap_or(1), began.checked_add(setting.bounds));
+        let is_shortened = |outcome: &Outcome| {
+            started.after == AfterRefusal::Shorten && setting.access.permits_shorter(outcome, &started.known.model)
+        };
         let Some(records) = self.records() else {
             let calls = setting.access.calls(place, &self.booking, None, end)?.heard_by(listener);
             let outcome = driven_with(&mut exchange, &calls, &bounds, None, person).await?;
+            if is_shortened(&outcome) {
+                return Ok(None);
+            }
             let made = calls.into_made();
             let prepared = assembled.prepared;
             let ran = FinishedRun { prepared, outcome, made, run: None, trouble: None, lost: false };
             hand_on(&ran)?;
-            return Ok(ran);
+            return Ok(Some(ran));
         };
         let kept = records.kept();
-        let start = setting.start(OpenRecords::id()?, inputs, &assembled.prepared);
-        let recording = Recording::new(&kept, &Start { line, ..start });
+        let start = setting.start(OpenRecords::id()?, started.inputs, &assembled.prepared);
+        let start = Start { line, settings: &started.known.settings, ..start };
+        let recording = Recording::new(&kept, &start);
         let calls = setting.access.calls(place, &self.booking, Some(&recording), end)?.heard_by(listener);
         let outcome = driven_with(&mut exchange, &calls, &bounds, Some(&recording), person).await?;
         let made = calls.into_made();
         let TimedRequest { prepared, took } = assembled;
         let mut ran = unwritten_run(&recording, prepared, outcome, made);
-        let handed = hand_on(&ran);
+        let is_shortened = is_shortened(&ran.outcome);
+        let handed = if is_shortened { Ok(()) } else { hand_on(&ran) };
         setting.write_end(&recording, &mut ran, took, began).await;
         handed?;
-        Ok(ran)
+        Ok((!is_shortened).then_some(ran))
     }
+}
+
+/// What a run is started with beside its request.
+#[derive(Clone, Copy)]
+struct StartedWith<'s> {
+    inputs: &'s OrderedJson,
+    known: &'s KnownModel,
+    after: AfterRefusal,
+}
+
+/// What follows where a server says that a prompt is too long for its model, and how long it may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterRefusal {
+    /// The prompt is made anew for that, in a run of its own.
+    Shorten,
+    /// That is how the run ends.
+    End,
 }
 
 impl RunSetting {

@@ -67,8 +67,9 @@ pub(crate) struct RunSettings {
 /// The key of the inquiry in a run's settings.
 pub(super) const INQUIRY: &str = "inquiry";
 
-/// The key of the window that the server named, which belongs to the basis.
+/// The keys of what was learned of the server, which belongs to the basis.
 pub(super) const WINDOW: &str = "window";
+pub(super) const WAY: &str = "way";
 
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -1,7 +1,6 @@
 //! What all runs of one command share: the prompt, its contract, the model, the guard, the wire, the
 //! records.
 
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
@@ -12,7 +11,7 @@ use proem_engine::ledger::bound;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
-use proem_engine::providers::Providers;
+use proem_engine::providers::{Model, Providers};
 use proem_engine::report::Report;
 use proem_engine::run::{ExchangeLimits, ExchangeTerms};
 use proem_engine::tokens::CachingCounter;
@@ -21,7 +20,7 @@ use proem_llm::projection::Omission;
 use proem_store::query::{RunDetail, RunsWanted};
 use serde_json::{Value as Json, json};
 
-use super::made::{INQUIRY, KIND, RunRecipe, RunStart, WINDOW};
+use super::made::{INQUIRY, KIND, RunRecipe, RunStart, WAY, WINDOW};
 use super::named::{ChosenPrompt, chosen_prompt};
 use super::options::{Carriage, RunOptions};
 use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
@@ -71,6 +70,13 @@ pub struct RunSetting {
     inquiry: Option<CacheInquiry>,
 }
 
+/// The model as it is known when a run starts, and what the run's record says of that.
+#[derive(Debug)]
+pub(super) struct KnownModel {
+    pub(super) model: Model,
+    pub(super) settings: Json,
+}
+
 /// A setting whose runs are booked, or need not be.
 ///
 /// ```compile_fail,E0451
@@ -101,17 +107,11 @@ impl OpenRun {
         self.booking.records()
     }
 
-    /// Has the runs from here on made for the window that the server named.
-    pub fn narrow(&mut self, window: NonZeroUsize) {
-        self.setting.access.narrow(window);
-        if let Some(settings) = self.setting.settings.as_object_mut() {
-            settings.insert(WINDOW.to_owned(), json!(window));
-        }
-    }
-
-    /// Closes the records, with what there is to say about that.
-    pub async fn end(self) -> Option<Note> {
-        self.booking.end().await
+    /// Closes the records, with what was learned of the server and what there is to say about the records.
+    pub async fn end(self) -> Vec<Note> {
+        let mut notes = self.setting.access.take_news();
+        notes.extend(self.booking.end().await);
+        notes
     }
 }
 
@@ -294,12 +294,17 @@ impl RunSetting {
     ///
     /// If they are not what the prompt takes, or the request can't be made of them.
     pub fn prepare(&self, inputs: &OrderedJson) -> Result<PreparedRequest, Error> {
+        self.prepare_for(&self.access.asked.model, inputs)
+    }
+
+    /// The same for the model as it is known by now.
+    pub(super) fn prepare_for(&self, model: &Model, inputs: &OrderedJson) -> Result<PreparedRequest, Error> {
         let ask = PromptCall {
             prompt: &self.prompt,
             owed: self.contract.owed(),
             inputs,
             given: self.given,
-            model: &self.access.asked.model,
+            model,
             key: &self.access.key,
             screening: self.access.screening(),
             input_tokens: self.input_tokens,
@@ -310,6 +315,17 @@ impl RunSetting {
         };
         let mut counts = CachingCounter::new(self.access.counter.as_ref());
         Ok(prepare_prompt_call(&ask, &mut counts)?)
+    }
+
+    /// The model as it is known by now, and what a run is started with that asks it.
+    pub(super) fn known_model(&self) -> KnownModel {
+        let (model, lesson) = self.access.known_model();
+        let mut settings = self.settings.clone();
+        if let Some(settings) = settings.as_object_mut() {
+            settings.extend(lesson.window.map(|window| (WINDOW.to_owned(), json!(window))));
+            settings.extend(lesson.way.map(|way| (WAY.to_owned(), json!(way))));
+        }
+        KnownModel { model, settings }
     }
 
     /// The request for these inputs as it would be sent, without a key.

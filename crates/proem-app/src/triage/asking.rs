@@ -202,6 +202,7 @@ impl TriageDesk<'_> {
         let booking = run.begin(self.desk.project, options, notes).await?;
         let models = CycleModels { run, booking: &booking, stop, mix, tape, cycles: 0 };
         let worked = self.work_with(Some(models), progress).await;
+        notes.extend(run.access().take_news());
         notes.extend(booking.end().await);
         notes.extend(unused_cassettes_note(run.access().replayer()));
         report.join(worked?);

@@ -40,7 +40,7 @@ use serde_json::{Value as Json, json};
 use super::charter;
 use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess, RunTerms};
 use crate::agents::base::run_numbers;
-use crate::agents::basis::{ModelBasis, RecordedPrompt, RecordedTexts, RunBasis};
+use crate::agents::basis::{ModelBasis, RecordedPrompt, RecordedTexts, RunBasis, learned_settings};
 use crate::agents::record::RunRecord;
 use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult, Today};
 use crate::calling::{self, ModelEndpoint, WantedModel};
@@ -206,7 +206,8 @@ impl TriageRun {
         let access =
             AccessOptions { book: &book, prompts: &all, carriage: &options.carriage, concurrency: None, also: &also };
         let access = ModelAccess::new(asked, &access, project)?;
-        let [large] = also;
+        let [located] = also;
+        let large = access.also.first().cloned().unwrap_or(located);
         let provider = project.config.providers.get(&large.endpoint.name).cloned().unwrap_or_default();
         let mut limits = PipelineLimits::default();
         if let Some(retries) = project.config.triage.retries {
@@ -261,6 +262,14 @@ impl TriageRun {
     pub fn about(&mut self, subject: PipelineSubject) -> Result<(), Error> {
         self.inputs = subject.write()?;
         self.subject = subject;
+        self.access.follow_lessons();
+        let large = self.large().map(|large| learned_settings(&large.model).collect::<Vec<_>>());
+        if let Some(settings) = self.settings.as_object_mut() {
+            settings.extend(learned_settings(&self.access.asked.model));
+            if let Some(Json::Object(kept)) = settings.get_mut("large") {
+                kept.extend(large.into_iter().flatten());
+            }
+        }
         Ok(())
     }
 
@@ -439,10 +448,11 @@ impl StageAsker for TriageRun {
         let missing = || proem_engine::Error::new(proem_engine::ErrorKind::NotFound, "a stage has no prompt");
         let contracted = self.prompt(stage).ok_or_else(missing)?;
         let (asked, counter) = self.asked(model);
+        let known = subject.server.apply_to(&asked.model);
         let prompt = StagePrompt {
             prompt: &contracted.prompt,
             contract: &contracted.contract,
-            model: &asked.model,
+            model: &known,
             key: &self.access.key,
             arrival: asked.arrival,
             output_tokens: subject.answer_tokens,

@@ -15,7 +15,7 @@ use proem_app::run::setting::RunSetting;
 use proem_engine::run::ExchangeLimits;
 
 use super::run::single::{self, RunVerbosity};
-use super::run::{calling, print_request};
+use super::run::{calling, open_run, print_request};
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
 use crate::args::words::unmark_hyphen_words;
@@ -151,6 +151,9 @@ pub(super) fn run_ask(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
             ui::print_notes(&disclosure(&places, endpoint, &question.contents(), telling));
         }
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        single::run_in_any_mode(said, &inputs, setting, (&options, &mut project), &stop).await
+        let run = open_run(setting, &options, &project).await?;
+        let done = single::ask_and_print(said, &inputs, &run, &stop).await;
+        ui::print_notes(&run.end().await);
+        done
     })
 }

@@ -247,15 +247,15 @@ fn execute(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         None => Work::Single(given_inputs(args, &form, &texts)?),
     };
     calling(async |stop| {
-        if let (Work::Single(inputs), false) = (&work, args.dry_run) {
-            let said = RunVerbosity { json: args.json, explain: args.explain, fallback: args.fallback };
-            return single::run_in_any_mode(said, inputs, setting, (&options, &mut project), &stop).await;
-        }
         let run = open_run(setting, &options, &project).await?;
         let done = match &work {
             Work::Batch(path) => {
                 let batch = Batch { from: input_source(path), form: &form, texts: &texts, out: args.out.as_deref() };
                 batch::run_prompt_batch(args, batch, &run, &stop).await
+            }
+            Work::Single(inputs) if !args.dry_run => {
+                let said = RunVerbosity { json: args.json, explain: args.explain, fallback: args.fallback };
+                single::ask_and_print(said, inputs, &run, &stop).await
             }
             Work::Single(inputs) => {
                 if args.explain {

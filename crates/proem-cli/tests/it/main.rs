@@ -41,6 +41,7 @@ mod first_hour;
 mod first_look;
 mod fixture;
 mod found;
+mod found_ways;
 mod gallery;
 mod golden;
 mod guide;

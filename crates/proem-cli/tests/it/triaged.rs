@@ -15,6 +15,8 @@ mod tactical;
 mod taped;
 mod unreadable;
 
+pub(crate) use self::models::one_local_comment;
+
 use serde_json::{Value as Json, json};
 
 use crate::approvals::scene::answered;

@@ -18,6 +18,7 @@ fn request(output_tokens: usize) -> Request {
         answer: AnswerForm::Text,
         sampling: Default::default(),
         arrival: Arrival::Whole,
+        way: None,
         inquiry: None,
     }
 }

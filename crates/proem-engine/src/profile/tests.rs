@@ -111,6 +111,7 @@ fn an_answer_that_is_blank_says_so_beside_the_contract_that_it_broke() {
         let attempt = Attempt {
             effect: EffectId(0),
             at: NOW,
+            tried: None,
             response: Some(response),
             failure: None,
             usage: None,

@@ -9,7 +9,8 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{
-    CacheRules, Model, OperatorRole, OutputKey, Prices, Provider, Providers, Quirk, SchemaEnforcement, Tokeniser,
+    CacheRules, EnforcementSource, Model, OperatorRole, OutputKey, Prices, Provider, Providers, Quirk,
+    SchemaEnforcement, Tokeniser,
 };
 use crate::error::{Error, error_at};
 use crate::media::{MediaRules, MediaSupport};
@@ -147,6 +148,7 @@ impl RawModel {
                     Provider::Anthropic => SchemaEnforcement::Tool,
                     Provider::OpenAi => SchemaEnforcement::Schema,
                 }),
+                answers_by: EnforcementSource::Known,
                 output_key: self.output_key,
                 quirks: self.quirks,
                 media,

@@ -21,6 +21,8 @@ pub struct Model {
     pub operator: OperatorRole,
     /// How it is held to a schema.
     pub answers: SchemaEnforcement,
+    /// Who says so.
+    pub answers_by: EnforcementSource,
     /// What its protocol calls the most tokens of an answer.
     pub output_key: OutputKey,
     /// What it refuses of what its protocol allows.
@@ -80,6 +82,48 @@ pub enum SchemaEnforcement {
     Text,
 }
 
+/// Who says how a model is held to a schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EnforcementSource {
+    /// The list of known models, or configuration: a refusal is a failure.
+    #[default]
+    Known,
+    /// Nobody: a way that the server refuses is followed by the next one.
+    Tried,
+    /// Nobody, but this way was tried before and held.
+    Found,
+}
+
+impl SchemaEnforcement {
+    /// The word that configuration has for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tool => "tool",
+            Self::Schema => "schema",
+            Self::Object => "object",
+            Self::Text => "text",
+        }
+    }
+
+    /// The way that is tried after this one: by the schema, by a tool, as one object, as a text.
+    #[must_use]
+    pub const fn next_to_try(self) -> Option<Self> {
+        match self {
+            Self::Schema => Some(Self::Tool),
+            Self::Tool => Some(Self::Object),
+            Self::Object => Some(Self::Text),
+            Self::Text => None,
+        }
+    }
+
+    /// Whether only the prompt says what the value looks like.
+    #[must_use]
+    pub const fn is_by_prompt(self) -> bool {
+        matches!(self, Self::Object | Self::Text)
+    }
+}
+
 /// How far a model can be made to call tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CallEnforcement {
@@ -119,6 +163,30 @@ impl Model {
     #[must_use]
     pub const fn provider(&self) -> Provider {
         self.caching.provider
+    }
+
+    /// Whether nobody says how it is held to a schema, so that the way is found by trying.
+    #[must_use]
+    pub const fn is_way_tried(&self) -> bool {
+        matches!(self.answers_by, EnforcementSource::Tried | EnforcementSource::Found)
+    }
+
+    /// Has it held to a schema in the way that was found for it, if nobody says another.
+    pub const fn hold_as_found(&mut self, way: SchemaEnforcement) {
+        if self.is_way_tried() {
+            (self.answers, self.answers_by) = (way, EnforcementSource::Found);
+        }
+    }
+
+    /// Gives it the context window that its server named, if it is smaller than the known one.
+    pub fn narrow(&mut self, window: NonZeroUsize) {
+        self.context_tokens = Some(self.context_tokens.map_or(window, |known| known.min(window)));
+    }
+
+    /// The same, held to a schema in this way.
+    #[must_use]
+    pub fn held_by(&self, way: SchemaEnforcement) -> Self {
+        Self { answers: way, ..self.clone() }
     }
 
     /// How far it can be made to call tools.

@@ -1,7 +1,8 @@
 //! Models that the data file doesn't list, such as one on this machine.
 
 use super::{
-    CacheControl, CacheRules, Model, OperatorRole, OutputKey, Provider, Providers, SchemaEnforcement, Tokeniser,
+    CacheControl, CacheRules, EnforcementSource, Model, OperatorRole, OutputKey, Provider, Providers,
+    SchemaEnforcement, Tokeniser,
 };
 use crate::media::MediaSupport;
 use crate::tokens::OpenAi;
@@ -39,6 +40,10 @@ impl Providers {
             answers: match provider {
                 Provider::Anthropic => SchemaEnforcement::Tool,
                 Provider::OpenAi => SchemaEnforcement::Schema,
+            },
+            answers_by: match provider {
+                Provider::Anthropic => EnforcementSource::Known,
+                Provider::OpenAi => EnforcementSource::Tried,
             },
             output_key: OutputKey::MaxTokens,
             quirks: Vec::new(),

@@ -2,11 +2,13 @@
 //!
 //! Invariants: a value is never made up — it is the model's and meets the contract, or it is the
 //! prompt's own fallback and says so; a refusal, an answer that was cut off and a call that failed
-//! are not asked again; no more is asked than [`ExchangeLimits`] allow, by the most that each attempt can
+//! are not asked again, unless the server refused the way of holding the answer to its schema and the way is found by
+//! trying; no more is asked than [`ExchangeLimits`] allow, by the most that each attempt can
 //! take, the first one included.
 
 mod answer;
 mod feedback;
+mod ways;
 
 use core::num::NonZeroU32;
 
@@ -15,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use self::answer::{AnswerReading, read};
+pub use self::ways::{TriedWay, WayResult};
 use super::{CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Machine, Step, Time};
 use crate::call::stored::outside_json;
 use crate::call::{CallFailure, FailureKind, FinishReason, NanoDollars, Request, Response, Usage};
@@ -22,6 +25,9 @@ use crate::contract::{Contract, ToolContracts};
 use crate::decode::PlacedRepair;
 use crate::error::{Error, ErrorKind};
 use crate::tokens::TokenCounter;
+
+/// The section of a request that says what the answer looks like.
+pub const FORMAT_SECTION: &str = "answer-format";
 
 /// What an exchange is held to; rebuilt from the same prompt when a run is resumed.
 #[derive(Clone, Copy)]
@@ -69,6 +75,18 @@ pub enum CallRequirement {
     Some,
 }
 
+impl<'t> AnswerRequirement<'t> {
+    /// The contract of the one value that the answer is, or can be made to be; `None` for a text.
+    #[must_use]
+    pub const fn contract(self) -> Option<&'t Contract> {
+        match self {
+            Self::Text => None,
+            Self::Value(contract) => Some(contract),
+            Self::Calls { tools, .. } => Some(tools.object()),
+        }
+    }
+}
+
 impl core::fmt::Debug for ExchangeTerms<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Terms").field("limits", &self.limits).finish_non_exhaustive()
@@ -103,10 +121,15 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// The attempts that asked the model: all but those of which the server refused the way of holding the answer.
+    pub fn asked(&self) -> impl Iterator<Item = &Attempt> {
+        self.attempts.iter().filter(|attempt| !attempt.is_way_refused())
+    }
+
     /// What all attempts used; `None` if nothing was asked or an attempt didn't say.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
-        let mut usages = self.attempts.iter().map(|attempt| attempt.usage.as_ref());
+        let mut usages = self.asked().map(|attempt| attempt.usage.as_ref());
         let first = usages.next()??.clone();
         usages.try_fold(first, |sum, usage| Some(sum.and(usage?)))
     }
@@ -196,6 +219,9 @@ pub struct Attempt {
     pub effect: EffectId,
     /// When its answer came.
     pub at: Time,
+    /// How the answer was held to its schema, where the way is found by trying.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tried: Option<TriedWay>,
     /// What the model wrote; `None` if the call failed.
     pub response: Option<Response>,
     /// Why the call failed.
@@ -307,13 +333,20 @@ impl<'t> Exchange<'t> {
     /// The request once more, with what was wrong; `None` if the limits don't allow it.
     fn again(&self, problems: &[feedback::AnswerDefect]) -> Option<Request> {
         let attempts = usize::try_from(self.terms.limits.attempts.get()).unwrap_or(usize::MAX);
-        if self.state.attempts.len() >= attempts {
+        // A way that the server refused asked no model.
+        if self.state.attempts.iter().filter(|attempt| !attempt.is_way_refused()).count() >= attempts {
             return None;
         }
         let mut request = self.state.request.clone();
-        feedback::append(&mut request.assembly, problems, self.terms.key, self.terms.counter);
-        let tokens = self.state.spent.saturating_add(most_tokens(&request));
-        self.terms.limits.tokens.is_none_or(|most| tokens <= most).then_some(request)
+        if !problems.is_empty() {
+            feedback::append(&mut request.assembly, problems, self.terms.key, self.terms.counter);
+        }
+        self.has_room_for(&request).then_some(request)
+    }
+
+    fn has_room_for(&self, request: &Request) -> bool {
+        let tokens = self.state.spent.saturating_add(most_tokens(request));
+        self.terms.limits.tokens.is_none_or(|most| tokens <= most)
     }
 
     fn end(&mut self, ended: ExchangeEnd) -> Step<Outcome> {
@@ -346,15 +379,12 @@ impl<'t> Exchange<'t> {
         };
         attempt.response = Some(response);
         match read {
-            None => {
-                self.state.attempts.push(attempt);
-                self.give_up(if finish == FinishReason::Refusal {
-                    FallbackReason::Refusal
-                } else {
-                    FallbackReason::CutOff
-                })
-            }
-            Some(AnswerReading::Refusal) => {
+            None if finish == FinishReason::Length => match self.keep(attempt).then(|| self.again(&[])).flatten() {
+                // What the server was to keep from writing took up the room of the answer.
+                Some(request) => self.ask(request),
+                None => self.give_up(FallbackReason::CutOff),
+            },
+            None | Some(AnswerReading::Refusal) => {
                 self.state.attempts.push(attempt);
                 self.give_up(FallbackReason::Refusal)
             }
@@ -372,7 +402,7 @@ impl<'t> Exchange<'t> {
 
     fn wrong(&mut self, mut attempt: Attempt, problems: &[feedback::AnswerDefect]) -> Step<Outcome> {
         attempt.problems = problems.iter().map(|wrong| wrong.broken.clone()).collect();
-        self.state.attempts.push(attempt);
+        self.keep(attempt);
         match self.again(problems) {
             Some(request) => self.ask(request),
             None => self.give_up(FallbackReason::Invalid),
@@ -393,14 +423,20 @@ impl<'t> Exchange<'t> {
         if kind == FailureKind::UnknownTool {
             return self.wrong(attempt, &[problem]);
         }
-        self.state.attempts.push(attempt);
+        if kind == FailureKind::ModeRefused {
+            self.state.spent = self.state.spent.saturating_sub(most_tokens(&self.state.request));
+        }
+        if self.keep(attempt) && self.has_room_for(&self.state.request) {
+            return self.ask(self.state.request.clone());
+        }
         self.give_up(FallbackReason::Failed(kind))
     }
 
-    const fn attempt(&self, effect: EffectId) -> Attempt {
+    fn attempt(&self, effect: EffectId) -> Attempt {
         Attempt {
             effect,
             at: self.state.now,
+            tried: self.state.request.way.map(|way| TriedWay { way, came: WayResult::Taken }),
             response: None,
             failure: None,
             usage: None,

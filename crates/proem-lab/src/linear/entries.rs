@@ -325,6 +325,7 @@ fn read_answer(provider: Provider, text: &str) {
         answer: AnswerForm::Text,
         sampling: Default::default(),
         arrival: Arrival::Streamed,
+        way: None,
         inquiry: None,
     };
     for body in [text.to_owned(), format!("event: a\ndata: {}\n\n", json::quote_json(text))] {

@@ -94,6 +94,33 @@ pub(super) async fn carry(
     Err(super::last(cancelled(), attempts.len(), RetryStop::Settled))
 }
 
+/// The longest that a list of models is waited for after a failure.
+const LIST_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The result of a call with the context window that the server's list of models names, where the request was too long,
+/// or the stream was empty, and the server did not say how long it may be.
+pub(super) async fn with_listed_window(
+    client: &Client,
+    ready: &PendingCall<'_>,
+    bounds: CallBounds<'_>,
+    result: Result<Response, CallFailure>,
+) -> Result<Response, CallFailure> {
+    let mut failure = match result {
+        Err(failure) if failure.window.is_none() => failure,
+        result => return result,
+    };
+    if matches!(failure.kind, FailureKind::TooLong | FailureKind::Empty) {
+        let mut endpoint = ready.paced.endpoint.clone();
+        endpoint.limits.call = endpoint.limits.call.min(LIST_PATIENCE);
+        let listing = async {
+            let list = client.models(&endpoint).await.ok().filter(|list| list.head.status == 200)?;
+            client.window(&endpoint, &list, &ready.model.name).await
+        };
+        failure.window = unless(bounds.stop, listing).await.flatten();
+    }
+    Err(failure)
+}
+
 /// An attempt that was given up before anything was sent.
 const fn unsent(waited: Duration) -> AttemptReport {
     AttemptReport { status: None, waited, took: Duration::ZERO, bytes: 0, failed: Some(FailureKind::Cancelled) }

@@ -10,6 +10,10 @@ use serde_json::{Map, Value};
 /// The most bytes that are read behind an object.
 const MOST_AFTER: usize = 200;
 
+/// The most bytes that are read before an object where the server is to write nothing else: one that writes words does
+/// not hold to that, and a small model may go on to the end of its window.
+const MOST_BEFORE: usize = 2_000;
+
 /// A watch over one text.
 #[derive(Debug)]
 pub(crate) struct Watch(WatchState);
@@ -18,8 +22,14 @@ pub(crate) struct Watch(WatchState);
 enum WatchState {
     Off,
     Before,
+    /// The same where nothing but an object should come.
+    Alone {
+        bytes: usize,
+    },
     Inside(OpenObject),
-    After { bytes: usize },
+    After {
+        bytes: usize,
+    },
 }
 
 /// An object or array that has begun and not ended.
@@ -44,6 +54,11 @@ impl Watch {
         Self(WatchState::Before)
     }
 
+    /// The same over a text that should have nothing but a value.
+    pub(crate) const fn on_value() -> Self {
+        Self(WatchState::Alone { bytes: 0 })
+    }
+
     pub(crate) const fn off() -> Self {
         Self(WatchState::Off)
     }
@@ -53,10 +68,12 @@ impl Watch {
         for (index, byte) in text.bytes().enumerate().skip(start) {
             self.0 = match self.0 {
                 WatchState::Off => return false,
-                WatchState::Before if matches!(byte, b'{' | b'[') => {
+                WatchState::Before | WatchState::Alone { .. } if matches!(byte, b'{' | b'[') => {
                     WatchState::Inside(OpenObject { start: index, depth: 1, place: JsonLexState::Code })
                 }
                 WatchState::Before => WatchState::Before,
+                WatchState::Alone { bytes: MOST_BEFORE } => return true,
+                WatchState::Alone { bytes } => WatchState::Alone { bytes: bytes.saturating_add(1) },
                 WatchState::Inside(open) => open.after(text, index, byte),
                 WatchState::After { .. } if matches!(byte, b'{' | b'[') => WatchState::Off,
                 WatchState::After { bytes } if bytes >= MOST_AFTER => return true,
@@ -135,6 +152,17 @@ mod tests {
         check(r#"{"a": 1} or {"#, false);
         check(r#"{"a": 1} or [1]"#, false);
         check(&format!("{}{}", "{\"a\":".repeat(100_000), "}".repeat(100_000)), false);
+    }
+
+    #[test]
+    fn words_where_only_a_value_should_come_are_not_read_for_ever() {
+        let stops = |text: &str| Watch::on_value().is_complete(text, 0);
+        let words = "It is bad. ".repeat(1_000);
+        assert!(stops(&words) && !Watch::on().is_complete(&words, 0));
+        assert!(!stops("It is bad."));
+        // A value that begins in time is read to its end, however long it is.
+        let long = format!("{{\"reason\": \"{words}");
+        assert!(!stops(&long) && !stops(&format!("Here it is: {long}")));
     }
 
     proptest! {

@@ -89,6 +89,7 @@ pub(crate) struct DraftCall {
 impl AnswerDraft {
     pub(crate) fn new(request: &Request) -> Self {
         let watch = match request.answer {
+            AnswerForm::Value { .. } if request.way.is_some_and(|way| !way.is_by_prompt()) => Watch::on_value(),
             AnswerForm::Value { .. } => Watch::on(),
             AnswerForm::Text | AnswerForm::Tools { .. } => Watch::off(),
         };

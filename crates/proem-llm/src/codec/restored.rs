@@ -65,6 +65,7 @@ mod tests {
             answer: AnswerForm::Value { tool: Tool { name: "risk".into(), description: String::new(), schema } },
             sampling: Default::default(),
             arrival: Arrival::Whole,
+            way: None,
             inquiry: None,
         }
     }

@@ -30,6 +30,7 @@ fn request(answer: AnswerForm) -> Request {
         answer,
         sampling: Default::default(),
         arrival: Arrival::Whole,
+        way: None,
         inquiry: None,
     }
 }

@@ -50,6 +50,7 @@ impl Asking {
             answer: AnswerForm::Text,
             sampling: Default::default(),
             arrival: Arrival::Whole,
+            way: None,
             inquiry: None,
         };
         Self { endpoint, request, model: sample::model(name), plan, slot: CallSlot { run: 1, effect: 0 } }

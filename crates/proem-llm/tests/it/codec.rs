@@ -53,6 +53,7 @@ fn request(answer: AnswerForm) -> Request {
         answer,
         sampling: Default::default(),
         arrival: Arrival::Streamed,
+        way: None,
         inquiry: None,
     }
 }

@@ -1,12 +1,13 @@
 //! Calls of models as effects.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use proem_engine::cache::plan_request;
 use proem_engine::call::{CallFailure, FailureKind};
-use proem_engine::providers::Model;
+use proem_engine::providers::{Model, SchemaEnforcement};
 use proem_engine::run::{Effect, EffectId, EffectResult};
 use proem_llm::caller::gate::{Gate, OpenGate};
 use proem_llm::caller::listener::TextListener;
@@ -43,6 +44,24 @@ pub struct CallTrace {
     pub took: Duration,
 }
 
+/// What a call taught about the server that was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallLesson<'l> {
+    /// The model that was asked.
+    pub model: &'l str,
+    /// How answers are held to a schema, where that is found by trying: the way that was taken, or the next one after a
+    /// refusal.
+    pub way: Option<SchemaEnforcement>,
+    /// The context window that the server named when it refused the request for its length.
+    pub window: Option<NonZeroUsize>,
+}
+
+/// Is told what calls teach.
+pub trait LessonListener: core::fmt::Debug + Sync {
+    /// A call is over, and taught this.
+    fn learns(&self, lesson: CallLesson<'_>);
+}
+
 /// Performs the calls of one run.
 #[derive(Debug)]
 pub struct CallPerformer<'c> {
@@ -54,6 +73,8 @@ pub struct CallPerformer<'c> {
     gate: &'c dyn Gate,
     /// Who hears answers that are texts while they arrive.
     listener: Option<&'c dyn TextListener>,
+    /// Who is told what calls teach about servers.
+    lessons: Option<&'c dyn LessonListener>,
     /// When the run is over, whatever is still to be done.
     end: Option<Instant>,
     made: Mutex<Vec<CallTrace>>,
@@ -63,7 +84,8 @@ impl<'c> CallPerformer<'c> {
     /// The calls of the run with that place among those of one command, from 1.
     #[must_use]
     pub const fn new(caller: &'c Caller, directory: &'c Directory, run: u32) -> Self {
-        Self { caller, directory, run, gate: &OpenGate, listener: None, end: None, made: Mutex::new(Vec::new()) }
+        let made = Mutex::new(Vec::new());
+        Self { caller, directory, run, gate: &OpenGate, listener: None, lessons: None, end: None, made }
     }
 
     /// The same with somebody who is asked before each attempt.
@@ -77,6 +99,13 @@ impl<'c> CallPerformer<'c> {
     #[must_use]
     pub const fn heard_by(mut self, listener: Option<&'c dyn TextListener>) -> Self {
         self.listener = listener;
+        self
+    }
+
+    /// The same with somebody who is told what calls teach about servers.
+    #[must_use]
+    pub const fn teaching(mut self, lessons: &'c dyn LessonListener) -> Self {
+        self.lessons = Some(lessons);
         self
     }
 
@@ -125,6 +154,15 @@ impl Perform for CallPerformer<'_> {
         };
         let made = CallTrace { effect: id, attempts: called.attempts, dropped: called.dropped, took: began.elapsed() };
         self.made.lock().unwrap_or_else(PoisonError::into_inner).push(made);
+        if let Some(lessons) = self.lessons {
+            let (model, failure) = (&served.model.name, called.result.as_ref().err());
+            let way = match failure.map(|failure| failure.kind) {
+                None => request.way,
+                Some(FailureKind::ModeRefused) => request.way.and_then(SchemaEnforcement::next_to_try),
+                Some(_) => None,
+            };
+            lessons.learns(CallLesson { model, way, window: failure.and_then(|failure| failure.window) });
+        }
         match called.result {
             Ok(response) => EffectResult::Response { response: Box::new(response) },
             Err(failure) => EffectResult::Failed { failure },

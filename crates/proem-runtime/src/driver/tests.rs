@@ -47,6 +47,7 @@ fn a_call() -> Effect {
             answer: proem_engine::call::AnswerForm::Text,
             sampling: Default::default(),
             arrival: proem_engine::call::Arrival::Whole,
+            way: None,
             inquiry: None,
         }),
     }

@@ -351,8 +351,15 @@ mod tests {
         };
         let assembly = Assembly { prompt, sections: Vec::new(), boundaries: Vec::new(), output_tokens: 9 };
         let (answer, arrival) = (AnswerForm::Text, Arrival::Whole);
-        let request =
-            Request { model: "m".to_owned(), assembly, answer, sampling: Default::default(), arrival, inquiry: None };
+        let request = Request {
+            model: "m".to_owned(),
+            assembly,
+            answer,
+            sampling: Default::default(),
+            arrival,
+            way: None,
+            inquiry: None,
+        };
         let effects = [(EffectId(3), Effect::Call { request: Box::new(request) })];
         let questions = [Question::new("Which?", ["this"])];
         let machine = json!({ "at": [1, "two"] });

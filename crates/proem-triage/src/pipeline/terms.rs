@@ -6,7 +6,7 @@ use proem_engine::{
     ledger::ModelMix,
     ordered::OrderedJson,
     policy::{ActionConfidence, AutonomyLevel, Policy, ProjectAllowances},
-    run::{ExchangeTerms, Time},
+    run::{ExchangeTerms, ServerFindings, Time},
 };
 use proem_guard::{LabelTree, Untrusted};
 use serde::{Deserialize, Serialize};
@@ -243,6 +243,8 @@ pub struct StageSubject<'s> {
     pub signals: &'s [StageSignal<'s>],
     /// The most tokens of the answer: by the size of what is asked, so that no more of a budget is reserved than that.
     pub answer_tokens: usize,
+    /// What earlier calls of the run taught about the model's server.
+    pub server: ServerFindings,
 }
 
 /// A signal as a stage is told of it. Its raw texts are in no prompt.

@@ -141,6 +141,11 @@ fn shared_prompt_inputs(state: &InvestigationState, evidence: &PromptEvidence) -
     inputs
 }
 
+/// What the calls so far taught about the model's server.
+pub(super) fn server(state: &InvestigationState) -> run::ServerFindings {
+    run::ServerFindings::of(state.exchanges.iter().flat_map(|exchange| &exchange.outcome.attempts))
+}
+
 fn investigation_request(
     terms: &InvestigationTerms<'_>,
     asked: InvestigationPrompt<'_>,
@@ -150,12 +155,13 @@ fn investigation_request(
     let strict = &asked.prompt.file.strict;
     let call = usize::try_from(terms.limits.call_tokens).unwrap_or(usize::MAX);
     let room = call.saturating_sub(strict.output_budget.unwrap_or(0));
+    let model = server(state).apply_to(terms.model);
     let ask = PromptCall {
         prompt: asked.prompt,
         owed: asked.contract.owed(),
         inputs: &inputs.clone().into(),
         given: By::ByCaller,
-        model: terms.model,
+        model: &model,
         key: terms.key,
         screening: terms.screening,
         input_tokens: Some(strict.input_budget.map_or(room, |budget| budget.min(room))),

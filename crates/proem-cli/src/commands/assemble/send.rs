@@ -4,14 +4,15 @@ use std::process::ExitCode;
 
 use proem_app::ask::disclosure::{Telling, disclosure};
 use proem_app::assemble::send::{SendOptions, assembly_inputs, send_setting};
-use proem_app::assemble::{AssemblyChoice, AssemblyRecord, MadeAssembly};
+use proem_app::assemble::{AssembleOptions, AssemblyChoice, AssemblyRecord, MadeAssembly};
 use proem_app::places::Places;
 use proem_app::project::OpenProject;
+use proem_app::run::asking::AfterRefusal;
 
 use super::args::Assemble;
 use super::{assembly_account, assembly_task, gather_with_progress};
 use crate::commands::index;
-use crate::commands::run::single::{self, RunVerbosity};
+use crate::commands::run::single::{self, MadeQuestion, RunVerbosity};
 use crate::commands::run::{calling, open_run};
 use crate::failure::CommandFailure;
 use crate::ui;
@@ -22,21 +23,37 @@ pub(super) fn run_assemble_send(
     project: &mut OpenProject,
 ) -> Result<ExitCode, CommandFailure> {
     let options = args.options(assembly_task(args)?)?;
-    let sending = SendOptions { most: args.max_cost, seconds: args.timeout }.run(&options);
+    // If the server says how long a prompt may be, another one is made for that, once.
+    for after in [AfterRefusal::Shorten, AfterRefusal::End] {
+        if let Some(done) = send_assembly((args, &options), places, project, after)? {
+            return Ok(done);
+        }
+    }
+    Err(CommandFailure::bug("the prompt was not sent", "it was to be made anew"))
+}
+
+/// Sends the prompt for a task; `None` if it is to be made anew for the window that the server named.
+fn send_assembly(
+    (args, options): (&Assemble, &AssembleOptions),
+    places: &Places,
+    project: &mut OpenProject,
+    after: AfterRefusal,
+) -> Result<Option<ExitCode>, CommandFailure> {
+    let sending = SendOptions { most: args.max_cost, seconds: args.timeout }.run(options);
     let setting = send_setting(&sending, project);
-    let chosen = AssemblyChoice::new(&options, project);
+    let chosen = AssemblyChoice::new(options, project);
     ui::print_notes(&project.all_notes());
     let (setting, chosen) = (setting?, chosen?);
-    let start = gather_with_progress(&options, chosen, project)?;
+    let start = gather_with_progress(options, chosen, project)?;
     if !args.no_record {
         // Nobody prints before the model answers.
         index::start_indexing(project, &args.root);
     }
     calling(async |stop| {
         let mut notes = Vec::new();
-        let begun = AssemblyRecord::new(&options, &start, project, &mut notes).await;
+        let begun = AssemblyRecord::new(options, &start, project, &mut notes).await;
         ui::print_notes(&notes);
-        let mut made = MadeAssembly::new(&options, start, begun?, project)?;
+        let mut made = MadeAssembly::new(options, start, begun?, project)?;
         ui::print_notes(&made.leave_unrecorded().await);
         if args.explain {
             ui::aside(&assembly_account(&made, project));
@@ -48,7 +65,8 @@ pub(super) fn run_assemble_send(
         ui::print_notes(&disclosure(places, &setting.access.asked.endpoint, &made.contents(), telling));
         let run = open_run(setting, &sending, project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        let done = single::run_made(said, (request, &assembly_inputs(&options)), &run, places, &stop).await;
+        let question = MadeQuestion { request, inputs: &assembly_inputs(options), after };
+        let done = single::run_made(said, question, &run, &stop).await;
         ui::print_notes(&run.end().await);
         done
     })

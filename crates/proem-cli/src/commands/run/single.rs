@@ -9,15 +9,10 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use proem_app::agents::access::{self, ModelAccess};
-use proem_app::answer_modes::mode_word;
-use proem_app::places::Places;
-use proem_app::project::OpenProject;
-use proem_app::run::asking::{FinishedRun, RunCourse, TimedRequest};
-use proem_app::run::options::RunOptions;
+use proem_app::run::asking::{AfterRefusal, FinishedRun, RunCourse, TimedRequest};
 use proem_app::run::output::RunOutput;
 use proem_app::run::setting::{OpenRun, RunSetting, cut_notes};
-use proem_app::{secrets, windows};
-use proem_engine::call::FailureKind;
+use proem_app::secrets;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::run::{ExchangeEnd, Outcome};
 use proem_guard::show;
@@ -27,7 +22,7 @@ use proem_text::json;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use super::{account, open_run};
+use super::account;
 use crate::failure::CommandFailure;
 use crate::ui::{self, AnswerScreen, TerminalQuestions, WaitNotes};
 
@@ -44,90 +39,45 @@ pub(in crate::commands) struct RunVerbosity {
 enum QuestionSource<'a> {
     /// The prompt with these inputs.
     Inputs(&'a OrderedJson),
-    /// A request that is made, of what these inputs name.
-    Made(Box<TimedRequest>, &'a OrderedJson),
+    /// A request that is made.
+    Made(MadeQuestion<'a>),
 }
 
-/// Asks, and prints what came of it. If the server refuses the way in which the answer is held to a schema, the next way
-/// is tried and remembered.
-pub(in crate::commands) async fn run_in_any_mode(
+/// A request that is made.
+#[derive(Debug)]
+pub(in crate::commands) struct MadeQuestion<'a> {
+    pub(in crate::commands) request: Box<TimedRequest>,
+    /// What names what it was made of.
+    pub(in crate::commands) inputs: &'a OrderedJson,
+    pub(in crate::commands) after: AfterRefusal,
+}
+
+/// Asks, and prints what came of it.
+pub(in crate::commands) async fn ask_and_print(
     said: RunVerbosity,
     inputs: &OrderedJson,
-    mut setting: RunSetting,
-    (options, project): (&RunOptions, &mut OpenProject),
+    run: &OpenRun,
     stop: &CancellationToken,
 ) -> Result<ExitCode, CommandFailure> {
-    loop {
-        let mut run = open_run(setting, options, project).await?;
-        let done = ask_within_window(said, inputs, &mut run, (&project.places, stop)).await;
-        let next = match &done {
-            Ok(ran) if is_mode_refused(ran) => run.setting().access.after_refused_mode(project)?,
-            _ => None,
-        };
-        let printed = match (done, next) {
-            (Ok(_), Some(_)) => None,
-            (Ok(ran), None) => {
-                ui::print_notes(&cut_notes(&ran.prepared.report).collect::<Vec<_>>());
-                Some(report_run(said, &run, &ran).await)
-            }
-            (Err(failure), _) => Some(Err(failure)),
-        };
-        ui::print_notes(&run.end().await);
-        match (printed, next) {
-            (Some(printed), _) => return printed,
-            (None, next) => {
-                let word = next.map_or("text", mode_word);
-                ui::print_note(&format!("the server refuses this way of holding answers to a schema; trying `{word}`"));
-                setting = RunSetting::new(options, project)?;
-            }
-        }
-    }
+    let Some(ran) = ask_and_stream(said, QuestionSource::Inputs(inputs), run, stop).await? else {
+        return Err(CommandFailure::bug("the question has no answer", "it was not asked"));
+    };
+    ui::print_notes(&cut_notes(&ran.prepared.report).collect::<Vec<_>>());
+    report_run(said, run, &ran).await
 }
 
-/// Whether the server refused the way in which the answer was held to a schema.
-fn is_mode_refused(ran: &FinishedRun) -> bool {
-    let last = ran.outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
-    last.is_some_and(|failure| failure.kind == FailureKind::ModeRefused)
-}
-
-/// Asks. Where the server says that the prompt is too long for its model, and how long it may
-/// be, that is remembered, and the prompt is made anew for it, once.
-async fn ask_within_window(
-    said: RunVerbosity,
-    inputs: &OrderedJson,
-    run: &mut OpenRun,
-    (places, stop): (&Places, &CancellationToken),
-) -> Result<FinishedRun, CommandFailure> {
-    let ran = ask_and_stream(said, QuestionSource::Inputs(inputs), run, stop).await?;
-    let Some(window) = windows::learn_window(places, run.setting(), &ran).await? else { return Ok(ran) };
-    if run.setting().access.is_recorded() || !matches!(ran.outcome.ended, ExchangeEnd::Failed { .. }) {
-        ui::print_note(&format!(
-            "the server's context window has {window} tokens, which is remembered; run this again"
-        ));
-        return Ok(ran);
-    }
-    ui::print_note(&format!(
-        "the server's context window has {window} tokens, which is remembered; asking again within it"
-    ));
-    run.narrow(window);
-    ask_and_stream(said, QuestionSource::Inputs(inputs), run, stop).await
-}
-
-/// Asks with a request that is made, and prints what came of it.
+/// Asks with a request that is made, and prints what came of it; `None` if the request is to be made anew for the window
+/// that the server named.
 pub(in crate::commands) async fn run_made(
     said: RunVerbosity,
-    asked: (Box<TimedRequest>, &OrderedJson),
+    asked: MadeQuestion<'_>,
     run: &OpenRun,
-    places: &Places,
     stop: &CancellationToken,
-) -> Result<ExitCode, CommandFailure> {
-    let ran = ask_and_stream(said, QuestionSource::Made(asked.0, asked.1), run, stop).await?;
-    if let Some(window) = windows::learn_window(places, run.setting(), &ran).await? {
-        ui::print_note(&format!(
-            "the server's context window has {window} tokens, which is remembered; run this again"
-        ));
+) -> Result<Option<ExitCode>, CommandFailure> {
+    match ask_and_stream(said, QuestionSource::Made(asked), run, stop).await? {
+        Some(ran) => report_run(said, run, &ran).await.map(Some),
+        None => Ok(None),
     }
-    report_run(said, run, &ran).await
 }
 
 /// Asks, and prints an answer that is a text on a terminal while it arrives.
@@ -136,7 +86,7 @@ async fn ask_and_stream(
     asked: QuestionSource<'_>,
     run: &OpenRun,
     stop: &CancellationToken,
-) -> Result<FinishedRun, CommandFailure> {
+) -> Result<Option<FinishedRun>, CommandFailure> {
     let setting = run.setting();
     let waiting = waiting_bar(&setting.access);
     let secrets = secrets::loaded_secrets();
@@ -159,8 +109,8 @@ async fn ask_and_stream(
     let person = TerminalQuestions { waiting: &waiting, stop };
     let course = RunCourse { line: None, stop, person: &person, listener: Some(listener), hand_on: &hand_on };
     let ran = match asked {
-        QuestionSource::Inputs(inputs) => run.ask_and(inputs, &course).await,
-        QuestionSource::Made(request, inputs) => run.ask_made(*request, inputs, &course).await,
+        QuestionSource::Inputs(inputs) => run.ask_and(inputs, &course).await.map(Some),
+        QuestionSource::Made(made) => run.ask_made(*made.request, made.inputs, made.after, &course).await,
     };
     waiting.finish_and_clear();
     Ok(ran?)

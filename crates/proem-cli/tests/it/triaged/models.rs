@@ -83,6 +83,17 @@ pub(super) fn one_comment(level: &str, server: &ScriptedServer) -> Option<(Fixtu
     Some((fixture, id))
 }
 
+/// A project with one comment, and what the stages answer about it where a server has no tools.
+pub(crate) fn one_local_comment() -> Option<(Fixture, Vec<String>)> {
+    let (fixture, id) = one_comment("tactical", &start(Vec::new()))?;
+    let object =
+        |(name, arguments): (&str, Json)| json!({ "calls": [{ "name": name, "arguments": arguments }] }).to_string();
+    let sanitised = sanitised(&id, &format!("Vendor certification\n{TEXT}"));
+    let classified = classified(&id, "stakeholder", "draft_communication");
+    let drafted = drafted(&id, "sam@corp.example");
+    Some((fixture, [sanitised, classified, drafted].map(object).to_vec()))
+}
+
 /// What the stages answer about the signal of this id.
 pub(super) fn answers(id: &str) -> Vec<Reply> {
     vec![

@@ -34,6 +34,7 @@ fn request(prompt: &str, output_tokens: usize) -> Request {
         answer: AnswerForm::Text,
         sampling: Default::default(),
         arrival: Arrival::Whole,
+        way: None,
         inquiry: None,
     }
 }

@@ -4,10 +4,10 @@ use proem_guard::Untrusted;
 use serde_json::{Value as Json, json};
 
 use super::feedback::AnswerDefect;
-use super::{AnswerRequirement, BrokenRule, CallRequirement};
+use super::{AnswerRequirement, BrokenRule, CallRequirement, FORMAT_SECTION};
 use crate::call::{AnswerForm, Request, Response, ResponsePart, ToolCall, ToolChoice};
 use crate::contract::{Contract, ToolContracts};
-use crate::decode::{PlacedRepair, RepairKind, decode};
+use crate::decode::{DecodeFailure, PlacedRepair, RepairKind, decode};
 
 /// What a response holds.
 #[derive(Debug)]
@@ -43,8 +43,20 @@ impl AnswerReading {
     }
 }
 
-/// Reads a response as the request's answer.
+/// Reads a response as the request's answer. The form that the request shows is none, even where it meets the contract.
 pub(super) fn read(response: &Response, owed: AnswerRequirement<'_>, request: &Request) -> AnswerReading {
+    let is_shown = request.assembly.sections.iter().any(|section| section.name == FORMAT_SECTION);
+    match (read_any(response, owed, request), owed) {
+        (AnswerReading::Value { value, .. }, AnswerRequirement::Value(contract))
+            if is_shown && value.measure(|value| contract.is_form_copy(value)) =>
+        {
+            AnswerReading::wrong("json", format!("one JSON value ({})", DecodeFailure::Unfilled.in_words()), None)
+        }
+        (reading, _) => reading,
+    }
+}
+
+fn read_any(response: &Response, owed: AnswerRequirement<'_>, request: &Request) -> AnswerReading {
     if response.content.iter().any(|content| matches!(content, ResponsePart::Refusal { .. })) {
         return AnswerReading::Refusal;
     }

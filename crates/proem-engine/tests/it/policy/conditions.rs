@@ -77,6 +77,7 @@ fn a_models_text_is_foreign_whatever_it_read() {
         answer: AnswerForm::Text,
         sampling: Default::default(),
         arrival: Arrival::Whole,
+        way: None,
         inquiry: None,
     };
     let check = |label: Label, expected: [&str; 2]| {

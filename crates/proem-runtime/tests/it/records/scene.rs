@@ -121,7 +121,7 @@ impl Scene {
         assembly.append("rules", Appendix::Ours(&self.rules), &OpenAi::O200k);
         assembly.append("task", Appendix::Ours(&self.text), &OpenAi::O200k);
         let (model, answer, sampling) = (MODEL.to_owned(), AnswerForm::Text, Default::default());
-        Request { model, assembly, answer, sampling, arrival: Arrival::Whole, inquiry: None }
+        Request { model, assembly, answer, sampling, arrival: Arrival::Whole, way: None, inquiry: None }
     }
 
     /// What one call reserves, found out by one.

@@ -47,6 +47,7 @@ fn reserved(answer_tokens: usize) -> u64 {
         answer: AnswerForm::Text,
         sampling: Default::default(),
         arrival: Arrival::Whole,
+        way: None,
         inquiry: None,
     };
     let providers = Providers::load().unwrap();
