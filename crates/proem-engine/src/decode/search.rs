@@ -7,12 +7,15 @@ use serde_json::Value as Json;
 use proem_text::Span;
 
 use super::around::{describe, is_space, peeled, trim};
-use super::choice::{ValueCandidate, choose};
+use super::choice::{ValueCandidate, choose, is_unfilled};
 use super::cursor::LenientReader;
+use super::envelope::open_envelope;
 use super::fit::fit;
 use super::place::place_repairs;
 use super::reader::Stop;
 use super::reasoning::{Reasoning, next_reasoning};
+use super::repairs::Repairs;
+use super::strict;
 use super::strings::StringPosition;
 use super::tree::{JsonNodeKind, JsonTree};
 use super::turns::{TurnMark, next_turn};
@@ -37,6 +40,21 @@ pub(super) fn whole(text: &str, body: Span, contract: &Contract) -> Result<Decod
     let judged = judged.ok_or(DecodeFailure::NoValue)?;
     let repairs = place_repairs(text, body, contract.schema(), judged.repairs.into_sorted());
     Ok(DecodedValue { value: judged.value, repairs })
+}
+
+/// The value of a body whose every quote is escaped, as if it stood in a text.
+pub(super) fn escaped(text: &str, body: Span, contract: &Contract) -> Option<DecodedValue> {
+    let span = peeled(text, body);
+    let inner = text.get(span.start..span.end)?;
+    if !inner.starts_with(['{', '[']) || !inner.contains("\\\"") {
+        return None;
+    }
+    let inner: String = serde_json::from_str(&format!("\"{inner}\"")).ok()?;
+    let value = strict::read(&inner).filter(|read| !read.duplicates)?.value;
+    let mut repairs = Repairs::default();
+    repairs.push(RepairKind::Encoded, span);
+    let repairs = place_repairs(text, body, contract.schema(), repairs.into_sorted());
+    (contract.accepts(&value) && !is_unfilled(&value)).then_some(DecodedValue { value, repairs })
 }
 
 /// The best of the values in `body`.
@@ -259,8 +277,9 @@ fn is_prose(tree: &JsonTree) -> bool {
     words && kinds().any(|kind| matches!(kind, JsonNodeKind::List(_) | JsonNodeKind::Object(_)))
 }
 
-fn judge(text: &str, tree: JsonTree, contract: &Contract) -> Option<ValueCandidate> {
+fn judge(text: &str, mut tree: JsonTree, contract: &Contract) -> Option<ValueCandidate> {
     let span = tree.span(tree.root);
+    open_envelope(text, &mut tree, contract.schema());
     let fitted = fit(text, &tree, contract.schema());
     let (cut, torn, turn, lead) = (tree.cut, tree.torn, tree.turn, tree.lead);
     let (value, repairs) = tree.into_value(fitted.edits);

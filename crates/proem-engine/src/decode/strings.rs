@@ -12,7 +12,7 @@ use super::cursor::LenientReader;
 use super::turns::{first_template_token, is_template_token};
 
 /// Quotes that open a text, and what closes it.
-const QUOTES: [(char, &[char]); 10] = [
+const QUOTES: [(char, &[char]); 11] = [
     ('"', &['"']),
     ('\'', &['\'']),
     ('“', &['”', '“', '‟', '"']),
@@ -23,6 +23,7 @@ const QUOTES: [(char, &[char]); 10] = [
     ('’', &['’', '\'']),
     ('‚', &['‘', '’', '\'']),
     ('«', &['»']),
+    ('`', &['`']),
 ];
 
 /// Where a text stands.
@@ -115,6 +116,7 @@ impl LenientReader<'_> {
             (self.at, self.end) = (end, end);
         }
         // A text without its closing quote goes on in what stands behind it.
+        self.closed_inside = !quoted.open && self.ends_with_closers(&quoted.text);
         let is_torn = quotes.may_open_another() || (quoted.open && self.ends_with_closers(&quoted.text));
         self.torn |= is_torn;
         quoted.ambiguous = is_torn || quotes.joins || (quotes.count > 0 && (quoted.open || lines));
@@ -149,7 +151,7 @@ impl LenientReader<'_> {
         let straight = opener == '"';
         let special = |byte: u8| match byte {
             b'\\' | b'"' | 0..=0x1f => true,
-            b'\'' | 0x80.. => !straight,
+            b'\'' | b'`' | 0x80.. => !straight,
             _ => false,
         };
         let len = rest.bytes().position(special).unwrap_or(rest.len());
