@@ -357,6 +357,9 @@ impl LenientReader<'_> {
 
     fn expect_comma(&mut self, comma: Option<Span>, first: bool) {
         if comma.is_none() && !first {
+            // The comma that is missing may be the one that the text before it ends with.
+            let last = self.nodes.last().map(|node| &node.kind);
+            self.torn |= matches!(last, Some(JsonNodeKind::Text(text)) if text.trim_end().ends_with(','));
             self.repairs.push(RepairKind::MissingComma, Span::new(self.at, self.at));
         }
     }

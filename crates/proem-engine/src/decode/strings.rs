@@ -7,6 +7,7 @@
 use proem_text::Span;
 
 use super::RepairKind;
+use super::around::is_space;
 use super::backslash::{Backslashes, Reading};
 use super::cursor::LenientReader;
 use super::turns::{first_template_token, is_template_token};
@@ -83,6 +84,13 @@ impl LenientReader<'_> {
             if closers.contains(&c) {
                 match self.after_quote(c) {
                     QuoteLookahead::End => break,
+                    // A quote that closes the text twice; behind one that opens a quotation it would close that.
+                    QuoteLookahead::More if quotes.count == 0 && !quoted.text.is_empty() && self.is_doubled(c) => {
+                        let start = self.at;
+                        self.at = start.saturating_add(c.len_utf8());
+                        self.repairs.push(RepairKind::Stray, Span::new(start, self.at));
+                        break;
+                    }
                     QuoteLookahead::Colon if role == StringPosition::Key => break,
                     QuoteLookahead::Colon => quotes.before_colon = true,
                     QuoteLookahead::More => {}
@@ -173,6 +181,12 @@ impl LenientReader<'_> {
             Some('<') if is_template_token(trimmed) => QuoteLookahead::End,
             Some(_) => QuoteLookahead::More,
         }
+    }
+
+    /// Whether the same quote again follows a quote that was just read, and then the end of a list or object.
+    fn is_doubled(&self, quote: char) -> bool {
+        let behind = self.rest().strip_prefix(quote);
+        behind.is_some_and(|behind| behind.trim_start_matches(is_space).starts_with([']', '}']))
     }
 
     /// Whether a plus and another quote follow a quote that was just read.

@@ -263,6 +263,9 @@ fn a_text_that_swallowed_the_brackets_is_asked_again() {
         ("{\"name\":\"a. [/INST]}\"</s>", "! ambiguous"),
         ("{\"name\":\"a}\"}", r#"{"name":"a}"}"#),
         ("{\"name\":\"a\"", r#"{"name":"a"}"#),
+        // So with a comma.
+        ("{\"name\": \"a,\" \"age\": 7}", "! ambiguous"),
+        ("{\"name\": \"a,\", \"age\": 7}", r#"{"age":7,"name":"a,"}"#),
     ]);
 }
 
@@ -271,6 +274,9 @@ fn small_slips_have_one_reading() {
     check_all(&[
         ("{\"name\":\"a\",age\":7}", r#"{"age":7,"name":"a"}"#),
         ("{\"name\": `a \"b\" c`, \"age\": 7}", r#"{"age":7,"name":"a \"b\" c"}"#),
+        ("{\"name\":\"a\", \"tags\": [\"b?\"\"]}", r#"{"name":"a","tags":["b?"]}"#),
+        ("{\"name\":\"a\", \"tags\": [\"\"]}", r#"{"name":"a","tags":[""]}"#),
+        ("{\"name\":\"a said \"b\"\"}", r#"{"name":"a said \"b\""}"#),
         ("<think>It is short.</thought>\n{\"name\":\"a\"}", r#"{"name":"a"}"#),
         ("{\"name\":\"C:\\temp\\new.rs\"}", r#"{"name":"C:\\temp\\new.rs"}"#),
         ("{\"name\":\"C:\\\\temp\"}", r#"{"name":"C:\\temp"}"#),
