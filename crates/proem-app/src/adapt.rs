@@ -5,12 +5,12 @@ mod values;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use proem_agents::adapt::{self as files, quoted};
+use proem_agents::adapt::{self as files, quote_json_name};
 use proem_engine::profile::{Adaptation, Registry, ResultRecord, adapt, derive, is_contract_part, known_risks};
 use proem_engine::run::Time;
 use proem_guard::show;
 
-pub use self::values::moment;
+pub use self::values::foreign_moment;
 use crate::error::Error;
 use crate::message::{Hint, Note, WithNotes};
 use crate::project::OpenProject;
@@ -47,7 +47,7 @@ pub type ReadText<'r> = &'r (dyn Fn(&Path) -> Result<String, Error> + Sync);
 /// # Errors
 ///
 /// If a file is not what it should be, or the records can't be read.
-pub async fn adapted(
+pub async fn derive_adaptation(
     options: &AdaptOptions,
     project: &OpenProject,
     read: ReadText<'_>,
@@ -56,15 +56,15 @@ pub async fn adapted(
     let mut notes: Vec<Note> = Vec::new();
     let history = match &options.history {
         Some(file) => {
-            let read = files::history(&read(file)?, &values::timestamp)?;
+            let read = files::read_failure_history(&read(file)?, &values::timestamp)?;
             notes.extend(read.notes.into_iter().map(Note::from));
             read.value
         }
-        None => recorded(project, options.agent.as_deref(), said).await?,
+        None => recorded_results(project, options.agent.as_deref(), said).await?,
     };
     if let Some(agent) = options.agent.as_deref().filter(|_| history.is_empty()) {
         notes.push(Note::hinting(
-            format!("no result of {} is recorded for this project", quoted(agent)),
+            format!("no result of {} is recorded for this project", quote_json_name(agent)),
             Hint::ListFailures,
         ));
     }
@@ -73,7 +73,7 @@ pub async fn adapted(
     notes.extend(derived.notes.into_iter().map(Note::from));
     let signals = match &options.signals {
         Some(file) => {
-            let read = files::signals(&read(file)?, derived.signals)?;
+            let read = files::read_adaptation_signals(&read(file)?, derived.signals)?;
             notes.extend(read.notes.into_iter().map(Note::from));
             read.value
         }
@@ -92,13 +92,13 @@ pub async fn adapted(
 }
 
 /// What this project's runs left behind.
-async fn recorded(
+async fn recorded_results(
     project: &OpenProject,
     agent: Option<&str>,
     said: &mut Vec<Note>,
 ) -> Result<Vec<ResultRecord>, Error> {
-    let store = records::look(project).await?.collect(said);
-    let owner = records::owner(project);
+    let store = records::look_at_records(project).await?.collect(said);
+    let owner = records::records_owner(project);
     let agents = match agent {
         Some(agent) => vec![agent.to_owned()],
         None => {
@@ -126,8 +126,8 @@ async fn recorded(
 /// # Errors
 ///
 /// If it can't be read, is too long or is not UTF-8.
-pub fn text_of(file: &Path) -> Result<String, Error> {
-    text(file, proem_runtime::files::open(file).and_then(capped))
+pub fn read_history_file(file: &Path) -> Result<String, Error> {
+    history_text(file, proem_runtime::files::open(file).and_then(read_capped_text))
 }
 
 /// The text that is handed over as `file`.
@@ -135,11 +135,11 @@ pub fn text_of(file: &Path) -> Result<String, Error> {
 /// # Errors
 ///
 /// If it can't be read, is too long or is not UTF-8.
-pub fn text_from(file: &Path, from: impl Read) -> Result<String, Error> {
-    text(file, capped(from))
+pub fn read_history_stream(file: &Path, from: impl Read) -> Result<String, Error> {
+    history_text(file, read_capped_text(from))
 }
 
-fn text(file: &Path, read: std::io::Result<Option<String>>) -> Result<String, Error> {
+fn history_text(file: &Path, read: std::io::Result<Option<String>>) -> Result<String, Error> {
     let shown = show::terminal_str(&file.display().to_string());
     read.map_err(|error| Error::invalid(format!("could not read `{shown}`: {error}")))?.ok_or_else(|| {
         Error::invalid(format!("`{shown}` has more than {} MiB; leave out what is old", MOST_BYTES >> 20))
@@ -147,7 +147,7 @@ fn text(file: &Path, read: std::io::Result<Option<String>>) -> Result<String, Er
 }
 
 /// A text of at most [`MOST_BYTES`]; `None` if it is longer.
-fn capped(from: impl Read) -> std::io::Result<Option<String>> {
+fn read_capped_text(from: impl Read) -> std::io::Result<Option<String>> {
     let mut bytes = Vec::new();
     if u64::try_from(from.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes)?).is_ok_and(|n| n <= MOST_BYTES) {
         return String::from_utf8(bytes).map(Some).map_err(|_| std::io::Error::other("it is not UTF-8"));
@@ -163,7 +163,7 @@ fn not_shown(what: &str, names: &[String], registry: &Registry) -> Option<String
         return None;
     }
     let more = unknown.len().saturating_sub(NAMED);
-    let shown: Vec<String> = unknown.iter().take(NAMED).map(|name| quoted(name)).collect();
+    let shown: Vec<String> = unknown.iter().take(NAMED).map(|name| quote_json_name(name)).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Some(format!("not in the registry as {what}, so only counted: {}{more}", shown.join(", ")))
 }

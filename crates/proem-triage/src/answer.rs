@@ -113,14 +113,14 @@ impl StageCall {
 
     /// Its arguments as their type; `None` only for what no contract has checked.
     pub(super) fn typed<T: DeserializeOwned>(&self) -> Option<T> {
-        typed(&self.arguments)
+        decode_arguments(&self.arguments)
     }
 }
 
 /// The calls of an answer, in the model's order. A contract has checked them before.
 #[must_use]
 pub fn stage_calls(value: &Untrusted<Json>) -> Vec<StageCall> {
-    let exact = show::value(value);
+    let exact = show::exact_value(value);
     let calls = exact.get("calls").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
     let read = calls.iter().filter_map(|call| {
         let tool = StageTool::parse(call.get("name")?.as_str()?)?;
@@ -131,8 +131,8 @@ pub fn stage_calls(value: &Untrusted<Json>) -> Vec<StageCall> {
 }
 
 /// The arguments of a call as their type; `None` only for what no contract has checked.
-pub(super) fn typed<T: DeserializeOwned>(arguments: &Untrusted<Json>) -> Option<T> {
-    serde_json::from_value(show::value(arguments)).ok()
+pub(super) fn decode_arguments<T: DeserializeOwned>(arguments: &Untrusted<Json>) -> Option<T> {
+    serde_json::from_value(show::exact_value(arguments)).ok()
 }
 
 /// Something of an answer that was not admitted, in words of ours.
@@ -325,11 +325,11 @@ impl Sanitation {
         if bar.judge(&screening.guard.scan(&content)) >= Verdict::Quarantine {
             return stays(AnswerRemark::CutToAttack);
         }
-        let is_cut = words(&content) < words(&given);
+        let is_cut = word_count(&content) < word_count(&given);
         Self { content, is_suspected: is_suspected || is_cut, is_cut, remark: None }
     }
 }
 
-fn words(text: &Untrusted<String>) -> usize {
+fn word_count(text: &Untrusted<String>) -> usize {
     text.measure(|text| text.split_whitespace().count())
 }

@@ -8,7 +8,7 @@ use proem_text::{Label, Source};
 use proem_triage::answer::{ModelProposals, ModelUpdate};
 use proem_triage::artefact::{
     Artefact, ArtefactActor, ArtefactContext, ArtefactField as F, ArtefactItem, ArtefactItemId, ArtefactItemKind as K,
-    ArtefactKind, ArtefactValue, ItemStatus, SignalReferences, apply, offered_operations,
+    ArtefactKind, ArtefactValue, ItemStatus, SignalReferences, apply_operations, offered_operations,
 };
 use proem_triage::plan::{ArtefactSet, CyclePlan, SignalOutcomeKind};
 use proem_triage::{ProjectSignal, contract::EscalationReason};
@@ -86,7 +86,7 @@ fn raid(signals: &[ProjectSignal], modified: &Json) -> ModelUpdate {
 
 /// The changes that the first option of a question makes.
 fn offered(plan: &CyclePlan, place: usize) -> Json {
-    let action = show::value(plan.questions[place].options[0].action.as_ref().unwrap());
+    let action = show::exact_value(plan.questions[place].options[0].action.as_ref().unwrap());
     serde_json::from_str(action["fields"]["content"].as_str().unwrap()).unwrap()
 }
 
@@ -159,7 +159,7 @@ fn a_ticket_that_goes_on_without_being_done_is_a_question() {
     };
     let of_delivery: Vec<_> =
         operations.into_iter().filter(|operation| operation.item().unwrap().kind == K::Blocker).collect();
-    let applied = apply(delivery, &of_delivery, &terms).unwrap();
+    let applied = apply_operations(delivery, &of_delivery, &terms).unwrap();
     assert_eq!(applied.artefact.item(id("B001")).unwrap().status, ItemStatus::Closed);
     // Once it is over, the same offer changes nothing.
     let mut later = artefacts.clone();
@@ -216,7 +216,7 @@ fn wanted(artefacts: &ArtefactSet, comment: &[ProjectSignal], (what, pick): (u8,
         |changes: Json| raid(comment, &json!([{ "id": item, "changes": changes, "change_reason": "It was said so." }]));
     let content = |place: &str, value: Json| {
         let whole = delivery(artefacts, comment, &[]);
-        let has = show::value(&whole.arguments)["content"].pointer(place).is_some();
+        let has = show::exact_value(&whole.arguments)["content"].pointer(place).is_some();
         if has {
             delivery(artefacts, comment, &[(place, value), ("/status_summary", json!(of(&["a", "b"])))])
         } else {

@@ -39,7 +39,7 @@ use std::{
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, TreePlace, Untrusted, show};
 use proem_text::Sources;
-use proem_triage::{NormalisedSignals, ProjectSignal, SourceContext, normalise};
+use proem_triage::{NormalisedSignals, ProjectSignal, SourceContext, normalise_signals};
 use serde_json::Value as Json;
 
 /// 2026-11-23, the clock of all tests.
@@ -50,7 +50,7 @@ fn read(text: &str) -> NormalisedSignals {
 }
 
 fn read_as(text: &str, mail_servers: &[String]) -> NormalisedSignals {
-    normalise(text, &SourceContext { now: NOW, mail_servers, audiences: &[] })
+    normalise_signals(text, &SourceContext { now: NOW, mail_servers, audiences: &[] })
 }
 
 fn folder(source: &str) -> PathBuf {
@@ -105,7 +105,7 @@ fn refusal(text: &str) -> String {
 }
 
 fn text(of: Option<&Untrusted<String>>) -> Option<String> {
-    of.map(|text| show::json(text).as_str().unwrap().to_owned())
+    of.map(|text| show::exact_json(text).as_str().unwrap().to_owned())
 }
 
 /// A value of the fields, without its label.

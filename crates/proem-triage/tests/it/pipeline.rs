@@ -12,7 +12,7 @@ use proem_triage::answer::AnswerRemark;
 use proem_triage::artefact::ArtefactActor;
 use proem_triage::contract::{RecommendedAction, SignalImportance};
 use proem_triage::pipeline::{PipelineEnd, PipelineLimits, PipelineStage, PipelineSubject, StageLimits};
-use proem_triage::plan::{CycleContext, CycleMember, CyclePlan, SignalOutcomeKind, plan};
+use proem_triage::plan::{CycleContext, CycleMember, CyclePlan, SignalOutcomeKind, plan_cycle};
 use proem_triage::{ProjectSignal, TriageLexicon};
 use serde_json::json;
 
@@ -297,13 +297,13 @@ pub(super) fn planned(subject: &PipelineSubject, end: &PipelineEnd) -> CyclePlan
         proposals: &end.proposals,
         now: subject.now,
     };
-    plan(&members, &context)
+    plan_cycle(&members, &context)
 }
 
 fn words(plan: &CyclePlan) -> String {
     let outcomes = plan.outcomes.iter().map(|outcome| outcome.kind.as_str().to_owned());
     let drafts = plan.drafts.iter().map(|draft| {
-        let action = show::value(&draft.action);
+        let action = show::exact_value(&draft.action);
         format!("{} to {} {}", action["action"], action["target"], action["requires_approval"]).replace('"', "")
     });
     let questions = plan.questions.iter().map(|question| {
@@ -381,14 +381,14 @@ fn a_compromised_model_chooses_no_recipient_no_ticket_and_no_text_that_is_truste
     assert_eq!(end.signals[2].classification.answer.importance, SignalImportance::Critical);
     assert_eq!(plan.outcomes[1].kind, SignalOutcomeKind::KeptOut);
     for draft in &plan.drafts {
-        let action = show::value(&draft.action);
+        let action = show::exact_value(&draft.action);
         assert_eq!((&action["action"], &action["target"]), (&json!("email_external"), &json!("vera@vendor.example")));
         assert_eq!(action["requires_approval"], true);
     }
     assert!(plan.comments.is_empty());
     for question in &plan.questions {
         for option in question.options.iter().filter_map(|option| option.action.as_ref()) {
-            let target = show::value(option)["target"].as_str().unwrap().to_owned();
+            let target = show::exact_value(option)["target"].as_str().unwrap().to_owned();
             assert!(target.starts_with("PAY") || target == "vera@vendor.example", "{target}");
         }
     }
