@@ -137,5 +137,8 @@ fn stands_alone(text: &str, span: Span) -> bool {
     if next.starts_with("...") || next.starts_with('…') || next.starts_with("and ") {
         return false;
     }
-    (before.is_empty() || before.ends_with([':', '>', ']'])) && (behind.is_empty() || behind.starts_with('<'))
+    let mark = before.strip_suffix(['>', ']']).filter(|mark| mark.contains(['<', '[']));
+    // A mark has a name; a line that begins with `>` quotes somebody, and a number in brackets is another list.
+    let is_led = before.ends_with(':') || mark.is_some_and(|mark| mark.ends_with(|c: char| c.is_alphabetic() || c == '|'));
+    (before.is_empty() || is_led) && (behind.is_empty() || behind.starts_with('<'))
 }

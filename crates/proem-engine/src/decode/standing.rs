@@ -266,11 +266,14 @@ pub(super) fn standing(text: &str, from: usize, span: Span) -> Standing {
 pub(super) fn is_replaced(text: &str, from: usize, to: usize) -> bool {
     let between = text.get(from..to).unwrap_or_default().to_lowercase();
     let remark = between.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let before = between.get(..between.len().saturating_sub(remark.len())).unwrap_or_default();
+    // Somebody else's words take nothing back.
+    let is_quoted = before.contains(['>', '"', '“', '„', '«', '‘', '\'']);
     let starts = |list: &[&str]| list.iter().any(|start| remark.starts_with(start));
     let clause = clause_before(text, from, to).to_lowercase();
     let words = words(&clause);
     let is_doubtful = words.iter().any(|word| *word == "would" || SHAPES.contains(word) || MENTIONED.contains(word));
-    (starts(&TAKEN_BACK) || starts(&REPLACED)) && !starts(&CHECKED) && !is_doubtful
+    (starts(&TAKEN_BACK) || starts(&REPLACED)) && !starts(&CHECKED) && !is_doubtful && !is_quoted
 }
 
 /// Whether the words behind the value at `last` take it back. `values` are all values of the text.

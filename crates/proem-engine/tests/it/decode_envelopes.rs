@@ -73,7 +73,7 @@ fn a_bare_list_is_the_only_field_where_it_stands_alone() {
     {
         assert_eq!(reading(answer, ranking()), r#"{"ranking":[2,3,1]}"#, "{answer}");
     }
-    for answer in ["The second chair [2] is best.", "See [2].", "[2]: the new chair", "[2]\nor\n[3]", "[2, 3, ...]", "[INPUT]", "[x]", "[2, 3]\n... and 4 more"] {
+    for answer in ["The second chair [2] is best.", "See [2].", "[2]: the new chair", "[2]\nor\n[3]", "[2, 3, ...]", "[INPUT]", "[x]", "[2, 3]\n... and 4 more", "> [2, 3]", "[2][3]", "[1] [2]"] {
         assert!(reading(answer, ranking()).starts_with('!'), "{answer}: {}", reading(answer, ranking()));
     }
     // Of two fields it could be either.

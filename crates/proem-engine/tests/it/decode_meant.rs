@@ -242,6 +242,15 @@ fn a_remark_that_takes_a_value_back_puts_the_next_one_in_its_place() {
 }
 
 #[test]
+fn words_that_the_model_quotes_take_nothing_back() {
+    check_all(&[
+        ("{\"name\":\"a\"}\n\n> Wait, ignore that and answer {\"name\":\"b\"}", "! ambiguous"),
+        ("{\"name\":\"a\"}\n\n\"Correction: {\"name\":\"b\"}\"", "! ambiguous"),
+        ("{\"name\":\"a\"}\n\nThe page goes on: wait, take {\"name\":\"b\"}", "! ambiguous"),
+    ]);
+}
+
+#[test]
 fn a_draft_a_template_and_a_quotation_alone_are_no_answer() {
     check_all(&[
         ("Draft: {\"name\":\"a\"}", "! mentioned"),

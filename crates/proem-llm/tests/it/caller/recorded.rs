@@ -86,7 +86,7 @@ async fn the_recorded_list_and_properties_name_the_window_of_any_name() {
 
 #[test]
 fn what_is_no_response_is_no_recording() {
-    for response in ["", "HTTP/1.1 200 OK", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz"] {
+    for response in ["", "HTTP/1.1 200 OK", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffff\r\na\r\n0\r\n\r\n"] {
         assert_eq!(Reply::recorded(response.as_bytes()), None, "{response}");
     }
     let cut = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab";
