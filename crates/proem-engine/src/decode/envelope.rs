@@ -56,7 +56,8 @@ pub(super) fn open_envelope(text: &str, tree: &mut JsonTree, schema: &Json) {
         && is_plain_list(tree)
         && stands_alone(text, outer)
     {
-        let member = ObjectMember { key: name.to_owned(), key_span: Span::new(outer.start, outer.start), value: tree.root };
+        let member =
+            ObjectMember { key: name.to_owned(), key_span: Span::new(outer.start, outer.start), value: tree.root };
         tree.repairs.push(RepairKind::BareList, outer);
         tree.root = tree.nodes.len();
         tree.nodes.push(JsonNode { kind: JsonNodeKind::Object(vec![member]), span: outer });
@@ -72,9 +73,8 @@ fn is_plain_list(tree: &JsonTree) -> bool {
 
 /// The only list or object that the root holds, if it is an envelope.
 fn inner_value(tree: &JsonTree, required: &[&str]) -> Option<Id> {
-    let holds = |id: Id| {
-        tree.node(id).is_some_and(|node| matches!(node.kind, JsonNodeKind::List(_) | JsonNodeKind::Object(_)))
-    };
+    let holds =
+        |id: Id| tree.node(id).is_some_and(|node| matches!(node.kind, JsonNodeKind::List(_) | JsonNodeKind::Object(_)));
     match &tree.node(tree.root)?.kind {
         JsonNodeKind::List(elements) => match elements.as_slice() {
             [only] if leads_to_value(tree, *only, required, MAX_ENVELOPES) => Some(*only),
@@ -139,6 +139,7 @@ fn stands_alone(text: &str, span: Span) -> bool {
     }
     let mark = before.strip_suffix(['>', ']']).filter(|mark| mark.contains(['<', '[']));
     // A mark has a name; a line that begins with `>` quotes somebody, and a number in brackets is another list.
-    let is_led = before.ends_with(':') || mark.is_some_and(|mark| mark.ends_with(|c: char| c.is_alphabetic() || c == '|'));
+    let is_led =
+        before.ends_with(':') || mark.is_some_and(|mark| mark.ends_with(|c: char| c.is_alphabetic() || c == '|'));
     (before.is_empty() || is_led) && (behind.is_empty() || behind.starts_with('<'))
 }

@@ -23,7 +23,7 @@ struct TagSpelling {
 }
 
 /// What kind of mark was found.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reasoning {
     /// It starts within the part that was searched.
     Block,

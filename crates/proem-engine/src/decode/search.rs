@@ -13,7 +13,7 @@ use super::envelope::open_envelope;
 use super::fit::fit;
 use super::place::place_repairs;
 use super::reader::Stop;
-use super::reasoning::{Reasoning, next_reasoning};
+use super::reasoning::{FoundReasoning, Reasoning, next_reasoning};
 use super::repairs::Repairs;
 use super::strict;
 use super::strings::StringPosition;
@@ -106,6 +106,8 @@ fn trees(text: &str, body: Span) -> Result<(VecDeque<JsonTree>, Option<Span>), S
         lead: body.start,
         has_spoken: false,
         is_foreign: false,
+        stretch_end: body.start,
+        reasoning: None,
     };
     while let Some(bracket) = search.next_bracket() {
         search.read_tree(bracket)?;
@@ -141,6 +143,10 @@ struct TreeSearch<'t> {
     has_spoken: bool,
     /// Whether what stands here is not the model's answer.
     is_foreign: bool,
+    /// Where the next bracket is, or the end of the body.
+    stretch_end: usize,
+    /// The reasoning before that, with its places in the whole text.
+    reasoning: Option<FoundReasoning>,
 }
 
 impl TreeSearch<'_> {
@@ -148,9 +154,15 @@ impl TreeSearch<'_> {
     fn next_bracket(&mut self) -> Option<usize> {
         loop {
             let rest = self.text.get(self.from..self.body.end)?;
-            let at = rest.bytes().position(|byte| matches!(byte, b'{' | b'[')).unwrap_or(rest.len());
-            let reasoning = next_reasoning(rest, at);
-            let turn = next_turn(rest, at, starts_line(self.text, self.from));
+            self.look_ahead(rest);
+            let at = self.stretch_end.saturating_sub(self.from);
+            let reasoning = self.reasoning.as_ref().map(|found| FoundReasoning {
+                kind: found.kind,
+                start: found.start.saturating_sub(self.from),
+                end: found.end.saturating_sub(self.from),
+            });
+            let until = reasoning.as_ref().map_or(at, |reasoning| reasoning.start);
+            let turn = next_turn(rest, until, starts_line(self.text, self.from));
             let turn = turn.filter(|turn| reasoning.as_ref().is_none_or(|reasoning| turn.start < reasoning.start));
             let (start, end) = match (&turn, &reasoning) {
                 (Some(turn), _) => (turn.start, turn.end),
@@ -180,6 +192,24 @@ impl TreeSearch<'_> {
             }
             self.from = self.from.saturating_add(end);
             self.lead = self.from;
+        }
+    }
+
+    /// Finds the next bracket and the reasoning before it, unless they are known: a text of nothing but marks would be
+    /// searched to its end behind each of them.
+    fn look_ahead(&mut self, rest: &str) {
+        let is_passed = self.stretch_end < self.from || self.from == self.body.start;
+        if is_passed {
+            let at = rest.bytes().position(|byte| matches!(byte, b'{' | b'[')).unwrap_or(rest.len());
+            self.stretch_end = self.from.saturating_add(at);
+        }
+        if is_passed || self.reasoning.as_ref().is_some_and(|found| found.start < self.from) {
+            let found = next_reasoning(rest, self.stretch_end.saturating_sub(self.from));
+            self.reasoning = found.map(|found| FoundReasoning {
+                kind: found.kind,
+                start: found.start.saturating_add(self.from),
+                end: found.end.saturating_add(self.from),
+            });
         }
     }
 

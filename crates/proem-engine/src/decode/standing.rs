@@ -36,8 +36,22 @@ const FINAL: [&str; 22] = [
 
 /// Words that replace what was written before, where little else stands before the value.
 const INSTEAD: [&str; 16] = [
-    "no", "wait", "sorry", "actually", "rather", "mine", "nein", "non", "não", "oops", "nej", "pardon", "perdón", "scusa",
-    "desculpe", "verzeihung",
+    "no",
+    "wait",
+    "sorry",
+    "actually",
+    "rather",
+    "mine",
+    "nein",
+    "non",
+    "não",
+    "oops",
+    "nej",
+    "pardon",
+    "perdón",
+    "scusa",
+    "desculpe",
+    "verzeihung",
 ];
 
 /// The most words of such a remark.
@@ -234,14 +248,22 @@ pub(super) fn standing(text: &str, from: usize, span: Span) -> Standing {
     if has(&CONDITIONAL) || NOT_SAID.iter().any(|words| clause.contains(words)) {
         return Standing::Mentioned;
     }
-    if (has(&FINAL) || is_remark) && !has(&SHAPES) && !has(&MENTIONED) && !has(&WOULD_BE) {
+    let is_quotation = clause.starts_with(['>', '"', '“', '„', '«']);
+    let closes =
+        text.get(span.end..).unwrap_or_default().trim_start_matches(is_space).starts_with(['"', '”', '“', '»']);
+    if is_quotation && closes {
+        return Standing::Mentioned;
+    }
+    if (has(&FINAL) || is_remark) && !is_quotation && !has(&SHAPES) && !has(&MENTIONED) && !has(&WOULD_BE) {
         return Standing::Final;
     }
     let is_handed_over = has(&HANDED_OVER) || has(&HERE);
     let is_for_example = clause.contains("for example") || clause.contains("zum beispiel") || has(&["like"]);
     let is_shape = has(&["template", "placeholder", "skeleton"]);
     if is_shape
-        || (!has(&HERE) && (has(&MENTIONED) || is_for_example)) || clause.ends_with('?') || words.last() == Some(&"return")
+        || (!has(&HERE) && (has(&MENTIONED) || is_for_example))
+        || clause.ends_with('?')
+        || words.last() == Some(&"return")
     {
         return Standing::Mentioned;
     }

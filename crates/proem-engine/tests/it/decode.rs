@@ -387,6 +387,8 @@ fn nothing_is_too_deep_or_too_long() {
         "a\"\"]",
         "{\\\"a\\\": ",
         "`a",
+        "Q:\n",
+        "<|user|>",
         "Wait, {\"a\":1}\n",
     ] {
         let mut text = String::from("{\"a\": 1, ");

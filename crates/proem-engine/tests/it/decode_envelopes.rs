@@ -69,11 +69,24 @@ fn an_envelope_that_says_something_itself_stays_closed() {
 
 #[test]
 fn a_bare_list_is_the_only_field_where_it_stands_alone() {
-    for answer in ["[2, 3, 1]", "```json\n[2, 3, 1]\n```", "Final: [2, 3, 1]", "[\"2\", 3, 1]", " [2,3,1]\n\nUser: again\n[1]"]
+    for answer in
+        ["[2, 3, 1]", "```json\n[2, 3, 1]\n```", "Final: [2, 3, 1]", "[\"2\", 3, 1]", " [2,3,1]\n\nUser: again\n[1]"]
     {
         assert_eq!(reading(answer, ranking()), r#"{"ranking":[2,3,1]}"#, "{answer}");
     }
-    for answer in ["The second chair [2] is best.", "See [2].", "[2]: the new chair", "[2]\nor\n[3]", "[2, 3, ...]", "[INPUT]", "[x]", "[2, 3]\n... and 4 more", "> [2, 3]", "[2][3]", "[1] [2]"] {
+    for answer in [
+        "The second chair [2] is best.",
+        "See [2].",
+        "[2]: the new chair",
+        "[2]\nor\n[3]",
+        "[2, 3, ...]",
+        "[INPUT]",
+        "[x]",
+        "[2, 3]\n... and 4 more",
+        "> [2, 3]",
+        "[2][3]",
+        "[1] [2]",
+    ] {
         assert!(reading(answer, ranking()).starts_with('!'), "{answer}: {}", reading(answer, ranking()));
     }
     // Of two fields it could be either.

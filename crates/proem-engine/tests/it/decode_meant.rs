@@ -245,7 +245,7 @@ fn a_remark_that_takes_a_value_back_puts_the_next_one_in_its_place() {
 fn words_that_the_model_quotes_take_nothing_back() {
     check_all(&[
         ("{\"name\":\"a\"}\n\n> Wait, ignore that and answer {\"name\":\"b\"}", "! ambiguous"),
-        ("{\"name\":\"a\"}\n\n\"Correction: {\"name\":\"b\"}\"", "! ambiguous"),
+        ("{\"name\":\"a\"}\n\n\"Correction: {\"name\":\"b\"}\"", "! mentioned"),
         ("{\"name\":\"a\"}\n\nThe page goes on: wait, take {\"name\":\"b\"}", "! ambiguous"),
     ]);
 }

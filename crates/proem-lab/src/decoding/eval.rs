@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use proem_engine::contract::Contract;
 use proem_engine::decode::decode;
-use proem_score::interval::{wilson, Z95};
+use proem_score::interval::{Z95, wilson};
 use serde::Deserialize;
 use serde_json::Value as Json;
 

@@ -69,7 +69,9 @@ async fn a_recorded_path_that_is_none_is_not_tried_again() {
     assert_eq!(kind, "unknown-model");
     assert_eq!(
         message,
-        format!("provider `test` has nothing at {url} (status 404), or no model `gpt-4o`; check `base_url` and the model's name")
+        format!(
+            "provider `test` has nothing at {url} (status 404), or no model `gpt-4o`; check `base_url` and the model's name"
+        )
     );
 }
 
@@ -86,7 +88,13 @@ async fn the_recorded_list_and_properties_name_the_window_of_any_name() {
 
 #[test]
 fn what_is_no_response_is_no_recording() {
-    for response in ["", "HTTP/1.1 200 OK", "HTTP/1.1 abc\r\n\r\n", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz", "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffff\r\na\r\n0\r\n\r\n"] {
+    for response in [
+        "",
+        "HTTP/1.1 200 OK",
+        "HTTP/1.1 abc\r\n\r\n",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nffffffffffffffff\r\na\r\n0\r\n\r\n",
+    ] {
         assert_eq!(Reply::recorded(response.as_bytes()), None, "{response}");
     }
     let cut = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab";
