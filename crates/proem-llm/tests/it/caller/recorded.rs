@@ -46,7 +46,7 @@ async fn a_recorded_refusal_is_final_and_names_the_schema() {
     let server = server([recorded("schema-refused")]);
     let called = Asking::of(&server).attempts(3).ask().await;
     assert_eq!(attempts(&called).len(), 1, "{:?}", attempts(&called));
-    let said = called.result.unwrap_err().said.map(|said| proem_guard::show::json(&said).to_string());
+    let said = called.result.unwrap_err().said.map(|said| proem_guard::show::exact_json(&said).to_string());
     assert!(said.is_some_and(|said| said.contains("cannot resolve $ref")));
 }
 
