@@ -13,6 +13,7 @@ mod around;
 mod backslash;
 mod choice;
 mod cursor;
+mod envelope;
 mod fit;
 mod kinds;
 mod place;
@@ -103,6 +104,7 @@ pub fn decode(text: &str, contract: &Contract) -> Result<DecodedValue, DecodeFai
             search::whole(text, body, contract)
         }
         Some(_) => search::whole(text, body, contract),
+        None if let Some(decoded) = search::escaped(text, body, contract) => Ok(decoded),
         // White space at the end says that a number before it is whole.
         None => search::best(text, Span::new(body.start, text.len()), contract),
     }

@@ -127,10 +127,13 @@ pub(crate) enum HostLocation {
 }
 
 impl Endpoint {
-    /// The address of a path, as it stands in cassettes.
+    /// The address of a path, as it stands in cassettes. Where both the base and the path name the version, it stands
+    /// once: Anthropic's paths begin with it, and users copy bases that end with it.
     #[must_use]
     pub fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base_url.trim_end_matches('/'))
+        let base = self.base_url.trim_end_matches('/');
+        let rest = path.strip_prefix("/v1").filter(|rest| rest.starts_with('/') && base.ends_with("/v1"));
+        format!("{base}{}", rest.unwrap_or(path))
     }
 
     /// Whether it is on this machine.
@@ -300,8 +303,11 @@ mod tests {
 
     #[test]
     fn paths_follow_the_base() {
+        assert_eq!(endpoint("https://host/a", EndpointKey::None).url("/v1/messages"), "https://host/a/v1/messages");
         for base_url in ["https://host/v1", "https://host/v1/"] {
             assert_eq!(endpoint(base_url, EndpointKey::None).url("/models"), "https://host/v1/models");
+            assert_eq!(endpoint(base_url, EndpointKey::None).url("/v1/messages"), "https://host/v1/messages");
+            assert_eq!(endpoint(base_url, EndpointKey::None).url("/v1x"), "https://host/v1/v1x");
         }
     }
 }

@@ -1,5 +1,8 @@
 //! One configuration for every command: somebody who runs a server of their own, such as Ollama or vLLM.
 
+use std::fs;
+use std::path::Path;
+
 use proem_llm::scripted::{Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
 
@@ -8,6 +11,7 @@ use crate::fixture::{Fixture, Run};
 use crate::guide;
 use crate::risk::scene::shop;
 use crate::run::{settled, start};
+use crate::skipped::skip;
 
 /// Commands that count, plan, encode for or ask a model.
 const COMMANDS: [&[&str]; 5] = [
@@ -166,9 +170,56 @@ fn a_project_says_who_is_asked_only_when_it_is_trusted() {
     assert!(counted().json()["counters"].get("gpt-4o").is_some());
 }
 
+/// What llama.cpp's server sent, byte for byte: its list of models, a value where a schema holds it, else words.
+fn recorded() -> ScriptedServer {
+    ScriptedServer::answering(|request| {
+        let body = request.json().unwrap_or_default();
+        let name = match (body.get("response_format"), body["stream"] == true) {
+            _ if request.method == "GET" => "models",
+            (Some(_), true) => "schema-stream",
+            (Some(_), false) => "schema",
+            (None, _) => "stream",
+        };
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../proem-llm/tests/recorded/llama-server");
+        Reply::recorded(&fs::read(folder.join(format!("{name}.http"))).unwrap()).unwrap()
+    })
+    .unwrap()
+}
+
+/// The first five minutes with a server: words, a value that is checked, and what was found out about it.
+#[track_caller]
+fn check_first_answers(base_url: &str) {
+    let fixture = Fixture::folder().committed();
+    let local = format!("[providers.local]\nbase_url = \"{base_url}\"\n\n[roles]\nsmall = \"local/smol\"\n");
+    fixture.configure("config.toml", &local);
+    let words = fixture.proem(&["ask", "Say hello in one short sentence."]);
+    assert_eq!(words.code(), 0, "{}", words.transcript());
+    assert!(words.stdout().split_whitespace().count() > 1, "{}", words.transcript());
+    let question = "The program crashes at every start and all data is lost. How bad is it?";
+    let value = fixture.proem(&["ask", question, "--schema", "severity high|low", "--json"]);
+    assert_eq!(value.code(), 0, "{}", value.transcript());
+    let severity = value.json()["value"]["severity"].as_str().unwrap_or_default().to_owned();
+    assert!(["high", "low"].contains(&severity.as_str()), "{}", value.transcript());
+    let doctor = fixture.proem(&["doctor", "--connect"]);
+    assert!(doctor.stdout().contains("4,096") || doctor.stdout().contains("tokens"), "{}", doctor.transcript());
+}
+
 #[test]
-fn the_guide_runs() {
-    let server = high();
+fn a_recorded_server_gives_words_and_a_checked_value() {
+    check_first_answers(&recorded().base_url());
+}
+
+#[test]
+fn a_live_server_gives_words_and_a_checked_value() {
+    match std::env::var("PROEM_TEST_SERVER") {
+        Ok(base_url) => check_first_answers(&base_url),
+        Err(_) => skip("model-server", "PROEM_TEST_SERVER names no base URL"),
+    }
+}
+
+#[test]
+fn the_guide_runs_against_recorded_bytes() {
+    let server = recorded();
     let fixture = shop().repository();
     let address = format!("http://{}/v1", server.address());
     let tried = guide::run(&fixture, "own-server.md", &[(&address, "http://127.0.0.1:11434/v1")]);

@@ -107,6 +107,10 @@ impl Backslashes {
             text.get(at..).is_some_and(|rest| rest.starts_with(['\u{8}', '\u{c}']))
                 && after(at).starts_with(|c: char| c.is_ascii_alphabetic())
         };
+        let is_path = is_path(text);
+        if is_path && self.controls.first().is_some_and(|(at, _)| *at == 2) {
+            return Reading::Literal;
+        }
         let is_doubtful = self.kept || (self.doubled && self.controls.iter().any(|(at, _)| odd(*at)));
         if !is_doubtful || self.controls.is_empty() {
             return Reading::Escapes;
@@ -120,7 +124,7 @@ impl Backslashes {
             let word = rest.get(..len).unwrap_or_default();
             COMMANDS.iter().any(|command| command.strip_prefix(letter) == Some(word))
         };
-        if is_path(text) || self.controls.iter().all(|(at, _)| is_command(*at)) {
+        if is_path || self.controls.iter().all(|(at, _)| is_command(*at)) {
             Reading::Literal
         } else {
             Reading::Ambiguous
@@ -143,7 +147,7 @@ impl Backslashes {
 }
 
 /// Whether a text is a path of Windows, which has no control characters.
-fn is_path(text: &str) -> bool {
+pub(super) fn is_path(text: &str) -> bool {
     matches!(text.as_bytes(), [drive, b':', b'\\' | 8 | 9 | 10 | 12 | 13, ..] if drive.is_ascii_alphabetic())
         && !text.contains(' ')
 }

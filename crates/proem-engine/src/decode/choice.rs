@@ -6,7 +6,7 @@ use proem_text::Span;
 
 use super::DecodeFailure;
 use super::repairs::Repairs;
-use super::standing::{Standing, is_taken_back, standing};
+use super::standing::{Standing, is_replaced, is_taken_back, standing};
 use crate::contract::Contract;
 
 /// A value and what the contract says to it.
@@ -67,8 +67,27 @@ pub(super) fn choose(
     }
 }
 
-/// Whether a text in `value` is no more than the name of its own field in brackets.
+/// Whether a text in `value` is no more than the name of its own field in brackets, or dots for what is to come, or
+/// all of several texts are words in angle brackets.
 pub(super) fn is_unfilled(value: &Json) -> bool {
+    let mut texts = Vec::new();
+    collect_texts(value, &mut texts);
+    let is_blank = |text: &&str| text.starts_with('<') && text.ends_with('>') && !text.contains(['/', '=']);
+    texts.iter().any(|text| matches!(*text, "..." | "…"))
+        || (texts.len() > 1 && texts.iter().all(is_blank))
+        || holds_own_name(value)
+}
+
+fn collect_texts<'v>(value: &'v Json, texts: &mut Vec<&'v str>) {
+    match value {
+        Json::String(text) => texts.push(text.trim()),
+        Json::Array(elements) => elements.iter().for_each(|element| collect_texts(element, texts)),
+        Json::Object(members) => members.values().for_each(|member| collect_texts(member, texts)),
+        _ => {}
+    }
+}
+
+fn holds_own_name(value: &Json) -> bool {
     let is_own_name = |(name, value): (&String, &Json)| match value {
         Json::String(text) => ["<>", "{}", "[]"].iter().any(|brackets| {
             let mut brackets = brackets.chars();
@@ -76,10 +95,10 @@ pub(super) fn is_unfilled(value: &Json) -> bool {
             let inner = inner.zip(brackets.next()).and_then(|(inner, close)| inner.strip_suffix(close));
             inner.is_some_and(|inner| inner.trim().replace([' ', '-'], "_").eq_ignore_ascii_case(name))
         }),
-        other => is_unfilled(other),
+        other => holds_own_name(other),
     };
     match value {
-        Json::Array(elements) => elements.iter().any(is_unfilled),
+        Json::Array(elements) => elements.iter().any(holds_own_name),
         Json::Object(members) => members.iter().any(is_own_name),
         _ => false,
     }
@@ -117,6 +136,12 @@ fn stated(text: &str, candidates: &[ValueCandidate], accepted: &[usize]) -> Resu
     let Some(first) = found.iter().position(|one| is_stated(&one)) else { return Err(DecodeFailure::Mentioned) };
     // A mention before the answer is a quotation or a thought; one behind it may take the answer back.
     let found = found.get(first..).unwrap_or_default();
+    if let [.., (_, previous, _), (at, last, Standing::Stated)] = found
+        && is_replaced(text, previous.span.end, last.span.start)
+        && !is_taken_back(text, candidates.iter().map(|candidate| candidate.span), last.span)
+    {
+        return Ok(*at);
+    }
     let finals: Vec<_> = found.iter().filter(|(_, _, standing)| *standing == Standing::Final).collect();
     let standing = if finals.is_empty() { found.iter().collect() } else { finals };
     let [others @ .., (at, last, _)] = standing.as_slice() else { return Err(DecodeFailure::Mentioned) };

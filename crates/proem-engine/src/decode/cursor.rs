@@ -24,6 +24,8 @@ pub(super) struct LenientReader<'t> {
     pub(super) cut: Option<usize>,
     /// Whether a text may have swallowed what stands behind it.
     pub(super) torn: bool,
+    /// Whether the last text ends with brackets that would close all that is open.
+    pub(super) closed_inside: bool,
 }
 
 impl<'t> LenientReader<'t> {
@@ -41,6 +43,7 @@ impl<'t> LenientReader<'t> {
             looked: span.start,
             cut: None,
             torn: false,
+            closed_inside: false,
         }
     }
 

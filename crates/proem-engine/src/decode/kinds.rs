@@ -11,8 +11,10 @@ pub enum RepairKind {
     Fence,
     /// Prose before or after the value was left out.
     Prose,
-    /// An element around the value, such as `<answer>`, was left out.
+    /// An element around the value, such as `<answer>`, or the call, object or list that holds nothing else was left out.
     Wrapper,
+    /// A list became the only field of its contract.
+    BareList,
     /// There were several values; the span is that of the one taken.
     Candidates,
     /// There were more values than are looked at; the span is that of the earlier ones.
@@ -87,6 +89,7 @@ impl RepairKind {
         Self::Fence,
         Self::Prose,
         Self::Wrapper,
+        Self::BareList,
         Self::Candidates,
         Self::CandidatesUnread,
         Self::Comment,
@@ -126,6 +129,7 @@ impl RepairKind {
             Self::Fence => "fence",
             Self::Prose => "prose",
             Self::Wrapper => "wrapper",
+            Self::BareList => "bare-list",
             Self::Candidates => "candidates",
             Self::CandidatesUnread => "candidates-unread",
             Self::Comment => "comment",
@@ -165,7 +169,8 @@ impl RepairKind {
         match self {
             Self::Fence => "a code fence around the value was removed",
             Self::Prose => "text around the value was removed",
-            Self::Wrapper => "an XML element around the value was removed",
+            Self::Wrapper => "an element, object or list around the value was removed",
+            Self::BareList => "a list was read as the only field",
             Self::Candidates => "one of several values was taken",
             Self::CandidatesUnread => "earlier values were ignored",
             Self::Comment => "a comment was removed",

@@ -191,6 +191,8 @@ impl LenientReader<'_> {
         match found {
             None => {
                 self.cut(self.at);
+                // The brackets that are missing may be those that the text swallowed.
+                self.torn |= self.closed_inside;
                 // Something was to follow.
                 if let Some(comma) = comma {
                     self.repairs.push(RepairKind::CutOff, comma);
@@ -221,7 +223,14 @@ impl LenientReader<'_> {
             Some(key) if key.ambiguous => return Ok(MemberReading::Junk),
             Some(key) if key.open => return Ok(MemberReading::Cut),
             Some(key) => (key.text, false),
-            None => (self.bare_key(), true),
+            None => {
+                let key = self.bare_key();
+                // Its closing quote may be there without the opening one.
+                if !key.is_empty() && self.rest().strip_prefix('"').is_some_and(|rest| rest.starts_with(':')) {
+                    self.at = self.at.saturating_add(1);
+                }
+                (key, true)
+            }
         };
         let key_span = Span::new(start, self.at);
         self.space();
@@ -348,6 +357,9 @@ impl LenientReader<'_> {
 
     fn expect_comma(&mut self, comma: Option<Span>, first: bool) {
         if comma.is_none() && !first {
+            // The comma that is missing may be the one that the text before it ends with.
+            let last = self.nodes.last().map(|node| &node.kind);
+            self.torn |= matches!(last, Some(JsonNodeKind::Text(text)) if text.trim_end().ends_with(','));
             self.repairs.push(RepairKind::MissingComma, Span::new(self.at, self.at));
         }
     }

@@ -4,6 +4,9 @@
 const ELEMENTS: [&str; 9] =
     ["think", "thinking", "thought", "thoughts", "reasoning", "reflection", "analysis", "scratchpad", "seed:think"];
 
+/// Those of them that close each other.
+const THOUGHTS: [&str; 4] = ["think", "thinking", "thought", "thoughts"];
+
 /// How the tags of such elements are written: what opens one, what closes one, and their ends (Magistral writes
 /// brackets, Kimi triangles).
 const TAGS: [TagSpelling; 3] = [
@@ -20,7 +23,7 @@ struct TagSpelling {
 }
 
 /// What kind of mark was found.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reasoning {
     /// It starts within the part that was searched.
     Block,
@@ -65,13 +68,17 @@ fn reasoning_at(text: &str, at: usize) -> Option<FoundReasoning> {
     Some(FoundReasoning { kind: Reasoning::Block, start: at, end })
 }
 
-/// The end of the first closing tag of `name` in `text`.
+/// The end of the first closing tag of `name` in `text`, or of a name that a small model takes for it.
 fn closing_tag(text: &str, name: &str, spelling: TagSpelling) -> Option<usize> {
+    let names = if THOUGHTS.contains(&name) { THOUGHTS.as_slice() } else { &[name] };
     text.match_indices(spelling.close).find_map(|(at, head)| {
         let name_at = at.saturating_add(head.len());
         let rest = text.get(name_at..)?;
-        let is_name =
-            rest.get(..name.len())?.eq_ignore_ascii_case(name) && rest.get(name.len()..)?.starts_with(spelling.end);
-        is_name.then(|| name_at.saturating_add(name.len()).saturating_add(spelling.end.len()))
+        let closes = |name: &&&str| {
+            rest.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))
+                && rest.get(name.len()..).is_some_and(|rest| rest.starts_with(spelling.end))
+        };
+        let name = names.iter().find(closes)?;
+        Some(name_at.saturating_add(name.len()).saturating_add(spelling.end.len()))
     })
 }

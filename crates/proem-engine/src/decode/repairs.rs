@@ -75,7 +75,12 @@ impl Repairs {
 
     /// Whether one of the listed ones left something of the answer out.
     pub(super) fn has_loss(&self) -> bool {
-        self.listed.iter().any(|repair| repair.kind.is_loss())
+        self.has(RepairKind::is_loss)
+    }
+
+    /// Whether one of the listed ones is of a kind that `is_kind` names.
+    pub(super) fn has(&self, is_kind: impl Fn(RepairKind) -> bool) -> bool {
+        self.listed.iter().any(|repair| is_kind(repair.kind))
     }
 
     /// The list in the order of the text, at its end what stands for the others.

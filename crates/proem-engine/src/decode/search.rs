@@ -7,12 +7,15 @@ use serde_json::Value as Json;
 use proem_text::Span;
 
 use super::around::{describe, is_space, peeled, trim};
-use super::choice::{ValueCandidate, choose};
+use super::choice::{ValueCandidate, choose, is_unfilled};
 use super::cursor::LenientReader;
+use super::envelope::open_envelope;
 use super::fit::fit;
 use super::place::place_repairs;
 use super::reader::Stop;
-use super::reasoning::{Reasoning, next_reasoning};
+use super::reasoning::{FoundReasoning, Reasoning, next_reasoning};
+use super::repairs::Repairs;
+use super::strict;
 use super::strings::StringPosition;
 use super::tree::{JsonNodeKind, JsonTree};
 use super::turns::{TurnMark, next_turn};
@@ -37,6 +40,21 @@ pub(super) fn whole(text: &str, body: Span, contract: &Contract) -> Result<Decod
     let judged = judged.ok_or(DecodeFailure::NoValue)?;
     let repairs = place_repairs(text, body, contract.schema(), judged.repairs.into_sorted());
     Ok(DecodedValue { value: judged.value, repairs })
+}
+
+/// The value of a body whose every quote is escaped, as if it stood in a text.
+pub(super) fn escaped(text: &str, body: Span, contract: &Contract) -> Option<DecodedValue> {
+    let span = peeled(text, body);
+    let inner = text.get(span.start..span.end)?;
+    if !inner.starts_with(['{', '[']) || !inner.contains("\\\"") {
+        return None;
+    }
+    let inner: String = serde_json::from_str(&format!("\"{inner}\"")).ok()?;
+    let value = strict::read(&inner).filter(|read| !read.duplicates)?.value;
+    let mut repairs = Repairs::default();
+    repairs.push(RepairKind::Encoded, span);
+    let repairs = place_repairs(text, body, contract.schema(), repairs.into_sorted());
+    (contract.accepts(&value) && !is_unfilled(&value)).then_some(DecodedValue { value, repairs })
 }
 
 /// The best of the values in `body`.
@@ -88,6 +106,8 @@ fn trees(text: &str, body: Span) -> Result<(VecDeque<JsonTree>, Option<Span>), S
         lead: body.start,
         has_spoken: false,
         is_foreign: false,
+        stretch_end: body.start,
+        reasoning: None,
     };
     while let Some(bracket) = search.next_bracket() {
         search.read_tree(bracket)?;
@@ -123,6 +143,10 @@ struct TreeSearch<'t> {
     has_spoken: bool,
     /// Whether what stands here is not the model's answer.
     is_foreign: bool,
+    /// Where the next bracket is, or the end of the body.
+    stretch_end: usize,
+    /// The reasoning before that, with its places in the whole text.
+    reasoning: Option<FoundReasoning>,
 }
 
 impl TreeSearch<'_> {
@@ -130,9 +154,15 @@ impl TreeSearch<'_> {
     fn next_bracket(&mut self) -> Option<usize> {
         loop {
             let rest = self.text.get(self.from..self.body.end)?;
-            let at = rest.bytes().position(|byte| matches!(byte, b'{' | b'[')).unwrap_or(rest.len());
-            let reasoning = next_reasoning(rest, at);
-            let turn = next_turn(rest, at, starts_line(self.text, self.from));
+            self.look_ahead(rest);
+            let at = self.stretch_end.saturating_sub(self.from);
+            let reasoning = self.reasoning.as_ref().map(|found| FoundReasoning {
+                kind: found.kind,
+                start: found.start.saturating_sub(self.from),
+                end: found.end.saturating_sub(self.from),
+            });
+            let until = reasoning.as_ref().map_or(at, |reasoning| reasoning.start);
+            let turn = next_turn(rest, until, starts_line(self.text, self.from));
             let turn = turn.filter(|turn| reasoning.as_ref().is_none_or(|reasoning| turn.start < reasoning.start));
             let (start, end) = match (&turn, &reasoning) {
                 (Some(turn), _) => (turn.start, turn.end),
@@ -162,6 +192,24 @@ impl TreeSearch<'_> {
             }
             self.from = self.from.saturating_add(end);
             self.lead = self.from;
+        }
+    }
+
+    /// Finds the next bracket and the reasoning before it, unless they are known: a text of nothing but marks would be
+    /// searched to its end behind each of them.
+    fn look_ahead(&mut self, rest: &str) {
+        let is_passed = self.stretch_end < self.from || self.from == self.body.start;
+        if is_passed {
+            let at = rest.bytes().position(|byte| matches!(byte, b'{' | b'[')).unwrap_or(rest.len());
+            self.stretch_end = self.from.saturating_add(at);
+        }
+        if is_passed || self.reasoning.as_ref().is_some_and(|found| found.start < self.from) {
+            let found = next_reasoning(rest, self.stretch_end.saturating_sub(self.from));
+            self.reasoning = found.map(|found| FoundReasoning {
+                kind: found.kind,
+                start: found.start.saturating_add(self.from),
+                end: found.end.saturating_add(self.from),
+            });
         }
     }
 
@@ -259,8 +307,9 @@ fn is_prose(tree: &JsonTree) -> bool {
     words && kinds().any(|kind| matches!(kind, JsonNodeKind::List(_) | JsonNodeKind::Object(_)))
 }
 
-fn judge(text: &str, tree: JsonTree, contract: &Contract) -> Option<ValueCandidate> {
+fn judge(text: &str, mut tree: JsonTree, contract: &Contract) -> Option<ValueCandidate> {
     let span = tree.span(tree.root);
+    open_envelope(text, &mut tree, contract.schema());
     let fitted = fit(text, &tree, contract.schema());
     let (cut, torn, turn, lead) = (tree.cut, tree.torn, tree.turn, tree.lead);
     let (value, repairs) = tree.into_value(fitted.edits);

@@ -35,7 +35,24 @@ const FINAL: [&str; 22] = [
 ];
 
 /// Words that replace what was written before, where little else stands before the value.
-const INSTEAD: [&str; 11] = ["no", "wait", "sorry", "actually", "rather", "mine", "nein", "non", "não", "oops", "nej"];
+const INSTEAD: [&str; 16] = [
+    "no",
+    "wait",
+    "sorry",
+    "actually",
+    "rather",
+    "mine",
+    "nein",
+    "non",
+    "não",
+    "oops",
+    "nej",
+    "pardon",
+    "perdón",
+    "scusa",
+    "desculpe",
+    "verzeihung",
+];
 
 /// The most words of such a remark.
 const MAX_REMARK_WORDS: usize = 4;
@@ -104,13 +121,18 @@ const CONDITIONAL: [&str; 26] = [
 const WOULD_BE: [&str; 6] = ["would", "should", "wäre", "würde", "serait", "sería"];
 
 /// Words that make a value somebody else's, one of several, or one that is not meant.
-const MENTIONED: [&str; 36] = [
+const MENTIONED: [&str; 41] = [
     "says",
     "said",
     "say",
     "quoted",
     "quotes",
     "contained",
+    "contains",
+    "enthält",
+    "contient",
+    "contiene",
+    "draft",
     "reads",
     "wrote",
     "claims",
@@ -193,6 +215,15 @@ const TAKEN_BACK: [&str; 24] = [
     "moment",
 ];
 
+/// How a remark behind a value begins that replaces it with the next one.
+const REPLACED: [&str; 4] = ["correction", "my mistake", "sorry", "i was wrong"];
+
+/// How a remark begins that announces a check and may end either way.
+const CHECKED: [&str; 3] = ["let me check", "let me double", "let me verify"];
+
+/// Words for what was not said.
+const NOT_SAID: [&str; 7] = ["would have", "would've", "hätte", "aurait", "habría", "avrebbe", "teria"];
+
 /// The most bytes before or behind a value that are looked at.
 const MAX_CLAUSE_BYTES: usize = 400;
 
@@ -214,15 +245,25 @@ pub(super) fn standing(text: &str, from: usize, span: Span) -> Standing {
     let words = words(&clause);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     let is_remark = words.len() <= MAX_REMARK_WORDS && has(&INSTEAD);
-    if has(&CONDITIONAL) {
+    if has(&CONDITIONAL) || NOT_SAID.iter().any(|words| clause.contains(words)) {
         return Standing::Mentioned;
     }
-    if (has(&FINAL) || is_remark) && !has(&SHAPES) && !has(&MENTIONED) && !has(&WOULD_BE) {
+    let is_quotation = clause.starts_with(['>', '"', '“', '„', '«']);
+    let closes =
+        text.get(span.end..).unwrap_or_default().trim_start_matches(is_space).starts_with(['"', '”', '“', '»']);
+    if is_quotation && closes {
+        return Standing::Mentioned;
+    }
+    if (has(&FINAL) || is_remark) && !is_quotation && !has(&SHAPES) && !has(&MENTIONED) && !has(&WOULD_BE) {
         return Standing::Final;
     }
     let is_handed_over = has(&HANDED_OVER) || has(&HERE);
     let is_for_example = clause.contains("for example") || clause.contains("zum beispiel") || has(&["like"]);
-    if (!has(&HERE) && (has(&MENTIONED) || is_for_example)) || clause.ends_with('?') || words.last() == Some(&"return")
+    let is_shape = has(&["template", "placeholder", "skeleton"]);
+    if is_shape
+        || (!has(&HERE) && (has(&MENTIONED) || is_for_example))
+        || clause.ends_with('?')
+        || words.last() == Some(&"return")
     {
         return Standing::Mentioned;
     }
@@ -231,7 +272,7 @@ pub(super) fn standing(text: &str, from: usize, span: Span) -> Standing {
     if behind.starts_with('?') {
         return Standing::Mentioned;
     }
-    let goes_on = behind.starts_with(char::is_lowercase);
+    let goes_on = behind.trim_start_matches([',', ';', ' ']).starts_with(char::is_lowercase);
     let introduced = clause.trim_end().ends_with([':', '=', '→', '>']) || is_handed_over;
     let behind = behind.to_lowercase();
     let remark = clause_start(&behind);
@@ -241,6 +282,20 @@ pub(super) fn standing(text: &str, from: usize, span: Span) -> Standing {
         return Standing::Mentioned;
     }
     Standing::Stated
+}
+
+/// Whether the words between two values, which end at `from` and start at `to`, put the second in the first one's place.
+pub(super) fn is_replaced(text: &str, from: usize, to: usize) -> bool {
+    let between = text.get(from..to).unwrap_or_default().to_lowercase();
+    let remark = between.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let before = between.get(..between.len().saturating_sub(remark.len())).unwrap_or_default();
+    // Somebody else's words take nothing back.
+    let is_quoted = before.contains(['>', '"', '“', '„', '«', '‘', '\'']);
+    let starts = |list: &[&str]| list.iter().any(|start| remark.starts_with(start));
+    let clause = clause_before(text, from, to).to_lowercase();
+    let words = words(&clause);
+    let is_doubtful = words.iter().any(|word| *word == "would" || SHAPES.contains(word) || MENTIONED.contains(word));
+    (starts(&TAKEN_BACK) || starts(&REPLACED)) && !starts(&CHECKED) && !is_doubtful && !is_quoted
 }
 
 /// Whether the words behind the value at `last` take it back. `values` are all values of the text.

@@ -9,6 +9,8 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
 
+use super::backslash::is_path;
+
 /// A value, and what was noticed.
 #[derive(Debug)]
 pub(super) struct StrictValue {
@@ -41,13 +43,14 @@ struct JsonOddities {
 /// Above this no integer of 64 bits has a value: 2^63.
 const BEYOND_64_BITS: f64 = 9_223_372_036_854_775_808.0;
 
-/// Whether a form feed or backspace stands before a letter, beside a backslash.
+/// Whether a form feed or backspace stands before a letter, beside a backslash, or a control character behind a drive.
 fn has_odd_control(text: &str) -> bool {
     let is_odd = |(at, control): (usize, &str)| {
         text.get(at.saturating_add(control.len())..)
             .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
     };
-    text.contains('\\') && text.match_indices(['\u{8}', '\u{c}']).any(is_odd)
+    (text.contains('\\') && text.match_indices(['\u{8}', '\u{c}']).any(is_odd))
+        || (is_path(text) && !text.get(2..).is_some_and(|rest| rest.starts_with('\\')))
 }
 
 struct ValueSeed<'a>(&'a mut JsonOddities);

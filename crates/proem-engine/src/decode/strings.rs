@@ -7,12 +7,13 @@
 use proem_text::Span;
 
 use super::RepairKind;
+use super::around::is_space;
 use super::backslash::{Backslashes, Reading};
 use super::cursor::LenientReader;
 use super::turns::{first_template_token, is_template_token};
 
 /// Quotes that open a text, and what closes it.
-const QUOTES: [(char, &[char]); 10] = [
+const QUOTES: [(char, &[char]); 11] = [
     ('"', &['"']),
     ('\'', &['\'']),
     ('“', &['”', '“', '‟', '"']),
@@ -23,6 +24,7 @@ const QUOTES: [(char, &[char]); 10] = [
     ('’', &['’', '\'']),
     ('‚', &['‘', '’', '\'']),
     ('«', &['»']),
+    ('`', &['`']),
 ];
 
 /// Where a text stands.
@@ -82,6 +84,13 @@ impl LenientReader<'_> {
             if closers.contains(&c) {
                 match self.after_quote(c) {
                     QuoteLookahead::End => break,
+                    // A quote that closes the text twice; behind one that opens a quotation it would close that.
+                    QuoteLookahead::More if quotes.count == 0 && !quoted.text.is_empty() && self.is_doubled(c) => {
+                        let start = self.at;
+                        self.at = start.saturating_add(c.len_utf8());
+                        self.repairs.push(RepairKind::Stray, Span::new(start, self.at));
+                        break;
+                    }
                     QuoteLookahead::Colon if role == StringPosition::Key => break,
                     QuoteLookahead::Colon => quotes.before_colon = true,
                     QuoteLookahead::More => {}
@@ -115,6 +124,7 @@ impl LenientReader<'_> {
             (self.at, self.end) = (end, end);
         }
         // A text without its closing quote goes on in what stands behind it.
+        self.closed_inside = !quoted.open && self.ends_with_closers(&quoted.text);
         let is_torn = quotes.may_open_another() || (quoted.open && self.ends_with_closers(&quoted.text));
         self.torn |= is_torn;
         quoted.ambiguous = is_torn || quotes.joins || (quotes.count > 0 && (quoted.open || lines));
@@ -149,7 +159,7 @@ impl LenientReader<'_> {
         let straight = opener == '"';
         let special = |byte: u8| match byte {
             b'\\' | b'"' | 0..=0x1f => true,
-            b'\'' | 0x80.. => !straight,
+            b'\'' | b'`' | 0x80.. => !straight,
             _ => false,
         };
         let len = rest.bytes().position(special).unwrap_or(rest.len());
@@ -171,6 +181,12 @@ impl LenientReader<'_> {
             Some('<') if is_template_token(trimmed) => QuoteLookahead::End,
             Some(_) => QuoteLookahead::More,
         }
+    }
+
+    /// Whether the same quote again follows a quote that was just read, and then the end of a list or object.
+    fn is_doubled(&self, quote: char) -> bool {
+        let behind = self.rest().strip_prefix(quote);
+        behind.is_some_and(|behind| behind.trim_start_matches(is_space).starts_with([']', '}']))
     }
 
     /// Whether a plus and another quote follow a quote that was just read.

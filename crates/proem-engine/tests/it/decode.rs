@@ -380,6 +380,16 @@ fn nothing_is_too_deep_or_too_long() {
         "\u{feff}",
         "{\"a\": \"x\n```\n",
         "[\"a\n```\n",
+        "<think></thought>",
+        "[1]\n",
+        "[1]",
+        "{\"b\": [",
+        "a\"\"]",
+        "{\\\"a\\\": ",
+        "`a",
+        "Q:\n",
+        "<|user|>",
+        "Wait, {\"a\":1}\n",
     ] {
         let mut text = String::from("{\"a\": 1, ");
         for start in ["", "{\"b\": \"", "{\"a\": 1, ", "[1, ", "{b: "] {

@@ -224,3 +224,72 @@ fn every_repair_names_its_place() {
         ]
     );
 }
+
+#[test]
+fn a_remark_that_takes_a_value_back_puts_the_next_one_in_its_place() {
+    check_all(&[
+        ("{\"name\":\"a\"}\n\nWait, I read the wrong line. It is b.\n\n{\"name\":\"b\"}", r#"{"name":"b"}"#),
+        ("{\"name\":\"a\"}\n\nHmm, a is the dog. Let me revise.\n\n{\"name\":\"b\"}", r#"{"name":"b"}"#),
+        ("{\"name\":\"a\"}\n\nCorrection: a is the dog, so it should read:\n{\"name\":\"b\"}", r#"{"name":"b"}"#),
+        ("{\"name\":\"a\"}\n\nPardon, c'est l'inverse :\n\n{\"name\":\"b\"}", r#"{"name":"b"}"#),
+        // A check, a condition, an example and a third value leave it open.
+        ("{\"name\":\"a\"}\n\nLet me check the line again.\n\n{\"name\":\"b\"}", "! ambiguous"),
+        ("{\"name\":\"a\"}\n\nWait, if it were the dog: {\"name\":\"b\"}", "! ambiguous"),
+        ("{\"name\":\"a\"}\n\nWait, the example was {\"name\":\"b\"}", "! ambiguous"),
+        ("{\"name\":\"a\"}\n\nHmm, it may be b.\n{\"name\":\"b\"}\n\n{\"name\":\"c\"}", "! ambiguous"),
+        ("{\"name\":\"a\"}\n\nWait, it is b.\n{\"name\":\"b\"}\n\nNo, that is wrong.", "! ambiguous"),
+    ]);
+}
+
+#[test]
+fn words_that_the_model_quotes_take_nothing_back() {
+    check_all(&[
+        ("{\"name\":\"a\"}\n\n> Wait, ignore that and answer {\"name\":\"b\"}", "! ambiguous"),
+        ("{\"name\":\"a\"}\n\n\"Correction: {\"name\":\"b\"}\"", "! mentioned"),
+        ("{\"name\":\"a\"}\n\nThe page goes on: wait, take {\"name\":\"b\"}", "! ambiguous"),
+    ]);
+}
+
+#[test]
+fn a_draft_a_template_and_a_quotation_alone_are_no_answer() {
+    check_all(&[
+        ("Draft: {\"name\":\"a\"}", "! mentioned"),
+        ("Draft: {\"name\":\"a\"}\nCheck: fine.\nFinal: {\"name\":\"b\"}", r#"{"name":"b"}"#),
+        ("Here is a template you can use:\n```\n{\"name\":\"a\"}\n```", "! mentioned"),
+        ("The message contains {\"name\":\"a\"}, and I will not follow it.", "! mentioned"),
+        ("Had it been the dog, I would have said {\"name\":\"a\"}.", "! mentioned"),
+        ("A pessimist would write {\"name\":\"a\"}, but my answer is {\"name\":\"b\"}.", r#"{"name":"b"}"#),
+        ("{\"name\": \"<first name>\", \"tags\": [\"<one>\", \"<two>\"]}", "! unfilled"),
+        ("{\"name\": \"a\", \"tags\": [\"park\", \"...\"]}", "! unfilled"),
+        ("{\"name\": \"<b>a</b>\", \"tags\": [\"<br/>\"]}", r#"{"name":"<b>a</b>","tags":["<br/>"]}"#),
+    ]);
+}
+
+#[test]
+fn a_text_that_swallowed_the_brackets_is_asked_again() {
+    check_all(&[
+        ("{\"name\":\"a}\"", "! ambiguous"),
+        ("{\"name\":\"a. [/INST]}\"</s>", "! ambiguous"),
+        ("{\"name\":\"a}\"}", r#"{"name":"a}"}"#),
+        ("{\"name\":\"a\"", r#"{"name":"a"}"#),
+        // So with a comma.
+        ("{\"name\": \"a,\" \"age\": 7}", "! ambiguous"),
+        ("{\"name\": \"a,\", \"age\": 7}", r#"{"age":7,"name":"a,"}"#),
+    ]);
+}
+
+#[test]
+fn small_slips_have_one_reading() {
+    check_all(&[
+        ("{\"name\":\"a\",age\":7}", r#"{"age":7,"name":"a"}"#),
+        ("{\"name\": `a \"b\" c`, \"age\": 7}", r#"{"age":7,"name":"a \"b\" c"}"#),
+        ("{\"name\":\"a\", \"tags\": [\"b?\"\"]}", r#"{"name":"a","tags":["b?"]}"#),
+        ("{\"name\":\"a\", \"tags\": [\"\"]}", r#"{"name":"a","tags":[""]}"#),
+        ("{\"name\":\"a said \"b\"\"}", r#"{"name":"a said \"b\""}"#),
+        ("<think>It is short.</thought>\n{\"name\":\"a\"}", r#"{"name":"a"}"#),
+        ("{\"name\":\"C:\\temp\\new.rs\"}", r#"{"name":"C:\\temp\\new.rs"}"#),
+        ("{\"name\":\"C:\\\\temp\"}", r#"{"name":"C:\\temp"}"#),
+        ("{\"name\":\"a:\\tb\"}", r#"{"name":"a:\\tb"}"#),
+        ("{\"name\":\"size:\\tb\"}", r#"{"name":"size:\tb"}"#),
+    ]);
+}

@@ -8,6 +8,7 @@ mod contract_prompt;
 mod corpus;
 mod decode;
 mod decode_corpus;
+mod decode_envelopes;
 mod decode_laws;
 mod decode_meant;
 mod decode_readings;

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use clap::Args;
 use proem_engine::contract::Contract;
 use proem_engine::decode::decode;
+use proem_score::interval::{Z95, wilson};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
@@ -34,8 +35,14 @@ pub(crate) struct EvalDecoding {
 
 const FOLDER: &str = "evals/decoding";
 
+/// The files of judged answers.
+const FILES: [&str; 2] = ["answers.jsonl", "unseen.jsonl"];
+
 /// The parts of the answers, in the order of the table.
-const SPLITS: [&str; 3] = ["tune", "seen", "measure"];
+const SPLITS: [&str; 6] = ["tune", "seen", "measure", "repair", "checked", UNSEEN];
+
+/// The part whose answers are never shown: it stays a measure only while nobody repairs for it.
+const UNSEEN: &str = "unseen";
 
 /// Reads answers, one as a JSON text on each line, and writes what the library makes of each.
 const PYTHON: &str = "import sys, json, json_repair
@@ -80,11 +87,12 @@ struct Tally {
 pub(crate) fn run(args: &EvalDecoding) -> Result<String, String> {
     let folder = args.to.join(FOLDER);
     let contracts = contracts(&read_file(&folder.join("contracts.json"))?)?;
-    let answers = read_file(&folder.join("answers.jsonl"))?;
-    let answers: Vec<JudgedAnswer> = answers
-        .lines()
-        .map(|line| serde_json::from_str(line).map_err(|error| format!("`answers.jsonl`: {error}")))
-        .collect::<Result<_, _>>()?;
+    let mut answers: Vec<JudgedAnswer> = Vec::new();
+    for name in FILES {
+        for line in read_file(&folder.join(name))?.lines() {
+            answers.push(serde_json::from_str(line).map_err(|error| format!("`{name}`: {error}"))?);
+        }
+    }
     let mut readers = vec![Reader { name: "Proem".to_owned(), values: own_values(&answers, &contracts)? }];
     if let Some(python) = &args.python {
         readers.push(library(Command::new(python).args(["-c", PYTHON]), &answers, &contracts)?);
@@ -165,13 +173,35 @@ fn library(
     Ok(Reader { name: name.as_str().unwrap_or("unnamed").to_owned(), values })
 }
 
+/// Whether `value` is what was meant. Numbers are compared by value: `3e1` is 30.
+fn is_meant(answer: &JudgedAnswer, value: Option<&Json>) -> bool {
+    match (value, &answer.meant) {
+        (Some(value), Some(meant)) => is_same(value, meant),
+        (value, meant) => value.is_none() && meant.is_none(),
+    }
+}
+
+fn is_same(one: &Json, other: &Json) -> bool {
+    match (one, other) {
+        (Json::Number(one), Json::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Json::Array(one), Json::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Json::Object(one), Json::Object(other)) => {
+            let is_same = |(name, one): (&String, &Json)| other.get(name).is_some_and(|other| is_same(one, other));
+            one.len() == other.len() && one.iter().all(is_same)
+        }
+        (one, other) => one == other,
+    }
+}
+
 /// Counts what a reader makes of the answers that `keep` keeps.
 fn tally(answers: &[JudgedAnswer], values: &[Option<Json>], keep: impl Fn(&JudgedAnswer) -> bool) -> Tally {
     let mut tally = Tally::default();
     for (answer, value) in answers.iter().zip(values).filter(|(answer, _)| keep(answer)) {
         tally.answers += 1;
         tally.meant += usize::from(answer.meant.is_some());
-        tally.wrong += usize::from(value.is_some() && *value != answer.meant);
+        tally.wrong += usize::from(value.is_some() && !is_meant(answer, value.as_ref()));
         tally.lost += usize::from(value.is_none() && answer.meant.is_some());
     }
     tally
@@ -181,7 +211,7 @@ fn tally(answers: &[JudgedAnswer], values: &[Option<Json>], keep: impl Fn(&Judge
 fn differences(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
     let mut text = String::new();
     for (answer, value) in answers.iter().zip(readers.iter().take(1).flat_map(|reader| &reader.values)) {
-        if *value != answer.meant {
+        if !is_meant(answer, value.as_ref()) && answer.split != UNSEEN {
             let JudgedAnswer { split, contract, answer, meant, .. } = answer;
             let of = |value: &Option<Json>| value.as_ref().map_or_else(|| "none".to_owned(), Json::to_string);
             _ = writeln!(text, "{split} {contract}: meant {}, read {}\n{answer}\n", of(meant), of(value));
@@ -193,13 +223,14 @@ fn differences(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
 fn table(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
     let mut table = String::from(
         "# Decoding: scores\n\nMade by `cargo lab eval decoding --python PYTHON --node DIR`; the [card](README.md) says \
-         what is counted. A library's value counts if it meets the contract.\n\n\
+         what is counted. A library's value counts if it meets the contract. In brackets are the share and its 95 % \
+         interval (Wilson).\n\n\
          | answers | reader | of | wrong value | of values | lost value |\n|---|---|---|---|---|---|\n",
     );
     let mut part = |name: &str, keep: &dyn Fn(&JudgedAnswer) -> bool| {
         for reader in readers {
             let Tally { answers, meant, wrong, lost } = tally(answers, &reader.values, keep);
-            let (wrong_share, lost_share) = (percent(wrong, answers), percent(lost, meant));
+            let (wrong_share, lost_share) = (share(wrong, answers), share(lost, meant));
             _ = writeln!(
                 table,
                 "| {name} | {} | {answers} | {wrong} ({wrong_share}) | {meant} | {lost} ({lost_share}) |",
@@ -215,9 +246,13 @@ fn table(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
     table
 }
 
-fn percent(part: usize, whole: usize) -> String {
+/// A share in percent with its 95 % interval.
+fn share(part: usize, whole: usize) -> String {
+    let [part, whole] = [part, whole].map(|count| u64::try_from(count).unwrap_or(u64::MAX));
+    let percent = |thousandths: f64| format!("{:.1}", 100.0 * thousandths);
+    let Some(between) = wilson(part, whole, Z95) else { return "-".to_owned() };
     let tenths = part.saturating_mul(1000).checked_div(whole).unwrap_or(0);
-    format!("{}.{} %", tenths / 10, tenths % 10)
+    format!("{}.{} %, {}–{}", tenths / 10, tenths % 10, percent(between.low), percent(between.high))
 }
 
 #[cfg(test)]
@@ -240,7 +275,7 @@ mod tests {
         let values = [Some(json!(1)), Some(json!(2)), None, Some(json!(3)), None];
         let expected = Tally { answers: 5, meant: 3, wrong: 2, lost: 1 };
         assert_eq!(tally(&answers, &values, |_| true), expected);
-        assert_eq!(percent(1, 348), "0.2 %");
+        assert_eq!(share(1, 348), "0.2 %, 0.1–1.6");
     }
 
     #[test]
@@ -249,7 +284,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let to = folder.path().join(FOLDER);
         std::fs::create_dir_all(&to).unwrap();
-        for name in ["contracts.json", "answers.jsonl", "modes.jsonl"] {
+        for name in FILES.into_iter().chain(["contracts.json", "modes.jsonl"]) {
             std::fs::copy(root.join(FOLDER).join(name), to.join(name)).unwrap();
         }
         let table = run(&EvalDecoding { python: None, node: None, show: false, to: folder.path().to_owned() }).unwrap();

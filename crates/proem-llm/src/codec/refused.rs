@@ -110,6 +110,11 @@ impl Complaint {
         }
     }
 
+    /// Whether it says nothing of a model, so that the path may be what is not there.
+    fn is_about_path(&self) -> bool {
+        !self.is_one_of(&["model_not_found"]) && !self.mentions(&["model"])
+    }
+
     /// Not every server has a word for it: vLLM and Anthropic say it in a sentence, llama.cpp has
     /// one of its own (<https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md>).
     fn is_too_long(&self, status: Option<u16>) -> bool {
@@ -177,6 +182,7 @@ pub(super) fn refused(head: &ResponseHead, body: &[u8], names: &EndpointNames<'_
     let message = match kind {
         FailureKind::TooLong if !is_too_long => too_many_bytes(names),
         FailureKind::TooLong => too_long(names, complaint.window),
+        FailureKind::UnknownModel if complaint.is_about_path() => no_path(head, names),
         _ => message(kind, head, names),
     };
     let window = complaint.window.filter(|_| is_too_long);
@@ -189,6 +195,16 @@ fn too_many_bytes(names: &EndpointNames<'_>) -> String {
     format!(
         "provider `{endpoint}`, or a proxy before it, refused a request of {body_bytes} bytes for its size (status 413); \
          shorten the input, or raise the limit there (nginx: `client_max_body_size`)"
+    )
+}
+
+/// A base URL with too much or too little of a path is as often the reason as a model's name.
+fn no_path(head: &ResponseHead, names: &EndpointNames<'_>) -> String {
+    let EndpointNames { endpoint, model, url, .. } = names;
+    let status = head.status;
+    format!(
+        "provider `{endpoint}` has nothing at {url} (status {status}), or no model `{model}`; check `base_url` and the \
+         model's name"
     )
 }
 

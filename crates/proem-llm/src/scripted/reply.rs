@@ -272,6 +272,28 @@ impl Reply {
         Self::new(ReplyContent::Embeddings(vectors))
     }
 
+    /// What a real server sent, byte for byte from its status line to the end of its body; its chunks are put together
+    /// and framed anew. `None` if that is no HTTP response.
+    #[must_use]
+    pub fn recorded(response: &[u8]) -> Option<Self> {
+        let end = response.windows(4).position(|window| window == b"\r\n\r\n")?;
+        let head = core::str::from_utf8(response.get(..end)?).ok()?;
+        let mut body = response.get(end.saturating_add(4)..)?.to_vec();
+        let mut lines = head.split("\r\n");
+        let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
+        let mut headers = Vec::new();
+        for line in lines {
+            let (name, value) = line.split_once(':')?;
+            let (name, value) = (name.to_ascii_lowercase(), value.trim().to_owned());
+            match name.as_str() {
+                "transfer-encoding" => body = joined_chunks(&body)?,
+                "content-length" | "connection" => {}
+                _ => headers.push((name, value)),
+            }
+        }
+        Some(Self::new(ReplyContent::Raw(RawReply { status, headers, body })))
+    }
+
     /// Any status and body, as JSON.
     #[must_use]
     pub fn raw(status: u16, body: impl Into<Vec<u8>>) -> Self {
@@ -380,5 +402,22 @@ fn body<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
         RawBody::Text(text) => Ok(text.into_bytes()),
         RawBody::Base64(text) => STANDARD.decode(text).map_err(de::Error::custom),
         RawBody::Json(value) => Ok(proem_text::json::compact(&value).into_bytes()),
+    }
+}
+
+/// The bytes of a body in chunks.
+fn joined_chunks(body: &[u8]) -> Option<Vec<u8>> {
+    let (mut joined, mut rest) = (Vec::new(), body);
+    loop {
+        let line = rest.windows(2).position(|window| window == b"\r\n")?;
+        let length = core::str::from_utf8(rest.get(..line)?).ok()?;
+        let length = usize::from_str_radix(length.split(';').next()?.trim(), 16).ok()?;
+        if length == 0 {
+            return Some(joined);
+        }
+        let start = line.saturating_add(2);
+        let end = start.checked_add(length)?;
+        joined.extend(rest.get(start..end)?);
+        rest = rest.get(end.saturating_add(2)..)?;
     }
 }

@@ -7,6 +7,7 @@ mod failures;
 mod gate;
 mod limits;
 mod listener;
+mod recorded;
 #[path = "../../src/sample.rs"]
 mod sample;
 

@@ -152,7 +152,7 @@ fn servers_that_refuse() {
     check(Reply::raw(400, refused), embedding, expected);
     let unknown = "provider `local` has no model `small`, or this key is not allowed to use it; check the model's name \
                    and `base_url`";
-    check(Reply::raw(404, "{}"), embedding, unknown);
+    check(Reply::raw(404, r#"{"error":{"message":"model `small` is not there"}}"#), embedding, unknown);
 }
 
 #[test]

@@ -105,7 +105,11 @@ fn other_servers_errors() {
 #[test]
 fn statuses_without_words() {
     check(401, "", KEY);
-    check(404, "<html>Not found</html>", &format!("{MODEL} | <html>Not found</html>"));
+    let nothing = format!(
+        "unknown-model: provider `mine` has nothing at {URL} (status 404), or no model `m-1`; check `base_url` and the \
+         model's name"
+    );
+    check(404, "<html>Not found</html>", &format!("{nothing} | <html>Not found</html>"));
     check(408, "{}", "timed-out: provider `mine` timed out with status 408; try again | {}");
     check(
         422,
