@@ -17,7 +17,7 @@ mod secrets;
 
 pub(crate) use branches::{Branches, FormEnd, Reach, reach_of_calls, reach_of_value};
 pub(crate) use rules::{Results, Rule, Take, Takes};
-pub use secrets::label_secret_fields;
+pub use secrets::{label_secret_fields, open_secret_fields};
 
 use crate::{
     builtins,

@@ -37,7 +37,7 @@ pub use code::Program;
 pub use context::Inputs;
 pub use delimiters::{Repair, is_unfinished, repair_delimiters};
 pub use error::{Fault, Problem, Reason};
-pub use flow::label_secret_fields;
+pub use flow::{label_secret_fields, open_secret_fields};
 pub use json::{read_json, write_json};
 pub use limits::{Limits, Meter, cost};
 pub use machine::{CallId, Machine, Outcome, StateError, StateKey, ToolAnswer, ToolCall};

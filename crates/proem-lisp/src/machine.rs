@@ -328,6 +328,13 @@ impl Machine {
         self.context.flow.output.to_label()
     }
 
+    /// The label of all that came in. Fuel, bytes and time used depend on all of it, so they are shown to nobody once it
+    /// is secret.
+    #[must_use]
+    pub fn work_label(&self) -> Label {
+        self.context.flow.met.to_label()
+    }
+
     /// The label of all tests that have decided on forms which may act.
     #[must_use]
     pub fn floor(&self) -> Label {

@@ -7,7 +7,7 @@ use proem_text::Label;
 /// What is still to be done.
 enum Task {
     /// A value, and whether it is in a secret field.
-    Mark(Value, bool),
+    Visit(Value, bool),
     /// Makes a collection like this one of the last values that are done.
     Make(Value, usize),
 }
@@ -19,15 +19,26 @@ enum Task {
 #[must_use]
 pub fn label_secret_fields(value: Value) -> Value {
     let secret = Label::trusted().made_secret();
-    let mut tasks = vec![Task::Mark(value, false)];
+    change_secret_fields(value, &|value| value.labelled(&secret))
+}
+
+/// The value with everything in fields whose name begins with `_` without labels: for a reader whom a signature gives
+/// these fields. What is secret elsewhere stays so.
+#[must_use]
+pub fn open_secret_fields(value: Value) -> Value {
+    change_secret_fields(value, &|value| value.without_labels())
+}
+
+fn change_secret_fields(value: Value, change: &dyn Fn(Value) -> Value) -> Value {
+    let mut tasks = vec![Task::Visit(value, false)];
     let mut done: Vec<Value> = Vec::new();
     while let Some(task) = tasks.pop() {
         let (value, parts) = match task {
-            Task::Mark(value, true) => {
-                done.push(value.labelled(&secret));
+            Task::Visit(value, true) => {
+                done.push(change(value));
                 continue;
             }
-            Task::Mark(value, false) => {
+            Task::Visit(value, false) => {
                 let parts = parts_of(&value);
                 (value, parts)
             }
@@ -43,7 +54,7 @@ pub fn label_secret_fields(value: Value) -> Value {
             continue;
         }
         tasks.push(Task::Make(value, parts.len()));
-        tasks.extend(parts.into_iter().map(|(part, is_secret)| Task::Mark(part, is_secret)));
+        tasks.extend(parts.into_iter().map(|(part, is_secret)| Task::Visit(part, is_secret)));
     }
     done.pop().unwrap_or_default()
 }

@@ -644,6 +644,11 @@ impl Machine {
     /// What a fiber stopped for, with the labels of what decided on it.
     pub(super) fn label_stop(&mut self, fiber: &Fiber, stop: FiberStop) -> Result<FiberStop, Fault> {
         let decided = self.context.flow.decided(&fiber.pc);
+        // How a program ends is seen, as what it prints is.
+        if matches!(stop, FiberStop::Return(_) | FiberStop::Fail(_)) && fiber.pc.is_secret() {
+            return Err(Fault::new(Reason::FlowDenied, "something secret decided whether the program ends here")
+                .help("end it outside of branches on secrets: `(return (if test a b))`"));
+        }
         Ok(match stop {
             FiberStop::Return(value) => FiberStop::Return(self.join(value, &decided)?),
             FiberStop::Fail(value) => FiberStop::Fail(self.join(value, &decided)?),
