@@ -129,8 +129,8 @@ pub struct ProgramRun {
     pub fuel: Option<u64>,
     /// Bytes of values at its end; unknown if they would tell of a secret.
     pub bytes: Option<usize>,
-    /// The label of what it ended with.
-    pub label: Label,
+    /// The label of what it ended with, if anything that it was given has one.
+    pub label: Option<Label>,
     /// The calls of tools that it asked for.
     pub calls: Vec<TracedCall>,
 }
@@ -359,13 +359,14 @@ impl LispSession {
             let [last, before, _] = std::mem::take(&mut self.history);
             self.history = [value, last, before];
         }
-        let tells_nothing = !machine.work_label().is_secret();
+        let met = machine.work_label();
+        let tells_nothing = !met.is_secret();
         ProgramRun {
             end,
             text,
             fuel: tells_nothing.then(|| machine.fuel_used()),
             bytes: tells_nothing.then(|| machine.bytes_used()),
-            label: machine.end_label(),
+            label: (!met.is_empty()).then(|| machine.end_label()),
             calls,
         }
     }

@@ -26,6 +26,12 @@ use crate::{
 };
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 
+/// The address of a program, and the numbers of a function and an arity in it.
+type FunctionKey = (usize, usize, usize);
+
+/// A program, and the ends of the forms of one of its functions.
+type FunctionEnds = (Arc<Program>, Arc<Branches>);
+
 /// What a machine knows about labels.
 #[derive(Debug, Default)]
 pub(crate) struct FlowState {
@@ -51,7 +57,7 @@ pub(crate) struct FlowState {
     pub(crate) rules: Vec<Rule>,
     /// The ends of forms of the functions that have run, by program, function and arity. The programs are held, so
     /// that an address means one.
-    pub(crate) ends: BTreeMap<(usize, usize, usize), (Arc<Program>, Arc<Branches>)>,
+    pub(crate) ends: BTreeMap<FunctionKey, FunctionEnds>,
 }
 
 impl FlowState {

@@ -10,6 +10,7 @@ mod commit;
 mod frame;
 mod iterate;
 mod labelled;
+mod labelled_calls;
 mod parallel;
 mod scopes;
 mod snapshot;
@@ -76,21 +77,26 @@ impl ToolCall {
     ///
     /// # Errors
     ///
-    /// [`Reason::FlowDenied`], which names the argument.
+    /// [`Reason::FlowDenied`], which names the argument unless its name is secret.
     pub fn open_arguments(&self, signature: Option<&Signature>) -> Result<Value, Fault> {
-        let is_declared = |name: &str| name.starts_with('_');
-        let declared = || signature.into_iter().flat_map(Signature::parameters).filter(|name| is_declared(name));
+        let declared = || signature.into_iter().flat_map(Signature::parameters).filter(|name| name.starts_with('_'));
+        // Names may be made of secrets too.
+        let tool = if self.pc.is_secret() { String::from("a tool") } else { format!("the tool `{}`", self.name) };
+        let has_secret_names = self.args.own_label().is_secret();
         for (name, label) in &self.labels {
             if label.is_secret() && !declared().any(|parameter| parameter == name) {
-                let message = format!("the argument `{name}` of the tool `{}` is secret", self.name);
-                return Err(Fault::new(Reason::FlowDenied, message)
+                let which =
+                    if has_secret_names { String::from("an argument") } else { format!("the argument `{name}`") };
+                return Err(Fault::new(Reason::FlowDenied, format!("{which} of {tool} is secret"))
                     .help("secrets go only to parameters whose name begins with `_`; leave it out"));
             }
         }
         if (self.pc.is_secret() || self.floor.is_secret()) && declared().next().is_none() {
-            let message = format!("something secret decided whether the tool `{}` is called", self.name);
-            return Err(Fault::new(Reason::FlowDenied, message)
-                .help("call it outside of branches on secrets, and before them; only tools with a parameter whose name begins with `_` may be called there"));
+            let help = "call it before and outside of branches on secrets; \
+                        there only tools with a parameter whose name begins with `_` are called";
+            return Err(
+                Fault::new(Reason::FlowDenied, format!("something secret decided whether {tool} is called")).help(help)
+            );
         }
         Ok(self.args.without_labels())
     }
@@ -294,7 +300,10 @@ impl Machine {
         }
         for mut pending in core::mem::take(&mut self.calls) {
             // What a tool answers depends on what it was asked, and on whether it was.
-            let asked = pending.args.label().join(&pending.pc.to_label());
+            let is_unknown =
+                matches!(&pending.answer, Some(ToolAnswer::Problem(fault)) if fault.reason() == Reason::UnknownTool);
+            let args = if is_unknown { Label::trusted() } else { pending.args.label() };
+            let asked = args.join(&pending.pc.to_label());
             if let Some(ToolAnswer::Value(value)) = &mut pending.answer {
                 *value = core::mem::take(value).labelled(&asked);
                 self.exchanged.push(value.clone());
@@ -349,7 +358,7 @@ impl Machine {
         if !self.end_flow.is_secret() {
             return fault.at(self.place_of(fiber));
         }
-        let mut problem = labelled::hidden_fault(&fault).at(self.outermost_line(fiber));
+        let mut problem = labelled_calls::hidden_fault(&fault).at(self.outermost_line(fiber));
         problem.is_hidden = true;
         problem
     }

@@ -88,8 +88,9 @@ fn push_pieces(value: &Value, out: &mut String, open: &mut Vec<Piece>, meter: &m
             open.extend(pieces.into_iter().rev());
             Ok(())
         }
-        Value::Labelled(_) => Err(Fault::eval("a source can't say which label a value has")
-            .help("keep what is labelled out of a memory that is written to a file: leave it out with `dissoc`")),
+        Value::Labelled(_) => {
+            Err(Fault::eval("it holds a value with a label, which a source can't say; keep such values out of it"))
+        }
         value => print_into(out, value, Style::Readable, meter),
     }
 }

@@ -75,7 +75,9 @@ fn reach_of_row(id: BuiltinId) -> Reach {
 /// What a step may do, with `functions` for those that it makes.
 pub(super) fn reach_of_op(program: &Program, op: Op) -> Reach {
     match op {
-        Op::Define(_) | Op::DefineFunction(_) | Op::DefineOnce(_) => Reach { acts: true, writes: true, ..Reach::NOTHING },
+        Op::Define(_) | Op::DefineFunction(_) | Op::DefineOnce(_) => {
+            Reach { acts: true, writes: true, ..Reach::NOTHING }
+        }
         Op::Builtin { id, .. } => reach_of_row(id),
         Op::Call(_) => Reach::CALLS,
         // A function as a value may be called by whoever gets it.
@@ -147,12 +149,7 @@ struct Summary {
 }
 
 impl Summary {
-    const NONE: Self = Self {
-        reach: Reach::NOTHING,
-        locals: 0,
-        has_more: false,
-        lowest: usize::MAX,
-    };
+    const NONE: Self = Self { reach: Reach::NOTHING, locals: 0, has_more: false, lowest: usize::MAX };
 
     fn join(self, other: Self) -> Self {
         Self {
@@ -234,7 +231,7 @@ impl Pieces {
 impl Pieces {
     /// The join of the steps from a test up to `until`, and of those behind a place that one of them goes back to. The
     /// test itself counts: it may be a step that also stores. The first number is where they begin.
-    fn from_start(&self, at: usize, until: usize) -> (usize, Summary) {
+    fn steps_of_form(&self, at: usize, until: usize) -> (usize, Summary) {
         let mut from = at;
         loop {
             let found = self.between(from, until);
@@ -261,7 +258,7 @@ impl Branches {
             let (end, all) = match ways(ops, at).into_iter().find(|way| *way <= at) {
                 Some(start) => {
                     let last = forward.last_back(start).unwrap_or(ops.len());
-                    (start, pieces.from_start(at, last.saturating_add(1)).1)
+                    (start, pieces.steps_of_form(at, last.saturating_add(1)).1)
                 }
                 None => form_from(at, &forward, &pieces, ops),
             };
@@ -290,7 +287,7 @@ impl Branches {
 fn form_from(at: usize, forward: &Forward, pieces: &Pieces, ops: &[Op]) -> (usize, Summary) {
     let mut end = forward.meeting_point(at);
     loop {
-        let (from, all) = pieces.from_start(at, end);
+        let (from, all) = pieces.steps_of_form(at, end);
         let of_loop = if from < at { forward.loop_end(from, ops) } else { end };
         if of_loop <= end {
             return (end, all);

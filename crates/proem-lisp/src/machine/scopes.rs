@@ -45,9 +45,15 @@ impl Machine {
         self.context.flow.labels.join_into(&mut fiber.pc, flow);
     }
 
-    /// A test with this label was made by the function whose forms are those from `first` on. What it gives lies above
-    /// so many operands.
-    pub(super) fn open_form(&mut self, fiber: &mut Fiber, first: usize, flow: &Flow, form: FormEnd, operands: usize) {
+    /// A test with this label was made by the function whose forms are those from `first` on. The form is given with
+    /// the number of operands above which lies what it gives.
+    pub(super) fn open_form(
+        &mut self,
+        fiber: &mut Fiber,
+        first: usize,
+        flow: &Flow,
+        (form, operands): (FormEnd, usize),
+    ) {
         if flow.is_none() {
             return;
         }

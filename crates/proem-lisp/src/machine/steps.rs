@@ -90,11 +90,14 @@ impl Machine {
         Ok(None)
     }
 
-    /// What is run most is done here; everything else has a function of its own.
+    /// Runs the steps of a function until it returns, calls another, or the fuel of the run is used.
+    #[inline]
     pub(super) fn run_steps(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame) -> Result<Exit, Fault> {
-        if self.context.flow.is_on {
-            return self.run_labelled_steps(fiber, frame);
-        }
+        if self.context.flow.is_on { self.run_labelled_steps(fiber, frame) } else { self.run_open_steps(fiber, frame) }
+    }
+
+    /// What is run most is done here; everything else has a function of its own.
+    fn run_open_steps(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame) -> Result<Exit, Fault> {
         let closure = &frame.closure;
         let base = frame.base;
         let mut at = frame.at;
@@ -200,7 +203,13 @@ impl Machine {
     }
 
     /// The steps that are run less often.
-    pub(super) fn step(&mut self, fiber: &mut Fiber, closure: &Arc<Closure>, base: usize, op: Op) -> Result<Next, Fault> {
+    pub(super) fn step(
+        &mut self,
+        fiber: &mut Fiber,
+        closure: &Arc<Closure>,
+        base: usize,
+        op: Op,
+    ) -> Result<Next, Fault> {
         let constant = |number: u32| closure.program.constants.get(to_usize(number)).cloned().unwrap_or_default();
         let place = |local: u32| base.saturating_add(to_usize(local));
         match op {

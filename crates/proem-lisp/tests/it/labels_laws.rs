@@ -20,7 +20,7 @@ impl Maker<'_> {
     fn pick<'t>(&mut self, depth: usize, simple: &[&'t str], forms: &[&'t str]) -> &'t str {
         let byte = usize::from(self.bytes.next().copied().unwrap_or(0));
         let choices = if depth == 0 || byte % 4 == 0 { simple } else { forms };
-        choices[(byte / 4) % choices.len()]
+        choices.get((byte / 4) % choices.len()).copied().unwrap_or_default()
     }
 
     /// A form in which `I L M B S K` stand for forms of these kinds.
@@ -33,56 +33,136 @@ impl Maker<'_> {
             'S' => self.pick(depth, STATEMENTS, STATEMENT_FORMS),
             _ => self.pick(depth, &[":a", ":b", "I"], &["I"]),
         };
-        template.split_inclusive("").map(String::from).map(|part| match part.chars().next() {
-            Some(kind @ ('I' | 'L' | 'M' | 'B' | 'S' | 'K')) => self.form(kind, depth.saturating_sub(1)),
-            _ => part,
-        }).collect()
+        template
+            .split_inclusive("")
+            .map(String::from)
+            .map(|part| match part.chars().next() {
+                Some(kind @ ('I' | 'L' | 'M' | 'B' | 'S' | 'K')) => self.form(kind, depth.saturating_sub(1)),
+                _ => part,
+            })
+            .collect()
     }
 }
 
 const INTEGERS: &[&str] = &["1", "3", "x", "y", "ctx/p", "ctx/n", "ctx/n", "ctx/n"];
 const INTEGER_FORMS: &[&str] = &[
-    "(+ I I)", "(if B I I)", "(count L)", "(reduce + 0 L)", "(let [x I y I] I)", "(get M K 0)", "(or (first L) 0)",
-    "(loop [x 0 y I] (if (< x (min 4 I)) (recur (inc x) (+ y I)) y))", "((fn [x] I) I)", "(do S I)",
-    "(case I 0 I 1 I I)", "(memory/get :m 0)", "(reduce (fn [x y] (if B (reduced x) (+ x y))) 0 L)",
-    "(tool/t {:x I})", "(tool/v {:_x I :y I})", "((if B inc dec) I)", "(when-let [x (first L)] 1)", "(if-let [x (seq L)] I I)",
-    "(loop [x 0] (cond (> x 3) I B (recur (+ x 2)) :else (recur (inc x))))", "(let [[x y] L] (or x y 0))",
-    "(let [{:keys [a b] :or {a I}} M] (or a b 0))", "(apply + L)", "(max I I)", "(get-in {:k [M]} [:k 0 K] 0)",
-    "(:a M 0)", "(some-> (first L) inc (+ I))", "(letfn [(f [x] (if (< x 3) (f (inc x)) I))] (f I))",
-    "(first (pmap (fn [x] I) [1 I]))", "(:a (update M :a (fnil + 0) I) 0)", "(or (memory/get (str \"k\" I)) 0)",
+    "(+ I I)",
+    "(if B I I)",
+    "(count L)",
+    "(reduce + 0 L)",
+    "(let [x I y I] I)",
+    "(get M K 0)",
+    "(or (first L) 0)",
+    "(loop [x 0 y I] (if (< x (min 4 I)) (recur (inc x) (+ y I)) y))",
+    "((fn [x] I) I)",
+    "(do S I)",
+    "(case I 0 I 1 I I)",
+    "(memory/get :m 0)",
+    "(reduce (fn [x y] (if B (reduced x) (+ x y))) 0 L)",
+    "(tool/t {:x I})",
+    "(tool/v {:_x I :y I})",
+    "((if B inc dec) I)",
+    "(when-let [x (first L)] 1)",
+    "(if-let [x (seq L)] I I)",
+    "(loop [x 0] (cond (> x 3) I B (recur (+ x 2)) :else (recur (inc x))))",
+    "(let [[x y] L] (or x y 0))",
+    "(let [{:keys [a b] :or {a I}} M] (or a b 0))",
+    "(apply + L)",
+    "(max I I)",
+    "(get-in {:k [M]} [:k 0 K] 0)",
+    "(:a M 0)",
+    "(some-> (first L) inc (+ I))",
+    "(letfn [(f [x] (if (< x 3) (f (inc x)) I))] (f I))",
+    "(first (pmap (fn [x] I) [1 I]))",
+    "(:a (update M :a (fnil + 0) I) 0)",
+    "(or (memory/get (str \"k\" I)) 0)",
 ];
 const LISTS: &[&str] = &["[I I]", "ctx/spine", "ctx/elements", "[]"];
 const LIST_FORMS: &[&str] = &[
-    "(map (fn [x] I) L)", "(filter (fn [x] B) L)", "(for [x L :when B] I)", "(for [x L :while B y L] (+ x y))", "(sort L)",
-    "(sort-by (fn [x] I) L)", "(take I L)", "(concat L L)", "(rest L)", "(vals M)", "(distinct L)", "(if B L L)",
-    "(conj (vec L) I)", "(mapcat (fn [x] L) L)", "(map + L L)", "(keep (fn [x] (if B I nil)) L)", "(do S L)",
-    "(take-while (fn [x] B) L)", "(reverse L)", "(map first (group-by (fn [x] (mod I 2)) L))", "(mapv second M)",
-    "(for [x L :let [y (if B I 2)] :when B] (do S y))", "(map-indexed (fn [x y] I) L)", "(take 3 (iterate (fn [x] I) I))",
-    "(reduce (fn [x y] (if B (conj x y) x)) [] L)", "(vec (set L))", "(remove (fn [x] B) L)",
+    "(map (fn [x] I) L)",
+    "(filter (fn [x] B) L)",
+    "(for [x L :when B] I)",
+    "(for [x L :while B y L] (+ x y))",
+    "(sort L)",
+    "(sort-by (fn [x] I) L)",
+    "(take I L)",
+    "(concat L L)",
+    "(rest L)",
+    "(vals M)",
+    "(distinct L)",
+    "(if B L L)",
+    "(conj (vec L) I)",
+    "(mapcat (fn [x] L) L)",
+    "(map + L L)",
+    "(keep (fn [x] (if B I nil)) L)",
+    "(do S L)",
+    "(take-while (fn [x] B) L)",
+    "(reverse L)",
+    "(map first (group-by (fn [x] (mod I 2)) L))",
+    "(mapv second M)",
+    "(for [x L :let [y (if B I 2)] :when B] (do S y))",
+    "(map-indexed (fn [x y] I) L)",
+    "(take 3 (iterate (fn [x] I) I))",
+    "(reduce (fn [x y] (if B (conj x y) x)) [] L)",
+    "(vec (set L))",
+    "(remove (fn [x] B) L)",
 ];
 const MAPS: &[&str] = &["{:a I :b I}", "{:a I}", "{}", "ctx/map"];
 const MAP_FORMS: &[&str] = &[
-    "(assoc M K I)", "(zipmap [:a :b] L)", "(if B M M)", "(frequencies L)", "(into {} (map (fn [x] [x I]) L))",
-    "(select-keys M [K])", "(merge M M)", "(dissoc M K)", "{K I}", "(reduce-kv (fn [x k v] (assoc x k I)) {} M)",
-    "(index-by (fn [x] I) L)", "(update-vals M (fn [x] I))", "(do S M)",
+    "(assoc M K I)",
+    "(zipmap [:a :b] L)",
+    "(if B M M)",
+    "(frequencies L)",
+    "(into {} (map (fn [x] [x I]) L))",
+    "(select-keys M [K])",
+    "(merge M M)",
+    "(dissoc M K)",
+    "{K I}",
+    "(reduce-kv (fn [x k v] (assoc x k I)) {} M)",
+    "(index-by (fn [x] I) L)",
+    "(update-vals M (fn [x] I))",
+    "(do S M)",
 ];
 const TESTS: &[&str] = &["(< I I)", "(= I I)", "true"];
 const TEST_FORMS: &[&str] = &[
-    "(empty? L)", "(some odd? L)", "(contains? #{I I} I)", "(and B B)", "(or B B)", "(not B)", "(every? (fn [x] B) L)",
-    "(contains? M K)", "(= L L)", "(do S B)", "(if B B B)",
+    "(empty? L)",
+    "(some odd? L)",
+    "(contains? #{I I} I)",
+    "(and B B)",
+    "(or B B)",
+    "(not B)",
+    "(every? (fn [x] B) L)",
+    "(contains? M K)",
+    "(= L L)",
+    "(do S B)",
+    "(if B B B)",
 ];
 const STATEMENTS: &[&str] = &["(println I)", "(def m I)", "(memory/put :m I)", "nil"];
 const STATEMENT_FORMS: &[&str] = &[
-    "(println L M)", "(def m I)", "(memory/put K I)", "(tool/t {:x I :y L})", "(when B S)", "(doseq [x L] S)",
-    "(run! (fn [x] S) L)", "(if B S S)", "(if B (return I) nil)", "(do S S)", "(cond B S B S :else S)", "(dotimes [x (min 3 I)] S)",
-    "(tool/v (if B {:x I} {:_x I}))", "(let [f (if B (fn [] S) (fn [] nil))] (f))", "(if B (fail {:reason :no}) nil)",
-    "(when-not B (def n I))", "(memory/put (str \"k\" I) I)", "(println (budget/remaining))",
+    "(println L M)",
+    "(def m I)",
+    "(memory/put K I)",
+    "(tool/t {:x I :y L})",
+    "(when B S)",
+    "(doseq [x L] S)",
+    "(run! (fn [x] S) L)",
+    "(if B S S)",
+    "(if B (return I) nil)",
+    "(do S S)",
+    "(cond B S B S :else S)",
+    "(dotimes [x (min 3 I)] S)",
+    "(tool/v (if B {:x I} {:_x I}))",
+    "(let [f (if B (fn [] S) (fn [] nil))] (f))",
+    "(if B (fail {:reason :no}) nil)",
+    "(when-not B (def n I))",
+    "(memory/put (str \"k\" I) I)",
+    "(println (budget/remaining))",
 ];
 
 fn program_of(bytes: &[u8]) -> String {
     let mut maker = Maker { bytes: bytes.iter() };
-    let parts: Vec<String> = "SSSIL".chars().map(|kind| maker.form(kind, 4)).collect();
-    format!("(let [x 1 y 2] {} {} {} [{} {}])", parts[0], parts[1], parts[2], parts[3], parts[4])
+    let [first, second, third, number, list] = ['S', 'S', 'S', 'I', 'L'].map(|kind| maker.form(kind, 4));
+    format!("(let [x 1 y 2] {first} {second} {third} [{number} {list}])")
 }
 
 /// The inputs that a label is on: a number, the spine of one list, the elements of another, and a map's spine.

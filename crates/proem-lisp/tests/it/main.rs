@@ -8,6 +8,7 @@ mod families;
 mod golden;
 mod golden_stored;
 mod labels;
+mod labels_border;
 mod labels_laws;
 mod laws;
 mod limits;

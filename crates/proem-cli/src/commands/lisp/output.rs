@@ -28,7 +28,7 @@ pub(crate) struct LispRunOutput {
     /// Bytes of values at the program's end, if it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bytes: Option<usize>,
-    /// The label of what it ended with, if it ran: where the value is from, and who may read it.
+    /// The label of what it ended with, where the value is from and who may read it, if an input has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) label: Option<LispLabel>,
     /// The calls of tools with their labels, with `--trace`.

@@ -82,8 +82,8 @@ pub(super) fn run_lisp_program(args: &LispRunArgs) -> Result<ExitCode, CommandFa
             run.calls.iter().for_each(|call| ui::aside(&trace_lines(call)));
         }
         let code = print_end(&run)?;
-        if args.trace {
-            ui::aside(&format!("the result's label: {}\n", LispLabel::words(&run.label)));
+        if let Some(label) = run.label.as_ref().filter(|_| args.trace) {
+            ui::aside(&format!("label of the end: {}\n", LispLabel::words(label)));
         }
         code
     };
@@ -183,7 +183,7 @@ fn print_program_json(
         output: Some(output),
         fuel: run.fuel,
         bytes: run.bytes,
-        label: Some(LispLabel::of(&run.label)),
+        label: run.label.as_ref().map(LispLabel::of),
         calls: has_trace.then(|| run.calls.iter().map(LispCall::of).collect()),
         problems,
         ..LispRunOutput::new(end)

@@ -4,7 +4,7 @@ use super::{
     StateError, TABLE_SUM,
     input::Input,
     limit_numbers,
-    objects::{Objects, read_array, read_labels, read_builtin, tag},
+    objects::{Objects, read_array, read_builtin, read_labels, tag},
     programs::Programs,
 };
 use crate::{
@@ -207,7 +207,9 @@ impl Reader<'_, '_> {
                 let forms = self.input.size()?;
                 let frame = CodeFrame { closure, arity, at, base, forms };
                 let fits = frame.steps().is_some_and(|steps| {
-                    forms <= open && at < steps.ops.len() && base.checked_add(steps.locals).is_some_and(|top| top <= operands)
+                    forms <= open
+                        && at < steps.ops.len()
+                        && base.checked_add(steps.locals).is_some_and(|top| top <= operands)
                 });
                 if fits { Ok(Frame::Code(frame)) } else { Err(NO_FRAME) }
             }
@@ -289,7 +291,7 @@ fn check_fibers(fibers: &[Option<Fiber>], ready: &[usize], calls: &[PendingCall]
     let is_open = calls.is_empty() || calls.iter().any(|pending| pending.answer.is_none());
     let are_distinct = ready_ones.len() == ready.len() && calling.len() == calls.len() && ids.len() == calls.len();
     let are_few = fibers.iter().flatten().count() <= limits.parallel_branches.saturating_add(1);
-    let has_arguments = calls.iter().all(|pending| matches!(pending.args, Value::Map(_)));
+    let has_arguments = calls.iter().all(|pending| matches!(pending.args.unlabelled(), Value::Map(_)));
     if !are_distinct || !is_open || !are_few || !has_arguments || (ready.is_empty() && calls.is_empty()) {
         return Err(NO_FIBERS);
     }
