@@ -23,13 +23,18 @@ const PROGRAMS: &[(&str, &str)] = &[
 
 fn context(label: &Label) -> Value {
     let row = |at: usize| {
-        format!("{{\"id\":{at},\"customer\":\"c{}\",\"total\":{},\"paid\":{}}}", at % 40, at * 7 % 900, at % 2 == 0)
+        format!(
+            "{{\"id\":{at},\"customer\":\"c{}\",\"total\":{},\"paid\":{}}}",
+            at % 40,
+            at * 7 % 900,
+            at.is_multiple_of(2)
+        )
     };
     let rows: Vec<String> = (0..1_000).map(row).collect();
     let rows = read_json(&format!("[{}]", rows.join(",")), &mut Meter::unlimited()).expect("rows");
-    let labelled = rows.elements().map(|row| {
-        Value::map(row.entries().map(|(name, value)| (name.clone(), value.clone().labelled(label))))
-    });
+    let labelled = rows
+        .elements()
+        .map(|row| Value::map(row.entries().map(|(name, value)| (name.clone(), value.clone().labelled(label)))));
     let rows = Value::vector(labelled.collect()).labelled(label);
     Value::map([(Value::keyword("rows"), rows), (Value::keyword("n"), Value::Int(0).labelled(label))])
 }
@@ -53,6 +58,9 @@ fn main() {
     for (name, source) in PROGRAMS {
         let program = Arc::new(resolve_source(source, &Names::default(), &Limits::default()).expect("a program"));
         let (without, with) = (least(&program, &open), least(&program, &labelled));
-        println!("{name}: {without:?} without labels, {with:?} with, {:.1}", with.as_secs_f64() / without.as_secs_f64());
+        println!(
+            "{name}: {without:?} without labels, {with:?} with, {:.1}",
+            with.as_secs_f64() / without.as_secs_f64()
+        );
     }
 }
