@@ -16,11 +16,12 @@ use std::sync::Arc;
 use proem_lisp::documentation::{entry, nearest_name};
 use proem_lisp::{
     CleanSource, Inputs, Limits, Machine, Meter, Names, Outcome, Problem, Program, Repair, Signature, SignatureProblem,
-    ToolAnswer, ToolCall, Value, print_readable, repair_delimiters, resolve_source, sanitise_source,
+    ToolAnswer, ToolCall, Value, label_secret_fields, open_secret_fields, print_readable, repair_delimiters,
+    resolve_source, sanitise_source,
 };
-use proem_text::Span;
+use proem_text::{Label, Span};
 
-pub use self::files::{LispSource, MemoryFile, read_input};
+pub use self::files::{LispSource, MemoryFile, read_input, read_value};
 pub use self::history::LineHistory;
 pub use self::problem::ProgramProblem;
 pub use self::signatures::{parse_signature, read_tools};
@@ -104,7 +105,8 @@ impl ReadSource {
 /// How a program ended.
 #[derive(Debug)]
 pub enum ProgramEnd {
-    /// With a value, by itself or by `return`.
+    /// With a value, by itself or by `return`, in which fields whose name begins with `_` are open if there is a
+    /// signature.
     Value(Value),
     /// With a value that isn't what the signature says. Nothing is kept.
     Mismatch(Vec<SignatureProblem>),
@@ -123,10 +125,42 @@ pub struct ProgramRun {
     pub end: ProgramEnd,
     /// The value, or what `fail` was given, as it reads; empty for ends without one.
     pub text: String,
-    /// Units of fuel used.
-    pub fuel: u64,
-    /// Bytes of values at its end.
-    pub bytes: usize,
+    /// Units of fuel used; unknown if they would tell of a secret.
+    pub fuel: Option<u64>,
+    /// Bytes of values at its end; unknown if they would tell of a secret.
+    pub bytes: Option<usize>,
+    /// The label of what it ended with, if anything that it was given has one.
+    pub label: Option<Label>,
+    /// The calls of tools that it asked for.
+    pub calls: Vec<TracedCall>,
+}
+
+/// A call of a tool with the labels that it was made under.
+#[derive(Debug)]
+pub struct TracedCall {
+    /// The tool.
+    pub name: String,
+    /// The arguments as they read, with `[Hidden]` for secrets.
+    pub arguments: String,
+    /// The label of each argument.
+    pub labels: BTreeMap<String, Label>,
+    /// The label of what decided on the call.
+    pub pc: Label,
+    /// The label of what decided on effects so far.
+    pub floor: Label,
+}
+
+impl TracedCall {
+    fn of(call: &ToolCall, limits: Limits) -> Self {
+        let arguments = print_readable(&call.args, &mut Meter::new(limits));
+        Self {
+            name: call.name.to_string(),
+            arguments: arguments.unwrap_or_else(|fault| fault.message().to_owned()),
+            labels: call.labels.clone(),
+            pc: call.pc.clone(),
+            floor: call.floor.clone(),
+        }
+    }
 }
 
 /// What programs that follow each other share: limits, input, memory and the last results.
@@ -139,14 +173,57 @@ pub struct LispSession {
     history: [Value; 3],
     signature: Option<Signature>,
     tools: Option<BTreeMap<String, Arc<Signature>>>,
+    /// The labels of inputs by their names.
+    labels: BTreeMap<String, Label>,
+    /// Problems so far that only told their kind and line.
+    hidden_problems: usize,
 }
+
+/// So many problems that secrets had a part in end a session: each may tell a little about them.
+const MOST_HIDDEN_PROBLEMS: usize = 2;
 
 impl LispSession {
     /// A session before its first program; `context` and `memory` are maps.
     #[must_use]
     pub const fn new(limits: Limits, context: Value, memory: Value) -> Self {
         let history = [Value::Nil, Value::Nil, Value::Nil];
-        Self { limits, context, memory, history, signature: None, tools: None }
+        let labels = BTreeMap::new();
+        Self { limits, context, memory, history, signature: None, tools: None, labels, hidden_problems: 0 }
+    }
+
+    /// Adds an input with a label.
+    ///
+    /// # Errors
+    ///
+    /// There is an input of this name.
+    pub fn add_input(&mut self, name: &str, value: Value, label: Label) -> Result<(), Error> {
+        if self.context.field(name).is_some() {
+            return Err(Error::invalid(format!("there are two inputs named `{name}`; give each name once")));
+        }
+        let others = self.context.entries().map(|(key, value)| (key.clone(), value.clone()));
+        self.context = Value::map(others.chain([(Value::text(name), value)]));
+        self.labels.insert(name.to_owned(), label);
+        Ok(())
+    }
+
+    /// Whether programs have ended with so many hidden problems that no further one is run.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.hidden_problems >= MOST_HIDDEN_PROBLEMS
+    }
+
+    /// The inputs with their labels. With a signature, fields whose name begins with `_` are secret.
+    fn labelled_context(&self) -> Value {
+        if self.labels.is_empty() && self.signature.is_none() {
+            return self.context.clone();
+        }
+        let entries = self.context.entries().map(|(key, value)| {
+            let label = key.as_str().and_then(|name| self.labels.get(name));
+            let value = value.clone();
+            (key.clone(), label.map_or(value.clone(), |label| value.labelled(label)))
+        });
+        let context = Value::map(entries);
+        if self.signature.is_some() { label_secret_fields(context) } else { context }
     }
 
     /// Names the inputs and the result of the programs: other inputs are problems of a source.
@@ -170,9 +247,21 @@ impl LispSession {
     /// All that is wrong with the input and can't be corrected.
     pub fn correct_input(&mut self) -> Result<Vec<SignatureProblem>, Vec<SignatureProblem>> {
         let Some(signature) = &self.signature else { return Ok(Vec::new()) };
-        let corrected = signature.coerce_inputs(&self.context)?;
+        let corrected = signature.coerce_inputs(&self.context).map_err(|problems| self.without_secrets(problems))?;
+        let warnings = self.without_secrets(corrected.warnings);
         self.context = corrected.value;
-        Ok(corrected.warnings)
+        Ok(warnings)
+    }
+
+    /// Problems of inputs, without the values of secret ones.
+    fn without_secrets(&self, mut problems: Vec<SignatureProblem>) -> Vec<SignatureProblem> {
+        for problem in &mut problems {
+            let name = problem.path.split(['.', '[']).next().unwrap_or_default();
+            if self.labels.get(name).is_some_and(Label::is_secret) {
+                problem.found = None;
+            }
+        }
+        problems
     }
 
     /// What the programs so far have kept.
@@ -184,7 +273,7 @@ impl LispSession {
     /// Names that programs can use because memory has them.
     #[must_use]
     pub fn memory_names(&self) -> BTreeSet<String> {
-        self.memory.entries().filter_map(|(key, _)| key.as_str()).map(str::to_owned).collect()
+        self.memory.unlabelled().entries().filter_map(|(key, _)| key.as_str()).map(str::to_owned).collect()
     }
 
     /// Forgets the memory and the last results.
@@ -235,18 +324,20 @@ impl LispSession {
     /// Runs a program to its end. `meanwhile` gets what it prints, often an empty text, and may stop it.
     pub fn run(&mut self, checked: &CheckedProgram, mut meanwhile: impl FnMut(&str) -> ControlFlow<()>) -> ProgramRun {
         let inputs = Inputs {
-            context: self.context.clone(),
+            context: self.labelled_context(),
             memory: self.memory.clone(),
             history: self.history.clone(),
             budget: Value::map([]),
         };
         let mut machine = Machine::new(Arc::clone(&checked.program), inputs, self.limits);
+        let mut calls = Vec::new();
         let outcome = loop {
             let outcome = machine.run(FUEL_BETWEEN_LOOKS);
             let wish = meanwhile(&machine.take_output());
             match outcome {
-                Outcome::CallTools(calls) => {
-                    for call in calls {
+                Outcome::CallTools(open) => {
+                    for call in open {
+                        calls.push(TracedCall::of(&call, self.limits));
                         machine.answer(call.id, refuse_tool(&call));
                     }
                 }
@@ -255,17 +346,43 @@ impl LispSession {
                 end => break Some(end),
             }
         };
+        if let Some(Outcome::Error(Problem { is_hidden: true, .. })) = &outcome {
+            self.hidden_problems = self.hidden_problems.saturating_add(1);
+        }
+        let value = match &outcome {
+            Some(Outcome::Done(value) | Outcome::Return(value)) => value.clone(),
+            _ => Value::Nil,
+        };
         let (end, text) = self.end(outcome, checked);
-        if let ProgramEnd::Value(value) = &end {
+        if let ProgramEnd::Value(_) = &end {
             self.memory = machine.memory().clone();
             let [last, before, _] = std::mem::take(&mut self.history);
-            self.history = [value.clone(), last, before];
+            self.history = [value, last, before];
         }
-        ProgramRun { end, text, fuel: machine.fuel_used(), bytes: machine.bytes_used() }
+        let met = machine.work_label();
+        let tells_nothing = !met.is_secret();
+        ProgramRun {
+            end,
+            text,
+            fuel: tells_nothing.then(|| machine.fuel_used()),
+            bytes: tells_nothing.then(|| machine.bytes_used()),
+            label: (!met.is_empty()).then(|| machine.end_label()),
+            calls,
+        }
     }
 
     fn result_problems(&self, value: &Value) -> Vec<SignatureProblem> {
-        self.signature.as_ref().map(|signature| signature.check_result(value)).unwrap_or_default()
+        let Some(signature) = &self.signature else { return Vec::new() };
+        let mut problems = signature.check_result(&value.without_labels());
+        if value.label().is_secret() {
+            problems.iter_mut().for_each(|problem| problem.found = None);
+        }
+        problems
+    }
+
+    /// The value as its reader gets it: fields whose name begins with `_` are open to whoever gave the signature.
+    fn opened(&self, value: Value) -> Value {
+        if self.signature.is_some() { open_secret_fields(value) } else { value }
     }
 
     /// The end for people, with its value as text. A value that can't be printed is a problem.
@@ -274,14 +391,14 @@ impl LispSession {
         let whole = Span::new(0, checked.program.source().len());
         let unprintable = |fault: proem_lisp::Fault| ProgramEnd::Problem(checked.source.place(&fault.at(whole)));
         match outcome {
-            Some(Outcome::Done(value) | Outcome::Return(value)) => match print(&value) {
+            Some(Outcome::Done(value) | Outcome::Return(value)) => match print(&self.opened(value.clone())) {
                 Ok(text)
                     if let problems = self.result_problems(&value)
                         && !problems.is_empty() =>
                 {
                     (ProgramEnd::Mismatch(problems), text)
                 }
-                Ok(text) => (ProgramEnd::Value(value), text),
+                Ok(text) => (ProgramEnd::Value(self.opened(value)), text),
                 Err(fault) => (unprintable(fault), String::new()),
             },
             Some(Outcome::Fail(value)) => match print(&value) {

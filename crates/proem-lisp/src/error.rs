@@ -33,11 +33,13 @@ pub enum Reason {
     MemoryExceeded,
     /// The program printed more than it may.
     OutputLimit,
+    /// A label forbids it.
+    FlowDenied,
 }
 
 impl Reason {
     /// All reasons, in an order that stored programs rely on.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::ParseError,
         Self::AnalysisError,
         Self::EvalError,
@@ -51,6 +53,7 @@ impl Reason {
         Self::FuelExhausted,
         Self::MemoryExceeded,
         Self::OutputLimit,
+        Self::FlowDenied,
     ];
 
     /// The keyword's name, such as `type_error`.
@@ -70,6 +73,7 @@ impl Reason {
             Self::FuelExhausted => "fuel_exhausted",
             Self::MemoryExceeded => "memory_exceeded",
             Self::OutputLimit => "output_limit",
+            Self::FlowDenied => "flow_denied",
         }
     }
 }
@@ -81,6 +85,9 @@ pub struct Problem {
     pub reason: Reason,
     /// The message, the place in the source that was read, and the remedy.
     pub diagnostic: Diagnostic,
+    /// Whether it only says its kind and the outermost line, because its words or its place would tell a secret. A
+    /// second such problem in one run of an agent ends the run.
+    pub is_hidden: bool,
 }
 
 impl Problem {
@@ -89,7 +96,7 @@ impl Problem {
     pub fn new(reason: Reason, span: Span, message: impl Into<String>) -> Self {
         let diagnostic =
             Diagnostic { severity: DiagnosticSeverity::Error, message: message.into(), span: Some(span), help: None };
-        Self { reason, diagnostic }
+        Self { reason, diagnostic, is_hidden: false }
     }
 
     /// The problem with its remedy.

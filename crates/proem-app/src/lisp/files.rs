@@ -92,9 +92,7 @@ impl LispSource {
 ///
 /// If the file can't be read, or holds no JSON object within the limits.
 pub fn read_input(path: &Path, limits: &Limits) -> Result<Value, Error> {
-    let name = path.display().to_string();
-    let text = files::read_text(path, limits.bytes)
-        .map_err(|error| Error::outside(format!("could not read `{}`: {error}", show::terminal_str(&name))))?;
+    let (name, text) = read_named_text(path, limits)?;
     match read_json(&text, &mut Meter::new(*limits)) {
         // Only an object begins so, after spaces and a byte-order mark.
         Ok(input) if text.trim_start_matches(['\u{feff}', ' ', '\t', '\r', '\n']).starts_with('{') => Ok(input),
@@ -105,6 +103,28 @@ pub fn read_input(path: &Path, limits: &Limits) -> Result<Value, Error> {
         ))),
         Err(problem) => Err(Error::invalid(problem.render(&name, &text).trim_end())),
     }
+}
+
+/// One input, from a file with any JSON.
+///
+/// # Errors
+///
+/// If the file can't be read, or holds no JSON within the limits. The message doesn't show what is in a file.
+pub fn read_value(path: &Path, limits: &Limits) -> Result<Value, Error> {
+    let (name, text) = read_named_text(path, limits)?;
+    read_json(&text, &mut Meter::new(*limits)).map_err(|problem| {
+        let at = problem.diagnostic.span.map_or(0, |span| span.start);
+        let line = text.bytes().take(at).filter(|byte| *byte == b'\n').count().saturating_add(1);
+        let shown = show::terminal_str(&name);
+        Error::invalid(format!("`{shown}` is no JSON from line {line} on; an input of any kind is one JSON value"))
+    })
+}
+
+fn read_named_text(path: &Path, limits: &Limits) -> Result<(String, String), Error> {
+    let name = path.display().to_string();
+    let text = files::read_text(path, limits.bytes)
+        .map_err(|error| Error::outside(format!("could not read `{}`: {error}", show::terminal_str(&name))))?;
+    Ok((name, text))
 }
 
 /// The file that a memory is kept in, as a source that gives it.

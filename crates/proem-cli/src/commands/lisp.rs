@@ -11,9 +11,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
-use proem_app::lisp::{LispSession, LispSource, MemoryFile, SourceRefusal, limits_in, parse_signature, read_input};
+use proem_app::lisp::{
+    LispSession, LispSource, MemoryFile, SourceRefusal, limits_in, parse_signature, read_input, read_value,
+};
 use proem_app::places::Places;
 use proem_lisp::{Limits, SignatureProblem, Value};
+use proem_text::{Label, Source};
 
 use crate::failure::CommandFailure;
 use crate::ui;
@@ -33,6 +36,7 @@ Examples:
   proem lisp run -e '(sum-by :total ctx/orders)' --input orders.json
   proem lisp run report.clj --memory report.memory   # what it keeps is there at the next run
   generate | proem lisp run - --repair --json
+  proem lisp run urgent.clj --label mail=inbox.json --secret token=token.json --trace
   proem lisp run open.clj --input orders.json --signature '(orders [:map]) -> [{customer :string, open :number}]'
 
 Prints the value so that it reads back; what `println` prints goes to standard error.
@@ -87,6 +91,12 @@ struct ProgramArgs {
     /// A JSON object whose names the program reads as `ctx/name`
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
+    /// Read an input from a file with any JSON, as text from the source NAME: `ctx/NAME`
+    #[arg(long, value_name = "NAME=FILE")]
+    label: Vec<String>,
+    /// Read an input from a file with any JSON as a secret, which is printed as `[Hidden]`
+    #[arg(long, value_name = "NAME=FILE")]
+    secret: Vec<String>,
     /// A file that keeps the program's memory from one run to the next
     #[arg(long, value_name = "FILE")]
     memory: Option<PathBuf>,
@@ -111,9 +121,31 @@ impl ProgramArgs {
         let opened = self.memory.as_deref().map(|path| MemoryFile::open(path, &limits)).transpose()?;
         let (memory, kept) = opened.unzip();
         let empty = || Value::map([]);
-        let session = LispSession::new(limits, input.unwrap_or_else(empty), kept.unwrap_or_else(empty));
+        let mut session = LispSession::new(limits, input.unwrap_or_else(empty), kept.unwrap_or_else(empty));
+        for text in &self.label {
+            let (name, path) = named_file("--label", text)?;
+            let source = Source::parse(name).ok_or_else(|| {
+                let form = "a source's name has lower-case letters, digits and `/_.-`";
+                CommandFailure::usage(format!("`--label {}`: {form}", ui::terminal_safe(text)))
+            })?;
+            session.add_input(name, read_value(path, &limits)?, Label::from_source(source))?;
+        }
+        for text in &self.secret {
+            let (name, path) = named_file("--secret", text)?;
+            session.add_input(name, read_value(path, &limits)?, Label::trusted().made_secret())?;
+        }
         Ok(KeptSession { session, memory })
     }
+}
+
+/// `NAME=FILE` of an option.
+fn named_file<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a Path), CommandFailure> {
+    let parts = text.split_once('=').filter(|(name, path)| !name.is_empty() && !path.is_empty());
+    let (name, path) = parts.ok_or_else(|| {
+        let text = ui::terminal_safe(text);
+        CommandFailure::usage(format!("`{option} {text}` takes a name and a file, such as `{option} mail=inbox.json`"))
+    })?;
+    Ok((name, Path::new(path)))
 }
 
 impl KeptSession {

@@ -318,6 +318,12 @@ fn the_guide_goes_as_it_says() {
     assert_eq!((tried.files, tried.sessions), (5, 17));
 }
 
+#[test]
+fn the_page_on_labels_goes_as_it_says() {
+    let tried = guide::run(&Fixture::folder(), "../concepts/flow.md", &[]);
+    assert_eq!((tried.files, tried.sessions), (2, 4));
+}
+
 /// A session at a terminal; `None`, said out loud, where the system has none.
 fn session(fixture: &Fixture, args: &[&str]) -> Option<Terminal> {
     let mut command = fixture.command(&fixture.binary);

@@ -17,7 +17,7 @@ use crate::{
 use alloc::{format, sync::Arc, vec::Vec};
 
 /// Where a function goes on after a step.
-enum Next {
+pub(super) enum Next {
     /// With the step behind it.
     Step,
     /// With the one after that.
@@ -40,7 +40,7 @@ pub(super) enum Exit {
     },
 }
 
-fn to_usize(number: u32) -> usize {
+pub(super) fn to_usize(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
@@ -90,8 +90,14 @@ impl Machine {
         Ok(None)
     }
 
-    /// What is run most is done here; everything else has a function of its own.
+    /// Runs the steps of a function until it returns, calls another, or the fuel of the run is used.
+    #[inline]
     pub(super) fn run_steps(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame) -> Result<Exit, Fault> {
+        if self.context.flow.is_on { self.run_labelled_steps(fiber, frame) } else { self.run_open_steps(fiber, frame) }
+    }
+
+    /// What is run most is done here; everything else has a function of its own.
+    fn run_open_steps(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame) -> Result<Exit, Fault> {
         let closure = &frame.closure;
         let base = frame.base;
         let mut at = frame.at;
@@ -197,7 +203,13 @@ impl Machine {
     }
 
     /// The steps that are run less often.
-    fn step(&mut self, fiber: &mut Fiber, closure: &Arc<Closure>, base: usize, op: Op) -> Result<Next, Fault> {
+    pub(super) fn step(
+        &mut self,
+        fiber: &mut Fiber,
+        closure: &Arc<Closure>,
+        base: usize,
+        op: Op,
+    ) -> Result<Next, Fault> {
         let constant = |number: u32| closure.program.constants.get(to_usize(number)).cloned().unwrap_or_default();
         let place = |local: u32| base.saturating_add(to_usize(local));
         match op {
@@ -422,7 +434,7 @@ impl Machine {
 #[inline]
 pub(super) fn has_stream(fiber: &Fiber, count: usize) -> bool {
     let args = fiber.stack.get(fiber.stack.len().saturating_sub(count)..).unwrap_or_default();
-    args.iter().any(|arg| matches!(arg, Value::Stream(_)))
+    args.iter().any(|arg| matches!(arg.unlabelled(), Value::Stream(_)))
 }
 
 /// The element at an index as destructuring takes it: nil where there is none.

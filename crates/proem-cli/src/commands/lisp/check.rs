@@ -37,7 +37,9 @@ pub(crate) struct LispCheckArgs {
 }
 
 pub(super) fn run_lisp_check(args: &LispCheckArgs) -> Result<ExitCode, CommandFailure> {
-    let given = ProgramArgs { input: None, memory: args.memory.clone(), fuel: None, root: args.root.clone() };
+    let (label, secret) = (Vec::new(), Vec::new());
+    let (memory, root) = (args.memory.clone(), args.root.clone());
+    let given = ProgramArgs { input: None, label, secret, memory, fuel: None, root };
     let mut session = declare_signature(given.session(&crate::user_places()?)?.session, args.signature.as_deref())?;
     if let Some(path) = &args.tools {
         let tools = read_tools(path, &session.limits)?;

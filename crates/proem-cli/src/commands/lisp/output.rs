@@ -1,6 +1,9 @@
 //! The objects that `lisp run --json` and `lisp check --json` print.
 
-use proem_app::lisp::{ProgramProblem, SourceRefusal};
+use std::collections::BTreeMap;
+
+use proem_app::lisp::{ProgramProblem, SourceRefusal, TracedCall};
+use proem_text::{Audience, Label, Sources};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -25,6 +28,12 @@ pub(crate) struct LispRunOutput {
     /// Bytes of values at the program's end, if it ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) bytes: Option<usize>,
+    /// The label of what it ended with, where the value is from and who may read it, if an input has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) label: Option<LispLabel>,
+    /// The calls of tools with their labels, with `--trace`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) calls: Option<Vec<LispCall>>,
     /// Why it could not run, or not go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problems: Option<Vec<LispProblem>>,
@@ -37,7 +46,64 @@ impl LispRunOutput {
     /// An end of which nothing else is known.
     pub(super) const fn new(end: LispEnd) -> Self {
         let (value, text, output, fuel, bytes, problems, repaired) = (None, None, None, None, None, None, None);
-        Self { end, value, text, output, fuel, bytes, problems, repaired }
+        Self { end, value, text, output, fuel, bytes, label: None, calls: None, problems, repaired }
+    }
+}
+
+/// What is known about where a value is from.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LispLabel {
+    /// The untrusted sources that it derives from, `many` for more than 32; none for what is trusted.
+    sources: Vec<String>,
+    /// Whether it must stay hidden.
+    secret: bool,
+    /// The widest circle that may read it.
+    audience: &'static str,
+}
+
+impl LispLabel {
+    pub(super) fn of(label: &Label) -> Self {
+        let sources = match label.sources() {
+            Sources::Many => vec!["many".to_owned()],
+            Sources::Named(named) => named.iter().map(ToString::to_string).collect(),
+        };
+        Self { sources, secret: label.is_secret(), audience: label.audience().as_str() }
+    }
+
+    /// For people: `mail, secret`, or `none`.
+    pub(super) fn words(label: &Label) -> String {
+        let Self { sources: mut words, secret, audience } = Self::of(label);
+        words.extend(secret.then(|| "secret".to_owned()));
+        words.extend((label.audience() != Audience::Public).then(|| audience.to_owned()));
+        if words.is_empty() { "none".to_owned() } else { words.join(", ") }
+    }
+}
+
+/// A call of a tool.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct LispCall {
+    /// The tool.
+    name: String,
+    /// The arguments as the language prints them, with `[Hidden]` for secrets.
+    arguments: String,
+    /// The label of each argument.
+    labels: BTreeMap<String, LispLabel>,
+    /// The label of the branches, loops and names that decided on the call.
+    pc: LispLabel,
+    /// The label of all that decided on effects so far.
+    floor: LispLabel,
+}
+
+impl LispCall {
+    pub(super) fn of(call: &TracedCall) -> Self {
+        let labels = call.labels.iter().map(|(name, label)| (name.clone(), LispLabel::of(label)));
+        Self {
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+            labels: labels.collect(),
+            pc: LispLabel::of(&call.pc),
+            floor: LispLabel::of(&call.floor),
+        }
     }
 }
 

@@ -47,7 +47,7 @@ struct Repl {
     kept: KeptSession,
     stop: Arc<AtomicBool>,
     /// Units of fuel that the last expression used.
-    last_fuel: u64,
+    last_fuel: Option<u64>,
 }
 
 pub(super) fn run_lisp_repl(args: &LispReplArgs) -> Result<ExitCode, CommandFailure> {
@@ -59,7 +59,7 @@ pub(super) fn run_lisp_repl(args: &LispReplArgs) -> Result<ExitCode, CommandFail
     let places = crate::user_places()?;
     let kept = args.program.session(&places)?;
     let stop = interrupt::flag().map_err(|error| CommandFailure::outside(format!("can't listen for ^C: {error}")))?;
-    let mut repl = Repl { kept, stop, last_fuel: 0 };
+    let mut repl = Repl { kept, stop, last_fuel: Some(0) };
     let history = LineHistory::of_user(&places);
     let mut editor = editor(&history)?;
     loop {
@@ -74,6 +74,10 @@ pub(super) fn run_lisp_repl(args: &LispReplArgs) -> Result<ExitCode, CommandFail
                     ui::print_note(&format!("this line is not kept for later sessions: {error}"));
                 }
                 repl.answer(&line)?;
+                if repl.kept.session.is_over() {
+                    ui::print_note("two problems with secrets end the session: each may tell a little about them");
+                    return Ok(ExitCode::FAILURE);
+                }
             }
             Err(ReadlineError::Interrupted) => {}
             Err(ReadlineError::Eof) => return Ok(ExitCode::SUCCESS),
@@ -121,7 +125,7 @@ impl Repl {
             (":fuel", "") => ui::print_note(&format!(
                 "{} units of fuel for each expression; the last one used {}",
                 fuel_text(self.kept.session.limits.fuel),
-                fuel_text(self.last_fuel)
+                self.last_fuel.map_or_else(|| "[Hidden]".to_owned(), fuel_text)
             )),
             (":fuel", number) => match number.replace(['_', ','], "").parse() {
                 Ok(fuel) => self.kept.session.limits.fuel = fuel,

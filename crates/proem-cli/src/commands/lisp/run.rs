@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramRun, SourceRefusal};
+use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramRun, SourceRefusal, TracedCall};
 use proem_lisp::{Meter, SignatureProblem, write_json};
 use proem_text::json;
 use serde_json::json;
 
-use super::output::{LispEnd, LispProblem, LispRunOutput};
+use super::output::{LispCall, LispEnd, LispLabel, LispProblem, LispRunOutput};
 use super::{
     GO_ON, KeptSession, PrintedLines, ProgramArgs, declare_signature, mismatch_lines, note_repairs, read_lisp_source,
     refusal_text,
@@ -34,7 +34,10 @@ pub(crate) struct LispRunArgs {
     /// Correct miscounted brackets where the indentation leaves one way only
     #[arg(long)]
     repair: bool,
-    /// Print JSON: the end, the value, what was printed, problems and what was used
+    /// List the calls of tools with the label of each argument and of what decided on them
+    #[arg(long)]
+    trace: bool,
+    /// Print JSON: the end, the value with its label, what was printed, problems and what was used
     #[arg(long)]
     json: bool,
 }
@@ -72,11 +75,33 @@ pub(super) fn run_lisp_program(args: &LispRunArgs) -> Result<ExitCode, CommandFa
         GO_ON
     });
     lines.finish();
-    let code = if args.json { print_program_json(&run, output, &kept.session.limits)? } else { print_end(&run)? };
+    let code = if args.json {
+        print_program_json(&run, (output, args.trace), &kept.session.limits)?
+    } else {
+        if args.trace {
+            run.calls.iter().for_each(|call| ui::aside(&trace_lines(call)));
+        }
+        let code = print_end(&run)?;
+        if let Some(label) = run.label.as_ref().filter(|_| args.trace) {
+            ui::aside(&format!("label of the end: {}\n", LispLabel::words(label)));
+        }
+        code
+    };
     if matches!(run.end, ProgramEnd::Value(_)) {
         kept.store()?;
     }
     Ok(code)
+}
+
+/// A call for people: a line for it, and one for each label.
+fn trace_lines(call: &TracedCall) -> String {
+    let mut out = format!("call {} {}\n", ui::terminal_safe(&call.name), ui::terminal_safe(&call.arguments));
+    for (name, label) in &call.labels {
+        out.push_str(&format!("  {}: {}\n", ui::terminal_safe(name), LispLabel::words(label)));
+    }
+    let (pc, floor) = (LispLabel::words(&call.pc), LispLabel::words(&call.floor));
+    out.push_str(&format!("  decided by: {pc}\n  floor: {floor}\n"));
+    out
 }
 
 fn refuse_source(refusal: &SourceRefusal, as_json: bool) -> Result<ExitCode, CommandFailure> {
@@ -140,7 +165,7 @@ fn print_end(run: &ProgramRun) -> Result<ExitCode, CommandFailure> {
 /// Prints the end of a program as one object. A value that JSON has no form for is a problem.
 fn print_program_json(
     run: &ProgramRun,
-    output: String,
+    (output, has_trace): (String, bool),
     limits: &proem_lisp::Limits,
 ) -> Result<ExitCode, CommandFailure> {
     let (end, value, problems) = match &run.end {
@@ -156,8 +181,10 @@ fn print_program_json(
     let whole = LispRunOutput {
         text: value.map(|_| run.text.clone()),
         output: Some(output),
-        fuel: Some(run.fuel),
-        bytes: Some(run.bytes),
+        fuel: run.fuel,
+        bytes: run.bytes,
+        label: run.label.as_ref().map(LispLabel::of),
+        calls: has_trace.then(|| run.calls.iter().map(LispCall::of).collect()),
         problems,
         ..LispRunOutput::new(end)
     };
