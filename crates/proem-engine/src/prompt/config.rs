@@ -140,7 +140,7 @@ fn unknown_keys(node: &YamlNode, what: &str, known: &[&str], remarks: &mut Vec<H
     let YamlValue::Map(entries) = &node.data else { return };
     for (key, _) in entries.iter().filter(|(key, _)| !key.name.contains('.') && !known.contains(&key.name.as_str())) {
         let unsupported = UNSUPPORTED.iter().find(|(name, _)| what == "the front matter" && *name == key.name);
-        let text = match (unsupported, nearest(&key.name, known)) {
+        let text = match (unsupported, nearest_key(&key.name, known)) {
             (Some((name, why)), _) => format!("`{name}` has no effect: {why}"),
             (None, Some(near)) => {
                 format!("{what} has no key `{}`, so it has no effect; did you mean `{near}`?", key.name)
@@ -154,7 +154,7 @@ fn unknown_keys(node: &YamlNode, what: &str, known: &[&str], remarks: &mut Vec<H
 }
 
 /// The known key that was probably meant.
-fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+pub(crate) fn nearest_key<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let alias = ALIASES.iter().find(|(other, _)| *other == key);
     if let Some(meant) = alias.and_then(|(_, meant)| known.iter().find(|known| *known == meant)) {
         return Some(meant);
@@ -182,7 +182,7 @@ mod tests {
             ("seed", None),
             ("x", None),
         ] {
-            assert_eq!(nearest(key, &CONFIG), expected, "{key}");
+            assert_eq!(nearest_key(key, &CONFIG), expected, "{key}");
         }
     }
 

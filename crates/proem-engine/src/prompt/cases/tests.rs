@@ -56,7 +56,7 @@ fn what_is_no_case_file_is_refused_with_every_problem_and_its_place() {
         &[
             "5:15: expect.tokens is not a whole number of tokens",
             "7:27: contains is not a list of texts; write `contains: [\"…\"]`",
-            "8:11: live has none of `answer`, `contains` and `judge`",
+            "8:11: live has none of `answer`, `contains`, `checks` and `judge`",
         ],
     );
     // What the parser of YAML itself says has its place too.
@@ -91,18 +91,20 @@ fn an_answer_may_have_more_than_is_expected() {
 
 #[test]
 fn an_answer_contains_words_wherever_they_stand() {
-    let expect = |contains: &[&str]| AnswerExpectation {
-        contains: contains.iter().map(|words| (*words).to_owned()).collect(),
-        ..AnswerExpectation::default()
+    let expect = |contains: &[&str]| {
+        let words = contains.iter().map(|words| (*words).to_owned()).collect();
+        let check = AnswerCheck::of(AnswerRule::ContainsAll(words));
+        let checks = vec![AnswerCheck { letter_case: LetterCase::Ignored, ..check }];
+        AnswerExpectation { checks, ..AnswerExpectation::default() }
     };
     let found = json!({ "notes": ["The Deadlock is in `pool.rs`"], "level": 3 });
     assert_eq!(expect(&["deadlock", "pool.rs"]).differences(&found), Vec::<String>::new());
-    assert_eq!(expect(&["deadlock", "level", "3"]).differences(&found), ["lacks `level`", "lacks `3`"]);
+    assert_eq!(expect(&["deadlock", "level", "3"]).differences(&found), ["lacks `level` and `3`"]);
     assert_eq!(expect(&["x"]).differences(&Json::Null), ["lacks `x`"]);
     let cases = Cases::parse("c", "cases:\n  - name: a\n    inputs: {}\n    live: { contains: [deadlock] }\n").unwrap();
-    assert_eq!(cases.cases[0].live.as_ref().unwrap().contains, ["deadlock"]);
+    assert_eq!(cases.cases[0].live, Some(expect(&["deadlock"])));
     let problem = Cases::parse("c", "cases:\n  - name: a\n    inputs: {}\n    live: {}\n").unwrap_err();
-    assert!(problem.to_string().contains("live has none of `answer`, `contains` and `judge`"), "{problem}");
+    assert!(problem.to_string().contains("live has none of `answer`, `contains`, `checks` and `judge`"), "{problem}");
 }
 
 #[test]
