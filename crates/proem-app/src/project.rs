@@ -570,7 +570,7 @@ fn read_folder(book: &Path, below: &Path, depth: usize, layer: &mut BookLayer) -
             read_folder(book, &path, depth.saturating_add(1), layer)?;
             continue;
         }
-        let known = [".prompt", ".json", ".yaml", ".toml", ".lock"].iter().any(|ending| name.ends_with(ending));
+        let known = [".prompt", ".json", ".yaml", ".csv", ".toml", ".lock"].iter().any(|ending| name.ends_with(ending));
         if !kind.is_file() || !known {
             continue;
         }

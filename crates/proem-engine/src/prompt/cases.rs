@@ -1,18 +1,20 @@
 //! The case file of a prompt: inputs, what the request must look like, and what an answer should be.
 //!
-//! It is YAML beside the prompt, named by `proem.cases`. Reading it makes no request: `proem book test`
+//! It is YAML or comma-separated values beside the prompt, named by `proem.cases`. Reading it makes no request: `proem book test`
 //! assembles each case's inputs and holds the result against [`RequestExpectation`] or [`AnswerExpectation`]; a `kind` names the agent whose
 //! rules make the inputs from [`Case::given`].
 
 mod check;
 mod check_read;
 mod read;
+mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
 use crate::call::Request;
+use crate::error::Error;
 use crate::ordered::OrderedJson;
 use crate::report::{Report, SectionState};
 
@@ -92,6 +94,18 @@ pub struct JudgeExpectation {
     pub inputs: BTreeMap<String, Json>,
     /// The value of the field `verdict` in its answer: yes or no, or one of a closed list.
     pub verdict: Json,
+}
+
+impl Cases {
+    /// Reads the cases of a prompt whose inputs have this schema: comma-separated values if the file's name ends with
+    /// `.csv`, else YAML.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`](crate::ErrorKind::InvalidFile) with the place of every problem.
+    pub fn for_inputs(name: &str, text: &str, schema: &Json) -> Result<Self, Error> {
+        if name.ends_with(".csv") { table::parse_table(name, text, schema) } else { Self::parse(name, text) }
+    }
 }
 
 impl RequestExpectation {

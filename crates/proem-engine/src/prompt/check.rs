@@ -100,7 +100,7 @@ fn cases(book: &Book, name: &str, prompt: &Prompt, say: &mut impl FnMut(Diagnost
             );
         }
         Some((text, _)) => {
-            if let Err(error) = Cases::parse(file, text.as_str()) {
+            if let Err(error) = Cases::for_inputs(file, text.as_str(), &prompt.file.input_schema()) {
                 error.problems().iter().for_each(|problem| say(DiagnosticSeverity::Error, bare(problem)));
             }
         }

@@ -17,6 +17,7 @@ pub mod origin;
 pub mod picoschema;
 mod remarks;
 pub mod render;
+pub mod rows;
 mod shape;
 mod split;
 mod template;

@@ -36,7 +36,7 @@ pub const MAX_PATTERN_BYTES: usize = 1_000;
 /// What a check compares an answer with.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AnswerRule {
-    /// The answer is this value. Numbers are compared by value.
+    /// The answer is this value. Numbers are compared by value; a text equals the number or boolean that it writes.
     Equals(Json),
     /// Each of these stands in one of its texts.
     ContainsAll(Vec<String>),
@@ -249,6 +249,8 @@ fn is_same(expected: &Json, found: &Json, letter_case: LetterCase) -> bool {
             expected == found
                 || (letter_case == LetterCase::Ignored && expected.to_lowercase() == found.to_lowercase())
         }
+        // A table writes numbers and texts alike.
+        (Json::String(expected), Json::Number(_) | Json::Bool(_)) => *expected == found.to_string(),
         (Json::Number(expected), Json::Number(found)) => expected == found || expected.as_f64() == found.as_f64(),
         (Json::Array(expected), Json::Array(found)) => {
             expected.len() == found.len()
