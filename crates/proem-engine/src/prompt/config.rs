@@ -5,7 +5,7 @@
 use proem_text::span::Span;
 
 use super::header::{Diagnostics, StrictHeader};
-use super::yaml::{YamlNode, YamlValue};
+use super::yaml::{MappingKey, YamlNode, YamlValue};
 use crate::call::Sampling;
 use crate::error::error_at;
 use crate::providers::distance;
@@ -120,6 +120,34 @@ pub(crate) fn set_output_budget(strict: &mut StrictHeader, values: &ConfigValues
 
 fn is_null(node: &YamlNode) -> bool {
     node.data == YamlValue::Scalar(serde_json::Value::Null)
+}
+
+/// The key of `config` that a setting is called, however another tool spells it.
+pub(crate) fn config_key(name: &str) -> Option<&'static str> {
+    const ALSO: [(&str, &str); 5] = [
+        ("max_output_tokens", "maxOutputTokens"),
+        ("stop_sequences", "stopSequences"),
+        ("top_k", "topK"),
+        ("max_tokens_to_sample", "maxOutputTokens"),
+        ("stops", "stopSequences"),
+    ];
+    let own = CONFIG.iter().find(|key| **key == name).copied();
+    own.or_else(|| ALIASES.iter().chain(&ALSO).find(|(other, _)| *other == name).map(|(_, key)| *key))
+}
+
+/// Whether `config` takes this value for a key of its own; a single text is a list of one.
+pub(crate) fn is_config_value(key: &str, value: &YamlNode) -> bool {
+    let value = match value.as_str() {
+        Some(_) => YamlNode { span: value.span, data: YamlValue::List(vec![value.clone()]) },
+        None => value.clone(),
+    };
+    let entry = |name: &str, value: YamlNode| {
+        let key = MappingKey { name: name.to_owned(), span: value.span };
+        YamlNode { span: value.span, data: YamlValue::Map(vec![(key, value)]) }
+    };
+    let mut problems = Diagnostics::new();
+    read_config(&entry("config", entry(key, value)), &mut Vec::new(), &mut problems);
+    problems.is_empty()
 }
 
 /// A number from 0 to `most` in so many parts of one; `None` for anything else, such as a number that would be rounded.

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::book::import::{BookImport, ImportOptions, ImportedFile, import};
-use proem_engine::prompt::import::ImportKind;
+use proem_engine::prompt::import::{CodeChecks, ImportKind};
 use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
@@ -42,6 +42,9 @@ pub(crate) struct BookImportArgs {
     /// A folder in the project whose book takes the prompts
     #[arg(long, value_name = "DIR", default_value = ".", conflicts_with = "to")]
     root: PathBuf,
+    /// Leave out assertions that are programs instead of refusing their file
+    #[arg(long)]
+    without_code_checks: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -60,6 +63,7 @@ pub(super) fn run(args: &BookImportArgs) -> Result<ExitCode, CommandFailure> {
         to: args.to.clone(),
         agent: args.agent.clone(),
         kind: args.kind,
+        code_checks: if args.without_code_checks { CodeChecks::LeftOut } else { CodeChecks::Refused },
     };
     let imported = import(&options, &crate::places()?)?;
     if args.json {
@@ -90,7 +94,15 @@ fn import_report(imported: &BookImport) -> String {
             out.push_str(&format!("    {text}\n"));
         }
     }
+    for path in &imported.shared {
+        out.push_str(&format!("  {}  judges answers by the rubrics of cases\n", styled(GREEN, prompt_of(path))));
+    }
     out
+}
+
+/// The prompt that a file of a book holds: its folder.
+fn prompt_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(folder, _)| folder)
 }
 
 fn import_json(imported: &BookImport) -> serde_json::Value {
@@ -107,5 +119,5 @@ fn import_json(imported: &BookImport) -> serde_json::Value {
             })
         })
         .collect();
-    json!({ "book": imported.folder, "prompts": prompts })
+    json!({ "book": imported.folder, "prompts": prompts, "shared": imported.shared })
 }

@@ -3,6 +3,7 @@
 //! Source: <https://www.promptfoo.dev/docs/configuration/reference/>, `src/prompts/processors` of
 //! <https://github.com/promptfoo/promptfoo>.
 
+mod assertions;
 mod tests_read;
 
 use proem_text::OrderedMap;
@@ -232,12 +233,8 @@ fn read_providers(node: &YamlNode, reader: &mut ImportReader<'_>) -> ImportedSet
             format!("the provider `{id}` is left out: set one in your configuration"),
         );
     }
-    for (key, value) in entries(provider.get("config")) {
-        match key.name.as_str() {
-            "temperature" => settings.temperature = Some(value.to_ordered()),
-            "max_tokens" | "max_completion_tokens" => settings.output_tokens = value.to_json().as_u64(),
-            other => reader.leave_out(file, key.span.start, format!("`config.{other}` of the provider is left out")),
-        }
+    for entry in entries(provider.get("config")) {
+        reader.take_setting(file, entry, "config.", &mut settings);
     }
     settings
 }

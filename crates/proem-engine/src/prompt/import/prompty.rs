@@ -114,7 +114,11 @@ fn read_model(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportR
                     "",
                 );
             }
-            "parameters" | "options" => read_options(value, prompt, reader),
+            "parameters" | "options" => {
+                for entry in entries(Some(value)) {
+                    reader.take_setting(file, entry, "", &mut prompt.settings);
+                }
+            }
             "configuration" | "connection" => leave_connection(key.name.as_str(), value, key.span.start, reader),
             other => {
                 reader.leave_out(
@@ -123,18 +127,6 @@ fn read_model(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportR
                     format!("`model.{other}` is left out: a provider is set in your configuration"),
                 );
             }
-        }
-    }
-}
-
-fn read_options(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportReader<'_>) {
-    for (key, value) in entries(Some(node)) {
-        match key.name.as_str() {
-            "temperature" => prompt.settings.temperature = Some(value.to_ordered()),
-            "max_tokens" | "maxOutputTokens" | "max_completion_tokens" => {
-                prompt.settings.output_tokens = value.to_json().as_u64();
-            }
-            other => reader.leave_out(reader.file, key.span.start, format!("the setting `{other}` is left out")),
         }
     }
 }
@@ -194,7 +186,7 @@ fn read_inputs(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut Import
     }
     let all = prompt.inputs.iter().all(|(name, input)| sample.get(name).is_some() || input.default.is_some());
     if all && sample.iter().len() > 0 {
-        prompt.cases.push(ImportedCase { name: "example".to_owned(), inputs: sample, answer: None });
+        prompt.cases.push(ImportedCase { name: "example".to_owned(), inputs: sample, ..ImportedCase::default() });
     }
 }
 
@@ -249,7 +241,7 @@ fn read_sample(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut Import
             prompt.inputs.insert(name, ImportedInput { schema: json!({ "type": kind }).into(), ..text_input() });
         }
     }
-    prompt.cases.push(ImportedCase { name: "sample".to_owned(), inputs, answer: None });
+    prompt.cases.push(ImportedCase { name: "sample".to_owned(), inputs, ..ImportedCase::default() });
 }
 
 /// The answer's schema, where `outputs` is a mapping or list of typed fields.
