@@ -144,7 +144,7 @@ fn answer(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     }
     if let Some(fallback) = fallback {
         let fallback = Untrusted::new(fallback.clone(), Label::trusted());
-        for problem in contract.problems(&fallback) {
+        for problem in contract.answer_problems(&fallback) {
             say(
                 DiagnosticSeverity::Error,
                 format!("proem.fallback does not meet the contract: {}", problem.in_words()),
