@@ -8,7 +8,7 @@ use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::assembly::Appendix;
 use proem_engine::budget::AnswerLength;
 use proem_engine::cache::{CachePlan, plan_request};
-use proem_engine::call::{AnswerForm, Arrival, CacheInquiry, Request};
+use proem_engine::call::{AnswerForm, Arrival, CacheInquiry, Request, Tool};
 use proem_engine::contract::form;
 use proem_engine::input::{DeclaredTrust, InputTrust, Inputs};
 use proem_engine::ordered::OrderedJson;
@@ -140,7 +140,12 @@ pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<
 pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
     let counter = counts.counter();
     let answer = answer_form(ask);
-    let format = format_note(&answer, ask.model);
+    let prints_format = ask.prompt.prints_output_format();
+    let printed = match &answer {
+        AnswerForm::Value { tool } if prints_format => Some(format_text(tool, ask.model)),
+        _ => None,
+    };
+    let format = if prints_format { None } else { format_note(&answer, ask.model) };
     let reserved = format.as_deref().map_or(0, |format| counter.count(format));
     let options = AssemblyOptions {
         input_tokens: ask.input_tokens.map(|tokens| tokens.saturating_sub(reserved)),
@@ -148,6 +153,7 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
         output_tokens: Some(ask.answer.tokens(ask.model)),
         declared: ask.declared,
         profile: ask.profile,
+        output_format: printed.as_deref(),
         ..AssemblyOptions::new(ask.key)
     };
     let (mut assembly, report) = assemble(ask.prompt, ask.inputs, counts, &options)?;
@@ -178,8 +184,13 @@ fn format_note(answer: &AnswerForm, model: &Model) -> Option<String> {
     if !matches!(model.answers, SchemaEnforcement::Object | SchemaEnforcement::Text) {
         return None;
     }
+    Some(format_text(tool, model))
+}
+
+/// The form of an answer in words for a model.
+fn format_text(tool: &Tool, model: &Model) -> String {
     let is_listed = !model.sources.is_empty();
-    Some(match form(&tool.schema).filter(|_| !is_listed) {
+    match form(&tool.schema).filter(|_| !is_listed) {
         Some(form) => format!(
             "The answer is one JSON object and nothing else: no fence, no words before or after it. It has this form, \
              with other values:\n{form}"
@@ -189,7 +200,7 @@ fn format_note(answer: &AnswerForm, model: &Model) -> Option<String> {
              Schema:\n{}\n",
             json::compact_in_order(&tool.schema)
         ),
-    })
+    }
 }
 
 /// A text of an input.

@@ -54,6 +54,8 @@ pub struct AssemblyOptions<'o> {
     /// What was learned from failures and is asked for: a section of its own below everything that is
     /// stable, always whole. `None`, or an empty one, leaves it out.
     pub profile: Option<&'o Profile>,
+    /// What `{{output_format}}` prints; `None` prints nothing.
+    pub output_format: Option<&'o str>,
 }
 
 /// No caps of layers.
@@ -74,6 +76,7 @@ impl<'o> AssemblyOptions<'o> {
             monolithic: None,
             declared: DeclaredTrust::Holds,
             profile: None,
+            output_format: None,
         }
     }
 }

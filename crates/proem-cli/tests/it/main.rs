@@ -23,6 +23,7 @@ mod adapt;
 mod agent;
 mod approvals;
 mod ask;
+mod answer_forms;
 mod assemble;
 mod book;
 mod book_compared;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use super::analyse::Analysis;
+use super::analyse::{Analysis, OUTPUT_FORMAT};
 use super::file::{PromptFile, Section};
 use super::header::TOOL_FILE;
 use super::origin::Origin;
@@ -58,6 +58,12 @@ impl Prompt {
             collect_literals(template, &mut literals);
         }
         Ok(Self { id, file, files, checker, literals, schemas })
+    }
+
+    /// Whether a template prints the form of the answer (`{{output_format}}`), so that it isn't added to the request again.
+    #[must_use]
+    pub fn prints_output_format(&self) -> bool {
+        !self.file.has_input(OUTPUT_FORMAT) && self.file.sections.iter().any(|section| section.inputs.contains(OUTPUT_FORMAT))
     }
 
     /// What the answer must be.

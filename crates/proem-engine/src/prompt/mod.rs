@@ -1,6 +1,6 @@
 //! Prompt files: reading, checking, and the book that holds them.
 
-mod analyse;
+pub(crate) mod analyse;
 pub mod book;
 pub mod cases;
 pub mod check;
