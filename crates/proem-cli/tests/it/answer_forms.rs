@@ -1,7 +1,5 @@
 //! Answers that are no objects, the place of the answer's form in a prompt, and what cases check of answers.
 
-use std::fs;
-
 use proem_llm::scripted::{Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
 
@@ -35,7 +33,7 @@ fn user(server: &ScriptedServer, prompt: &str) -> Fixture {
 }
 
 const RUN: [&str; 6] = ["run", "mails/sort", "--model", "claude-haiku-4-5", "--set", "title=Buy now"];
-const LOCAL: [&str; 8] = ["run", "mails/sort", "--provider", "local", "--model", "small", "--set", "title=Buy now"];
+const LOCAL: [&str; 8] = ["run", "mails/sort", "--provider", "local", "--model", "qwen", "--set", "title=Buy now"];
 
 #[test]
 fn an_answer_without_a_wrapper_is_asked_for_in_an_object_and_given_bare() {
@@ -84,7 +82,7 @@ fn numbers_booleans_and_lists_are_answers_too_and_fallbacks_are_bare() {
     let fixture = user(&server, &sorting(LISTED, "  fallback: ham\n"));
     let checked = fixture.proem(&["book", "check"]);
     assert_eq!(checked.code(), 0, "{}", checked.transcript());
-    let run = fixture.proem(&RUN);
+    let run = fixture.proem(&[&RUN[..], &["--fallback"]].concat());
     assert_eq!(run.stdout(), "ham\n", "{}", run.transcript());
     let wrong = user(&server, &sorting(LISTED, "  fallback: eggs\n")).proem(&["book", "check"]);
     assert!(wrong.code() == 1 && wrong.transcript().contains("the value: expected"), "{}", wrong.transcript());
@@ -131,7 +129,9 @@ fn the_form_helper_has_its_errors_and_yields_to_an_input_of_its_name() {
     let check = |prompt: &str| user(&server, prompt).proem(&["book", "check"]).transcript();
     let without = placed("{{output_format}}").replace(LISTED, "");
     assert!(check(&without).contains("`{{output_format}}` prints nothing"), "{}", check(&without));
-    let inside = placed("{{#each list}}{{output_format}}{{/each}}").replace("title: string", "title: string, list(array): string");
+    let inside = sorting(LISTED, "")
+        .replace("{{title}}", "{{title}}{{#each list}}{{output_format}}{{/each}}")
+        .replace("title: string", "title: string, list(array): string");
     assert!(check(&inside).contains("can't be printed inside #each"), "{}", check(&inside));
     let named = sorting(LISTED, "").replace("title", "output_format");
     let prepared = user(&server, &named).proem(&["run", "mails/sort", "--set", "output_format=MINE", "--dry-run", "--model", "claude-haiku-4-5"]);
@@ -195,12 +195,13 @@ fn cases_can_be_a_table_with_an_expected_answer() {
 #[test]
 fn a_table_of_cases_in_a_project_has_to_be_trusted_like_its_prompt() {
     let fixture = Fixture::folder().committed();
-    let prompt = sorting(LISTED, "  cases: cases.csv\n");
-    fixture.write(".proem/book/mails/sort/1.0.0.prompt", prompt);
+    fixture.write(".proem/book/mails/sort/1.0.0.prompt", sorting(LISTED, "  cases: cases.csv\n"));
     fixture.write(".proem/book/mails/sort/cases.csv", "title\nx\n");
-    let listed = fixture.proem(&["trust", "--list"]);
-    let text = listed.transcript();
-    assert!(text.contains("cases.csv") || fs::metadata(fixture.repo.join(".proem/book")).is_err(), "{text}");
+    let states = fixture.proem(&["trust", "list", "--json"]).json();
+    let files: Vec<&str> = states["files"].as_array().unwrap().iter().filter_map(|file| file["path"].as_str()).collect();
+    assert!(files.contains(&".proem/book/mails/sort/cases.csv"), "{states}");
+    let test = fixture.proem(&["book", "test", "mails/sort"]);
+    assert_ne!(test.code(), 0, "{}", test.transcript());
 }
 
 #[test]
