@@ -1,9 +1,14 @@
 //! Answers that are no objects, the place of the answer's form in a prompt, and what cases check of answers.
 
+use std::fs;
+use std::path::Path;
+
+use proem_engine::prompt::cases::ANSWER_CHECKS;
 use proem_llm::scripted::{Reply, ScriptedServer};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::Fixture;
+use crate::guide;
 use crate::run::start;
 
 /// A prompt with an answer of this schema, and more lines of its front matter.
@@ -223,5 +228,16 @@ fn a_case_can_expect_what_limits_leave_out() {
         if code == 1 {
             assert!(run.transcript().contains("section `report` is "), "{}", run.transcript());
         }
+    }
+}
+
+#[test]
+fn the_guide_to_cases_runs_and_lists_every_check() {
+    let server = start(Vec::new());
+    let tried = guide::run(&user(&server, &sorting(LISTED, "")), "cases.md", &[]);
+    assert!(tried.files >= 2 && tried.sessions == 1, "{tried:?}");
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/guide/cases.md")).unwrap();
+    for (word, meaning) in ANSWER_CHECKS {
+        assert!(text.contains(&format!("| `{word}` | {} |\n", meaning)), "{word}");
     }
 }
