@@ -88,7 +88,12 @@ pub fn import_prompts(options: &ImportOptions, places: &Places) -> Result<BookIm
     problems.extend(book_problems(&prompts));
     let shared = new_shared_files(&prompts, &folder, &mut problems);
     if !problems.is_empty() {
-        return Err(Error::invalid(format!("{}\nnothing was written", problems.join("\n").trim_end())));
+        let as_error = |problem: &String| match problem.starts_with("error: ") {
+            true => problem.trim_end().to_owned(),
+            false => format!("error: {problem}"),
+        };
+        let problems: Vec<String> = problems.iter().map(as_error).collect();
+        return Err(Error::invalid(format!("{}\nnothing was written", problems.join("\n"))));
     }
     std::fs::create_dir_all(&root)
         .map_err(|e| Error::outside(format!("could not create `{}`: {e}", import_path(&root))))?;

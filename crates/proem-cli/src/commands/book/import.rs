@@ -90,7 +90,9 @@ fn import_report(imported: &BookImport) -> String {
         let about = format!("{} from {source}, {}", kind.as_str(), count_with_plural(written.files.len(), "file"));
         out.push_str(&format!("  {}  {}\n", style_text(GREEN, &written.prompt), style_text(DIM, &about)));
         for left in &written.left_out {
-            let text = show::terminal_str(&format!("{}:{}: {}", left.file, left.line, left.text));
+            // The line above has the path.
+            let file = left.file.rsplit('/').next().unwrap_or(&left.file);
+            let text = show::terminal_str(&format!("{file}:{}: {}", left.line, left.text));
             out.push_str(&format!("    {text}\n"));
         }
     }

@@ -57,8 +57,8 @@ pub(super) fn scan(fragment: &Fragment<'_>, style: PlaceholderStyle, reader: &mu
             Tag::Piece(piece) => scanner.push(piece),
             Tag::Comment => {}
             Tag::Fault(message) => {
-                let snippet: String = written.chars().take(60).collect();
-                reader.refuse(fragment.file, fragment.place(&snippet), message, REMEDY);
+                let at = fragment.place_of_byte(fragment.text.len().saturating_sub(tag.len()));
+                reader.refuse(fragment.file, at, message, REMEDY);
             }
         }
         rest = behind;

@@ -74,7 +74,7 @@ pub(super) fn read_promptfoo(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
     for (key, value) in entries(Some(&root)) {
         let at = key.span.start;
         match key.name.as_str() {
-            "prompts" | "tests" | "defaultTest" | "description" => {}
+            "prompts" | "tests" | "defaultTest" | "description" | "assertionTemplates" => {}
             "providers" | "targets" => settings = read_providers(value, reader),
             "extensions" | "nunjucksFilters" => {
                 reader.refuse(file, at, &format!("`{}` is code, which is not imported", key.name), "take it out");
@@ -154,7 +154,10 @@ fn read_prompt_file(path: &str, at: usize, prompts: &mut Vec<ImportedPrompt>, re
         let help = "put it beside the configuration; patterns such as `*.txt` and folders above are not read";
         return reader.refuse(file, at, &format!("the prompt file `{path}` is not there"), help);
     };
-    let stem = beside.base_name().split('.').next().unwrap_or_default().to_owned();
+    let stem = beside.base_name().split('.').next().unwrap_or_default();
+    // A folder has one such file, and its own name says more.
+    let is_generic = matches!(stem, "prompt" | "prompts" | "template") && !reader.folder.is_empty();
+    let stem = if is_generic { reader.folder.to_owned() } else { stem.to_owned() };
     if path.ends_with(".txt") {
         // A line `---` parts prompts of one file; white space around each is not sent.
         let mut offset = 0_usize;

@@ -136,16 +136,22 @@ fn leave_connection(name: &str, node: &YamlNode, at: usize, reader: &mut ImportR
     if entries(Some(node)).is_empty() {
         reader.leave_out(reader.file, at, format!("`{name}` is left out: a provider is set in your configuration"));
     }
+    let mut plain = Vec::new();
     for (key, _) in entries(Some(node)) {
-        let text = if is_secret_key(&key.name) {
-            format!(
+        if is_secret_key(&key.name) {
+            let text = format!(
                 "`{name}.{}` may be a credential and is left out; your configuration names where a key is",
                 key.name
-            )
+            );
+            reader.leave_out(reader.file, key.span.start, text);
         } else {
-            format!("`{name}.{}` is left out: a provider is set in your configuration", key.name)
-        };
-        reader.leave_out(reader.file, key.span.start, text);
+            plain.push(format!("`{}`", key.name));
+        }
+    }
+    if !plain.is_empty() {
+        let keys = plain.join(", ");
+        let text = format!("{keys} of `{name}` left out: a provider is set in your configuration");
+        reader.leave_out(reader.file, at, text);
     }
 }
 

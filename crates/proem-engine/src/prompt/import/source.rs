@@ -70,14 +70,26 @@ impl<'s> Fragment<'s> {
         node.as_str().map(|text| Self { file, start: node.span.start, text: text.to_owned() })
     }
 
-    /// Where a byte of the decoded text stands in the file, if the file holds the text as it is; else where the text that
-    /// follows it first stands there.
+    /// Where a byte of the decoded text stands in the file, if the file holds the text as it is; else where the text behind
+    /// that byte first stands there.
     pub(super) fn place_of_byte(&self, at: usize) -> usize {
         let written = self.file.text.get(self.start..).unwrap_or_default();
-        if written.starts_with(&self.text) {
-            return self.start.saturating_add(at);
+        if let Some(before) = written.find(&self.text) {
+            return self.start.saturating_add(before).saturating_add(at);
         }
-        self.place(&self.text.get(at..).unwrap_or_default().chars().take(40).collect::<String>())
+        let snippet: String = self.text.get(at..).unwrap_or_default().chars().take(60).collect();
+        self.place_in_block(at, &snippet).unwrap_or_else(|| self.place(&snippet))
+    }
+
+    /// The same for a text whose lines the file has with an indentation, as YAML's blocks have them.
+    fn place_in_block(&self, at: usize, snippet: &str) -> Option<usize> {
+        let first = self.text.lines().next().filter(|line| !line.trim().is_empty())?;
+        let start = self.start.saturating_add(self.file.text.get(self.start..)?.find(first)?);
+        let below = self.text.get(..at)?.matches('\n').count();
+        let mut lines = self.file.text.get(start..)?.split_inclusive('\n');
+        let before: usize = lines.by_ref().take(below).map(str::len).sum();
+        let found = lines.next()?.find(snippet.lines().next()?)?;
+        Some(start.saturating_add(before).saturating_add(found))
     }
 
     /// Where a snippet of the decoded text stands in the file: its first place behind the fragment's beginning.

@@ -131,3 +131,18 @@ fn assertions_that_are_code_can_be_left_out_and_listed_but_no_other_code() {
     assert!(import(&config("{ type: contains, value: x, transform: f }")).is_err());
     assert!(import("prompts: [file://a.py]\nproviders: [x]\n").is_err());
 }
+
+#[test]
+fn an_assertion_may_be_a_template_of_the_configuration() {
+    let with = |reference: &str| {
+        format!(
+            "prompts: [file://prompts.txt]\nproviders: [x]\nassertionTemplates:\n  long: {{ type: icontains, value: Ahoy }}\ntests:\n  - vars: {{ word: hi }}\n    assert: [{{ $ref: '{reference}' }}]\n"
+        )
+    };
+    let beside = [("prompts.txt", "Say {{word}}")];
+    let written = import_beside("greet/p.yaml", &with("#/assertionTemplates/long"), &beside).unwrap().remove(0);
+    assert!(cases_file(&written).contains(r#"{"contains":"Ahoy","ignore-case":true}"#), "{written:?}");
+    // A file that is called `prompts.txt` says less than its folder.
+    assert_eq!(written.prompt, "imported/greet");
+    refuse_beside("greet/p.yaml", &with("#/assertionTemplates/short"), &beside, 7, "is not there");
+}

@@ -73,3 +73,15 @@ fn code_in_any_kind_is_refused_by_its_line() {
     refuse("s/skprompt.txt", "a\n{{Math.Add 1 2}}\n", 2, "call of a function");
     refuse("a.txt", "a {x!r}\n", 1, "conversion");
 }
+
+#[test]
+fn each_fault_is_told_at_its_own_line_though_its_words_stand_twice() {
+    let lines = |path: &str, text: &str| -> Vec<String> {
+        let problem = import_beside(path, text, &[]).unwrap_err();
+        problem.lines().filter_map(|line| line.trim().strip_prefix("--> ")).map(str::to_owned).collect()
+    };
+    let prompty = "---\nmodel: m\n---\nsystem:\n{% if a %}\n{% endif %}\n\nuser:\n{% if a %}\nx {% endif %}\n";
+    assert_eq!(lines("a.prompty", prompty), ["a.prompty:5:1", "a.prompty:6:1", "a.prompty:9:1", "a.prompty:10:3"]);
+    let block = "name: a\ntemplate: |\n  Hi\n  {{ f 1 }}\n  so {{ f 1 }}\ntemplate_format: semantic-kernel\n";
+    assert_eq!(lines("f.yaml", block), ["f.yaml:4:3", "f.yaml:5:6"]);
+}

@@ -41,14 +41,27 @@ pub(super) struct Assertion<'a> {
 }
 
 /// Reads the list `assert` of a test.
+///
+/// One may stand in `assertionTemplates` of the configuration, `root`, and be named by `$ref`.
 pub(super) fn read_assertions(
     test: &YamlNode,
+    root: &YamlNode,
     file: SourceFile<'_>,
     expected: &mut ImportedExpectation,
     reader: &mut ImportReader<'_>,
 ) {
     for node in items(test.get("assert")) {
         let at = node.span.start;
+        let reference = node.get("$ref").and_then(YamlNode::as_str);
+        let node = match reference.map(|reference| referred_node(root, reference)) {
+            Some(None) => {
+                let message = format!("`{}` is not there", reference.unwrap_or_default());
+                reader.refuse(file, at, &message, "known: `#/assertionTemplates/NAME`");
+                continue;
+            }
+            Some(Some(template)) => template,
+            None => node,
+        };
         for (key, value) in entries(Some(node)) {
             match key.name.as_str() {
                 "type" | "value" | "threshold" => {}
@@ -59,13 +72,18 @@ pub(super) fn read_assertions(
             }
         }
         let assertion = Assertion {
-            kind: node.get("type").and_then(YamlNode::as_str).unwrap_or("unknown"),
+            kind: node.get("type").and_then(YamlNode::as_str).unwrap_or("none"),
             value: node.get("value").map(YamlNode::to_ordered),
             threshold: node.get("threshold").and_then(|node| node.to_json().as_f64()),
             at,
         };
         add_assertion(&assertion, file, expected, reader);
     }
+}
+
+/// The assertion that `#/assertionTemplates/NAME` means.
+fn referred_node<'n>(root: &'n YamlNode, reference: &str) -> Option<&'n YamlNode> {
+    root.get("assertionTemplates")?.get(reference.strip_prefix("#/assertionTemplates/")?)
 }
 
 /// Adds an assertion to what is expected; code is refused, and what no check says is listed.

@@ -14,6 +14,8 @@ const MAX_CASES: usize = 500;
 
 /// What `defaultTest` sets for every test.
 struct TestDefaults {
+    /// The configuration itself, which holds templates of assertions.
+    root: YamlNode,
     /// The variables; a list of values makes a set of each.
     sets: Vec<OrderedMap<OrderedJson>>,
     expected: ImportedExpectation,
@@ -22,10 +24,10 @@ struct TestDefaults {
 /// Reads `tests` on top of what `defaultTest` sets for each.
 pub(super) fn read_tests(root: &YamlNode, reader: &mut ImportReader<'_>) -> Vec<ImportedCase> {
     let file = reader.file;
-    let mut defaults = TestDefaults { sets: vec![OrderedMap::default()], expected: ImportedExpectation::default() };
+    let mut defaults = TestDefaults { root: root.clone(), sets: vec![OrderedMap::default()], expected: ImportedExpectation::default() };
     if let Some(test) = root.get("defaultTest").filter(|test| test.as_str().is_none()) {
         defaults.sets = read_variables(test.get("vars"), file, defaults.sets, reader);
-        read_assertions(test, file, &mut defaults.expected, reader);
+        read_assertions(test, root, file, &mut defaults.expected, reader);
     }
     let mut cases = Vec::new();
     let tests = root.get("tests");
@@ -37,7 +39,7 @@ pub(super) fn read_tests(root: &YamlNode, reader: &mut ImportReader<'_>) -> Vec<
         }
     }
     if cases.is_empty() && defaults.sets.iter().any(|vars| vars.iter().len() > 0) {
-        let TestDefaults { sets, expected } = defaults;
+        let TestDefaults { sets, expected, .. } = defaults;
         cases.extend(sets.into_iter().map(|inputs| ImportedCase {
             inputs,
             expected: expected.clone(),
@@ -90,7 +92,7 @@ fn read_test(
 ) {
     let name = test.get("description").and_then(YamlNode::as_str).unwrap_or_default().to_owned();
     let mut expected = defaults.expected.clone();
-    read_assertions(test, file, &mut expected, reader);
+    read_assertions(test, &defaults.root, file, &mut expected, reader);
     for key in ["options", "transform", "metadata", "threshold", "provider"] {
         let Some(node) = test.get(key) else { continue };
         if key == "transform" || node.get("transform").is_some() {
