@@ -59,7 +59,7 @@ fn an_answer_without_a_wrapper_is_asked_for_in_an_object_and_given_bare() {
 
 #[test]
 fn a_model_that_is_held_to_nothing_may_answer_bare() {
-    for (said, expected) in [("ham", Ok("ham\n")), ("{\"value\": \"ham\"}", Ok("ham\n")), (" spam\n", Ok("spam\n")), ("eggs", Err(()))] {
+    for (said, expected) in [("ham", Ok("ham\n")), ("{\"value\": \"ham\"}", Ok("ham\n")), (" spam\n", Ok("spam\n")), ("eggs", Err(())), ("ham\nspam", Err(())), ("ham or spam", Err(()))] {
         let server = start(vec![Reply::text(said), Reply::text(said)]);
         let run = user(&server, &sorting(LISTED, "")).proem(&LOCAL);
         match expected {
@@ -192,6 +192,9 @@ fn cases_can_be_a_table_with_an_expected_answer() {
     let live = fixture.proem(&["book", "test", "mails/sort", "--live", "--times", "1", "--no-record", "--json"]);
     let tests: Json = serde_json::from_str(live.stdout()).unwrap();
     assert_eq!((&tests["tests"][0]["passed"], &tests["tests"][1]["passed"]), (&json!(true), &json!(false)), "{tests}");
+    fixture.configure("book/mails/sort/cases.csv", "title,name\na,\u{1b}]0;evil\u{7}::error::x\n");
+    let named = fixture.proem(&["book", "test", "mails/sort"]);
+    assert!(!named.stdout().contains('\u{1b}') && named.stdout().contains("error"), "{}", named.transcript());
     fixture.configure("book/mails/sort/cases.csv", "titel,expect\na,spam\n");
     let broken = fixture.proem(&["book", "check"]);
     assert!(broken.code() == 1 && broken.transcript().contains("did you mean `title`?"), "{}", broken.transcript());

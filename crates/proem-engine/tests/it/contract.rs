@@ -495,7 +495,7 @@ fn formats_that_bound_a_text_are_checked() {
 #[test]
 fn an_answer_that_is_no_object_is_asked_for_as_the_field_of_one() {
     use proem_engine::contract::MissingMaxima;
-    let made = |schema: Value| Contract::of_answer("answer", schema, MissingMaxima::Filled).unwrap();
+    let made = |schema: Json| Contract::of_answer("answer", schema, MissingMaxima::Filled).unwrap();
     // References lead to where the schema stands in the object.
     let list = json!({ "type": "array", "items": { "$ref": "#/$defs/word" }, "$defs": { "word": { "enum": ["a", "b"] } } });
     let (contract, filled) = made(list);
@@ -503,7 +503,7 @@ fn an_answer_that_is_no_object_is_asked_for_as_the_field_of_one() {
     assert!(contract.accepts(&json!({ "value": ["a", "b"] })) && !contract.accepts(&json!({ "value": ["c"] })));
     assert!(!contract.accepts(&json!(["a"])) && !contract.accepts(&json!({ "value": ["a"], "more": 1 })));
     assert_eq!(contract.to_answer(json!({ "value": ["a"] })), json!(["a"]));
-    let problem = |answer: Value| {
+    let problem = |answer: Json| {
         let answer = Untrusted::new(answer, Label::trusted());
         contract.answer_problems(&answer).iter().map(|problem| problem.path.clone()).collect::<Vec<_>>()
     };

@@ -120,3 +120,23 @@ fn a_judge_has_a_prompt_and_a_verdict() {
         assert!(problem.to_string().contains("live.judge needs `prompt`"), "{broken}: {problem}");
     }
 }
+
+#[test]
+fn a_check_that_checks_nothing_or_reads_elsewhere_is_refused() {
+    let refused = |check: &str, words: &str| {
+        let text = format!("cases:\n  - name: a\n    inputs: {{}}\n    live:\n      checks:\n        - {check}\n");
+        let problem = Cases::parse("c", &text).unwrap_err().to_string();
+        assert!(problem.contains(words) && problem.contains("c:6:"), "{check}: {problem}");
+    };
+    refused("{ contains: '' }", "checks nothing");
+    refused("{ contains-any: [] }", "checks nothing");
+    refused("{ contains: a, regex: b }", "a check has 2 rules");
+    refused("{ json: { $ref: 'https://evil.example/schema.json' } }", "json is no schema");
+    refused("{ json: { $ref: 'file:///etc/passwd' } }", "json is no schema");
+    refused("{ json: yes please }", "write `true` or a JSON Schema");
+    refused("{ similar: a, least: 0 }", "from 1 to 100");
+    refused("{ regex: a, least: 3 }", "least belongs to `similar`");
+    refused("{ similar: a, ignore-case: true }", "has no effect on `similar`");
+    refused("{ contains: a, ignore-case: maybe }", "neither true nor false");
+    refused("{ regex: '(?<=a)b' }", "no regular expression");
+}
