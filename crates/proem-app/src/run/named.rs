@@ -51,7 +51,8 @@ fn explain_missing_partial(error: proem_engine::Error, name: &str, project: &Ope
     let Some((agent, _)) = name.split_once('/') else { return error.into() };
     let below = format!("/{agent}/");
     let untrusted = project.untrusted.iter().find(|untrusted| {
-        let partial = untrusted.path.rsplit('/').next().and_then(|file| file.strip_prefix('_')?.strip_suffix(".prompt"));
+        let partial =
+            untrusted.path.rsplit('/').next().and_then(|file| file.strip_prefix('_')?.strip_suffix(".prompt"));
         // A partial may have versions: `_tone@2.0.0.prompt`.
         let partial = partial.map(|partial| partial.split('@').next().unwrap_or(partial));
         untrusted.path.contains(&below)

@@ -16,7 +16,9 @@ use super::{MAX_FILE_BYTES, sha256_hex};
 use crate::effects::policy::PROJECT_POLICY;
 use crate::error::Error;
 use crate::message::Hint;
-use crate::project::{BOOK, BOOK_FILE_ENDINGS, CONFIG, FOLDER_RULES, RULE_FILES, RULE_FOLDERS, is_rule_file, plain_relative_path};
+use crate::project::{
+    BOOK, BOOK_FILE_ENDINGS, CONFIG, FOLDER_RULES, RULE_FILES, RULE_FOLDERS, is_rule_file, plain_relative_path,
+};
 use crate::triage::charter::CHARTER;
 
 /// The most files below the book's folder that are looked at.

@@ -59,7 +59,14 @@ fn an_answer_without_a_wrapper_is_asked_for_in_an_object_and_given_bare() {
 
 #[test]
 fn a_model_that_is_held_to_nothing_may_answer_bare() {
-    for (said, expected) in [("ham", Ok("ham\n")), ("{\"value\": \"ham\"}", Ok("ham\n")), (" spam\n", Ok("spam\n")), ("eggs", Err(())), ("ham\nspam", Err(())), ("ham or spam", Err(()))] {
+    for (said, expected) in [
+        ("ham", Ok("ham\n")),
+        ("{\"value\": \"ham\"}", Ok("ham\n")),
+        (" spam\n", Ok("spam\n")),
+        ("eggs", Err(())),
+        ("ham\nspam", Err(())),
+        ("ham or spam", Err(())),
+    ] {
         let server = start(vec![Reply::text(said), Reply::text(said)]);
         let run = user(&server, &sorting(LISTED, "")).proem(&LOCAL);
         match expected {
@@ -103,7 +110,8 @@ fn a_schema_that_is_only_string_asks_for_a_text() {
 
 /// A prompt that says where the form of its answer stands.
 fn placed(place: &str) -> String {
-    sorting(LISTED, "").replace("You must say what one is.\n", &format!("You must say what one is.\n{place}\nThat is all.\n"))
+    sorting(LISTED, "")
+        .replace("You must say what one is.\n", &format!("You must say what one is.\n{place}\nThat is all.\n"))
 }
 
 /// Everything that a request says.
@@ -139,7 +147,15 @@ fn the_form_helper_has_its_errors_and_yields_to_an_input_of_its_name() {
         .replace("title: string", "title: string, list(array): string");
     assert!(check(&inside).contains("can't be printed inside #each"), "{}", check(&inside));
     let named = sorting(LISTED, "").replace("title", "output_format");
-    let prepared = user(&server, &named).proem(&["run", "mails/sort", "--set", "output_format=MINE", "--dry-run", "--model", "claude-haiku-4-5"]);
+    let prepared = user(&server, &named).proem(&[
+        "run",
+        "mails/sort",
+        "--set",
+        "output_format=MINE",
+        "--dry-run",
+        "--model",
+        "claude-haiku-4-5",
+    ]);
     assert!(prepared.answer().contains("MINE"), "{}", prepared.transcript());
 }
 
@@ -157,7 +173,8 @@ fn an_input_that_names_the_helper_prints_no_form() {
 fn a_live_case_holds_an_answer_against_each_check() {
     let cases = "cases:\n  - name: a\n    inputs: { title: Buy now }\n    live:\n      checks:\n        - { equals: SPAM, ignore-case: true }\n        - { not-contains: [ham] }\n        - { regex: '^s' }\n        - { similar: spam, least: 100 }\n";
     let server = start(vec![Reply::value(json!({ "value": "spam" })), Reply::value(json!({ "value": "ham" }))]);
-    let fixture = user(&server, &sorting(LISTED, "  cases: c.yaml\n").replace("model: small", "model: claude-haiku-4-5"));
+    let fixture =
+        user(&server, &sorting(LISTED, "  cases: c.yaml\n").replace("model: small", "model: claude-haiku-4-5"));
     fixture.configure("book/mails/sort/c.yaml", cases);
     let live = ["book", "test", "mails/sort", "--live", "--times", "1", "--no-record"];
     assert_eq!(fixture.proem(&live).code(), 0);
@@ -176,7 +193,9 @@ fn a_misspelt_check_is_named_with_the_nearest_one() {
     let live = "    live:\n      checks:\n        - { contains-al: [a] }\n        - { regex: '(' }\n        - { contains: a, at: a.b }\n        - { least: 3 }\n";
     fixture.configure("book/mails/sort/c.yaml", &format!("cases:\n  - name: a\n    inputs: {{ title: x }}\n{live}"));
     let text = fixture.proem(&["book", "check"]).transcript();
-    for words in ["did you mean `contains-all`?", "c.yaml:6:", "no regular expression", "write `/a/b`", "a check has 0 rules"] {
+    for words in
+        ["did you mean `contains-all`?", "c.yaml:6:", "no regular expression", "write `/a/b`", "a check has 0 rules"]
+    {
         assert!(text.contains(words), "{words}: {text}");
     }
 }

@@ -21,9 +21,9 @@ macro_rules! snapshot {
 
 mod adapt;
 mod agent;
+mod answer_forms;
 mod approvals;
 mod ask;
-mod answer_forms;
 mod assemble;
 mod book;
 mod book_compared;

@@ -119,7 +119,8 @@ fn answer(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
         Ok(answer) => answer,
     };
     if prompt.prints_output_format() && answer.contract.value().is_none() {
-        let text = "`{{output_format}}` prints nothing, because the answer has no schema; add `output.schema`, or take it out";
+        let text =
+            "`{{output_format}}` prints nothing, because the answer has no schema; add `output.schema`, or take it out";
         say(DiagnosticSeverity::Error, text.to_owned());
     }
     if !prompt.file.strict.tools.is_empty() && !answer.filled.is_empty() {

@@ -10,7 +10,7 @@ use proem_text::{
 };
 use serde_json::Value as Json;
 
-use super::config::{nearest_key, HeaderRemark, read_config, set_output_budget};
+use super::config::{HeaderRemark, nearest_key, read_config, set_output_budget};
 use super::layout::{Layout, parse_layout};
 use super::picoschema::{self, NamedSchemas};
 use super::yaml::{MappingKey, YamlNode, YamlValue};

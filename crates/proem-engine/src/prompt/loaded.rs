@@ -63,7 +63,8 @@ impl Prompt {
     /// Whether a template prints the form of the answer (`{{output_format}}`), so that it isn't added to the request again.
     #[must_use]
     pub fn prints_output_format(&self) -> bool {
-        !self.file.has_input(OUTPUT_FORMAT) && self.file.sections.iter().any(|section| section.inputs.contains(OUTPUT_FORMAT))
+        !self.file.has_input(OUTPUT_FORMAT)
+            && self.file.sections.iter().any(|section| section.inputs.contains(OUTPUT_FORMAT))
     }
 
     /// What the answer must be.

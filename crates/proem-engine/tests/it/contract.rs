@@ -497,7 +497,8 @@ fn an_answer_that_is_no_object_is_asked_for_as_the_field_of_one() {
     use proem_engine::contract::MissingMaxima;
     let made = |schema: Json| Contract::of_answer("answer", schema, MissingMaxima::Filled).unwrap();
     // References lead to where the schema stands in the object.
-    let list = json!({ "type": "array", "items": { "$ref": "#/$defs/word" }, "$defs": { "word": { "enum": ["a", "b"] } } });
+    let list =
+        json!({ "type": "array", "items": { "$ref": "#/$defs/word" }, "$defs": { "word": { "enum": ["a", "b"] } } });
     let (contract, filled) = made(list);
     assert_eq!(filled, ["/maxItems"]);
     assert!(contract.accepts(&json!({ "value": ["a", "b"] })) && !contract.accepts(&json!({ "value": ["c"] })));
@@ -509,7 +510,8 @@ fn an_answer_that_is_no_object_is_asked_for_as_the_field_of_one() {
     };
     assert_eq!((problem(json!(["a"])), problem(json!(["a", "c"]))), (vec![], vec!["/1".to_owned()]));
     // An object stays as it is, and one that has a field `value` too.
-    let (object, _) = made(json!({ "type": "object", "properties": { "value": { "enum": [1] } }, "additionalProperties": false }));
+    let (object, _) =
+        made(json!({ "type": "object", "properties": { "value": { "enum": [1] } }, "additionalProperties": false }));
     assert_eq!(object.to_answer(json!({ "value": 1 })), json!({ "value": 1 }));
     // What is wrong is told of the schema as it was written.
     let error = Contract::of_answer("answer", json!({ "type": "string" }), MissingMaxima::Refused).unwrap_err();

@@ -25,7 +25,8 @@ fn import_beside(path: &str, text: &str, beside: &[(&str, &str)]) -> Result<Vec<
     let folder = path.rsplit('/').nth(1).unwrap_or("here");
     let kind = recognise(path, text).map_err(|error| error.to_string())?;
     let prompts =
-        read_prompts(kind, &ImportSource { path, folder, text, beside: &beside, code_checks: CodeChecks::Refused }).map_err(|e| e.to_string())?;
+        read_prompts(kind, &ImportSource { path, folder, text, beside: &beside, code_checks: CodeChecks::Refused })
+            .map_err(|e| e.to_string())?;
     prompts.iter().map(|prompt| write_prompt(prompt, "imported").map_err(|error| error.to_string())).collect()
 }
 

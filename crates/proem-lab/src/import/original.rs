@@ -258,7 +258,8 @@ fn promptfoo(text: &str, beside: &BTreeMap<String, String>, values: &Values) -> 
         Some(Json::Object(_)) => {
             let ordered = yaml::parse(text, 0).ok().flatten().map(|root| root.to_ordered());
             let files = ordered.as_ref().and_then(|root| root.get("prompts")?.fields());
-            named = files.into_iter().flat_map(|files| files.iter().map(|(file, _)| Json::from(file))).collect::<Vec<_>>();
+            named =
+                files.into_iter().flat_map(|files| files.iter().map(|(file, _)| Json::from(file))).collect::<Vec<_>>();
             &named
         }
         Some(prompt) => {

@@ -117,9 +117,8 @@ impl AnswerCheck {
                 let missing: Vec<&String> = wanted.iter().filter(|words| !self.has_text(part, words)).collect();
                 (!missing.is_empty()).then(|| format!("lacks {}", quoted(missing, " and ")))
             }
-            AnswerRule::ContainsAny(wanted) => {
-                (!wanted.iter().any(|words| self.has_text(part, words))).then(|| format!("lacks {}", quoted(wanted, " or ")))
-            }
+            AnswerRule::ContainsAny(wanted) => (!wanted.iter().any(|words| self.has_text(part, words)))
+                .then(|| format!("lacks {}", quoted(wanted, " or "))),
             AnswerRule::Similar { text, least } => {
                 let most = texts_of(part).iter().map(|own| shared_percent(own, text)).max().unwrap_or(0);
                 (most < *least).then(|| format!("is {most} % similar to `{text}`, expected at least {least} %"))
@@ -154,8 +153,9 @@ impl AnswerCheck {
     fn holds(&self, part: &Json) -> bool {
         match &self.rule {
             AnswerRule::Equals(expected) => is_same(expected, part, self.letter_case),
-            AnswerRule::Regex(pattern) => compile_pattern(pattern, self.letter_case)
-                .is_ok_and(|validator| texts_of(part).iter().any(|text| validator.is_valid(&Json::from(text.as_str())))),
+            AnswerRule::Regex(pattern) => compile_pattern(pattern, self.letter_case).is_ok_and(|validator| {
+                texts_of(part).iter().any(|text| validator.is_valid(&Json::from(text.as_str())))
+            }),
             AnswerRule::Json(schema) => match part {
                 Json::String(text) => serde_json::from_str(text).is_ok_and(|value| meets(schema, &value)),
                 value => meets(schema, value),
@@ -246,8 +246,7 @@ fn collect_texts(value: &Json, texts: &mut Vec<String>) {
 fn is_same(expected: &Json, found: &Json, letter_case: LetterCase) -> bool {
     match (expected, found) {
         (Json::String(expected), Json::String(found)) => {
-            expected == found
-                || (letter_case == LetterCase::Ignored && expected.to_lowercase() == found.to_lowercase())
+            expected == found || (letter_case == LetterCase::Ignored && expected.to_lowercase() == found.to_lowercase())
         }
         // A table writes numbers and texts alike.
         (Json::String(expected), Json::Number(_) | Json::Bool(_)) => *expected == found.to_string(),
@@ -258,9 +257,9 @@ fn is_same(expected: &Json, found: &Json, letter_case: LetterCase) -> bool {
         }
         (Json::Object(expected), Json::Object(found)) => {
             expected.len() == found.len()
-                && expected.iter().all(|(name, expected)| {
-                    found.get(name).is_some_and(|found| is_same(expected, found, letter_case))
-                })
+                && expected
+                    .iter()
+                    .all(|(name, expected)| found.get(name).is_some_and(|found| is_same(expected, found, letter_case)))
         }
         _ => expected == found,
     }

@@ -97,12 +97,7 @@ fn text_or_texts(node: &YamlNode, key: &str, problems: &mut Diagnostics) -> Opti
     Some(texts)
 }
 
-fn read_pattern(
-    node: &YamlNode,
-    letter_case: LetterCase,
-    key: &str,
-    problems: &mut Diagnostics,
-) -> Option<AnswerRule> {
+fn read_pattern(node: &YamlNode, letter_case: LetterCase, key: &str, problems: &mut Diagnostics) -> Option<AnswerRule> {
     let pattern = string(node, key, problems)?;
     match compile_pattern(&pattern, letter_case) {
         Ok(_) => Some(AnswerRule::Regex(pattern)),

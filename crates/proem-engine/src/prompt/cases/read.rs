@@ -6,7 +6,10 @@ use proem_text::span::Span;
 use serde_json::Value as Json;
 
 use super::check_read::read_checks;
-use super::{AnswerCheck, AnswerExpectation, AnswerRule, Case, Cases, JudgeExpectation, LetterCase, RequestExpectation, SectionExpectation};
+use super::{
+    AnswerCheck, AnswerExpectation, AnswerRule, Case, Cases, JudgeExpectation, LetterCase, RequestExpectation,
+    SectionExpectation,
+};
 use crate::error::{Error, error_at};
 use crate::prompt::header::{Diagnostics, known_keys, map, string, word};
 use crate::prompt::yaml::{self, YamlNode, YamlValue};

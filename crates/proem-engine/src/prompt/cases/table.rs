@@ -103,7 +103,8 @@ fn find_columns(names: &[String], schema: &Json) -> Result<Columns, String> {
         } else if NAMED.contains(&name.as_str()) && columns.name.is_none() {
             columns.name = Some(place);
         } else {
-            let known: Vec<&str> = declared.into_iter().flat_map(|declared| declared.keys().map(String::as_str)).collect();
+            let known: Vec<&str> =
+                declared.into_iter().flat_map(|declared| declared.keys().map(String::as_str)).collect();
             let meant = nearest_key(name, &known).map_or(String::new(), |near| format!("did you mean `{near}`? "));
             let known = known.join(", ");
             return Err(format!(
@@ -120,8 +121,7 @@ fn read_row(row: &CsvRow, width: usize, columns: &Columns, schema: &Json) -> Res
         return Err(format!("it has {} fields, and the first row {width}", row.fields.len()));
     }
     let field = |place: Option<usize>| place.and_then(|place| row.fields.get(place)).map_or("", String::as_str);
-    let given: Vec<String> =
-        columns.input_places.iter().filter_map(|place| row.fields.get(*place)).cloned().collect();
+    let given: Vec<String> = columns.input_places.iter().filter_map(|place| row.fields.get(*place)).cloned().collect();
     let inputs = row_inputs(&columns.inputs, &given, |name| schema.get("properties")?.get(name))?;
     let name = match field(columns.name).trim() {
         "" => format!("line {}", row.line),
@@ -138,7 +138,8 @@ fn read_row(row: &CsvRow, width: usize, columns: &Columns, schema: &Json) -> Res
 fn read_expected(field: &str) -> Result<AnswerExpectation, String> {
     if field.starts_with(['{', '[']) {
         let answer = serde_json::from_str(field);
-        let answer = answer.map_err(|_| "the expected answer begins like JSON and is none; put it in quotes".to_owned())?;
+        let answer =
+            answer.map_err(|_| "the expected answer begins like JSON and is none; put it in quotes".to_owned())?;
         return Ok(AnswerExpectation { answer, ..AnswerExpectation::default() });
     }
     let word = field.split_once(':').filter(|(word, _)| word.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'));

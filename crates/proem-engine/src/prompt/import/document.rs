@@ -91,7 +91,8 @@ pub(super) fn parse_lenient_front_matter(file: SourceFile<'_>) -> Result<FrontMa
         if line.trim().is_empty() || line.starts_with('#') {
             continue;
         }
-        let is_key = |key: &str| !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        let is_key =
+            |key: &str| !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
         let Some((key, value)) = line.split_once(':').filter(|(key, _)| is_key(key)) else { return Err(problem) };
         if entries.iter().any(|(other, _): &(MappingKey, YamlNode)| other.name == key) {
             return Err(problem);

@@ -11,7 +11,8 @@ use proem_text::{
 use serde_json::json;
 
 use super::{
-    CodeChecks, ImportSource, ImportedCase, ImportedExpectation, ImportedInput, ImportedPrompt, ImportedSettings, ImportedTurn, LeftOut, TextPiece,
+    CodeChecks, ImportSource, ImportedCase, ImportedExpectation, ImportedInput, ImportedPrompt, ImportedSettings,
+    ImportedTurn, LeftOut, TextPiece,
 };
 use crate::error::{Error, ErrorKind};
 use crate::input::collect_ordered;
@@ -140,11 +141,13 @@ impl<'s> ImportReader<'s> {
     pub(super) fn refuse_code_check(&mut self, file: SourceFile<'_>, at: usize, kind: &str) {
         match self.code_checks {
             CodeChecks::Refused => {
-                let help = "take it out, or import with `--without-code-checks` and say under `live` what the answer must be";
+                let help =
+                    "take it out, or import with `--without-code-checks` and say under `live` what the answer must be";
                 self.refuse(file, at, &format!("an assertion `{kind}` is code, which is not imported"), help);
             }
             CodeChecks::LeftOut => {
-                let text = format!("the assertion `{kind}` is code and is left out: say under `live` what the answer must be");
+                let text =
+                    format!("the assertion `{kind}` is code and is left out: say under `live` what the answer must be");
                 self.leave_out(file, at, text);
             }
         }

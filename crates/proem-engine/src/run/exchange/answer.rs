@@ -31,7 +31,9 @@ impl AnswerReading {
     /// The answer that the value means.
     fn to_answer(self, contract: &Contract) -> Self {
         match self {
-            Self::Value { value, repairs } => Self::Value { value: value.map(|value| contract.to_answer(value)), repairs },
+            Self::Value { value, repairs } => {
+                Self::Value { value: value.map(|value| contract.to_answer(value)), repairs }
+            }
             other => other,
         }
     }

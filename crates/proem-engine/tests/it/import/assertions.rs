@@ -6,7 +6,9 @@ use super::{WrittenPrompt, import, import_beside, refuse, refuse_beside};
 
 /// A configuration of one test with these assertions.
 fn config(assertions: &str) -> String {
-    format!("prompts: ['Say {{{{word}}}}']\nproviders: [openai:gpt-4o]\ntests:\n  - vars: {{ word: hi }}\n    assert: [{assertions}]\n")
+    format!(
+        "prompts: ['Say {{{{word}}}}']\nproviders: [openai:gpt-4o]\ntests:\n  - vars: {{ word: hi }}\n    assert: [{assertions}]\n"
+    )
 }
 
 fn cases_file(written: &WrittenPrompt) -> &str {

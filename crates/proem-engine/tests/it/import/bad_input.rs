@@ -4,11 +4,20 @@ use super::{import_beside, refuse};
 
 /// A whole source of each kind.
 const SOURCES: [(&str, &str); 11] = [
-    ("a.prompt", "---\nmodel: m\ninput:\n  schema:\n    q: string\n---\n{{role \"system\"}}\nHelp.\n{{role \"user\"}}\n{{q}}\n"),
+    (
+        "a.prompt",
+        "---\nmodel: m\ninput:\n  schema:\n    q: string\n---\n{{role \"system\"}}\nHelp.\n{{role \"user\"}}\n{{q}}\n",
+    ),
     ("a.prompty", "---\nname: a\nmodel:\n  api: chat\n---\nsystem:\nHelp.\nuser:\n{{q}}\n"),
-    ("p.yaml", "prompts: ['Say {{q}}']\nproviders: [x]\ntests:\n  - vars: { q: hi }\n    assert: [{ type: equals, value: hi }]\n"),
+    (
+        "p.yaml",
+        "prompts: ['Say {{q}}']\nproviders: [x]\ntests:\n  - vars: { q: hi }\n    assert: [{ type: equals, value: hi }]\n",
+    ),
     ("a.json", "{\"_type\": \"prompt\", \"template\": \"Say {q}\", \"input_variables\": [\"q\"]}"),
-    ("few.json", "{\"_type\": \"few_shot\", \"examples\": [{\"a\": \"x\"}], \"example_prompt\": {\"template\": \"{a}\"}, \"suffix\": \"{q}\"}"),
+    (
+        "few.json",
+        "{\"_type\": \"few_shot\", \"examples\": [{\"a\": \"x\"}], \"example_prompt\": {\"template\": \"{a}\"}, \"suffix\": \"{q}\"}",
+    ),
     (".claude/commands/a.md", "---\ndescription: a\n---\nSay $ARGUMENTS.\n"),
     ("a.prompt.md", "---\nmode: agent\n---\nSay ${input:q}.\n"),
     ("patterns/a/system.md", "# IDENTITY\nYou say {{q}}.\n"),
@@ -55,7 +64,12 @@ fn an_unknown_form_is_refused_by_its_line() {
     refuse("a.json", "{\"_type\": \"prompt_v9\", \"template\": \"x\"}", 1, "`prompt_v9`");
     refuse("a.json", "{\"_type\": \"prompt\", \"template\": \"x\", \"template_format\": \"ejs\"}", 1, "`ejs`");
     refuse("f.yaml", "name: a\ntemplate: x\ntemplate_format: liquid\n", 3, "`liquid`");
-    refuse("call.json", "{\"model\": \"m\", \"messages\": [{\"role\": \"narrator\", \"content\": \"x\"}]}", 1, "`narrator`");
+    refuse(
+        "call.json",
+        "{\"model\": \"m\", \"messages\": [{\"role\": \"narrator\", \"content\": \"x\"}]}",
+        1,
+        "`narrator`",
+    );
     refuse("p.yaml", "prompts: ['a']\nproviders: [x]\ntests: tests.xlsx\n", 3, "tests.xlsx");
 }
 
@@ -65,9 +79,19 @@ fn code_in_any_kind_is_refused_by_its_line() {
     refuse("a.prompty", "---\nmodel: m\n---\nuser:\n{% if q %}x{% endif %}\n", 5, "code");
     refuse("p.yaml", "prompts: ['a']\nproviders: [x]\nextensions: [file://a.js]\n", 3, "code");
     refuse("p.yaml", "prompts:\n  - 'exec: make'\nproviders: [x]\n", 2, "program");
-    refuse("p.yaml", "prompts: ['a {{q}}']\nproviders: [x]\ntests:\n  - vars: { q: a }\n    options: { transform: x }\n", 5, "code");
+    refuse(
+        "p.yaml",
+        "prompts: ['a {{q}}']\nproviders: [x]\ntests:\n  - vars: { q: a }\n    options: { transform: x }\n",
+        5,
+        "code",
+    );
     refuse("a.json", "{\"_type\": \"prompt\", \"template\": \"{f(x)}\"}", 1, "not imported");
-    refuse("a.json", "{\"_type\": \"prompt\", \"template\": \"{{ f(x) }}\", \"template_format\": \"jinja2\"}", 1, "calls");
+    refuse(
+        "a.json",
+        "{\"_type\": \"prompt\", \"template\": \"{{ f(x) }}\", \"template_format\": \"jinja2\"}",
+        1,
+        "calls",
+    );
     refuse("a.prompt.md", "See ${workspaceFolder}.\n", 1, "editor");
     refuse("patterns/a/system.md", "a\n{{plugin:datetime:now}}\n", 2, "more than a name");
     refuse("s/skprompt.txt", "a\n{{Math.Add 1 2}}\n", 2, "call of a function");

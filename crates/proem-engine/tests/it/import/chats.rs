@@ -69,8 +69,7 @@ fn a_place_for_earlier_messages_is_listed() {
 fn messages_of_semantic_kernel_become_turns() {
     let text = "<message role=\"system\">\n  Be brief &amp; kind.\n</message>\n<message role='user'>Is 1 &lt; 2?</message>\n\
                 <message role=\"assistant\"><![CDATA[Yes: 1 < 2 &amp; so on.]]></message>\n<message role=\"user\">{{$q}}</message>\n";
-    let expected =
-        [(System, "Be brief & kind."), (User, "Is 1 < 2?"), (Model, "Yes: 1 < 2 &amp; so on."), (User, "x")];
+    let expected = [(System, "Be brief & kind."), (User, "Is 1 < 2?"), (Model, "Yes: 1 < 2 &amp; so on."), (User, "x")];
     check("Chat/skprompt.txt", text, &[("q", "x")], &expected);
     let yaml = "name: Chat\ntemplate: |\n  Words outside.\n  <message role=\"user\">Hi {{name}}</message>\ntemplate_format: handlebars\n";
     check("chat.yaml", yaml, &[("name", "Eve")], &[(User, "Hi Eve")]);

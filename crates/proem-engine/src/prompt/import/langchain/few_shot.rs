@@ -44,7 +44,9 @@ pub(super) fn read_few_shot(kwargs: &YamlNode, reader: &mut ImportReader<'_>) ->
     for example in examples_of(kwargs, reader) {
         let Some(template) = example_template(kwargs, reader) else { return Vec::new() };
         let pieces = fill_example(read_template(template.node(), None, reader), &example, reader);
-        parts.push(pieces.iter().map(|piece| if let TextPiece::Text(text) = piece { text.as_str() } else { "" }).collect());
+        parts.push(
+            pieces.iter().map(|piece| if let TextPiece::Text(text) = piece { text.as_str() } else { "" }).collect(),
+        );
     }
     parts.push(suffix);
     let separator = kwargs.get("example_separator").and_then(YamlNode::as_str).unwrap_or(SEPARATOR);

@@ -110,7 +110,8 @@ pub(super) fn add_assertion(
             format!("the assertion `{kind}` is left out: {why}; say under `live` of the case what the answer must be"),
         );
     } else if bare == "similar" {
-        let text = "`similar` counts the words that two texts share, and promptfoo compares embeddings: look at `least`";
+        let text =
+            "`similar` counts the words that two texts share, and promptfoo compares embeddings: look at `least`";
         reader.leave_out(file, at, text);
     }
 }
@@ -226,10 +227,14 @@ pub(super) fn add_field(
     expected: &mut ImportedExpectation,
     reader: &mut ImportReader<'_>,
 ) {
-    if let Some(sign) = ["fn:", "eval:", "javascript:", "python:", "file://"].iter().find(|sign| field.starts_with(**sign)) {
+    if let Some(sign) =
+        ["fn:", "eval:", "javascript:", "python:", "file://"].iter().find(|sign| field.starts_with(**sign))
+    {
         return reader.refuse_code_check(file, at, sign.split(':').next().unwrap_or(sign));
     }
-    let is_word = |kind: &str| kind.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b'(' | b')' | b'.' | b'0'..=b'9'));
+    let is_word = |kind: &str| {
+        kind.bytes().all(|b| b.is_ascii_lowercase() || matches!(b, b'-' | b'(' | b')' | b'.' | b'0'..=b'9'))
+    };
     let (kind, text) = match field.split_once(':').filter(|(kind, _)| is_word(kind)) {
         Some((kind, text)) => (kind, Some(text.trim())),
         None if matches!(field, "is-json" | "not-is-json") => (field, None),

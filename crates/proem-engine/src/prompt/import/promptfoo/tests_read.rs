@@ -24,7 +24,11 @@ struct TestDefaults {
 /// Reads `tests` on top of what `defaultTest` sets for each.
 pub(super) fn read_tests(root: &YamlNode, reader: &mut ImportReader<'_>) -> Vec<ImportedCase> {
     let file = reader.file;
-    let mut defaults = TestDefaults { root: root.clone(), sets: vec![OrderedMap::default()], expected: ImportedExpectation::default() };
+    let mut defaults = TestDefaults {
+        root: root.clone(),
+        sets: vec![OrderedMap::default()],
+        expected: ImportedExpectation::default(),
+    };
     if let Some(test) = root.get("defaultTest").filter(|test| test.as_str().is_none()) {
         defaults.sets = read_variables(test.get("vars"), file, defaults.sets, reader);
         read_assertions(test, root, file, &mut defaults.expected, reader);
