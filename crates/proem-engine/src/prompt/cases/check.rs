@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use proem_text::json;
-use proem_text::words::words;
+use proem_text::words::search_words;
 use serde_json::{Value as Json, json};
 
 use crate::schema::compile;
@@ -45,7 +45,7 @@ pub enum AnswerRule {
     /// This regular expression (ECMA-262 without look-around and back references) matches in one of its texts.
     Regex(String),
     /// One of its texts shares so many percent of its words with this one: twice the words that both have, by the words
-    /// of both (Sørensen 1948, Dice 1945), repeated words counted, in the form that search uses ([`words`]).
+    /// of both (Sørensen 1948, Dice 1945), repeated words counted, in the form that search uses ([`search_words`]).
     Similar {
         /// The other text.
         text: String,
@@ -269,12 +269,12 @@ fn is_same(expected: &Json, found: &Json, letter_case: LetterCase) -> bool {
 fn shared_percent(a: &str, b: &str) -> u8 {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let (mut total, mut shared) = (0_usize, 0_usize);
-    for word in words(a) {
+    for word in search_words(a) {
         total = total.saturating_add(1);
         let count = counts.entry(word).or_default();
         *count = count.saturating_add(1);
     }
-    for word in words(b) {
+    for word in search_words(b) {
         total = total.saturating_add(1);
         if let Some(count) = counts.get_mut(&word).filter(|count| **count > 0) {
             *count = count.saturating_sub(1);

@@ -3,6 +3,8 @@
 //! The columns are the prompt's inputs, read as a batch reads them. `expect` (or `__expected`) says what the answer must
 //! be, `name` (or `__description`) what the case is called; an input of the same name comes first.
 
+use std::collections::BTreeSet;
+
 use proem_text::span::Span;
 use proem_text::{BareQuotes, CsvError, CsvRow, read_csv};
 use serde_json::Value as Json;
@@ -22,6 +24,9 @@ const NAMED: [&str; 2] = ["name", "__description"];
 
 /// The most cases of a table.
 const MAX_CASES: usize = 10_000;
+
+/// The most problems that are listed.
+const MAX_PROBLEMS: usize = 50;
 
 /// The checks that a field can hold in words, `WORD: TEXT`.
 const IN_WORDS: [&str; 8] =
@@ -76,13 +81,23 @@ fn read_table(text: &str, schema: &Json, problems: &mut Diagnostics) -> Vec<Case
         return Vec::new();
     }
     let mut cases: Vec<Case> = Vec::new();
+    let mut names: BTreeSet<String> = BTreeSet::new();
+    let mut wrong = 0_usize;
     for row in rows {
-        match read_row(row, header.fields.len(), &columns, schema) {
-            Ok(case) if cases.iter().any(|other| other.name == case.name) => {
-                say(row.line, format!("two cases are called `{}`; rename one", case.name));
+        let problem = match read_row(row, header.fields.len(), &columns, schema) {
+            Ok(case) if !names.insert(case.name.clone()) => {
+                format!("two cases are called `{}`; rename one", case.name)
             }
-            Ok(case) => cases.push(case),
-            Err(problem) => say(row.line, problem),
+            Ok(case) => {
+                cases.push(case);
+                continue;
+            }
+            Err(problem) => problem,
+        };
+        say(row.line, problem);
+        wrong = wrong.saturating_add(1);
+        if wrong >= MAX_PROBLEMS {
+            break;
         }
     }
     cases

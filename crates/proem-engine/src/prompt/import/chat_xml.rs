@@ -32,52 +32,81 @@ pub(super) fn is_chat(text: &str) -> bool {
     })
 }
 
+/// The most messages of a chat.
+const MAX_MESSAGES: usize = 1_000;
+
 /// Reads the messages of a chat; what isn't plain is refused with its line.
 pub(super) fn read_chat<'s>(fragment: &Fragment<'s>, reader: &mut ImportReader<'_>) -> Vec<XmlMessage<'s>> {
     let mut messages = Vec::new();
+    let mut outside = OutsideText::default();
     let mut rest = fragment.text.as_str();
-    let place = |rest: &str| fragment.place_of_byte(fragment.text.len().saturating_sub(rest.len()));
+    let offset = |rest: &str| fragment.text.len().saturating_sub(rest.len());
     while let Some(start) = rest.find(OPEN) {
         let (before, message) = rest.split_at_checked(start).unwrap_or((rest, ""));
-        leave_outside(before, place(rest.trim_start()), fragment, reader);
+        outside.add(before, offset(rest));
+        let at = offset(message);
+        if messages.len() >= MAX_MESSAGES {
+            reader.refuse_in(fragment, at, &format!("more than {MAX_MESSAGES} messages"), "split the prompt");
+            return messages;
+        }
         let Some((tag, behind)) = message.split_once('>') else {
-            reader.refuse(fragment.file, place(message), "this message's tag has no end", "");
+            reader.refuse_in(fragment, at, "this message's tag has no end", "");
             return messages;
         };
         let Some((body, after)) = behind.split_once(CLOSE) else {
-            reader.refuse(fragment.file, place(message), "this message has no end; `</message>` closes it", "");
+            reader.refuse_in(fragment, at, "this message has no end; `</message>` closes it", "");
             return messages;
         };
         rest = after;
         let Some(role) = read_role(tag) else {
             let help = "write `<message role=\"user\">`; known roles: system, developer, user, assistant";
-            reader.refuse(fragment.file, place(message), "the role of this message is not imported", help);
+            reader.refuse_in(fragment, at, "the role of this message is not imported", help);
             continue;
         };
-        let body_at = place(message);
         match decode_text(body) {
             Ok(text) => {
-                let fragment = Fragment { file: fragment.file, start: body_at, text };
+                let fragment = Fragment { file: fragment.file, start: fragment.place_of_byte(at), text };
                 messages.push(XmlMessage { role, fragment });
             }
-            Err(why) => reader.refuse(fragment.file, body_at, why, "keep words and placeholders in a message"),
+            Err(why) => reader.refuse_in(fragment, at, why, "keep words and placeholders in a message"),
         }
     }
-    leave_outside(rest, place(rest.trim_start()), fragment, reader);
+    outside.add(rest, offset(rest));
+    outside.report(fragment, reader);
     messages
 }
 
-fn leave_outside(text: &str, at: usize, fragment: &Fragment<'_>, reader: &mut ImportReader<'_>) {
-    let words = text.trim();
-    if words.is_empty() {
-        return;
+/// What stands between messages.
+#[derive(Default)]
+struct OutsideText {
+    /// Where the first words begin.
+    words: Option<usize>,
+    /// Where the first tag of a loop or a condition begins, which would repeat or leave out messages.
+    code: Option<usize>,
+}
+
+impl OutsideText {
+    fn add(&mut self, text: &str, at: usize) {
+        let blank = text.len().saturating_sub(text.trim_start().len());
+        if blank < text.len() && self.words.is_none() {
+            self.words = Some(at.saturating_add(blank));
+        }
+        let code = ["{{#", "{{/", "{{^", "{%"].iter().filter_map(|sign| text.find(sign)).min();
+        self.code = self.code.or(code.map(|code| at.saturating_add(code)));
     }
-    if words.contains("{{#") || words.contains("{{/") || words.contains("{%") {
-        let help = "write each message out";
-        reader.refuse(fragment.file, at, "a loop over messages is code, which is not imported", help);
-    } else {
-        let text = "text outside of messages is left out: Semantic Kernel doesn't send it";
-        reader.leave_out(fragment.file, at, text);
+
+    fn report(&self, fragment: &Fragment<'_>, reader: &mut ImportReader<'_>) {
+        if let Some(at) = self.code {
+            reader.refuse_in(
+                fragment,
+                at,
+                "a loop over messages is code, which is not imported",
+                "write each message out",
+            );
+        } else if let Some(at) = self.words {
+            let text = "text outside of messages is left out: Semantic Kernel doesn't send it";
+            reader.leave_out(fragment.file, fragment.place_of_byte(at), text);
+        }
     }
 }
 

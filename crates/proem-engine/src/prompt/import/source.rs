@@ -137,6 +137,15 @@ impl<'s> ImportReader<'s> {
         }
     }
 
+    /// Refuses the source for what stands at a byte of a decoded text.
+    ///
+    /// The place is looked for only if the problem is listed: a source may hold any number of them.
+    pub(super) fn refuse_in(&mut self, fragment: &Fragment<'_>, at: usize, message: &str, help: &str) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.refuse(fragment.file, fragment.place_of_byte(at), message, help);
+        }
+    }
+
     /// Refuses the source for an assertion that is a program, or lists it where the caller wants that.
     pub(super) fn refuse_code_check(&mut self, file: SourceFile<'_>, at: usize, kind: &str) {
         match self.code_checks {

@@ -405,8 +405,8 @@ fn live(expected: &ImportedExpectation, agent: &str) -> String {
     if let Some(ImportedJudgement { rubric, verdict }) = judgement {
         out.push_str(&format!(
             "      judge: {{ prompt: {}, verdict: {verdict}, inputs: {{ rubric: {} }} }}\n",
-            quote(&format!("{agent}/{JUDGE}")),
-            quote(rubric)
+            quote_json(&format!("{agent}/{JUDGE}")),
+            quote_json(rubric)
         ));
     }
     if out.is_empty() { out } else { format!("    live:\n{out}") }

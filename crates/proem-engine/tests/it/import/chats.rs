@@ -96,6 +96,8 @@ fn messages_that_are_not_plain_are_refused_by_their_line() {
         ("<message role=\"user\"><image>a.png</image></message>", 1, "an element"),
         ("<message role=\"user\">R&D</message>", 1, "`&`"),
         ("<message role=\"user\">a</message>\n<message role=\"user\"", 2, "no end"),
+        ("Words.\n{{#each m}}<message role=\"user\">a</message>{{/each}}", 2, "loop"),
+        ("<message role=\"user\">a</message>\n{{#if q}}\n<message role=\"user\">b</message>{{/if}}", 2, "loop"),
         ("\n{{#each m}}<message role=\"user\">a</message>{{/each}}", 2, "loop"),
     ] {
         let result = import_beside("Chat/skprompt.txt", text, &[]);

@@ -197,7 +197,11 @@ fn read_test_rows(
     };
     let Some((header, rows)) = rows.split_first() else { return };
     let columns: Vec<String> = header.fields.iter().map(|name| name.trim().to_owned()).collect();
-    for row in rows {
+    for (index, row) in rows.iter().enumerate() {
+        if cases.len() >= MAX_CASES {
+            let text = format!("{} tests from here on are left out", rows.len().saturating_sub(index));
+            return reader.leave_out(file, offset(row.line), text);
+        }
         if row.fields.len() > columns.len() {
             reader.refuse(
                 file,
