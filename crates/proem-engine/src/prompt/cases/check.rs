@@ -249,7 +249,8 @@ fn is_same(expected: &Json, found: &Json, letter_case: LetterCase) -> bool {
             expected == found || (letter_case == LetterCase::Ignored && expected.to_lowercase() == found.to_lowercase())
         }
         // A table writes numbers and texts alike.
-        (Json::String(expected), Json::Number(_) | Json::Bool(_)) => *expected == found.to_string(),
+        (Json::String(expected), Json::Number(number)) => *expected == number.to_string().as_str(),
+        (Json::String(expected), Json::Bool(value)) => expected.parse() == Ok(*value),
         (Json::Number(expected), Json::Number(found)) => expected == found || expected.as_f64() == found.as_f64(),
         (Json::Array(expected), Json::Array(found)) => {
             expected.len() == found.len()

@@ -29,7 +29,7 @@ impl AnswerReading {
 
 impl AnswerReading {
     /// The answer that the value means.
-    fn to_answer(self, contract: &Contract) -> Self {
+    fn into_answer(self, contract: &Contract) -> Self {
         match self {
             Self::Value { value, repairs } => {
                 Self::Value { value: value.map(|value| contract.to_answer(value)), repairs }
@@ -67,7 +67,7 @@ pub(super) fn read(response: &Response, owed: AnswerRequirement<'_>, request: &R
         AnswerRequirement::Value(contract) => match calls.as_slice() {
             [] if is_empty => AnswerReading::wrong("answer", format!("one value of `{}`", contract.tool().name), None),
             [] => text_answer(text, contract),
-            calls => one_call(calls, contract, request).to_answer(contract),
+            calls => one_call(calls, contract, request).into_answer(contract),
         },
         AnswerRequirement::Calls { tools, .. } if matches!(request.answer, AnswerForm::Value { .. }) => {
             one_object(&calls, tools, text, request)
@@ -110,7 +110,7 @@ fn text_answer(text: Untrusted<String>, contract: &Contract) -> AnswerReading {
     text.measure(|text| bare = contract.bare_answer(text));
     match bare {
         Some(answer) => AnswerReading::Value { value: text.map(|_| answer), repairs: Vec::new() },
-        None => value(text, contract).to_answer(contract),
+        None => value(text, contract).into_answer(contract),
     }
 }
 
