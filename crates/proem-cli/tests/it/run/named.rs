@@ -369,7 +369,7 @@ fn an_untrusted_partial_is_told_as_such() {
     let fixture = fixture(&server, "");
     fixture.git(&["init", "-q"]);
     fixture.write(".proem/book/a/b/1.0.0.prompt", FILE);
-    let hash = proem_text::hex::encode(<sha2::Sha256 as sha2::Digest>::digest(FILE.as_bytes()));
+    let hash = proem_text::hex::encode_hex(<sha2::Sha256 as sha2::Digest>::digest(FILE.as_bytes()));
     let trusted = fixture.proem(&["trust", "--sha256", &hash, ".proem/book/a/b/1.0.0.prompt"]);
     assert_eq!(trusted.code(), 0, "{}", trusted.transcript());
     let run = fixture.proem(&["run", "a/b", "--set", "text=x"]);
