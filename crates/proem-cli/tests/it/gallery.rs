@@ -81,7 +81,7 @@ fn every_cause_is_named() {
     );
     let rule = "The office keeps a list of who has which key; whoever loses one says so on the same day. ";
     fixture.write("handbook.json", json!({ "handbook": rule.repeat(80) }).to_string());
-    let run = guide::run(&fixture, "cache-misses.md", &[]);
+    let run = guide::run_pages(&fixture, &["cache-misses.md", "cache-in-a-run.md"], &[]);
     // Two runs ask twice, and eight comparisons ask nobody.
     assert_eq!((run.files, run.sessions), (4, requests - 2 + 8));
     assert_eq!(server.requests().len(), requests);

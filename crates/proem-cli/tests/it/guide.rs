@@ -31,6 +31,14 @@ pub(crate) fn run(fixture: &Fixture, name: &str, replaced: &[(&str, &str)]) -> T
     run_text(fixture, &fs::read_to_string(path).unwrap(), replaced)
 }
 
+/// Runs guides that continue each other, in this order; the counts are those of all together.
+pub(crate) fn run_pages(fixture: &Fixture, names: &[&str], replaced: &[(&str, &str)]) -> Tried {
+    names.iter().map(|name| run(fixture, name, replaced)).fold(Tried { files: 0, sessions: 0 }, |all, page| Tried {
+        files: all.files + page.files,
+        sessions: all.sessions + page.sessions,
+    })
+}
+
 /// Runs the sections of a guide that begin with `## `, each in what `given` makes, with the files before the first one.
 /// `console after=N` moves the clock on by so many seconds. What was tried in each.
 pub(crate) fn run_sections(name: &str, given: impl Fn() -> Fixture) -> Vec<(String, Tried)> {
@@ -140,4 +148,30 @@ pub(crate) fn older(fixture: &Fixture, seconds: i64) {
         // Not every run fails or calls.
         assert!(shifted.unwrap() > 0 || column.ends_with("SET at = at"));
     }
+}
+
+/// The texts of a folder's sources, and of the folders in it.
+fn sources_below(folder: &Path) -> String {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries
+        .map(|path| match path.extension().and_then(|end| end.to_str()) {
+            Some("rs") => fs::read_to_string(&path).unwrap(),
+            None if path.is_dir() => sources_below(&path),
+            _ => String::new(),
+        })
+        .collect()
+}
+
+#[test]
+fn a_test_names_every_guide_that_shows_a_session() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let tests = sources_below(&root.join("tests/it"));
+    let guides = fs::read_dir(root.join("../../docs/guide")).unwrap().map(|entry| entry.unwrap().path());
+    let mut sessions = 0;
+    for guide in guides.filter(|path| fs::read_to_string(path).unwrap().contains("\n```console")) {
+        let name = guide.file_name().unwrap().to_str().unwrap();
+        assert!(tests.contains(&format!("{name}\"")), "no test runs {name}");
+        sessions += 1;
+    }
+    assert!(sessions > 15, "{sessions} guides show sessions");
 }

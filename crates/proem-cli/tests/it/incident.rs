@@ -45,7 +45,7 @@ fn an_incident_is_gone_through_from_end_to_end() {
     fixture.configure("config.toml", &format!("[providers.anthropic]\n{provider}\n[budget.project]\nday = 5.00\n"));
     let rule = "Reports of lost data come first; a report that names no version is answered with a question. ";
     fixture.write("rules.json", json!({ "rules": rule.repeat(80) }).to_string());
-    let run = guide::run(&fixture, "an-incident.md", &[]);
+    let run = guide::run_pages(&fixture, &["an-incident.md", "an-incident-fixed.md"], &[]);
     assert_eq!((run.files, run.sessions), (4, 16));
     assert_eq!(server.requests().len(), requests);
 }

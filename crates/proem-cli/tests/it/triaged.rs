@@ -515,7 +515,10 @@ const GUIDED_AT: &str = "1795543200000";
 
 /// The id of a mail that the guide asks models about: it is a hash of what came.
 fn guided(fixture: &Fixture, name: &str) -> String {
-    let guide = include_str!("../../../../docs/guide/triage.md");
+    let guide = concat!(
+        include_str!("../../../../docs/guide/triage-models.md"),
+        include_str!("../../../../docs/guide/triage-mail.md")
+    );
     let (_, mail) = guide.split_once(&format!("text title={name}\n")).unwrap();
     fixture.write(name, mail.split_once("```").unwrap().0);
     let written = fixture.proem(&["triage", "normalise", name, "--json"]);
@@ -542,7 +545,9 @@ fn the_guide_says_what_the_binary_does() {
     let again = answers("again.eml", "Vouchers again\nWhen will the vouchers be ready?");
     let server = crate::run::start(first.into_iter().chain(again).collect());
     let address = format!("http://{}", server.address());
-    let tried = crate::guide::run(&fixture, "triage.md", &[(&address, "https://api.anthropic.com")]);
+    let pages =
+        ["triage.md", "triage-judge.md", "triage-project.md", "triage-decide.md", "triage-models.md", "triage-mail.md"];
+    let tried = crate::guide::run_pages(&fixture, &pages, &[(&address, "https://api.anthropic.com")]);
     assert_eq!(tried, crate::guide::Tried { files: 10, sessions: 24 });
     assert_eq!(server.requests().len(), 6);
 }

@@ -27,8 +27,32 @@ const PLAIN: &[(&str, &str)] = &[
     ("what Rust's own library and every crate call it", "count error id index key kind name option result test value"),
     ("what git and file systems call it", "commit file folder git line path repository tree"),
     (
+        "prompts, models and their APIs",
+        "agent answer assemble batch budget cache call context embedder embedding input live model prompt \
+         provider reply request response retry schema server stream task token tool usage vector version \
+         vocabulary",
+    ),
+    (
+        "records and money",
+        "access adapt cap content cost credential feedback hash history log query record script scripted \
+         secret state status store",
+    ),
+    (
+        "projects, mail and decisions",
+        "approval change comment condition correction decision delivery draft edit mail person project \
+         proposal question refusal sender smtp time",
+    ),
+    (
+        "ranking and search",
+        "candidate command document entry finding found import imported interval listed manifest metric \
+         neighbour pattern program rank ranked ranking scan score scorer selection source symbol weight",
+    ),
+    (
         "plain English, which no document of the project narrows",
-        "author choice difference end field language new open place read reason sentence start text unit",
+        "assessment author bound check choice classification confidence config depth difference earlier end \
+         estimate event expectation fact failure field form host investigation language level limit lisp list \
+         lock map need new note open outcome output place planned problem read reader reason repair report \
+         requirement risk row rule sentence setting split start switch text unit watch",
     ),
 ];
 

@@ -18,7 +18,7 @@ fn actions_are_taken_from_their_proposal_to_their_end() {
     symlink(fixture.base.join("config"), fixture.base.join("home/.config")).unwrap();
     symlink(fixture.base.join("state"), fixture.base.join("home/.local/state")).unwrap();
 
-    let tried = guide::run(&fixture, "approvals.md", &[]);
+    let tried = guide::run_pages(&fixture, &["approvals.md", "approvals-after.md"], &[]);
     assert_eq!(tried, Tried { files: 3, sessions: 24 });
 
     // Two mails have left, each once, and nothing else has.
