@@ -142,7 +142,10 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
     let counter = counts.counter();
     let answer = answer_form(ask);
     let contract = ask.owed.contract().filter(|_| matches!(answer, AnswerForm::Value { .. }));
-    let format = contract.filter(|_| ask.model.answers.is_by_prompt()).map(|contract| format_note(contract, ask.model));
+    let prints_format = ask.prompt.prints_output_format();
+    let printed = contract.filter(|_| prints_format).map(|contract| format_note(contract, ask.model));
+    let is_told = ask.model.answers.is_by_prompt() && !prints_format;
+    let format = contract.filter(|_| is_told).map(|contract| format_note(contract, ask.model));
     // Where the way is found by trying, one may follow in which the note stands behind everything else.
     let way = ask.owed.contract().map(|_| ask.model.answers).filter(|_| ask.model.is_way_tried());
     let is_open = ask.model.answers_by == EnforcementSource::Tried && format.is_none();
@@ -155,6 +158,7 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
         declared: ask.declared,
         profile: ask.profile,
         model: Some(ask.model),
+        output_format: printed.as_deref(),
         ..AssemblyOptions::new(ask.key)
     };
     let (mut assembly, report) = assemble(ask.prompt, ask.inputs, counts, &options)?;

@@ -31,6 +31,9 @@ pub const CONFIG: &str = "proem.toml";
 const OWN: &str = ".proem";
 /// The project's book.
 pub const BOOK: &str = ".proem/book";
+
+/// How the files of a book end.
+pub(crate) const BOOK_FILE_ENDINGS: [&str; 6] = [".prompt", ".json", ".yaml", ".csv", ".toml", ".lock"];
 /// Files at the root that ask to be read as rules.
 pub const RULE_FILES: [&str; 5] =
     ["AGENTS.md", "CLAUDE.md", ".proem/rules.md", ".cursorrules", ".github/copilot-instructions.md"];
@@ -572,7 +575,7 @@ fn read_folder(book: &Path, below: &Path, depth: usize, layer: &mut BookLayer) -
             read_folder(book, &path, depth.saturating_add(1), layer)?;
             continue;
         }
-        let known = [".prompt", ".json", ".yaml", ".toml", ".lock"].iter().any(|ending| name.ends_with(ending));
+        let known = BOOK_FILE_ENDINGS.iter().any(|ending| name.ends_with(ending));
         if !kind.is_file() || !known {
             continue;
         }

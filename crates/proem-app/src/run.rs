@@ -6,7 +6,6 @@
 pub mod agent;
 pub mod asking;
 pub mod batch;
-mod csv;
 pub mod input;
 mod journal;
 pub mod made;

@@ -58,6 +58,8 @@ pub struct AssemblyOptions<'o> {
     pub profile: Option<&'o Profile>,
     /// The model that is asked, for what it takes of pictures and files; `None` takes the dearest counts.
     pub model: Option<&'o Model>,
+    /// What `{{output_format}}` prints; `None` prints nothing.
+    pub output_format: Option<&'o str>,
 }
 
 /// No caps of layers.
@@ -79,6 +81,7 @@ impl<'o> AssemblyOptions<'o> {
             declared: DeclaredTrust::Holds,
             profile: None,
             model: None,
+            output_format: None,
         }
     }
 }

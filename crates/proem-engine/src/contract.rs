@@ -8,6 +8,7 @@
 //! An object that doesn't say `additionalProperties` may hold names that the schema doesn't
 //! declare; nobody reads them. One that says what stands under other names is a map.
 
+mod bare;
 mod ends;
 mod form;
 mod notation;
@@ -38,6 +39,17 @@ pub struct Contract {
     /// The schema in full, with the maxima that were filled in.
     schema: Json,
     validator: jsonschema::Validator,
+    /// Whether the answer is the one field of the object that a model writes.
+    is_bare: bool,
+}
+
+/// What becomes of texts, lists and maps without a maximum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MissingMaxima {
+    /// They get one.
+    Filled,
+    /// They refuse the schema.
+    Refused,
 }
 
 /// Why a value doesn't meet a contract.
@@ -107,6 +119,66 @@ impl Contract {
         Ok((contract, filled))
     }
 
+    /// [`Contract::new`], or [`Contract::bounded`] where `maxima` says so, for a schema whose values may be no objects, such as
+    /// an enumeration: a model writes the value as the field `value` of an object, and [`Contract::to_answer`] takes it out.
+    /// Also gives the JSON pointers of maxima that were filled in.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Contract::new`], but for a root that is not an object.
+    pub fn of_answer(name: &str, schema: Json, maxima: MissingMaxima) -> Result<(Self, Vec<String>), Error> {
+        let is_bare = bare::is_bare(&schema);
+        let schema = if is_bare { bare::wrap_schema(schema) } else { schema };
+        let made = match maxima {
+            MissingMaxima::Filled => Self::bounded(name, "", schema),
+            MissingMaxima::Refused => Self::new(name, "", schema).map(|contract| (contract, Vec::new())),
+        };
+        if !is_bare {
+            return made;
+        }
+        match made {
+            Ok((contract, filled)) => {
+                let own = format!("/properties/{}", bare::FIELD);
+                let filled = filled.iter().map(|place| place.strip_prefix(&own).unwrap_or(place).to_owned());
+                Ok((Self { is_bare, ..contract }, filled.collect()))
+            }
+            Err(error) => {
+                Err(Error::all(error.kind(), error.problems().iter().map(|words| bare::unwrap_words(words)).collect()))
+            }
+        }
+    }
+
+    /// The answer that a value means which a model wrote and the contract accepts.
+    #[must_use]
+    pub fn to_answer(&self, value: Json) -> Json {
+        match value {
+            Json::Object(mut fields) if self.is_bare => fields.remove(bare::FIELD).unwrap_or_default(),
+            value => value,
+        }
+    }
+
+    /// The answer that a text is which a model wrote without the object that it was asked for; `None` if it is none, or if
+    /// the contract wants an object.
+    #[must_use]
+    pub(crate) fn bare_answer(&self, text: &str) -> Option<Json> {
+        let candidates = if self.is_bare { bare::candidates(text) } else { Vec::new() };
+        candidates.into_iter().find(|value| self.accepts(&serde_json::json!({ bare::FIELD: value })))
+    }
+
+    /// Why an answer, such as a fallback, is none of this contract's.
+    #[must_use]
+    pub fn answer_problems(&self, answer: &Untrusted<Json>) -> Vec<Problem> {
+        if !self.is_bare {
+            return self.problems(answer);
+        }
+        let mut problems = self.problems(&answer.clone().map(|value| serde_json::json!({ bare::FIELD: value })));
+        for problem in &mut problems {
+            let own = format!("/{}", bare::FIELD);
+            problem.path = problem.path.strip_prefix(&own).unwrap_or(&problem.path).to_owned();
+        }
+        problems
+    }
+
     /// The contract of a Rust type. Its doc comment is the description, and those of its fields
     /// stay where they are.
     ///
@@ -150,7 +222,7 @@ impl Contract {
         match compiled {
             Some(validator) if problems.is_empty() => {
                 let tool = Tool { name: name.to_owned(), description: description.to_owned(), schema: schema.clone() };
-                Ok(Self { tool, schema, validator })
+                Ok(Self { tool, schema, validator, is_bare: false })
             }
             _ => Err(problems),
         }

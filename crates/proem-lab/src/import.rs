@@ -15,7 +15,7 @@ use proem_engine::message::Role;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::import::{
-    ImportKind, ImportSource, WrittenPrompt, read_prompts, recognise, wanted_files, write_prompt,
+    CodeChecks, ImportKind, ImportSource, WrittenPrompt, read_prompts, recognise, wanted_files, write_prompt,
 };
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
@@ -105,13 +105,15 @@ fn import_one(root: &Path, path: &str) -> Result<Outcome, String> {
             beside.insert(wanted, text);
         }
     }
-    let source =
-        ImportSource { path, folder: path.rsplit('/').nth(1).unwrap_or_default(), text: &text, beside: &beside };
-    let written: Result<Vec<WrittenPrompt>, _> = read_prompts(kind, &source)
-        .and_then(|prompts| prompts.iter().map(|prompt| write_prompt(prompt, "imported")).collect());
-    let written = match written {
-        Ok(written) => written,
-        Err(error) => return Ok(refused(Some(kind), error)),
+    let folder = path.rsplit('/').nth(1).unwrap_or_default();
+    let import = |code_checks| -> Result<Vec<WrittenPrompt>, proem_engine::Error> {
+        let source = ImportSource { path, folder, text: &text, beside: &beside, code_checks };
+        read_prompts(kind, &source)?.iter().map(|prompt| write_prompt(prompt, "imported")).collect()
+    };
+    let (state, written) = match (import(CodeChecks::Refused), import(CodeChecks::LeftOut)) {
+        (Ok(written), _) => ("imported", written),
+        (Err(_), Ok(written)) => ("imported without code checks", written),
+        (Err(error), Err(_)) => return Ok(refused(Some(kind), error)),
     };
     let mut differences = Vec::new();
     let mut values = BTreeMap::new();
@@ -134,7 +136,7 @@ fn import_one(root: &Path, path: &str) -> Result<Outcome, String> {
         (false, Some(_), _) => "the system message prints an input, so its rest begins the user's message".to_owned(),
         (false, None, first) => first.cloned().unwrap_or_else(|| "another number of prompts".to_owned()),
     };
-    Ok(Outcome { kind: kind.as_str(), state: "imported", equal, why })
+    Ok(Outcome { kind: kind.as_str(), state, equal, why })
 }
 
 fn first_line(text: &str) -> String {

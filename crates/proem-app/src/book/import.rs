@@ -10,7 +10,8 @@ use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::check::check;
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::import::{
-    ImportKind, ImportSource, MAX_SOURCE_BYTES, WrittenPrompt, read_prompts, recognise, wanted_files, write_prompt,
+    CodeChecks, ImportKind, ImportSource, MAX_SOURCE_BYTES, WrittenPrompt, read_prompts, recognise, wanted_files,
+    write_prompt,
 };
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::OpenAi;
@@ -35,6 +36,8 @@ pub struct ImportOptions {
     pub agent: String,
     /// The kind of every file; `None` tells it from each file's name and keys.
     pub kind: Option<ImportKind>,
+    /// What becomes of assertions that are programs.
+    pub code_checks: CodeChecks,
 }
 
 /// A prompt that was imported.
@@ -57,6 +60,8 @@ pub struct BookImport {
     pub is_of_project: bool,
     /// The prompts in the order of the files.
     pub prompts: Vec<ImportedFile>,
+    /// Files that several prompts share and that the book didn't have, relative to it.
+    pub shared: Vec<String>,
 }
 
 /// Reads every file, and writes the prompts if all of them can be imported.
@@ -82,15 +87,22 @@ pub fn import_prompts(options: &ImportOptions, places: &Places) -> Result<BookIm
     let (root, below, folder) = import_destination(options, places)?;
     problems.extend(name_problems(&prompts, &folder));
     problems.extend(book_problems(&prompts));
+    let shared = new_shared_files(&prompts, &folder, &mut problems);
     if !problems.is_empty() {
-        return Err(Error::invalid(format!("{}\nnothing was written", problems.join("\n").trim_end())));
+        let as_error = |problem: &String| match problem.starts_with("error: ") {
+            true => problem.trim_end().to_owned(),
+            false => format!("error: {problem}"),
+        };
+        let problems: Vec<String> = problems.iter().map(as_error).collect();
+        return Err(Error::invalid(format!("{}\nnothing was written", problems.join("\n"))));
     }
     std::fs::create_dir_all(&root)
         .map_err(|e| Error::outside(format!("could not create `{}`: {e}", import_path(&root))))?;
-    for (path, text) in prompts.iter().flat_map(|prompt| &prompt.written.files) {
+    for (path, text) in prompts.iter().flat_map(|prompt| &prompt.written.files).chain(shared.clone()) {
         files::write_new(&root, &below.join(path), text.as_bytes(), FileAccess::Shared)?;
     }
-    Ok(BookImport { folder: import_path(&folder), is_of_project: options.to.is_none(), prompts })
+    let shared = shared.into_keys().cloned().collect();
+    Ok(BookImport { folder: import_path(&folder), is_of_project: options.to.is_none(), prompts, shared })
 }
 
 /// The folder under which is written, the book below it, and both together.
@@ -126,8 +138,10 @@ fn read_import_source(file: &Path, options: &ImportOptions) -> Result<Vec<Import
             beside.insert(wanted.clone(), import_text(content, &folder.join(&wanted))?);
         }
     }
-    let prompts =
-        read_prompts(kind, &ImportSource { path: &path, folder: &folder_name(file), text: &text, beside: &beside })?;
+    let folder = folder_name(file);
+    let source =
+        ImportSource { path: &path, folder: &folder, text: &text, beside: &beside, code_checks: options.code_checks };
+    let prompts = read_prompts(kind, &source)?;
     let source = import_path(file);
     let written = prompts.iter().map(|prompt| {
         let written = write_prompt(prompt, &options.agent)?;
@@ -177,9 +191,34 @@ fn name_problems(prompts: &[ImportedFile], folder: &Path) -> Vec<String> {
     problems
 }
 
+/// The files that prompts share and that the book doesn't have yet; one that was changed there is a problem.
+fn new_shared_files<'p>(
+    prompts: &'p [ImportedFile],
+    folder: &Path,
+    problems: &mut Vec<String>,
+) -> BTreeMap<&'p String, &'p String> {
+    let mut shared: BTreeMap<&String, &String> = prompts.iter().flat_map(|prompt| &prompt.written.shared).collect();
+    shared.retain(|path, text| match files::read_beneath(folder, Path::new(path), MAX_SOURCE_BYTES) {
+        Ok(None) => true,
+        Ok(Some(FileContent::Whole(bytes))) if bytes == text.as_bytes() => false,
+        Ok(Some(_)) => {
+            problems.push(format!(
+                "`{}` already has another `{path}`, which the import would write; import with another `--agent`",
+                import_path(folder)
+            ));
+            false
+        }
+        Err(error) => {
+            problems.push(error.to_string());
+            false
+        }
+    });
+    shared
+}
+
 /// What a check of the prompts as a book finds, so that nothing is written that `proem book check` refuses.
 fn book_problems(prompts: &[ImportedFile]) -> Vec<String> {
-    let files = prompts.iter().flat_map(|prompt| &prompt.written.files);
+    let files = prompts.iter().flat_map(|prompt| prompt.written.files.iter().chain(&prompt.written.shared));
     let files: BTreeMap<String, PartialText> =
         files.map(|(path, text)| (path.clone(), PartialText::Template(text.clone()))).collect();
     let book = Book::new(vec![BookLayer { origin: Origin::Project, files }]);

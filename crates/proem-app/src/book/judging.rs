@@ -89,7 +89,7 @@ impl Judges {
         stop: &CancellationToken,
     ) -> Result<Option<Judgement>, Error> {
         let Some(run) = self.0.get(&expected.prompt) else { return Ok(None) };
-        let inputs = judge_inputs(run.setting(), case);
+        let inputs = judge_inputs(run.setting(), expected, case);
         let ran = run.ask(&inputs, Some(case.line), stop).await?;
         let (judge, wanted) = (&expected.prompt, json::compact(&expected.verdict));
         let problem = match &ran.outcome.ended {
@@ -130,8 +130,8 @@ pub(super) struct JudgedCase<'c> {
     pub(super) line: u32,
 }
 
-/// The answer, and those of the case's inputs that the judge takes.
-pub(super) fn judge_inputs(judge: &RunSetting, case: JudgedCase<'_>) -> OrderedJson {
+/// The answer, the judge's own inputs, and those of the case's inputs that the judge takes.
+pub(super) fn judge_inputs(judge: &RunSetting, expected: &JudgeExpectation, case: JudgedCase<'_>) -> OrderedJson {
     let inputs = case.inputs.to_json();
     let taken = inputs.as_object().into_iter().flatten().filter(|(name, _)| judge.prompt.file.has_input(name));
     let mut given: Map<String, Json> = taken.map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -139,6 +139,7 @@ pub(super) fn judge_inputs(judge: &RunSetting, case: JudgedCase<'_>) -> OrderedJ
         Json::String(text) => text.clone(),
         other => json::compact(other),
     };
+    given.extend(expected.inputs.clone());
     given.insert(ANSWER.to_owned(), Json::String(answer));
     Json::Object(given).into()
 }
@@ -149,6 +150,11 @@ fn check_judge(judge: &JudgeExpectation, setting: &RunSetting) -> Result<(), Err
     if !setting.prompt.file.has_input(ANSWER) {
         return Err(Error::invalid(format!(
             "the judge `{name}` has no input `{ANSWER}`; declare one in its `input.schema`"
+        )));
+    }
+    if let Some(unknown) = judge.inputs.keys().find(|input| !setting.prompt.file.has_input(input)) {
+        return Err(Error::invalid(format!(
+            "the judge `{name}` has no input `{unknown}`; declare it in its `input.schema`, or take it out of `live.judge.inputs`"
         )));
     }
     let contract = setting.prompt.contract()?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use proem_engine::call::NanoDollars;
 use proem_engine::ordered::OrderedJson;
-use proem_engine::prompt::cases::{AnswerExpectation, Case};
+use proem_engine::prompt::cases::{AnswerCheck, AnswerExpectation, Case};
 use proem_engine::run::{Attempt, ExchangeEnd};
 use proem_guard::show;
 use proem_text::json;
@@ -249,7 +249,7 @@ impl OpenSuite<'_> {
         let Some(setting) = self.judges.setting(&judge.prompt) else { return unjudged() };
         let case = JudgedCase { inputs, answer: &show::exact_value(value), line };
         let most_of_run = match purse.most {
-            Some(_) => most_of_run(setting, self.attempts, &judging::judge_inputs(setting, case))?.1,
+            Some(_) => most_of_run(setting, self.attempts, &judging::judge_inputs(setting, judge, case))?.1,
             None => None,
         };
         if !purse.has_room(most_of_run) {
@@ -358,13 +358,9 @@ impl LiveAnswers {
 /// What a case expects, as a predicate of answers.
 fn expectation_in_words(live: &AnswerExpectation) -> String {
     let are = (!live.answer.is_null()).then(|| format!("are {}", json::compact(&live.answer)));
-    let contain = (!live.contains.is_empty()).then(|| {
-        let quoted: Vec<String> = live.contains.iter().map(|words| format!("`{words}`")).collect();
-        format!("contain {}", quoted.join(" and "))
-    });
     let judged = live.judge.as_ref();
     let judged = judged.map(|judge| format!("are {} to `{}`", json::compact(&judge.verdict), judge.prompt));
-    are.into_iter().chain(contain).chain(judged).collect::<Vec<_>>().join(" and ")
+    are.into_iter().chain(live.checks.iter().map(AnswerCheck::in_words)).chain(judged).collect::<Vec<_>>().join(" and ")
 }
 
 /// An answer as far as a case speaks of it; all of it where a case speaks of its words only.

@@ -158,7 +158,7 @@ fn suite(book: &Book, name: String, version: String) -> Result<Option<Suite>, pr
         let missing = format!("`proem.cases` names `{file}`, which is not in the folder of the prompt file");
         return Err(proem_engine::Error::new(ErrorKind::InvalidFile, missing));
     };
-    let cases = Cases::parse(&format!("{name}/{file}"), text.as_str())?;
+    let cases = Cases::for_inputs(&format!("{name}/{file}"), text.as_str(), &prompt.file.input_schema())?;
     Ok(Some(Suite { name, version, prompt, cases }))
 }
 

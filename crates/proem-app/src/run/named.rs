@@ -15,6 +15,7 @@ use proem_runtime::files::{self, FileContent};
 
 use super::input::input_path;
 use crate::error::Error;
+use crate::message::Hint;
 use crate::project::OpenProject;
 
 /// A prompt and the book that it is from.
@@ -38,7 +39,32 @@ pub(super) fn chosen_prompt(meant: &str, project: &OpenProject) -> Result<Chosen
         Some((name, version)) => (name, Some(version)),
         None => (meant, None),
     };
-    Ok(ChosenPrompt { prompt: book.prompt(name, version)?, book })
+    match book.prompt(name, version) {
+        Ok(prompt) => Ok(ChosenPrompt { prompt, book }),
+        Err(error) => Err(explain_missing_partial(error, name, project)),
+    }
+}
+
+/// Why a prompt can't be read, where a partial that it names is there and nobody trusted it.
+fn explain_missing_partial(error: proem_engine::Error, name: &str, project: &OpenProject) -> Error {
+    let problem = error.to_string();
+    let Some((agent, _)) = name.split_once('/') else { return error.into() };
+    let below = format!("/{agent}/");
+    let untrusted = project.untrusted.iter().find(|untrusted| {
+        let partial =
+            untrusted.path.rsplit('/').next().and_then(|file| file.strip_prefix('_')?.strip_suffix(".prompt"));
+        // A partial may have versions: `_tone@2.0.0.prompt`.
+        let partial = partial.map(|partial| partial.split('@').next().unwrap_or(partial));
+        untrusted.path.contains(&below)
+            && partial.is_some_and(|partial| problem.contains(&format!("unknown partial `{partial}`")))
+    });
+    match untrusted {
+        Some(file) => {
+            let path = show::terminal_str(&file.path);
+            Error::invalid(format!("the prompt's partial `{path}` is not trusted")).hinting(Hint::ReviewTrust)
+        }
+        None => error.into(),
+    }
 }
 
 /// The book that a prompt is looked up in, and its name there: `counted` with the name as it is, or, for a file, a book

@@ -4,10 +4,10 @@ use std::io::{BufRead, Read as _};
 use std::path::Path;
 
 use proem_engine::ordered::OrderedJson;
+use proem_engine::prompt::rows::{check_column_names, row_inputs};
 use proem_text::{BareQuotes, CsvError, CsvRow, json, read_csv};
 use sha2::{Digest as _, Sha256};
 
-use super::csv;
 use super::input::{self, InputForm, Source};
 use super::output::BatchLine;
 use crate::error::Error;
@@ -69,10 +69,10 @@ fn table_rows<'r>(from: Source<'r>, reading: RowReading<'r>) -> Result<BatchRows
     let Some(CsvRow { fields: names, .. }) = rows.next() else {
         return Err(wrong("the first row, with the names of the inputs, is missing".to_owned()));
     };
-    csv::csv_names(&names).map_err(wrong)?;
+    check_column_names(&names).map_err(wrong)?;
     let row = move |CsvRow { line, fields }: CsvRow| {
         let number = u32::try_from(line).unwrap_or(u32::MAX);
-        let inputs = csv::csv_inputs(&names, &fields, form).and_then(|mut inputs| {
+        let inputs = row_inputs(&names, &fields, |name| form.schema(name)).and_then(|mut inputs| {
             input::set_inputs(&mut inputs, texts).map_err(|failure| failure.to_string())?;
             Ok(inputs)
         });

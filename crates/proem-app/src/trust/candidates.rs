@@ -16,7 +16,9 @@ use super::{MAX_FILE_BYTES, sha256_hex};
 use crate::effects::policy::PROJECT_POLICY;
 use crate::error::Error;
 use crate::message::Hint;
-use crate::project::{BOOK, CONFIG, FOLDER_RULES, RULE_FILES, RULE_FOLDERS, is_rule_file, plain_relative_path};
+use crate::project::{
+    BOOK, BOOK_FILE_ENDINGS, CONFIG, FOLDER_RULES, RULE_FILES, RULE_FOLDERS, is_rule_file, plain_relative_path,
+};
 use crate::triage::charter::CHARTER;
 
 /// The most files below the book's folder that are looked at.
@@ -341,7 +343,7 @@ fn is_skill_file(path: &str) -> bool {
 /// Whether the book reads a file with this path.
 pub(crate) fn is_book_file(path: &str) -> bool {
     let Some(rest) = path.strip_prefix(BOOK).and_then(|rest| rest.strip_prefix('/')) else { return false };
-    [".prompt", ".json", ".yaml", ".toml", ".lock"].iter().any(|ending| rest.ends_with(ending))
+    BOOK_FILE_ENDINGS.iter().any(|ending| rest.ends_with(ending))
 }
 
 /// Names, the first of them only if there are many.

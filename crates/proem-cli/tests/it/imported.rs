@@ -108,6 +108,49 @@ fn two_imports_of_one_name_are_refused_with_the_remedy() {
 }
 
 #[test]
+fn a_judge_of_rubrics_is_written_once_and_a_changed_one_stops_the_import() {
+    let fixture = Fixture::folder().committed();
+    for name in ["one", "two"] {
+        let config = format!(
+            "prompts: [{{ label: {name}, raw: 'Say {{{{word}}}}.' }}]\nproviders: [openai:gpt-4o]\ntests:\n  - vars: {{ word: hi }}\n    assert: [{{ type: llm-rubric, value: is polite }}]\n"
+        );
+        fixture.write(&format!("{name}.yaml"), config);
+    }
+    let judge = ".proem/book/imported/rubric-judge/1.0.0.prompt";
+    let first = fixture.proem(&["book", "import", "one.yaml"]);
+    assert!(first.answer().contains("imported/rubric-judge  judges answers"), "{}", first.stdout());
+    // A second import finds the same file, and writes its own.
+    assert!(!fixture.proem(&["book", "import", "two.yaml"]).answer().contains("rubric-judge"));
+    assert_eq!(fixture.proem(&["book", "check"]).code(), 0);
+    fixture.write(
+        judge,
+        fs::read_to_string(fixture.repo.join(judge)).unwrap().replace("You judge", "Always pass. You judge"),
+    );
+    fs::remove_dir_all(fixture.repo.join(".proem/book/imported/two")).unwrap();
+    let refused = fixture.proem(&["book", "import", "two.yaml"]);
+    assert!(
+        refused.code() == 2 && refused.stderr().contains("already has another `imported/rubric-judge"),
+        "{}",
+        refused.stderr()
+    );
+    assert!(!is_written(&fixture, ".proem/book/imported/two"));
+    fixture.proem(&["book", "import", "two.yaml", "--agent", "second"]).answer();
+    assert!(is_written(&fixture, ".proem/book/second/rubric-judge/1.0.0.prompt"));
+}
+
+#[test]
+fn assertions_that_are_code_name_the_flag_that_leaves_them_out() {
+    let fixture = Fixture::folder().committed();
+    let config = "prompts: ['Say {{word}}.']\nproviders: [openai:gpt-4o]\ntests:\n  - vars: { word: hi }\n    assert: [{ type: javascript, value: 'x' }]\n";
+    fixture.write("p.yaml", config);
+    let refused = fixture.proem(&["book", "import", "p.yaml"]);
+    assert!(refused.code() == 2 && refused.stderr().contains("`--without-code-checks`"), "{}", refused.stderr());
+    assert!(!is_written(&fixture, ".proem"));
+    let listed = fixture.proem(&["book", "import", "p.yaml", "--without-code-checks"]);
+    assert!(listed.answer().contains("p.yaml:5: the assertion `javascript` is code"), "{}", listed.stdout());
+}
+
+#[test]
 fn a_source_reads_no_file_outside_its_folder() {
     let fixture = Fixture::folder().committed();
     fixture.write("secret.txt", "TOP-SECRET {{word}}");

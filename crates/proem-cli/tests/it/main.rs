@@ -21,6 +21,7 @@ macro_rules! snapshot {
 
 mod adapt;
 mod agent;
+mod answer_forms;
 mod approvals;
 mod ask;
 mod assemble;

@@ -16,6 +16,7 @@ use crate::ladder::{ShrunkValue, items, shrink};
 use crate::media::{AddressAuthor, FoundMedia, MediaSource, MediaSupport, find_media};
 use crate::message::Role;
 use crate::ordered::OrderedJson;
+use crate::prompt::analyse::OUTPUT_FORMAT;
 use crate::prompt::file::{MarkerSource, MediaMarker, Section};
 use crate::prompt::layout::Layout;
 use crate::prompt::loaded::Prompt;
@@ -213,6 +214,9 @@ impl<'r, 'c> Renderer<'r, 'c> {
                 name.as_str(),
                 slots.fill(name, best.as_ref().unwrap_or(value), trust_of(prompt, name, declared)),
             );
+        }
+        if prompt.prints_output_format() {
+            values.insert(OUTPUT_FORMAT, OrderedJson::from(options.output_format.unwrap_or_default()));
         }
         let mut values = OrderedJson::from(values);
         complete(&mut values, &prompt.checker.schema);

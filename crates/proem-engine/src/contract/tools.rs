@@ -234,7 +234,7 @@ fn call(place: usize, contract: &Contract) -> Json {
 }
 
 /// Lets the references of a schema lead to where it stands.
-fn moved(schema: &mut Json, base: &str) {
+pub(super) fn moved(schema: &mut Json, base: &str) {
     match schema {
         Json::Object(fields) => {
             for (name, inner) in fields.iter_mut() {

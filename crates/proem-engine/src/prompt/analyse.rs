@@ -51,6 +51,9 @@ const FUNCTIONS: [&str; 10] = ["and", "eq", "gt", "gte", "len", "lt", "lte", "ne
 /// Markers that shape the request; they stand between sections, never inside them.
 pub(crate) const MARKERS: [&str; 4] = ["history", "media", "role", "section"];
 
+/// What prints the form of the answer where an author wants it, unless an input has that name.
+pub(crate) const OUTPUT_FORMAT: &str = "output_format";
+
 /// The helper behind raw blocks; its name can't be an input's either.
 pub(crate) const RAW: &str = "raw";
 
@@ -233,6 +236,9 @@ impl<'s> TemplateWalk<'s> {
     }
 
     fn print(&mut self, path: &'s PathExpression) {
+        if path.simple() == Some(OUTPUT_FORMAT) && self.analysis.input(OUTPUT_FORMAT).is_err() {
+            return self.output_format();
+        }
         let Some((shape, _)) = self.path(path) else { return };
         let name = path.written.as_str();
         match shape {
@@ -253,6 +259,15 @@ impl<'s> TemplateWalk<'s> {
                     self.fault(format!("`{name}` is optional; put it inside {{{{#if {name}}}}}"));
                 }
             }
+        }
+    }
+
+    /// The form of the answer, which is ours and no input's.
+    fn output_format(&mut self) {
+        if self.frames.iter().all(|frame| matches!(frame.this, PathTarget::Inputs)) {
+            self.used.insert(OUTPUT_FORMAT.to_owned());
+        } else {
+            self.fault(format!("`{OUTPUT_FORMAT}` can't be printed inside #each or #with; move it out of the block"));
         }
     }
 

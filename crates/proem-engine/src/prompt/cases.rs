@@ -1,18 +1,26 @@
 //! The case file of a prompt: inputs, what the request must look like, and what an answer should be.
 //!
-//! It is YAML beside the prompt, named by `proem.cases`. Reading it makes no request: `proem book test`
+//! It is YAML or comma-separated values beside the prompt, named by `proem.cases`. Reading it makes no request: `proem book test`
 //! assembles each case's inputs and holds the result against [`RequestExpectation`] or [`AnswerExpectation`]; a `kind` names the agent whose
 //! rules make the inputs from [`Case::given`].
 
+mod check;
+mod check_read;
 mod read;
+mod table;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
 use crate::call::Request;
+use crate::error::Error;
 use crate::ordered::OrderedJson;
 use crate::report::{Report, SectionState};
+
+pub use self::check::{
+    ANSWER_CHECKS, AnswerCheck, AnswerRule, LetterCase, MAX_PATTERN_BYTES, RuleSense, SIMILAR_PERCENT,
+};
 
 /// The cases of a prompt.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,8 +78,8 @@ pub struct AnswerExpectation {
     /// Fields that it has, with their values; it may have others. Each item of a list is found somewhere
     /// in the answer's. Null says nothing of it.
     pub answer: Json,
-    /// Each of these stands in one of its texts, in upper or lower case.
-    pub contains: Vec<String>,
+    /// What else holds of it.
+    pub checks: Vec<AnswerCheck>,
     /// What another prompt says of it.
     pub judge: Option<JudgeExpectation>,
 }
@@ -82,8 +90,22 @@ pub struct JudgeExpectation {
     /// The prompt that judges, `agent/name`; its input `answer` is the answer, and inputs of the case with names of its own
     /// inputs are given to it.
     pub prompt: String,
+    /// Inputs that only the judge gets, such as the rubric that it judges by.
+    pub inputs: BTreeMap<String, Json>,
     /// The value of the field `verdict` in its answer: yes or no, or one of a closed list.
     pub verdict: Json,
+}
+
+impl Cases {
+    /// Reads the cases of a prompt whose inputs have this schema: comma-separated values if the file's name ends with
+    /// `.csv`, else YAML.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::InvalidFile`](crate::ErrorKind::InvalidFile) with the place of every problem.
+    pub fn for_inputs(name: &str, text: &str, schema: &Json) -> Result<Self, Error> {
+        if name.ends_with(".csv") { table::parse_table(name, text, schema) } else { Self::parse(name, text) }
+    }
 }
 
 impl RequestExpectation {
@@ -147,28 +169,15 @@ impl RequestExpectation {
 }
 
 impl AnswerExpectation {
-    /// Where an answer is not what it should be, as JSON pointers, and which words it lacks.
+    /// Where an answer is not what it should be, as JSON pointers, and which checks it fails.
     #[must_use]
     pub fn differences(&self, answer: &Json) -> Vec<String> {
         let mut differences = Vec::new();
         if !self.answer.is_null() {
             differ(&self.answer, answer, String::new(), &mut differences);
         }
-        let mut texts = Vec::new();
-        texts_of(answer, &mut texts);
-        let lacks = |words: &&String| !texts.iter().any(|text| text.contains(&words.to_lowercase()));
-        differences.extend(self.contains.iter().filter(lacks).map(|words| format!("lacks `{words}`")));
+        differences.extend(self.checks.iter().filter_map(|check| check.difference(answer)));
         differences
-    }
-}
-
-/// All texts of an answer in lower case, wherever they stand.
-fn texts_of(answer: &Json, texts: &mut Vec<String>) {
-    match answer {
-        Json::String(text) => texts.push(text.to_lowercase()),
-        Json::Array(items) => items.iter().for_each(|item| texts_of(item, texts)),
-        Json::Object(fields) => fields.values().for_each(|field| texts_of(field, texts)),
-        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }
 

@@ -100,7 +100,7 @@ fn cases(book: &Book, name: &str, prompt: &Prompt, say: &mut impl FnMut(Diagnost
             );
         }
         Some((text, _)) => {
-            if let Err(error) = Cases::parse(file, text.as_str()) {
+            if let Err(error) = Cases::for_inputs(file, text.as_str(), &prompt.file.input_schema()) {
                 error.problems().iter().for_each(|problem| say(DiagnosticSeverity::Error, bare(problem)));
             }
         }
@@ -118,6 +118,11 @@ fn answer(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
         }
         Ok(answer) => answer,
     };
+    if prompt.prints_output_format() && answer.contract.value().is_none() {
+        let text =
+            "`{{output_format}}` prints nothing, because the answer has no schema; add `output.schema`, or take it out";
+        say(DiagnosticSeverity::Error, text.to_owned());
+    }
     if !prompt.file.strict.tools.is_empty() && !answer.filled.is_empty() {
         let text = format!(
             "definitions of tools state no maximum lengths, so defaults were used for {}; to set them, add `maxLength` and \
@@ -144,7 +149,7 @@ fn answer(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     }
     if let Some(fallback) = fallback {
         let fallback = Untrusted::new(fallback.clone(), Label::trusted());
-        for problem in contract.problems(&fallback) {
+        for problem in contract.answer_problems(&fallback) {
             say(
                 DiagnosticSeverity::Error,
                 format!("proem.fallback does not meet the contract: {}", problem.in_words()),

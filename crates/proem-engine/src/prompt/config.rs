@@ -5,7 +5,7 @@
 use proem_text::span::Span;
 
 use super::header::{Diagnostics, StrictHeader};
-use super::yaml::{YamlNode, YamlValue};
+use super::yaml::{MappingKey, YamlNode, YamlValue};
 use crate::call::Sampling;
 use crate::error::error_at;
 use crate::providers::distance;
@@ -122,6 +122,34 @@ fn is_null(node: &YamlNode) -> bool {
     node.data == YamlValue::Scalar(serde_json::Value::Null)
 }
 
+/// The key of `config` that a setting is called, however another tool spells it.
+pub(crate) fn config_key(name: &str) -> Option<&'static str> {
+    const ALSO: [(&str, &str); 5] = [
+        ("max_output_tokens", "maxOutputTokens"),
+        ("stop_sequences", "stopSequences"),
+        ("top_k", "topK"),
+        ("max_tokens_to_sample", "maxOutputTokens"),
+        ("stops", "stopSequences"),
+    ];
+    let own = CONFIG.iter().find(|key| **key == name).copied();
+    own.or_else(|| ALIASES.iter().chain(&ALSO).find(|(other, _)| *other == name).map(|(_, key)| *key))
+}
+
+/// Whether `config` takes this value for a key of its own; a single text is a list of one.
+pub(crate) fn is_config_value(key: &str, value: &YamlNode) -> bool {
+    let value = match value.as_str() {
+        Some(_) => YamlNode { span: value.span, data: YamlValue::List(vec![value.clone()]) },
+        None => value.clone(),
+    };
+    let entry = |name: &str, value: YamlNode| {
+        let key = MappingKey { name: name.to_owned(), span: value.span };
+        YamlNode { span: value.span, data: YamlValue::Map(vec![(key, value)]) }
+    };
+    let mut problems = Diagnostics::new();
+    read_config(&entry("config", entry(key, value)), &mut Vec::new(), &mut problems);
+    problems.is_empty()
+}
+
 /// A number from 0 to `most` in so many parts of one; `None` for anything else, such as a number that would be rounded.
 fn decimal(node: &YamlNode, most: u16, parts: u16) -> Option<u16> {
     let whole = node.to_json().as_f64()? * f64::from(parts);
@@ -140,7 +168,7 @@ fn unknown_keys(node: &YamlNode, what: &str, known: &[&str], remarks: &mut Vec<H
     let YamlValue::Map(entries) = &node.data else { return };
     for (key, _) in entries.iter().filter(|(key, _)| !key.name.contains('.') && !known.contains(&key.name.as_str())) {
         let unsupported = UNSUPPORTED.iter().find(|(name, _)| what == "the front matter" && *name == key.name);
-        let text = match (unsupported, nearest(&key.name, known)) {
+        let text = match (unsupported, nearest_key(&key.name, known)) {
             (Some((name, why)), _) => format!("`{name}` has no effect: {why}"),
             (None, Some(near)) => {
                 format!("{what} has no key `{}`, so it has no effect; did you mean `{near}`?", key.name)
@@ -154,7 +182,7 @@ fn unknown_keys(node: &YamlNode, what: &str, known: &[&str], remarks: &mut Vec<H
 }
 
 /// The known key that was probably meant.
-fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+pub(crate) fn nearest_key<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let alias = ALIASES.iter().find(|(other, _)| *other == key);
     if let Some(meant) = alias.and_then(|(_, meant)| known.iter().find(|known| *known == meant)) {
         return Some(meant);
@@ -182,7 +210,7 @@ mod tests {
             ("seed", None),
             ("x", None),
         ] {
-            assert_eq!(nearest(key, &CONFIG), expected, "{key}");
+            assert_eq!(nearest_key(key, &CONFIG), expected, "{key}");
         }
     }
 

@@ -10,7 +10,7 @@ use proem_text::{
 };
 use serde_json::Value as Json;
 
-use super::config::{HeaderRemark, read_config, set_output_budget};
+use super::config::{HeaderRemark, nearest_key, read_config, set_output_budget};
 use super::layout::{Layout, parse_layout};
 use super::picoschema::{self, NamedSchemas};
 use super::yaml::{MappingKey, YamlNode, YamlValue};
@@ -588,11 +588,12 @@ pub(crate) fn word<T: Copy>(node: &YamlNode, what: &str, words: &[(&str, T)], pr
 pub(crate) fn known_keys(entries: &[(MappingKey, YamlNode)], known: &[&str], what: &str, problems: &mut Diagnostics) {
     for (key, _) in entries {
         if !known.contains(&key.name.as_str()) {
+            let meant = nearest_key(&key.name, known).map(|key| format!("did you mean `{key}`? "));
             problems.push(Diagnostic {
                 severity: DiagnosticSeverity::Error,
                 message: format!("{what} has no key `{}`", key.name),
                 span: Some(key.span),
-                help: Some(format!("known keys: {}", known.join(", "))),
+                help: Some(format!("{}known keys: {}", meant.unwrap_or_default(), known.join(", "))),
             });
         }
     }

@@ -6,6 +6,7 @@
 //! with its line; everything else that the source holds is carried over or listed in [`ImportedPrompt::left_out`];
 //! no value of a setting that may be a credential reaches a file or a message.
 
+mod chat_xml;
 mod document;
 mod dotprompt;
 mod langchain;
@@ -81,6 +82,16 @@ impl ImportKind {
     }
 }
 
+/// What becomes of assertions that are programs. They change no request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CodeChecks {
+    /// They refuse the source.
+    #[default]
+    Refused,
+    /// They are left out, and listed.
+    LeftOut,
+}
+
 /// A file to import, with the files beside it that it names.
 #[derive(Debug, Clone, Copy)]
 pub struct ImportSource<'s> {
@@ -92,6 +103,8 @@ pub struct ImportSource<'s> {
     pub text: &'s str,
     /// The texts of the files that [`wanted_files`] lists, as far as they exist, by the path it lists.
     pub beside: &'s BTreeMap<String, String>,
+    /// What becomes of assertions that are programs.
+    pub code_checks: CodeChecks,
 }
 
 /// What an input may be.
@@ -132,21 +145,41 @@ pub struct ImportedTurn {
 pub struct ImportedSettings {
     /// The model's name.
     pub model: Option<String>,
-    /// The temperature as the source writes it.
-    pub temperature: Option<OrderedJson>,
+    /// What the front matter's `config` takes, by its keys there.
+    pub config: OrderedMap<OrderedJson>,
     /// The most tokens of an answer.
     pub output_tokens: Option<u64>,
 }
 
 /// One test.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ImportedCase {
     /// Its name.
     pub name: String,
     /// The inputs by name.
     pub inputs: OrderedMap<OrderedJson>,
-    /// The answer that is expected, where the source says it.
+    /// What is expected of the answer.
+    pub expected: ImportedExpectation,
+}
+
+/// What a test expects of an answer, as far as the source says it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ImportedExpectation {
+    /// The answer itself.
     pub answer: Option<OrderedJson>,
+    /// Checks as a case file writes them.
+    pub checks: Vec<OrderedJson>,
+    /// What a judge decides.
+    pub judgement: Option<ImportedJudgement>,
+}
+
+/// A rubric with the verdict that is expected.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImportedJudgement {
+    /// What a good answer is like.
+    pub rubric: String,
+    /// Whether the answer must be like that.
+    pub verdict: bool,
 }
 
 /// Something of the source that the prompt file does not have.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value as Json;
 
-use super::analyse::Analysis;
+use super::analyse::{Analysis, OUTPUT_FORMAT};
 use super::file::{PromptFile, Section};
 use super::header::TOOL_FILE;
 use super::origin::Origin;
@@ -13,7 +13,7 @@ use super::template::{PartialName, Statement, Template};
 use super::tool_file::{ToolDefinition, read_definition};
 use super::walk::{collect_literals, partial_names};
 use crate::assembly::PromptId;
-use crate::contract::{AnswerContract, Contract, ToolContracts};
+use crate::contract::{AnswerContract, Contract, MissingMaxima, ToolContracts};
 use crate::error::{Error, ErrorKind};
 use crate::input::Checker;
 use crate::message::Role;
@@ -60,6 +60,13 @@ impl Prompt {
         Ok(Self { id, file, files, checker, literals, schemas })
     }
 
+    /// Whether a template prints the form of the answer (`{{output_format}}`), so that it isn't added to the request again.
+    #[must_use]
+    pub fn prints_output_format(&self) -> bool {
+        !self.file.has_input(OUTPUT_FORMAT)
+            && self.file.sections.iter().any(|section| section.inputs.contains(OUTPUT_FORMAT))
+    }
+
     /// What the answer must be.
     ///
     /// Calls of the tools whose contracts `proem.tools` names, each called like its file. Else one value: its schema
@@ -83,10 +90,16 @@ impl Prompt {
         }
         if let Some(file) = &strict.output_schema {
             let schema = self.schema("output_schema", file)?;
-            return Ok(declared(AnswerContract::Value(beside(file, &name, "", schema)?)));
+            let made = Contract::of_answer(&name, schema, MissingMaxima::Refused);
+            let (contract, _) = made.map_err(|error| in_file(&error, &name, file))?;
+            return Ok(declared(AnswerContract::Value(contract)));
         }
         let Some(schema) = &self.file.header.output_schema else { return Ok(declared(AnswerContract::Text)) };
-        let (contract, filled) = Contract::bounded(&name, "", schema.clone()).map_err(|error| {
+        if is_any_text(schema) {
+            return Ok(declared(AnswerContract::Text));
+        }
+        let made = Contract::of_answer(&name, schema.clone(), MissingMaxima::Filled);
+        let (contract, filled) = made.map_err(|error| {
             let problems = error.problems().iter().map(|problem| format!("output.schema: {problem}"));
             Error::all(ErrorKind::InvalidFile, problems.collect())
         })?;
@@ -207,6 +220,20 @@ fn defined(file: &str, name: &str, definition: ToolDefinition) -> Result<(Contra
         )
     })?;
     Ok((contract, places.iter().map(|place| format!("{file}{place}")).collect()))
+}
+
+/// Whether a schema is `string` and nothing more, which any text meets.
+fn is_any_text(schema: &Json) -> bool {
+    let Json::Object(keywords) = schema else { return false };
+    let says_nothing = |keyword: &str| matches!(keyword, "type" | "description" | "title");
+    schema.get("type").is_some_and(|kind| kind == "string") && keywords.keys().all(|keyword| says_nothing(keyword))
+}
+
+/// The problems of a contract as problems of the file that its schema is in.
+fn in_file(error: &Error, name: &str, file: &str) -> Error {
+    let own = format!("contract `{}`: ", name.escape_debug());
+    let problems = error.problems().iter().map(|problem| format!("{file}: {}", problem.trim_start_matches(&own)));
+    Error::all(ErrorKind::InvalidFile, problems.collect())
 }
 
 /// The contract that a file beside a prompt holds.

@@ -1,6 +1,6 @@
 //! Prompt files: reading, checking, and the book that holds them.
 
-mod analyse;
+pub(crate) mod analyse;
 pub mod book;
 pub mod cases;
 pub mod check;
@@ -17,6 +17,7 @@ pub mod origin;
 pub mod picoschema;
 mod remarks;
 pub mod render;
+pub mod rows;
 mod shape;
 mod split;
 mod template;

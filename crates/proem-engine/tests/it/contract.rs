@@ -491,3 +491,31 @@ fn formats_that_bound_a_text_are_checked() {
     assert!(!contract.accepts(&json!({ "a": endless })));
     assert!(contract.schema()["properties"]["a"].get("maxLength").is_none());
 }
+
+#[test]
+fn an_answer_that_is_no_object_is_asked_for_as_the_field_of_one() {
+    use proem_engine::contract::MissingMaxima;
+    let made = |schema: Json| Contract::of_answer("answer", schema, MissingMaxima::Filled).unwrap();
+    // References lead to where the schema stands in the object.
+    let list =
+        json!({ "type": "array", "items": { "$ref": "#/$defs/word" }, "$defs": { "word": { "enum": ["a", "b"] } } });
+    let (contract, filled) = made(list);
+    assert_eq!(filled, ["/maxItems"]);
+    assert!(contract.accepts(&json!({ "value": ["a", "b"] })) && !contract.accepts(&json!({ "value": ["c"] })));
+    assert!(!contract.accepts(&json!(["a"])) && !contract.accepts(&json!({ "value": ["a"], "more": 1 })));
+    assert_eq!(contract.to_answer(json!({ "value": ["a"] })), json!(["a"]));
+    let problem = |answer: Json| {
+        let answer = Untrusted::new(answer, Label::trusted());
+        contract.answer_problems(&answer).iter().map(|problem| problem.path.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!((problem(json!(["a"])), problem(json!(["a", "c"]))), (vec![], vec!["/1".to_owned()]));
+    // An object stays as it is, and one that has a field `value` too.
+    let (object, _) =
+        made(json!({ "type": "object", "properties": { "value": { "enum": [1] } }, "additionalProperties": false }));
+    assert_eq!(object.to_answer(json!({ "value": 1 })), json!({ "value": 1 }));
+    // What is wrong is told of the schema as it was written.
+    let error = Contract::of_answer("answer", json!({ "type": "string" }), MissingMaxima::Refused).unwrap_err();
+    assert_eq!(error.to_string(), "contract `answer`: the root is a string without a maximum length; add `maxLength`");
+    let either = made(json!({ "anyOf": [{ "type": "boolean" }, { "type": "object", "properties": {}, "additionalProperties": false }] })).0;
+    assert!(either.accepts(&json!({ "value": true })) && either.accepts(&json!({ "value": {} })));
+}

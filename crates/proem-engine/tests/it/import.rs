@@ -1,13 +1,17 @@
 //! Prompts of other tools become prompt files whose requests say what the originals say.
 #![expect(clippy::unwrap_used, reason = "a test may stop at what it didn't expect")]
 
+mod assertions;
+mod bad_input;
+mod chats;
+
 use std::collections::BTreeMap;
 
 use proem_engine::assemble::{AssemblyOptions, assemble};
 use proem_engine::message::Role;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
-use proem_engine::prompt::import::{ImportSource, WrittenPrompt, read_prompts, recognise, write_prompt};
+use proem_engine::prompt::import::{CodeChecks, ImportSource, WrittenPrompt, read_prompts, recognise, write_prompt};
 use proem_engine::prompt::origin::Origin;
 use proem_engine::section::Trust;
 use proem_engine::tokens::{CachingCounter, OpenAi};
@@ -21,7 +25,8 @@ fn import_beside(path: &str, text: &str, beside: &[(&str, &str)]) -> Result<Vec<
     let folder = path.rsplit('/').nth(1).unwrap_or("here");
     let kind = recognise(path, text).map_err(|error| error.to_string())?;
     let prompts =
-        read_prompts(kind, &ImportSource { path, folder, text, beside: &beside }).map_err(|e| e.to_string())?;
+        read_prompts(kind, &ImportSource { path, folder, text, beside: &beside, code_checks: CodeChecks::Refused })
+            .map_err(|e| e.to_string())?;
     prompts.iter().map(|prompt| write_prompt(prompt, "imported").map_err(|error| error.to_string())).collect()
 }
 
@@ -151,11 +156,12 @@ fn promptfoo_prompts_and_tests_come_over() {
     assert_eq!(messages(chat, &[("word", "hi")]), [(System, "Be brief.".to_owned()), (User, "hi!".to_owned())]);
     let cases = text.files.get("imported/x/cases.yaml").unwrap();
     let expected = "# Imported from promptfooconfig.yaml.\ncases:\n  - name: \"first\"\n    inputs:\n      \"word\": \"hi\"\n    \
-                    live: { answer: \"hi\" }\n  - name: \"first (2)\"\n    inputs:\n      \"word\": \"ho\"\n    live: { \
-                    answer: \"hi\" }\n  - name: \"third\"\n    inputs:\n      \"word\": \"a, b\"\n    live: { answer: \
+                    live:\n      answer: \"hi\"\n      checks:\n        - {\"contains\":\"hi\"}\n  - name: \"first \
+                    (2)\"\n    inputs:\n      \"word\": \"ho\"\n    live:\n      answer: \"hi\"\n      checks:\n        - \
+                    {\"contains\":\"hi\"}\n  - name: \"third\"\n    inputs:\n      \"word\": \"a, b\"\n    live: { answer: \
                     \"c\" }\n";
     assert_eq!(cases, expected);
-    assert!(text.left_out.iter().any(|left| left.line == 11 && left.text.contains("contains")), "{:?}", text.left_out);
+    assert_eq!(text.left_out, []);
 }
 
 #[test]
@@ -255,7 +261,8 @@ fn a_truncated_or_unknown_source_is_refused() {
     refuse("a.prompty", "---\nname: a\nmodel: m\nversion: '9'\n---\nsystem:\nx\n", 4, "not known");
     refuse("a.json", "{\"messages\": [", 1, "not JSON");
     refuse("p.yaml", "prompts: ['a {{b']\nproviders: [x]\n", 1, "no end");
-    refuse("a.json", r#"{"_type": "few_shot", "template": ""}"#, 1, "few_shot");
+    refuse("a.json", r#"{"_type": "few_shot", "prefix": ""}"#, 1, "no text");
+    refuse("a.json", r#"{"_type": "pipeline", "template": ""}"#, 1, "`pipeline`");
     refuse("call.json", r#"{"model": "m", "messages": [{"role": "tool", "content": "x"}]}"#, 1, "`tool`");
     assert!(import_beside("a.baml", "function A()", &[]).unwrap_err().contains("BAML"));
     assert!(

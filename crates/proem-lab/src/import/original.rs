@@ -33,16 +33,18 @@ pub(super) fn original_messages(
         ImportKind::FString => user(f_string(text, values)),
         ImportKind::ClaudeCommand => user(claude(body(text), values)),
         ImportKind::CopilotPrompt => user(copilot(body(text), values)),
-        ImportKind::SemanticKernel if path.ends_with(".txt") => user(fill(text, "{{$", "}}", values)),
+        ImportKind::SemanticKernel if path.ends_with(".txt") => vec![semantic_kernel(text, "{{$", values)],
         ImportKind::SemanticKernel => {
-            let template = document(text).get("template").and_then(Json::as_str).unwrap_or_default().to_owned();
-            user(fill(&template, "{{$", "}}", values))
+            let root = document(text);
+            let template = root.get("template").and_then(Json::as_str).unwrap_or_default();
+            let is_handlebars = root.get("template_format").is_some_and(|format| format == "handlebars");
+            vec![semantic_kernel(template, if is_handlebars { "{{" } else { "{{$" }, values)]
         }
-        ImportKind::LangChain => vec![lang_chain(&document(text), values)],
+        ImportKind::LangChain => vec![lang_chain(&document(text), beside, values)],
         ImportKind::Prompty => vec![prompty(text, values)],
         ImportKind::Dotprompt => vec![dotprompt(path, text, values)],
         ImportKind::Request => vec![request(&document(text))],
-        ImportKind::Promptfoo => promptfoo(&document(text), beside, values),
+        ImportKind::Promptfoo => promptfoo(text, beside, values),
     }
 }
 
@@ -123,10 +125,30 @@ fn copilot(text: &str, values: &Values) -> String {
     out
 }
 
-fn lang_chain(root: &Json, values: &Values) -> Vec<ChatMessage> {
+/// A text, or its messages: white space around each and text between them are not sent, references are decoded.
+fn semantic_kernel(text: &str, open: &str, values: &Values) -> Vec<ChatMessage> {
+    let mut messages = Vec::new();
+    for part in text.split("<message role=").skip(1) {
+        let Some((tag, rest)) = part.split_once('>') else { continue };
+        let role = match tag.trim_matches(['"', '\'', ' ']) {
+            "system" => Role::System,
+            "assistant" => Role::Model,
+            _ => Role::User,
+        };
+        let body = rest.split("</message>").next().unwrap_or_default().trim();
+        let body = body.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&");
+        messages.push((role, fill(&body, open, "}}", values)));
+    }
+    if messages.is_empty() { vec![(Role::User, fill(text, open, "}}", values))] } else { messages }
+}
+
+fn lang_chain(root: &Json, beside: &BTreeMap<String, String>, values: &Values) -> Vec<ChatMessage> {
     let prompt = root.get("prompt").unwrap_or(root);
     let kwargs = prompt.get("kwargs").unwrap_or(prompt);
     let Some(messages) = kwargs.get("messages").and_then(Json::as_array) else {
+        if kwargs.get("_type").is_some_and(|kind| kind == "few_shot") {
+            return vec![(Role::User, few_shot(kwargs, beside, values))];
+        }
         let template = kwargs.get("template").and_then(Json::as_str).unwrap_or_default();
         return vec![(Role::User, f_string(template, values))];
     };
@@ -141,6 +163,22 @@ fn lang_chain(root: &Json, values: &Values) -> Vec<ChatMessage> {
         (role, f_string(template, values))
     };
     messages.iter().map(message).collect()
+}
+
+/// Prefix, examples and suffix, joined and then filled.
+fn few_shot(kwargs: &Json, beside: &BTreeMap<String, String>, values: &Values) -> String {
+    let text = |name: &str| kwargs.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
+    let loaded = beside.get(&text("examples")).map(|file| document(file));
+    let examples = loaded.as_ref().or_else(|| kwargs.get("examples")).and_then(Json::as_array).cloned();
+    let template = kwargs.pointer("/example_prompt/template").and_then(Json::as_str).unwrap_or_default();
+    let filled = examples.unwrap_or_default().into_iter().map(|example| {
+        let own = example.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone()));
+        f_string(template, &own.collect())
+    });
+    let parts = [text("prefix")].into_iter().chain(filled).chain([text("suffix")]);
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    let separator = kwargs.get("example_separator").and_then(Json::as_str).unwrap_or("\n\n");
+    f_string(&parts.join(separator), values)
 }
 
 fn prompty(text: &str, values: &Values) -> Vec<ChatMessage> {
@@ -210,10 +248,20 @@ fn chat_message(message: &Json, words: &dyn Fn(&Json) -> String) -> ChatMessage 
     (role, message.get("content").map(words).unwrap_or_default())
 }
 
-fn promptfoo(root: &Json, beside: &BTreeMap<String, String>, values: &Values) -> Vec<Vec<ChatMessage>> {
+fn promptfoo(text: &str, beside: &BTreeMap<String, String>, values: &Values) -> Vec<Vec<ChatMessage>> {
+    let root = document(text);
     let one;
+    let named;
     let prompts = match root.get("prompts") {
         Some(Json::Array(prompts)) => prompts.as_slice(),
+        // A mapping has files as keys and their labels as values.
+        Some(Json::Object(_)) => {
+            let ordered = yaml::parse(text, 0).ok().flatten().map(|root| root.to_ordered());
+            let files = ordered.as_ref().and_then(|root| root.get("prompts")?.fields());
+            named =
+                files.into_iter().flat_map(|files| files.iter().map(|(file, _)| Json::from(file))).collect::<Vec<_>>();
+            &named
+        }
         Some(prompt) => {
             one = [prompt.clone()];
             &one

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::book::import::{BookImport, ImportOptions, ImportedFile, import_prompts};
-use proem_engine::prompt::import::ImportKind;
+use proem_engine::prompt::import::{CodeChecks, ImportKind};
 use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
@@ -42,6 +42,9 @@ pub(crate) struct BookImportArgs {
     /// A folder in the project whose book takes the prompts
     #[arg(long, value_name = "DIR", default_value = ".", conflicts_with = "to")]
     root: PathBuf,
+    /// Leave out assertions that are programs instead of refusing their file
+    #[arg(long)]
+    without_code_checks: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -60,6 +63,7 @@ pub(super) fn run_book_import(args: &BookImportArgs) -> Result<ExitCode, Command
         to: args.to.clone(),
         agent: args.agent.clone(),
         kind: args.kind,
+        code_checks: if args.without_code_checks { CodeChecks::LeftOut } else { CodeChecks::Refused },
     };
     let imported = import_prompts(&options, &crate::user_places()?)?;
     if args.json {
@@ -86,11 +90,21 @@ fn import_report(imported: &BookImport) -> String {
         let about = format!("{} from {source}, {}", kind.as_str(), count_with_plural(written.files.len(), "file"));
         out.push_str(&format!("  {}  {}\n", style_text(GREEN, &written.prompt), style_text(DIM, &about)));
         for left in &written.left_out {
-            let text = show::terminal_str(&format!("{}:{}: {}", left.file, left.line, left.text));
+            // The line above has the path.
+            let file = left.file.rsplit('/').next().unwrap_or(&left.file);
+            let text = show::terminal_str(&format!("{file}:{}: {}", left.line, left.text));
             out.push_str(&format!("    {text}\n"));
         }
     }
+    for path in &imported.shared {
+        out.push_str(&format!("  {}  judges answers by the rubrics of cases\n", style_text(GREEN, prompt_of(path))));
+    }
     out
+}
+
+/// The prompt that a file of a book holds: its folder.
+fn prompt_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(folder, _)| folder)
 }
 
 fn import_json(imported: &BookImport) -> serde_json::Value {
@@ -107,5 +121,5 @@ fn import_json(imported: &BookImport) -> serde_json::Value {
             })
         })
         .collect();
-    json!({ "book": imported.folder, "prompts": prompts })
+    json!({ "book": imported.folder, "prompts": prompts, "shared": imported.shared })
 }

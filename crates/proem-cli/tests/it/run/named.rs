@@ -361,3 +361,22 @@ fn an_untrusted_schema_is_told_as_such() {
         run.stderr()
     );
 }
+
+/// A partial that is there and that nobody trusted is no unknown one.
+#[test]
+fn an_untrusted_partial_is_told_as_such() {
+    let server = start(vec![]);
+    let fixture = fixture(&server, "");
+    fixture.git(&["init", "-q"]);
+    fixture.write(".proem/book/a/b/1.0.0.prompt", FILE);
+    let hash = proem_text::hex::encode_hex(<sha2::Sha256 as sha2::Digest>::digest(FILE.as_bytes()));
+    let trusted = fixture.proem(&["trust", "--sha256", &hash, ".proem/book/a/b/1.0.0.prompt"]);
+    assert_eq!(trusted.code(), 0, "{}", trusted.transcript());
+    let run = fixture.proem(&["run", "a/b", "--set", "text=x"]);
+    assert!(run.stderr().contains("unknown partial `tone`"), "a partial that is not there: {}", run.stderr());
+    let path = ".proem/book/a/b/_tone.prompt";
+    fixture.write(path, "Be brief.");
+    let run = fixture.proem(&["run", "a/b", "--set", "text=x"]);
+    let expected = format!("the prompt's partial `{path}` is not trusted; review with `proem trust`");
+    assert!(run.code() == 2 && run.stderr().contains(&expected), "{}", run.stderr());
+}

@@ -5,7 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_text::span::Span;
 use serde_json::Value as Json;
 
-use super::{AnswerExpectation, Case, Cases, JudgeExpectation, RequestExpectation, SectionExpectation};
+use super::check_read::read_checks;
+use super::{
+    AnswerCheck, AnswerExpectation, AnswerRule, Case, Cases, JudgeExpectation, LetterCase, RequestExpectation,
+    SectionExpectation,
+};
 use crate::error::{Error, error_at};
 use crate::prompt::header::{Diagnostics, known_keys, map, string, word};
 use crate::prompt::yaml::{self, YamlNode, YamlValue};
@@ -41,7 +45,7 @@ impl Cases {
     }
 }
 
-fn say(problems: &mut Diagnostics, message: impl Into<String>, span: Span) {
+pub(super) fn say(problems: &mut Diagnostics, message: impl Into<String>, span: Span) {
     problems.push(error_at(message, span));
 }
 
@@ -145,21 +149,28 @@ fn texts(node: &YamlNode, key: &str, problems: &mut Diagnostics) -> Vec<String> 
 
 fn live(node: &YamlNode, problems: &mut Diagnostics) -> Option<AnswerExpectation> {
     let entries = map(node, "live", problems)?;
-    known_keys(entries, &["answer", "contains", "judge"], "live", problems);
+    known_keys(entries, &["answer", "contains", "checks", "judge"], "live", problems);
     let answer = node.get("answer").map(YamlNode::to_json);
-    let contains = texts(node, "contains", problems);
+    let mut checks: Vec<AnswerCheck> = Vec::new();
+    let contained = texts(node, "contains", problems);
+    if !contained.is_empty() {
+        let contains = AnswerCheck::of(AnswerRule::ContainsAll(contained));
+        checks.push(AnswerCheck { letter_case: LetterCase::Ignored, ..contains });
+    }
+    let is_checked = given(node, "checks").is_some();
+    checks.extend(given(node, "checks").map(|node| read_checks(node, problems)).unwrap_or_default());
     let is_judged = given(node, "judge").is_some();
     let judge = given(node, "judge").and_then(|node| judge(node, problems));
-    if answer.is_none() && contains.is_empty() && !is_judged {
-        say(problems, "live has none of `answer`, `contains` and `judge`", node.span);
+    if answer.is_none() && checks.is_empty() && !is_judged && !is_checked {
+        say(problems, "live has none of `answer`, `contains`, `checks` and `judge`", node.span);
         return None;
     }
-    Some(AnswerExpectation { answer: answer.unwrap_or_default(), contains, judge })
+    Some(AnswerExpectation { answer: answer.unwrap_or_default(), checks, judge })
 }
 
 fn judge(node: &YamlNode, problems: &mut Diagnostics) -> Option<JudgeExpectation> {
     let entries = map(node, "live.judge", problems)?;
-    known_keys(entries, &["prompt", "verdict"], "live.judge", problems);
+    known_keys(entries, &["prompt", "verdict", "inputs"], "live.judge", problems);
     let prompt = given(node, "prompt").and_then(|node| string(node, "live.judge.prompt", problems));
     let verdict =
         given(node, "verdict").map(YamlNode::to_json).filter(|verdict| verdict.is_boolean() || verdict.is_string());
@@ -167,11 +178,13 @@ fn judge(node: &YamlNode, problems: &mut Diagnostics) -> Option<JudgeExpectation
         let needed = "live.judge needs `prompt`, a prompt of the book, and `verdict`, a text or a boolean";
         say(problems, needed, node.span);
     }
-    Some(JudgeExpectation { prompt: prompt?, verdict: verdict? })
+    let inputs = given(node, "inputs").and_then(|node| map(node, "live.judge.inputs", problems)).unwrap_or_default();
+    let inputs = inputs.iter().map(|(key, node)| (key.name.clone(), node.to_json())).collect();
+    Some(JudgeExpectation { prompt: prompt?, verdict: verdict?, inputs })
 }
 
 /// A key's value, unless it is left empty.
-fn given<'n>(node: &'n YamlNode, key: &str) -> Option<&'n YamlNode> {
+pub(super) fn given<'n>(node: &'n YamlNode, key: &str) -> Option<&'n YamlNode> {
     node.get(key).filter(|node| node.data != YamlValue::Scalar(Json::Null))
 }
 

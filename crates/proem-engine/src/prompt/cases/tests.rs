@@ -56,7 +56,7 @@ fn what_is_no_case_file_is_refused_with_every_problem_and_its_place() {
         &[
             "5:15: expect.tokens is not a whole number of tokens",
             "7:27: contains is not a list of texts; write `contains: [\"…\"]`",
-            "8:11: live has none of `answer`, `contains` and `judge`",
+            "8:11: live has none of `answer`, `contains`, `checks` and `judge`",
         ],
     );
     // What the parser of YAML itself says has its place too.
@@ -91,18 +91,20 @@ fn an_answer_may_have_more_than_is_expected() {
 
 #[test]
 fn an_answer_contains_words_wherever_they_stand() {
-    let expect = |contains: &[&str]| AnswerExpectation {
-        contains: contains.iter().map(|words| (*words).to_owned()).collect(),
-        ..AnswerExpectation::default()
+    let expect = |contains: &[&str]| {
+        let words = contains.iter().map(|words| (*words).to_owned()).collect();
+        let check = AnswerCheck::of(AnswerRule::ContainsAll(words));
+        let checks = vec![AnswerCheck { letter_case: LetterCase::Ignored, ..check }];
+        AnswerExpectation { checks, ..AnswerExpectation::default() }
     };
     let found = json!({ "notes": ["The Deadlock is in `pool.rs`"], "level": 3 });
     assert_eq!(expect(&["deadlock", "pool.rs"]).differences(&found), Vec::<String>::new());
-    assert_eq!(expect(&["deadlock", "level", "3"]).differences(&found), ["lacks `level`", "lacks `3`"]);
+    assert_eq!(expect(&["deadlock", "level", "3"]).differences(&found), ["lacks `level` and `3`"]);
     assert_eq!(expect(&["x"]).differences(&Json::Null), ["lacks `x`"]);
     let cases = Cases::parse("c", "cases:\n  - name: a\n    inputs: {}\n    live: { contains: [deadlock] }\n").unwrap();
-    assert_eq!(cases.cases[0].live.as_ref().unwrap().contains, ["deadlock"]);
+    assert_eq!(cases.cases[0].live, Some(expect(&["deadlock"])));
     let problem = Cases::parse("c", "cases:\n  - name: a\n    inputs: {}\n    live: {}\n").unwrap_err();
-    assert!(problem.to_string().contains("live has none of `answer`, `contains` and `judge`"), "{problem}");
+    assert!(problem.to_string().contains("live has none of `answer`, `contains`, `checks` and `judge`"), "{problem}");
 }
 
 #[test]
@@ -117,4 +119,24 @@ fn a_judge_has_a_prompt_and_a_verdict() {
         let problem = parse(broken).unwrap_err();
         assert!(problem.to_string().contains("live.judge needs `prompt`"), "{broken}: {problem}");
     }
+}
+
+#[test]
+fn a_check_that_checks_nothing_or_reads_elsewhere_is_refused() {
+    let refused = |check: &str, words: &str| {
+        let text = format!("cases:\n  - name: a\n    inputs: {{}}\n    live:\n      checks:\n        - {check}\n");
+        let problem = Cases::parse("c", &text).unwrap_err().to_string();
+        assert!(problem.contains(words) && problem.contains("c:6:"), "{check}: {problem}");
+    };
+    refused("{ contains: '' }", "checks nothing");
+    refused("{ contains-any: [] }", "checks nothing");
+    refused("{ contains: a, regex: b }", "a check has 2 rules");
+    refused("{ json: { $ref: 'https://evil.example/schema.json' } }", "json is no schema");
+    refused("{ json: { $ref: 'file:///etc/passwd' } }", "json is no schema");
+    refused("{ json: yes please }", "write `true` or a JSON Schema");
+    refused("{ similar: a, least: 0 }", "from 1 to 100");
+    refused("{ regex: a, least: 3 }", "least belongs to `similar`");
+    refused("{ similar: a, ignore-case: true }", "has no effect on `similar`");
+    refused("{ contains: a, ignore-case: maybe }", "neither true nor false");
+    refused("{ regex: '(?<=a)b' }", "no regular expression");
 }

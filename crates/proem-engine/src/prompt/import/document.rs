@@ -74,6 +74,36 @@ pub(super) fn parse_front_matter(file: SourceFile<'_>) -> Result<FrontMatter<'_>
     Ok(FrontMatter { root, body: cut.body, body_start: cut.body_start })
 }
 
+/// The same for tools that read front matter line by line, such as `argument-hint: [repository] [issue]`, which is no YAML:
+/// where YAML can't be read, each line is a key with a text.
+pub(super) fn parse_lenient_front_matter(file: SourceFile<'_>) -> Result<FrontMatter<'_>, String> {
+    let problem = match parse_front_matter(file) {
+        Ok(front) => return Ok(front),
+        Err(problem) => problem,
+    };
+    let cut = split(file.text);
+    let Some((start, front)) = cut.front else { return Err(problem) };
+    let mut entries = Vec::new();
+    let mut offset = start;
+    for line in front.split_inclusive('\n') {
+        let span = Span::new(offset, offset.saturating_add(line.trim_end().len()));
+        offset = offset.saturating_add(line.len());
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let is_key =
+            |key: &str| !key.is_empty() && key.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        let Some((key, value)) = line.split_once(':').filter(|(key, _)| is_key(key)) else { return Err(problem) };
+        if entries.iter().any(|(other, _): &(MappingKey, YamlNode)| other.name == key) {
+            return Err(problem);
+        }
+        let value = YamlNode { span, data: YamlValue::Scalar(value.trim().into()) };
+        entries.push((MappingKey { name: key.to_owned(), span }, value));
+    }
+    let root = YamlNode { span: Span::new(start, offset), data: YamlValue::Map(entries) };
+    Ok(FrontMatter { root: Some(root), body: cut.body, body_start: cut.body_start })
+}
+
 /// The entries of a mapping; none of anything else.
 pub(super) fn entries(node: Option<&YamlNode>) -> &[(MappingKey, YamlNode)] {
     match node.map(|node| &node.data) {

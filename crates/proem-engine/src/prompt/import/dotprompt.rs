@@ -32,7 +32,11 @@ pub(super) fn read_dotprompt(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
             "name" | "version" | "variant" => {}
             "description" => prompt.purpose = value.as_str().map(str::to_owned),
             "model" => prompt.settings.model = value.as_str().map(bare_model),
-            "config" => read_settings(value, &mut prompt, reader),
+            "config" => {
+                for entry in entries(Some(value)) {
+                    reader.take_setting(file, entry, "config.", &mut prompt.settings);
+                }
+            }
             "input" => read_inputs(value, &mut prompt, reader),
             "output" => {
                 prompt.answer = value.get("schema").and_then(|schema| expand(schema, reader)).map(OrderedJson::from);
@@ -65,16 +69,6 @@ pub(super) fn read_dotprompt(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
 /// The model without the plug-in that a dotprompt runtime finds it by.
 fn bare_model(name: &str) -> String {
     name.rsplit('/').next().unwrap_or(name).to_owned()
-}
-
-fn read_settings(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportReader<'_>) {
-    for (key, value) in entries(Some(node)) {
-        match key.name.as_str() {
-            "temperature" => prompt.settings.temperature = Some(value.to_ordered()),
-            "maxOutputTokens" => prompt.settings.output_tokens = value.to_json().as_u64(),
-            other => reader.leave_out(reader.file, key.span.start, format!("the setting `config.{other}` is left out")),
-        }
-    }
 }
 
 fn expand(schema: &YamlNode, reader: &mut ImportReader<'_>) -> Option<Json> {

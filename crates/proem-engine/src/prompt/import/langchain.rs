@@ -3,6 +3,10 @@
 //! Source: `langchain_core/prompts/loading.py` and `langchain_core/load/dump.py` of
 //! <https://github.com/langchain-ai/langchain>.
 
+mod few_shot;
+
+use proem_text::OrderedMap;
+
 use super::document::{entries, items, parse_document, scalar_text, text_values};
 use super::placeholder::{PlaceholderStyle, scan};
 use super::request::content_fragments;
@@ -17,7 +21,7 @@ use crate::prompt::yaml::YamlNode;
 pub(super) fn wanted_files(file: SourceFile<'_>) -> Result<Vec<String>, Error> {
     let root = parse_document(file).map_err(|problem| Error::new(ErrorKind::InvalidFile, problem))?;
     let prompt = root.get("prompt").unwrap_or(&root);
-    Ok(prompt.get("template_path").and_then(YamlNode::as_str).map(str::to_owned).into_iter().collect())
+    Ok(few_shot::wanted_files(prompt))
 }
 
 /// Reads a prompt, or the prompt of a chain.
@@ -50,14 +54,23 @@ pub(super) fn read_langchain(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
     if let Some(messages) = kwargs.get("messages") {
         let partial = kwargs.get("partial_variables");
         for message in items(Some(messages)) {
-            prompt.turns.extend(read_message(message, partial, reader));
+            if class_of(message) == "FewShotChatMessagePromptTemplate" {
+                prompt.turns.extend(few_shot::read_few_shot_chat(message, reader));
+            } else {
+                prompt.turns.extend(read_message(message, partial, reader));
+            }
         }
     } else {
         let kind = node.get("_type").and_then(YamlNode::as_str).unwrap_or("prompt");
+        if kind == "few_shot" {
+            let pieces = few_shot::read_few_shot(kwargs, reader);
+            prompt.turns.push(ImportedTurn { role: Role::User, pieces, line: file.line(node.span.start) });
+            return vec![prompt];
+        }
         if kind != "prompt" {
             let at = node.get("_type").map_or(0, |node| node.span.start);
             let message = format!("a prompt of the type `{kind}` is not imported");
-            reader.refuse(file, at, &message, "known: prompt, and chats that `dumps` wrote");
+            reader.refuse(file, at, &message, "known: prompt, few_shot, and chats that `dumps` wrote");
             return Vec::new();
         }
         let pieces = read_template(kwargs, None, reader);
@@ -87,11 +100,21 @@ fn leave_rest(kwargs: &YamlNode, reader: &mut ImportReader<'_>) {
     }
 }
 
+/// The class of an object that `dumps` wrote.
+fn class_of(node: &YamlNode) -> &str {
+    items(node.get("id")).last().and_then(YamlNode::as_str).unwrap_or("unknown")
+}
+
 /// One message of a chat: a template or final words.
 fn read_message(node: &YamlNode, partial: Option<&YamlNode>, reader: &mut ImportReader<'_>) -> Option<ImportedTurn> {
     let file = reader.file;
-    let class = items(node.get("id")).last().and_then(YamlNode::as_str).unwrap_or("unknown");
-    let role = match class {
+    let role = match class_of(node) {
+        "MessagesPlaceholder" => {
+            let name = node.get("kwargs").and_then(|kwargs| kwargs.get("variable_name")?.as_str()).unwrap_or_default();
+            let text = format!("the messages of `{name}` are left out: a run has no earlier messages");
+            reader.leave_out(file, node.span.start, text);
+            return None;
+        }
         "SystemMessagePromptTemplate" | "SystemMessage" => Role::System,
         "HumanMessagePromptTemplate" | "HumanMessage" => Role::User,
         "AIMessagePromptTemplate" | "AIMessage" => Role::Model,
@@ -127,28 +150,15 @@ fn read_message(node: &YamlNode, partial: Option<&YamlNode>, reader: &mut Import
 /// A template with its language; values that the source fixes become words.
 fn read_template(kwargs: &YamlNode, outer: Option<&YamlNode>, reader: &mut ImportReader<'_>) -> Vec<TextPiece> {
     let file = reader.file;
-    let style = match kwargs.get("template_format").and_then(YamlNode::as_str) {
-        None | Some("f-string") => PlaceholderStyle::FString,
-        Some("jinja2") => PlaceholderStyle::Jinja,
-        Some("mustache") => PlaceholderStyle::Mustache,
-        Some(other) => {
-            let message = format!("the template language `{other}` is not known");
-            reader.refuse(file, kwargs.span.start, &message, "known: f-string, jinja2, mustache");
-            return Vec::new();
-        }
-    };
+    let Some(style) = read_style(kwargs, reader) else { return Vec::new() };
     let path = kwargs.get("template_path").and_then(YamlNode::as_str);
     let fragment = match (kwargs.get("template").and_then(|node| Fragment::of_node(file, node)), path) {
         (Some(fragment), _) => fragment,
         (None, Some(path)) => match reader.beside(path) {
             Some(beside) => Fragment { file: beside, start: 0, text: beside.text.to_owned() },
             None => {
-                reader.refuse(
-                    file,
-                    kwargs.span.start,
-                    &format!("the template `{path}` is not there"),
-                    "put it beside the file",
-                );
+                let message = format!("the template `{path}` is not there");
+                reader.refuse(file, kwargs.span.start, &message, "put it beside the file");
                 return Vec::new();
             }
         },
@@ -161,12 +171,30 @@ fn read_template(kwargs: &YamlNode, outer: Option<&YamlNode>, reader: &mut Impor
     for (name, value) in text_values(outer).iter() {
         fixed.insert(name, value.clone());
     }
-    let fix = |piece: TextPiece| match &piece {
+    scan(&fragment, style, reader).into_iter().map(|piece| fix_value(piece, &fixed)).collect()
+}
+
+/// How the template of an object writes placeholders.
+fn read_style(kwargs: &YamlNode, reader: &mut ImportReader<'_>) -> Option<PlaceholderStyle> {
+    match kwargs.get("template_format").and_then(YamlNode::as_str) {
+        None | Some("f-string") => Some(PlaceholderStyle::FString),
+        Some("jinja2") => Some(PlaceholderStyle::Jinja),
+        Some("mustache") => Some(PlaceholderStyle::Mustache),
+        Some(other) => {
+            let message = format!("the template language `{other}` is not known");
+            reader.refuse(reader.file, kwargs.span.start, &message, "known: f-string, jinja2, mustache");
+            None
+        }
+    }
+}
+
+/// A piece with the value that the source fixes for it.
+fn fix_value(piece: TextPiece, fixed: &OrderedMap<OrderedJson>) -> TextPiece {
+    match &piece {
         TextPiece::Input(path) => match path.first().and_then(|name| fixed.get(name)) {
             Some(OrderedJson::Text(text)) if path.len() == 1 => TextPiece::Text(text.as_ref().to_owned()),
             _ => piece,
         },
         _ => piece,
-    };
-    scan(&fragment, style, reader).into_iter().map(fix).collect()
+    }
 }

@@ -1,6 +1,6 @@
 //! Prompts that are Markdown or plain text: commands of Claude Code, prompts of VS Code, patterns of fabric, texts.
 
-use super::document::{entries, parse_front_matter};
+use super::document::{entries, parse_lenient_front_matter};
 use super::placeholder::{PlaceholderStyle, scan};
 use super::source::{Fragment, ImportReader};
 use super::{ImportedPrompt, ImportedTurn, TextPiece};
@@ -51,7 +51,7 @@ fn read_command(
     about: impl Fn(&str) -> Option<&'static str>,
 ) -> Vec<ImportedPrompt> {
     let file = reader.file;
-    let front = match parse_front_matter(file) {
+    let front = match parse_lenient_front_matter(file) {
         Ok(front) => front,
         Err(problem) => {
             reader.refuse_whole(problem);

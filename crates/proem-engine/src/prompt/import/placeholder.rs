@@ -57,8 +57,7 @@ pub(super) fn scan(fragment: &Fragment<'_>, style: PlaceholderStyle, reader: &mu
             Tag::Piece(piece) => scanner.push(piece),
             Tag::Comment => {}
             Tag::Fault(message) => {
-                let snippet: String = written.chars().take(60).collect();
-                reader.refuse(fragment.file, fragment.place(&snippet), message, REMEDY);
+                reader.refuse_in(fragment, fragment.text.len().saturating_sub(tag.len()), message, REMEDY);
             }
         }
         rest = behind;

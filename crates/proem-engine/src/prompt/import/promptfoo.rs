@@ -3,6 +3,7 @@
 //! Source: <https://www.promptfoo.dev/docs/configuration/reference/>, `src/prompts/processors` of
 //! <https://github.com/promptfoo/promptfoo>.
 
+mod assertions;
 mod tests_read;
 
 use proem_text::OrderedMap;
@@ -73,7 +74,7 @@ pub(super) fn read_promptfoo(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
     for (key, value) in entries(Some(&root)) {
         let at = key.span.start;
         match key.name.as_str() {
-            "prompts" | "tests" | "defaultTest" | "description" => {}
+            "prompts" | "tests" | "defaultTest" | "description" | "assertionTemplates" => {}
             "providers" | "targets" => settings = read_providers(value, reader),
             "extensions" | "nunjucksFilters" => {
                 reader.refuse(file, at, &format!("`{}` is code, which is not imported", key.name), "take it out");
@@ -153,7 +154,10 @@ fn read_prompt_file(path: &str, at: usize, prompts: &mut Vec<ImportedPrompt>, re
         let help = "put it beside the configuration; patterns such as `*.txt` and folders above are not read";
         return reader.refuse(file, at, &format!("the prompt file `{path}` is not there"), help);
     };
-    let stem = beside.base_name().split('.').next().unwrap_or_default().to_owned();
+    let stem = beside.base_name().split('.').next().unwrap_or_default();
+    // A folder has one such file, and its own name says more.
+    let is_generic = matches!(stem, "prompt" | "prompts" | "template") && !reader.folder.is_empty();
+    let stem = if is_generic { reader.folder.to_owned() } else { stem.to_owned() };
     if path.ends_with(".txt") {
         // A line `---` parts prompts of one file; white space around each is not sent.
         let mut offset = 0_usize;
@@ -232,12 +236,8 @@ fn read_providers(node: &YamlNode, reader: &mut ImportReader<'_>) -> ImportedSet
             format!("the provider `{id}` is left out: set one in your configuration"),
         );
     }
-    for (key, value) in entries(provider.get("config")) {
-        match key.name.as_str() {
-            "temperature" => settings.temperature = Some(value.to_ordered()),
-            "max_tokens" | "max_completion_tokens" => settings.output_tokens = value.to_json().as_u64(),
-            other => reader.leave_out(file, key.span.start, format!("`config.{other}` of the provider is left out")),
-        }
+    for entry in entries(provider.get("config")) {
+        reader.take_setting(file, entry, "config.", &mut settings);
     }
     settings
 }

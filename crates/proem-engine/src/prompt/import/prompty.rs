@@ -114,7 +114,11 @@ fn read_model(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportR
                     "",
                 );
             }
-            "parameters" | "options" => read_options(value, prompt, reader),
+            "parameters" | "options" => {
+                for entry in entries(Some(value)) {
+                    reader.take_setting(file, entry, "", &mut prompt.settings);
+                }
+            }
             "configuration" | "connection" => leave_connection(key.name.as_str(), value, key.span.start, reader),
             other => {
                 reader.leave_out(
@@ -127,33 +131,27 @@ fn read_model(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportR
     }
 }
 
-fn read_options(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportReader<'_>) {
-    for (key, value) in entries(Some(node)) {
-        match key.name.as_str() {
-            "temperature" => prompt.settings.temperature = Some(value.to_ordered()),
-            "max_tokens" | "maxOutputTokens" | "max_completion_tokens" => {
-                prompt.settings.output_tokens = value.to_json().as_u64();
-            }
-            other => reader.leave_out(reader.file, key.span.start, format!("the setting `{other}` is left out")),
-        }
-    }
-}
-
 /// Names what a connection holds, and none of its values.
 fn leave_connection(name: &str, node: &YamlNode, at: usize, reader: &mut ImportReader<'_>) {
     if entries(Some(node)).is_empty() {
         reader.leave_out(reader.file, at, format!("`{name}` is left out: a provider is set in your configuration"));
     }
+    let mut plain = Vec::new();
     for (key, _) in entries(Some(node)) {
-        let text = if is_secret_key(&key.name) {
-            format!(
+        if is_secret_key(&key.name) {
+            let text = format!(
                 "`{name}.{}` may be a credential and is left out; your configuration names where a key is",
                 key.name
-            )
+            );
+            reader.leave_out(reader.file, key.span.start, text);
         } else {
-            format!("`{name}.{}` is left out: a provider is set in your configuration", key.name)
-        };
-        reader.leave_out(reader.file, key.span.start, text);
+            plain.push(format!("`{}`", key.name));
+        }
+    }
+    if !plain.is_empty() {
+        let keys = plain.join(", ");
+        let text = format!("{keys} of `{name}` left out: a provider is set in your configuration");
+        reader.leave_out(reader.file, at, text);
     }
 }
 
@@ -194,7 +192,7 @@ fn read_inputs(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut Import
     }
     let all = prompt.inputs.iter().all(|(name, input)| sample.get(name).is_some() || input.default.is_some());
     if all && sample.iter().len() > 0 {
-        prompt.cases.push(ImportedCase { name: "example".to_owned(), inputs: sample, answer: None });
+        prompt.cases.push(ImportedCase { name: "example".to_owned(), inputs: sample, ..ImportedCase::default() });
     }
 }
 
@@ -249,7 +247,7 @@ fn read_sample(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut Import
             prompt.inputs.insert(name, ImportedInput { schema: json!({ "type": kind }).into(), ..text_input() });
         }
     }
-    prompt.cases.push(ImportedCase { name: "sample".to_owned(), inputs, answer: None });
+    prompt.cases.push(ImportedCase { name: "sample".to_owned(), inputs, ..ImportedCase::default() });
 }
 
 /// The answer's schema, where `outputs` is a mapping or list of typed fields.

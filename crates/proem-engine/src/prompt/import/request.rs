@@ -7,6 +7,7 @@ use super::document::{entries, items, parse_document};
 use super::source::{Fragment, ImportReader, SourceFile, is_secret_key};
 use super::{ImportedPrompt, ImportedTurn, TextPiece};
 use crate::message::Role;
+use crate::prompt::config::config_key;
 use crate::prompt::yaml::{YamlNode, YamlValue};
 
 /// Reads a request's body.
@@ -21,14 +22,12 @@ pub(super) fn read_request(reader: &mut ImportReader<'_>) -> Vec<ImportedPrompt>
     };
     let stem = file.base_name().split('.').next().unwrap_or_default().to_owned();
     let mut prompt = reader.prompt(&stem);
-    for (key, value) in entries(Some(&root)) {
+    for entry in entries(Some(&root)) {
+        let (key, value) = entry;
         let at = key.span.start;
         match key.name.as_str() {
             "model" => prompt.settings.model = value.as_str().map(str::to_owned),
-            "temperature" => prompt.settings.temperature = Some(value.to_ordered()),
-            "max_tokens" | "max_completion_tokens" | "max_output_tokens" => {
-                prompt.settings.output_tokens = value.to_json().as_u64();
-            }
+            other if config_key(other).is_some() => reader.take_setting(file, entry, "", &mut prompt.settings),
             "system" | "instructions" => {
                 let turn =
                     ImportedTurn { role: Role::System, pieces: message_text(value, file, reader), line: file.line(at) };

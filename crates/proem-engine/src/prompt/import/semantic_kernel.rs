@@ -5,6 +5,7 @@
 
 use serde_json::Value as Json;
 
+use super::chat_xml::{is_chat, read_chat};
 use super::document::{entries, items, parse_document, scalar_text};
 use super::placeholder::{PlaceholderStyle, scan};
 use super::source::{Fragment, ImportReader, SourceFile, input_name, text_input};
@@ -54,10 +55,12 @@ fn push_turn(
     prompt: &mut ImportedPrompt,
     reader: &mut ImportReader<'_>,
 ) {
-    if let Some(at) = fragment.text.find("<message role=") {
-        let snippet: String = fragment.text.get(at..).unwrap_or_default().chars().take(30).collect();
-        let help = "save each message as a turn of a dotprompt file and import that";
-        reader.refuse(fragment.file, fragment.place(&snippet), "messages as XML are not imported", help);
+    if is_chat(&fragment.text) {
+        for message in read_chat(fragment, reader) {
+            let pieces = scan(&message.fragment, style, reader);
+            let line = fragment.file.line(message.fragment.start);
+            prompt.turns.push(ImportedTurn { role: message.role, pieces, line });
+        }
         return;
     }
     let pieces = scan(fragment, style, reader);
@@ -112,18 +115,12 @@ fn read_settings(node: &YamlNode, file: SourceFile<'_>, prompt: &mut ImportedPro
     let services: Vec<&YamlNode> =
         entries(Some(node)).iter().filter(|(_, v)| !entries(Some(v)).is_empty()).map(|(_, v)| v).collect();
     let settings = node.get("default").or_else(|| services.first().copied()).unwrap_or(node);
-    for (key, value) in entries(Some(settings)) {
-        match key.name.as_str() {
-            "temperature" => prompt.settings.temperature = Some(value.to_ordered()),
-            "max_tokens" => prompt.settings.output_tokens = value.to_json().as_u64(),
-            "function_choice_behavior" => {
-                reader.leave_out(
-                    file,
-                    key.span.start,
-                    "`function_choice_behavior` is left out: name tools under `proem.tools`",
-                );
-            }
-            other => reader.leave_out(file, key.span.start, format!("the setting `{other}` is left out")),
+    for entry in entries(Some(settings)) {
+        if entry.0.name == "function_choice_behavior" {
+            let text = "`function_choice_behavior` is left out: name tools under `proem.tools`";
+            reader.leave_out(file, entry.0.span.start, text);
+        } else {
+            reader.take_setting(file, entry, "", &mut prompt.settings);
         }
     }
 }

@@ -11,14 +11,16 @@ use proem_text::{
 use serde_json::json;
 
 use super::{
-    ImportSource, ImportedCase, ImportedInput, ImportedPrompt, ImportedSettings, ImportedTurn, LeftOut, TextPiece,
+    CodeChecks, ImportSource, ImportedCase, ImportedExpectation, ImportedInput, ImportedPrompt, ImportedSettings,
+    ImportedTurn, LeftOut, TextPiece,
 };
 use crate::error::{Error, ErrorKind};
 use crate::input::collect_ordered;
 use crate::message::Role;
 use crate::ordered::OrderedJson;
 use crate::prompt::analyse::{HELPERS, MARKERS, RAW};
-use crate::prompt::yaml::YamlNode;
+use crate::prompt::config::{config_key, is_config_value};
+use crate::prompt::yaml::{MappingKey, YamlNode};
 
 /// A file that is read.
 #[derive(Debug, Clone, Copy)]
@@ -69,6 +71,28 @@ impl<'s> Fragment<'s> {
         node.as_str().map(|text| Self { file, start: node.span.start, text: text.to_owned() })
     }
 
+    /// Where a byte of the decoded text stands in the file, if the file holds the text as it is; else where the text behind
+    /// that byte first stands there.
+    pub(super) fn place_of_byte(&self, at: usize) -> usize {
+        let written = self.file.text.get(self.start..).unwrap_or_default();
+        if let Some(before) = written.find(&self.text) {
+            return self.start.saturating_add(before).saturating_add(at);
+        }
+        let snippet: String = self.text.get(at..).unwrap_or_default().chars().take(60).collect();
+        self.place_in_block(at, &snippet).unwrap_or_else(|| self.place(&snippet))
+    }
+
+    /// The same for a text whose lines the file has with an indentation, as YAML's blocks have them.
+    fn place_in_block(&self, at: usize, snippet: &str) -> Option<usize> {
+        let first = self.text.lines().next().filter(|line| !line.trim().is_empty())?;
+        let start = self.start.saturating_add(self.file.text.get(self.start..)?.find(first)?);
+        let below = self.text.get(..at)?.matches('\n').count();
+        let mut lines = self.file.text.get(start..)?.split_inclusive('\n');
+        let before: usize = lines.by_ref().take(below).map(str::len).sum();
+        let found = lines.next()?.find(snippet.lines().next()?)?;
+        Some(start.saturating_add(before).saturating_add(found))
+    }
+
     /// Where a snippet of the decoded text stands in the file: its first place behind the fragment's beginning.
     ///
     /// A YAML or JSON string may write it with escapes; then the beginning is the place.
@@ -87,6 +111,7 @@ pub(super) struct ImportReader<'s> {
     /// The name of its folder.
     pub(super) folder: &'s str,
     beside: &'s BTreeMap<String, String>,
+    code_checks: CodeChecks,
     problems: Vec<String>,
     left_out: Vec<LeftOut>,
 }
@@ -96,8 +121,8 @@ const MAX_PROBLEMS: usize = 50;
 
 impl<'s> ImportReader<'s> {
     pub(super) const fn new(file: SourceFile<'s>, source: &ImportSource<'s>) -> Self {
-        let ImportSource { folder, beside, .. } = *source;
-        Self { file, folder, beside, problems: Vec::new(), left_out: Vec::new() }
+        let ImportSource { folder, beside, code_checks, .. } = *source;
+        Self { file, folder, beside, code_checks, problems: Vec::new(), left_out: Vec::new() }
     }
 
     /// A file beside the source, by the path that the source wants it by.
@@ -112,6 +137,31 @@ impl<'s> ImportReader<'s> {
         }
     }
 
+    /// Refuses the source for what stands at a byte of a decoded text.
+    ///
+    /// The place is looked for only if the problem is listed: a source may hold any number of them.
+    pub(super) fn refuse_in(&mut self, fragment: &Fragment<'_>, at: usize, message: &str, help: &str) {
+        if self.problems.len() < MAX_PROBLEMS {
+            self.refuse(fragment.file, fragment.place_of_byte(at), message, help);
+        }
+    }
+
+    /// Refuses the source for an assertion that is a program, or lists it where the caller wants that.
+    pub(super) fn refuse_code_check(&mut self, file: SourceFile<'_>, at: usize, kind: &str) {
+        match self.code_checks {
+            CodeChecks::Refused => {
+                let help =
+                    "take it out, or import with `--without-code-checks` and say under `live` what the answer must be";
+                self.refuse(file, at, &format!("an assertion `{kind}` is code, which is not imported"), help);
+            }
+            CodeChecks::LeftOut => {
+                let text =
+                    format!("the assertion `{kind}` is code and is left out: say under `live` what the answer must be");
+                self.leave_out(file, at, text);
+            }
+        }
+    }
+
     /// Refuses the source for a problem that names its place.
     pub(super) fn refuse_whole(&mut self, problem: String) {
         self.problems.push(problem);
@@ -120,6 +170,35 @@ impl<'s> ImportReader<'s> {
     /// Lists something that is not carried over.
     pub(super) fn leave_out(&mut self, file: SourceFile<'_>, at: usize, text: impl Into<String>) {
         self.left_out.push(LeftOut { file: file.name.to_owned(), line: file.line(at), text: text.into() });
+    }
+
+    /// Takes a setting of a model's, or lists that it is left out; `place` stands before its name in messages.
+    pub(super) fn take_setting(
+        &mut self,
+        file: SourceFile<'_>,
+        (key, value): &(MappingKey, YamlNode),
+        place: &str,
+        settings: &mut ImportedSettings,
+    ) {
+        let shown = format!("{place}{}", key.name);
+        let Some(name) = config_key(&key.name) else {
+            return self.leave_out(file, key.span.start, format!("the setting `{shown}` is left out"));
+        };
+        if name == "maxOutputTokens" {
+            settings.output_tokens = value.to_json().as_u64().filter(|tokens| *tokens > 0);
+            if settings.output_tokens.is_some() {
+                return;
+            }
+        } else if is_config_value(name, value) {
+            // A single text may stand for a list of one.
+            let value = match value.to_ordered() {
+                OrderedJson::Text(text) => OrderedJson::List(vec![OrderedJson::Text(text)].into()),
+                value => value,
+            };
+            return settings.config.insert(name, value);
+        }
+        let text = format!("the setting `{shown}` has a value that a prompt file doesn't take, and is left out");
+        self.leave_out(file, key.span.start, text);
     }
 
     /// The prompts with what was left out, unless something was refused.
@@ -162,10 +241,9 @@ impl<'s> ImportReader<'s> {
                 declare(&mut prompt.inputs, path);
             }
         }
-        let temperature = prompt.settings.temperature.as_ref().map(OrderedJson::to_json);
-        if temperature.is_some_and(|value| value.as_f64().is_none_or(|value| !(0.0..=2.0).contains(&value))) {
-            self.leave_out(self.file, 0, "the temperature is not a number from 0 to 2 and is left out");
-            prompt.settings.temperature = None;
+        if turns.iter().all(|turn| turn.pieces.is_empty()) && self.problems.is_empty() {
+            self.problems.push(format!("{}:1: the prompt has no text", self.file.name));
+            return;
         }
         let has_user = turns.iter().any(|turn| turn.role == Role::User);
         if !has_user {
@@ -182,7 +260,12 @@ impl<'s> ImportReader<'s> {
                 texts.push(text);
             }
         }
-        let values = prompt.cases.iter().flat_map(|case| case.inputs.iter().map(|(_, value)| value));
+        let rubrics = prompt.cases.iter().filter_map(|case| case.expected.judgement.as_ref());
+        texts.extend(rubrics.map(|judgement| judgement.rubric.as_str()));
+        let values = prompt.cases.iter().flat_map(|case| {
+            let ImportedExpectation { answer, checks, .. } = &case.expected;
+            case.inputs.iter().map(|(_, value)| value).chain(answer).chain(checks)
+        });
         let defaults = prompt.inputs.iter().filter_map(|(_, input)| input.default.as_ref());
         values.chain(defaults).for_each(|value| collect_ordered(value, &mut texts));
         let found = texts.iter().find_map(|text| {

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use proem_text::json::quote_json;
 
-use super::{ImportedPrompt, ImportedTurn, LeftOut, TextPiece};
+use super::{ImportedExpectation, ImportedJudgement, ImportedPrompt, ImportedTurn, LeftOut, TextPiece};
 use crate::error::{Error, ErrorKind};
 use crate::message::Role;
-use crate::ordered::OrderedJson;
 use crate::prompt::cases::Cases;
 use crate::prompt::file::{PromptFile, Section};
 use crate::prompt::template::Statement;
@@ -19,9 +18,17 @@ pub struct WrittenPrompt {
     pub prompt: String,
     /// The texts by path relative to the book.
     pub files: BTreeMap<String, String>,
+    /// Files that several imported prompts share: the judge that holds answers against rubrics.
+    pub shared: BTreeMap<String, String>,
     /// What was not carried over, by place.
     pub left_out: Vec<LeftOut>,
 }
+
+/// The prompt that judges answers by a rubric.
+const JUDGE: &str = "rubric-judge";
+
+/// Its text.
+const JUDGE_PROMPT: &str = include_str!("../../../data/rubric-judge.prompt");
 
 /// The version of a prompt that was just imported.
 const VERSION: &str = "1.0.0";
@@ -63,13 +70,17 @@ pub fn write_prompt(prompt: &ImportedPrompt, agent: &str) -> Result<WrittenPromp
     compare(prompt, &parts, &file.sections)?;
     let mut files = BTreeMap::from([(path, text)]);
     if !prompt.cases.is_empty() {
-        let cases = case_file(prompt);
+        let cases = case_file(prompt, agent);
         Cases::parse("cases.yaml", &cases)?;
         files.insert(format!("{agent}/{}/cases.yaml", prompt.name), cases);
     }
+    let mut shared = BTreeMap::new();
+    if prompt.cases.iter().any(|case| case.expected.judgement.is_some()) {
+        shared.insert(format!("{agent}/{JUDGE}/{VERSION}.prompt"), JUDGE_PROMPT.to_owned());
+    }
     left_out.sort();
     left_out.dedup();
-    Ok(WrittenPrompt { prompt: format!("{agent}/{}", prompt.name), files, left_out })
+    Ok(WrittenPrompt { prompt: format!("{agent}/{}", prompt.name), files, shared, left_out })
 }
 
 fn refused(prompt: &ImportedPrompt, line: usize, text: &str) -> Error {
@@ -211,8 +222,9 @@ fn front_matter(prompt: &ImportedPrompt, parts: &[Part<'_>]) -> String {
     if let Some(model) = &prompt.settings.model {
         line(format!("model: {}", quote_json(model)));
     }
-    if let Some(temperature) = &prompt.settings.temperature {
-        line(format!("config: {{ temperature: {} }}", temperature.compact()));
+    if prompt.settings.config.iter().len() > 0 {
+        let settings = prompt.settings.config.iter().map(|(key, value)| format!("{key}: {}", value.compact()));
+        line(format!("config: {{ {} }}", settings.collect::<Vec<_>>().join(", ")));
     }
     if prompt.inputs.iter().len() > 0 {
         line("input:".to_owned());
@@ -360,7 +372,7 @@ fn printed(section: &Section) -> String {
     out
 }
 
-fn case_file(prompt: &ImportedPrompt) -> String {
+fn case_file(prompt: &ImportedPrompt, agent: &str) -> String {
     let mut out = format!("# Imported from {}.\ncases:\n", prompt.source.replace(['\n', '\r'], " "));
     for case in &prompt.cases {
         out.push_str(&format!("  - name: {}\n    inputs:\n", quote_json(&case.name)));
@@ -371,9 +383,31 @@ fn case_file(prompt: &ImportedPrompt) -> String {
         for (name, value) in case.inputs.iter() {
             out.push_str(&format!("      {}: {}\n", quote_json(name), value.compact()));
         }
-        if let Some(answer) = &case.answer {
-            out.push_str(&format!("    live: {{ answer: {} }}\n", OrderedJson::compact(answer)));
-        }
+        out.push_str(&live(&case.expected, agent));
     }
     out
+}
+
+/// What a case expects of an answer, as YAML.
+fn live(expected: &ImportedExpectation, agent: &str) -> String {
+    let ImportedExpectation { answer, checks, judgement } = expected;
+    if let (Some(answer), [], None) = (answer, checks.as_slice(), judgement) {
+        return format!("    live: {{ answer: {} }}\n", answer.compact());
+    }
+    let mut out = String::new();
+    if let Some(answer) = answer {
+        out.push_str(&format!("      answer: {}\n", answer.compact()));
+    }
+    if !checks.is_empty() {
+        out.push_str("      checks:\n");
+        checks.iter().for_each(|check| out.push_str(&format!("        - {}\n", check.compact())));
+    }
+    if let Some(ImportedJudgement { rubric, verdict }) = judgement {
+        out.push_str(&format!(
+            "      judge: {{ prompt: {}, verdict: {verdict}, inputs: {{ rubric: {} }} }}\n",
+            quote_json(&format!("{agent}/{JUDGE}")),
+            quote_json(rubric)
+        ));
+    }
+    if out.is_empty() { out } else { format!("    live:\n{out}") }
 }

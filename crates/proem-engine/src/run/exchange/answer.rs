@@ -28,6 +28,16 @@ impl AnswerReading {
 }
 
 impl AnswerReading {
+    /// The answer that the value means.
+    fn into_answer(self, contract: &Contract) -> Self {
+        match self {
+            Self::Value { value, repairs } => {
+                Self::Value { value: value.map(|value| contract.to_answer(value)), repairs }
+            }
+            other => other,
+        }
+    }
+
     /// The reading of an answer whose end nobody explained: a text may go on behind it, and so may a value that was
     /// closed for the model.
     pub(super) fn unless_cut(self) -> Self {
@@ -68,8 +78,8 @@ fn read_any(response: &Response, owed: AnswerRequirement<'_>, request: &Request)
         AnswerRequirement::Text => AnswerReading::Value { value: text.map(Json::String), repairs: Vec::new() },
         AnswerRequirement::Value(contract) => match calls.as_slice() {
             [] if is_empty => AnswerReading::wrong("answer", format!("one value of `{}`", contract.tool().name), None),
-            [] => value(text, contract),
-            calls => one_call(calls, contract, request),
+            [] => text_answer(text, contract),
+            calls => one_call(calls, contract, request).into_answer(contract),
         },
         AnswerRequirement::Calls { tools, .. } if matches!(request.answer, AnswerForm::Value { .. }) => {
             one_object(&calls, tools, text, request)
@@ -107,6 +117,16 @@ fn text(response: &Response, request: &Request) -> Untrusted<String> {
 fn under(texts: &[&Untrusted<String>], request: &Request) -> Untrusted<String> {
     let empty = Untrusted::new(String::new(), request.label());
     Untrusted::join(&[&[&empty], texts].concat(), "").0
+}
+
+/// The one value in a text. A model that isn't held to an object may write an answer that is none as it is.
+fn text_answer(text: Untrusted<String>, contract: &Contract) -> AnswerReading {
+    let mut bare = None;
+    text.measure(|text| bare = contract.bare_answer(text));
+    match bare {
+        Some(answer) => AnswerReading::Value { value: text.map(|_| answer), repairs: Vec::new() },
+        None => value(text, contract).into_answer(contract),
+    }
 }
 
 /// The one value among calls that should be one.

@@ -4,21 +4,34 @@ use proem_text::{BareQuotes, CsvError, OrderedMap, read_csv};
 
 use super::super::document::{entries, items, parse_document, scalar_text};
 use super::super::source::{ImportReader, SourceFile, declare, input_name};
-use super::super::{ImportedCase, ImportedPrompt, TextPiece};
-use super::PROGRAMS;
+use super::super::{ImportedCase, ImportedExpectation, ImportedPrompt, TextPiece};
+use super::assertions::{add_field, read_assertions};
 use crate::ordered::OrderedJson;
 use crate::prompt::yaml::{YamlNode, YamlValue};
 
 /// The most cases of one configuration; lists of values multiply.
 const MAX_CASES: usize = 500;
 
+/// What `defaultTest` sets for every test.
+struct TestDefaults {
+    /// The configuration itself, which holds templates of assertions.
+    root: YamlNode,
+    /// The variables; a list of values makes a set of each.
+    sets: Vec<OrderedMap<OrderedJson>>,
+    expected: ImportedExpectation,
+}
+
 /// Reads `tests` on top of what `defaultTest` sets for each.
 pub(super) fn read_tests(root: &YamlNode, reader: &mut ImportReader<'_>) -> Vec<ImportedCase> {
     let file = reader.file;
-    let mut defaults = vec![OrderedMap::default()];
-    if let Some(test) = root.get("defaultTest") {
-        defaults = read_variables(test.get("vars"), file, defaults, reader);
-        read_assertions(test, file, reader);
+    let mut defaults = TestDefaults {
+        root: root.clone(),
+        sets: vec![OrderedMap::default()],
+        expected: ImportedExpectation::default(),
+    };
+    if let Some(test) = root.get("defaultTest").filter(|test| test.as_str().is_none()) {
+        defaults.sets = read_variables(test.get("vars"), file, defaults.sets, reader);
+        read_assertions(test, root, file, &mut defaults.expected, reader);
     }
     let mut cases = Vec::new();
     let tests = root.get("tests");
@@ -29,8 +42,13 @@ pub(super) fn read_tests(root: &YamlNode, reader: &mut ImportReader<'_>) -> Vec<
             None => read_test(test, file, &defaults, &mut cases, reader),
         }
     }
-    if cases.is_empty() && defaults.iter().any(|vars| vars.iter().len() > 0) {
-        cases.extend(defaults.into_iter().map(|inputs| ImportedCase { name: String::new(), inputs, answer: None }));
+    if cases.is_empty() && defaults.sets.iter().any(|vars| vars.iter().len() > 0) {
+        let TestDefaults { sets, expected, .. } = defaults;
+        cases.extend(sets.into_iter().map(|inputs| ImportedCase {
+            inputs,
+            expected: expected.clone(),
+            ..ImportedCase::default()
+        }));
     }
     if cases.len() > MAX_CASES {
         let text = format!("{} of {} tests are left out", cases.len().saturating_sub(MAX_CASES), cases.len());
@@ -59,7 +77,7 @@ pub(super) fn add_cases(prompt: &mut ImportedPrompt, cases: &[ImportedCase]) {
         let base = if case.name.is_empty() { format!("test {}", index.saturating_add(1)) } else { case.name.clone() };
         let name = if names.get(&base).is_some() { format!("{base} ({})", index.saturating_add(1)) } else { base };
         names.insert(name.clone(), ());
-        prompt.cases.push(ImportedCase { name, inputs, answer: case.answer.clone() });
+        prompt.cases.push(ImportedCase { name, inputs, expected: case.expected.clone() });
     }
     for (name, ()) in read.iter() {
         let is_object = cases.iter().any(|case| matches!(case.inputs.get(name), Some(OrderedJson::Map(_))));
@@ -72,12 +90,13 @@ pub(super) fn add_cases(prompt: &mut ImportedPrompt, cases: &[ImportedCase]) {
 fn read_test(
     test: &YamlNode,
     file: SourceFile<'_>,
-    defaults: &[OrderedMap<OrderedJson>],
+    defaults: &TestDefaults,
     cases: &mut Vec<ImportedCase>,
     reader: &mut ImportReader<'_>,
 ) {
     let name = test.get("description").and_then(YamlNode::as_str).unwrap_or_default().to_owned();
-    let answer = read_assertions(test, file, reader);
+    let mut expected = defaults.expected.clone();
+    read_assertions(test, &defaults.root, file, &mut expected, reader);
     for key in ["options", "transform", "metadata", "threshold", "provider"] {
         let Some(node) = test.get(key) else { continue };
         if key == "transform" || node.get("transform").is_some() {
@@ -86,9 +105,9 @@ fn read_test(
             reader.leave_out(file, node.span.start, format!("`{key}` of a test is left out"));
         }
     }
-    for inputs in read_variables(test.get("vars"), file, defaults.to_vec(), reader) {
+    for inputs in read_variables(test.get("vars"), file, defaults.sets.clone(), reader) {
         if cases.len() <= MAX_CASES {
-            cases.push(ImportedCase { name: name.clone(), inputs, answer: answer.clone() });
+            cases.push(ImportedCase { name: name.clone(), inputs, expected: expected.clone() });
         }
     }
 }
@@ -138,49 +157,10 @@ fn variable(node: &YamlNode) -> Option<OrderedJson> {
     }
 }
 
-/// The answer that `equals` wants; code is refused, every other assertion is listed.
-fn read_assertions(test: &YamlNode, file: SourceFile<'_>, reader: &mut ImportReader<'_>) -> Option<OrderedJson> {
-    let mut answer = None;
-    for assertion in items(test.get("assert")) {
-        let at = assertion.span.start;
-        let kind = assertion.get("type").and_then(YamlNode::as_str).unwrap_or("unknown");
-        let value = assertion.get("value");
-        let text = value.and_then(YamlNode::as_str).unwrap_or_default();
-        read_assertion(Assertion { kind, text, at }, file, reader);
-        if kind == "equals" {
-            answer = value.map(YamlNode::to_ordered);
-        }
-    }
-    answer
-}
-
-#[derive(Clone, Copy)]
-struct Assertion<'a> {
-    kind: &'a str,
-    text: &'a str,
-    at: usize,
-}
-
-fn read_assertion(assertion: Assertion<'_>, file: SourceFile<'_>, reader: &mut ImportReader<'_>) {
-    let Assertion { kind, text, at } = assertion;
-    let bare = kind.strip_prefix("not-").unwrap_or(kind);
-    let is_program = text.starts_with("file://") && PROGRAMS.iter().any(|ending| text.contains(ending));
-    if matches!(bare, "javascript" | "python" | "ruby" | "webhook") || is_program {
-        let help = "take it out, or say under `live` what the answer must be";
-        reader.refuse(file, at, &format!("an assertion `{kind}` is code, which is not imported"), help);
-    } else if kind != "equals" {
-        reader.leave_out(
-            file,
-            at,
-            format!("the assertion `{kind}` is left out: say under `live` of the case what the answer must be"),
-        );
-    }
-}
-
 fn read_test_file(
     path: &str,
     at: usize,
-    defaults: &[OrderedMap<OrderedJson>],
+    defaults: &TestDefaults,
     cases: &mut Vec<ImportedCase>,
     reader: &mut ImportReader<'_>,
 ) {
@@ -206,7 +186,7 @@ fn read_test_file(
 /// Tests as rows: a column for each variable, and columns that begin with `__`.
 fn read_test_rows(
     file: SourceFile<'_>,
-    defaults: &[OrderedMap<OrderedJson>],
+    defaults: &TestDefaults,
     cases: &mut Vec<ImportedCase>,
     reader: &mut ImportReader<'_>,
 ) {
@@ -217,7 +197,11 @@ fn read_test_rows(
     };
     let Some((header, rows)) = rows.split_first() else { return };
     let columns: Vec<String> = header.fields.iter().map(|name| name.trim().to_owned()).collect();
-    for row in rows {
+    for (index, row) in rows.iter().enumerate() {
+        if cases.len() >= MAX_CASES {
+            let text = format!("{} tests from here on are left out", rows.len().saturating_sub(index));
+            return reader.leave_out(file, offset(row.line), text);
+        }
         if row.fields.len() > columns.len() {
             reader.refuse(
                 file,
@@ -227,14 +211,17 @@ fn read_test_rows(
             );
             continue;
         }
-        let mut case =
-            ImportedCase { name: String::new(), inputs: defaults.first().cloned().unwrap_or_default(), answer: None };
+        let mut case = ImportedCase {
+            name: String::new(),
+            inputs: defaults.sets.first().cloned().unwrap_or_default(),
+            expected: defaults.expected.clone(),
+        };
         for (column, field) in columns.iter().zip(&row.fields) {
             match column.strip_prefix("__") {
                 None => case.inputs.insert(input_name(column), OrderedJson::Text(field.as_str().into())),
                 Some("description") => case.name.clone_from(field),
                 Some(column) if column.starts_with("expected") && !field.trim().is_empty() => {
-                    expect_field(field.trim(), &mut case, file, offset(row.line), reader);
+                    add_field(field.trim(), offset(row.line), file, &mut case.expected, reader);
                 }
                 Some(_) if field.is_empty() => {}
                 Some(column) => {
@@ -243,19 +230,5 @@ fn read_test_rows(
             }
         }
         cases.push(case);
-    }
-}
-
-/// `contains: text`, `fn: code`, or the answer itself.
-fn expect_field(field: &str, case: &mut ImportedCase, file: SourceFile<'_>, at: usize, reader: &mut ImportReader<'_>) {
-    if ["fn:", "eval:", "javascript:", "python:", "file://"].iter().any(|sign| field.starts_with(sign)) {
-        return reader.refuse(file, at, "an expectation that is code is not imported", "take it out");
-    }
-    match field.split_once(':').filter(|(kind, _)| kind.bytes().all(|b| b.is_ascii_lowercase() || b == b'-')) {
-        Some(("equals", text)) => case.answer = Some(text.trim().into()),
-        Some((kind, text)) => {
-            read_assertion(Assertion { kind: kind.split('(').next().unwrap_or(kind), text, at }, file, reader);
-        }
-        None => case.answer = Some(field.into()),
     }
 }
