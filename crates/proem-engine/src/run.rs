@@ -7,12 +7,14 @@
 
 mod exchange;
 mod question;
+mod tool;
 
 pub use self::exchange::{
     AnswerRequirement, Attempt, BrokenRule, CallRequirement, Exchange, ExchangeEnd, ExchangeLimits, ExchangeTerms,
     FallbackReason, Outcome,
 };
 pub use self::question::{Question, QuestionAnswer, ShownHash, check_answers, shown};
+pub use self::tool::{CallLabel, ToolLabels, ToolOutcome, ToolPower, ToolUse};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -93,6 +95,11 @@ pub enum Effect {
         /// Of what.
         of: Json,
     },
+    /// A call of a tool.
+    Tool {
+        /// Which, with what.
+        call: Box<ToolUse>,
+    },
 }
 
 /// How an effect ended.
@@ -114,6 +121,11 @@ pub enum EffectResult {
     Failed {
         /// Why not.
         failure: CallFailure,
+    },
+    /// A tool was called, or was not.
+    Tool {
+        /// What became of the call.
+        outcome: ToolOutcome,
     },
 }
 

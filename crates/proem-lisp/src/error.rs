@@ -33,11 +33,15 @@ pub enum Reason {
     MemoryExceeded,
     /// The program printed more than it may.
     OutputLimit,
+    /// A call of a tool was not permitted.
+    FlowDenied,
+    /// A call of a tool may have happened, and nobody knows.
+    ToolOutcomeUnknown,
 }
 
 impl Reason {
     /// All reasons, in an order that stored programs rely on.
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::ParseError,
         Self::AnalysisError,
         Self::EvalError,
@@ -51,6 +55,8 @@ impl Reason {
         Self::FuelExhausted,
         Self::MemoryExceeded,
         Self::OutputLimit,
+        Self::FlowDenied,
+        Self::ToolOutcomeUnknown,
     ];
 
     /// The keyword's name, such as `type_error`.
@@ -70,6 +76,8 @@ impl Reason {
             Self::FuelExhausted => "fuel_exhausted",
             Self::MemoryExceeded => "memory_exceeded",
             Self::OutputLimit => "output_limit",
+            Self::FlowDenied => "flow_denied",
+            Self::ToolOutcomeUnknown => "tool_outcome_unknown",
         }
     }
 }

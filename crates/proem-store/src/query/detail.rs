@@ -10,6 +10,7 @@ use rusqlite::{Connection, Row};
 use serde_json::Value as Json;
 
 use super::runs::{self, Alive, RunRow, RunState};
+use super::tools::{ToolCallRow, tool_calls};
 use super::values::{ReadFault, all, count, count_or_null, first, get, json, json_or_null, word_or_null};
 use crate::Store;
 use crate::epoch;
@@ -37,6 +38,8 @@ pub struct RunDetail {
     pub replayable: Replayable,
     /// Its calls, in order; an assembly without a call is one without attempts and body.
     pub calls: Vec<CallRow>,
+    /// Its calls of tools, in order.
+    pub tools: Vec<ToolCallRow>,
     /// Its events, by hash of what they hold.
     pub steps: Vec<(u32, Time, String)>,
     /// Whether a state to go on from is kept.
@@ -211,6 +214,7 @@ pub(crate) fn detail(reader: &Connection, id: &RunId, alive: Alive<'_>) -> Resul
                 why => Replayable::No(why),
             },
             calls: calls(reader, &row)?,
+            tools: tool_calls(reader, id, row.state)?,
             steps: steps(reader, id)?,
             resumable: get(line, "resumable")?,
             feedback: feedback(reader, id)?,

@@ -10,6 +10,7 @@ use super::evaluation::{Judge, Judgement};
 use super::event::RunEvent;
 use super::run::{RunLines, no_run};
 use super::settlement::{passed, settle};
+use super::tool;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::RunFinish;
@@ -74,7 +75,7 @@ fn calls(tables: &Tables, RunFinish { run, calls, .. }: &RunFinish, at: Time) ->
          WHERE run = ? AND state = 'pending'",
         (at.0, &run.0),
     )?;
-    Ok(())
+    tool::doubt(tables, "SELECT id FROM runs WHERE id = ?", &run.0, at)
 }
 
 /// Writes the end into the run's own line.
