@@ -7,6 +7,7 @@
 mod clean;
 mod passing;
 mod rows;
+mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -29,6 +30,8 @@ use serde_json::Value as Json;
 use self::clean::Cleaner;
 use self::passing::{AttemptKey, Pass};
 use self::rows::{CallContext, SendState};
+pub use self::tools::ToolReport;
+pub(super) use self::tools::known_outcomes;
 use super::resume::{FoldedState, Waits};
 use super::sealed::{SealBinding, SealKey, seal};
 use crate::driver::{Journal, PauseReason};
@@ -379,6 +382,11 @@ impl Journal for Recording<'_> {
             // Made without the lock, since sealing takes as long as the state is large.
             let snapshot = self.sealed(state()?, Waits { effects, ..Waits::default() }, step)?;
             self.held().snapshot = snapshot;
+        }
+        if effects.iter().any(|(_, effect)| matches!(effect, Effect::Tool { .. })) {
+            // What the run did before is written at once, so that each intent of a call is small.
+            let written = self.intend_free_tools(effects).await;
+            return written.map_err(|error| unwritable(&error));
         }
         // What is no call passes no gate: an answer that is held must not wait for one.
         if !effects.iter().any(|(_, effect)| matches!(effect, Effect::Call { .. })) {
