@@ -1,11 +1,13 @@
-//! Programs of PTC-Lisp for people: checked, run and looked up, without a model and without tools.
+//! Programs of PTC-Lisp for people: checked, run and looked up, without a model.
 //!
-//! Invariants: a program reads nothing but its input and its memory, and changes nothing but its memory; one
-//! that fails or is stopped leaves the memory as it was.
+//! Invariants: a program reads nothing but its input and its memory, and changes nothing but its memory, unless it runs
+//! with an agent's tools ([`running`]); one that fails or is stopped leaves the memory as it was.
 
+pub mod agent;
 mod files;
 mod history;
 mod problem;
+pub mod running;
 mod signatures;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +15,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use proem_agents::lisp::{ProgramEnd as MachineEnd, ProgramOutcome};
 use proem_lisp::documentation::{entry, nearest_name};
 use proem_lisp::{
     CleanSource, Inputs, Limits, Machine, Meter, Names, Outcome, Problem, Program, Repair, Signature, SignatureProblem,
@@ -262,6 +265,22 @@ impl LispSession {
             self.history = [value.clone(), last, before];
         }
         ProgramRun { end, text, fuel: machine.fuel_used(), bytes: machine.bytes_used() }
+    }
+
+    /// What came of a program that ran with an agent's tools.
+    pub fn take_outcome(&mut self, outcome: ProgramOutcome, checked: &CheckedProgram) -> ProgramRun {
+        let ProgramOutcome { end, fuel, bytes, memory, .. } = outcome;
+        let end = match end {
+            MachineEnd::Value(value) | MachineEnd::Mismatch(value, _) => Some(Outcome::Done(value)),
+            MachineEnd::Fail(value) => Some(Outcome::Fail(value)),
+            MachineEnd::Problem(problem) => Some(Outcome::Error(problem)),
+            MachineEnd::Cancelled(_) => None,
+        };
+        let (end, text) = self.end(end, checked);
+        if matches!(end, ProgramEnd::Value(_)) {
+            self.memory = memory;
+        }
+        ProgramRun { end, text, fuel, bytes }
     }
 
     fn result_problems(&self, value: &Value) -> Vec<SignatureProblem> {

@@ -361,7 +361,7 @@ impl<'t> Pipeline<'t> {
         let limits = self.terms.limits.of(self.state.stage);
         let what = match because {
             FallbackReason::Failed(kind) => after(kind),
-            FallbackReason::Cancelled(_) => AfterFailure::Stop,
+            FallbackReason::Cancelled(_) | FallbackReason::Program => AfterFailure::Stop,
             FallbackReason::Refusal | FallbackReason::CutOff | FallbackReason::Invalid => AfterFailure::Degrade,
         };
         let is_large = matches!(because, FallbackReason::CutOff | FallbackReason::Failed(FailureKind::TooLong));

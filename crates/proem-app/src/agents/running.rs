@@ -65,7 +65,7 @@ where
 }
 
 /// Drives a run of which nothing is kept.
-async fn unrecorded<M: Machine + Sync, E: From<proem_engine::Error>>(
+pub(crate) async fn unrecorded<M: Machine + Sync, E: From<proem_engine::Error>>(
     machine: &mut M,
     mut from: DriveStart,
     world: &(impl Perform + Sync),

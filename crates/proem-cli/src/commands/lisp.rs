@@ -1,10 +1,11 @@
-//! `proem lisp`: programs of PTC-Lisp, run, checked and looked up without a model.
+//! `proem lisp`: programs of PTC-Lisp, run, checked and looked up without a model; and agents' files.
 
+pub(super) mod agent;
 mod check;
 mod doc;
 pub(super) mod output;
 mod repl;
-mod run;
+pub(super) mod run;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -24,9 +25,12 @@ Examples:
   proem lisp run orders.clj --input orders.json
   proem lisp check *.clj
   proem lisp doc group-by
+  proem lisp run report.clj --agent orders.agent.toml
+  proem lisp agent check orders.agent.toml
   proem lisp repl
 
-A program reads its input, `ctx/name`, and its memory, and nothing else: no file, no clock, no network.";
+A program reads its input, `ctx/name`, and its memory, and nothing else: no file, no clock, no network. With --agent
+it also calls the tools of that agent's file.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -34,6 +38,7 @@ Examples:
   proem lisp run report.clj --memory report.memory   # what it keeps is there at the next run
   generate | proem lisp run - --repair --json
   proem lisp run open.clj --input orders.json --signature '(orders [:map]) -> [{customer :string, open :number}]'
+  proem lisp run report.clj --agent orders.agent.toml   # with the tools of this agent, recorded
 
 Prints the value so that it reads back; what `println` prints goes to standard error.
 Exit code 1: the program failed, or the signature doesn't fit. 2: `proem lisp check` would refuse it.";
@@ -76,6 +81,9 @@ pub(crate) enum LispCommand {
     /// Look up forms and functions
     #[command(after_help = DOC_EXAMPLES)]
     Doc(doc::LispDocArgs),
+    /// Check agents' files: what programs may call
+    #[command(subcommand)]
+    Agent(agent::AgentCommand),
     /// Evaluate expressions as you type them
     #[command(after_help = REPL_EXAMPLES)]
     Repl(repl::LispReplArgs),
@@ -205,6 +213,7 @@ pub(super) fn run(command: &LispCommand) -> Result<ExitCode, CommandFailure> {
         LispCommand::Run(args) => run::run(args),
         LispCommand::Check(args) => check::run(args),
         LispCommand::Doc(args) => doc::run(args),
+        LispCommand::Agent(command) => agent::run(command),
         LispCommand::Repl(args) => repl::run(args),
     }
 }
