@@ -142,6 +142,38 @@ pub struct CommandTool {
     pub secrets: BTreeMap<String, String>,
 }
 
+/// A part of a command's argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArgumentPiece<'t> {
+    /// Text as it is.
+    Text(&'t str),
+    /// The value of a parameter.
+    Slot(&'t str),
+}
+
+/// The parts of a command's argument: `{name}` is a slot, and any other brace a brace.
+#[must_use]
+pub fn argument_pieces(text: &str) -> Vec<ArgumentPiece<'_>> {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    };
+    let (mut pieces, mut start, mut from) = (Vec::new(), 0, 0);
+    while let Some(open) = text.get(from..).and_then(|rest| rest.find('{')).map(|at| from.saturating_add(at)) {
+        let inner = open.saturating_add(1);
+        let close = text.get(inner..).and_then(|rest| rest.find('}')).map(|at| inner.saturating_add(at));
+        let name = close.and_then(|close| text.get(inner..close)).filter(|name| is_name(name));
+        from = inner;
+        if let (Some(name), Some(close)) = (name, close) {
+            pieces.extend(text.get(start..open).filter(|before| !before.is_empty()).map(ArgumentPiece::Text));
+            pieces.push(ArgumentPiece::Slot(name));
+            from = close.saturating_add(1);
+            start = from;
+        }
+    }
+    pieces.extend(text.get(start..).filter(|rest| !rest.is_empty()).map(ArgumentPiece::Text));
+    pieces
+}
+
 /// A server that is asked.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HttpTool {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::process::Command;
 use std::time::Duration;
 
-use proem_agents::lisp::ToolDefinition;
+use proem_agents::lisp::{ArgumentPiece, ToolDefinition, argument_pieces};
 use proem_engine::run::ToolUse;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
@@ -89,9 +89,14 @@ fn fill(
     values: &BTreeMap<String, Json>,
 ) -> Result<Option<String>, String> {
     let mut text = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some((before, slot)) = rest.split_once('{') {
-        let Some((name, behind)) = slot.split_once('}') else { break };
+    for piece in argument_pieces(template) {
+        let name = match piece {
+            ArgumentPiece::Text(words) => {
+                text.push_str(words);
+                continue;
+            }
+            ArgumentPiece::Slot(name) => name,
+        };
         let value = match values.get(name) {
             None | Some(Json::Null) => return Ok(None),
             Some(Json::String(text)) => text.clone(),
@@ -105,10 +110,7 @@ fn fill(
         if value.contains('\0') {
             return Err(format!("`{name}` has a NUL, which no word of a command has"));
         }
-        text.push_str(before);
         text.push_str(&value);
-        rest = behind;
     }
-    text.push_str(rest);
     Ok(Some(text))
 }

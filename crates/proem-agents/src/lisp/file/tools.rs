@@ -12,7 +12,8 @@ use proem_text::{Audience, Source};
 use toml::de::DeTable;
 
 use super::super::definition::{
-    CommandTool, HttpMethod, HttpTool, ParameterTerms, ToolDefinition, ToolKind, folded, result_label,
+    ArgumentPiece, CommandTool, HttpMethod, HttpTool, ParameterTerms, ToolDefinition, ToolKind, argument_pieces, folded,
+    result_label,
 };
 use super::AgentReader;
 
@@ -271,21 +272,26 @@ impl AgentReader<'_> {
 
     /// Each slot is a parameter of the tool.
     fn check_slots(&mut self, kind: &ToolKind, signature: &Signature, place: &Range<usize>) {
-        let texts: Vec<&str> = match kind {
-            ToolKind::Command(command) => command.argv.iter().map(String::as_str).collect(),
-            ToolKind::Http(http) => vec![http.url.as_str()],
+        let names: Vec<&str> = match kind {
+            ToolKind::Command(command) => {
+                let pieces = command.argv.iter().flat_map(|text| argument_pieces(text));
+                let slot = |piece| if let ArgumentPiece::Slot(name) = piece { Some(name) } else { None };
+                pieces.filter_map(slot).collect()
+            }
+            // Braces of an address are slots, or doubled.
+            ToolKind::Http(http) => {
+                let parts = http.url.split('{').skip(1);
+                parts.filter_map(|part| part.split_once('}')).map(|(name, _)| name).filter(|name| !name.is_empty()).collect()
+            }
             ToolKind::Recorded { .. } => Vec::new(),
         };
-        for text in texts {
-            for part in text.split('{').skip(1) {
-                let name = part.split('}').next().unwrap_or_default();
-                if !signature.parameters().any(|known| known == name) {
-                    let message = format!("`{{{name}}}` is no parameter of the signature, {signature}");
-                    self.reader.problem(message, place.clone());
-                } else if name.starts_with('_') {
-                    let message = format!("`{{{name}}}` is hidden, and an argument or address is seen by others");
-                    self.reader.problem(message, place.clone());
-                }
+        for name in names {
+            if !signature.parameters().any(|known| known == name) {
+                let message = format!("`{{{name}}}` is no parameter of the signature, {signature}");
+                self.reader.problem(message, place.clone());
+            } else if name.starts_with('_') {
+                let message = format!("`{{{name}}}` is hidden, and an argument or address is seen by others");
+                self.reader.problem(message, place.clone());
             }
         }
     }
