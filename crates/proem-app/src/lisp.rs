@@ -284,7 +284,7 @@ impl LispSession {
     }
 
     fn result_problems(&self, value: &Value) -> Vec<SignatureProblem> {
-        self.signature.as_ref().map(|signature| signature.check_result(value)).unwrap_or_default()
+        self.signature.as_ref().map(|signature| signature.check_result(&value.without_labels())).unwrap_or_default()
     }
 
     /// The end for people, with its value as text. A value that can't be printed is a problem.

@@ -14,7 +14,7 @@ pub use self::exchange::{
     FallbackReason, Outcome,
 };
 pub use self::question::{Question, QuestionAnswer, ShownHash, check_answers, shown};
-pub use self::tool::{CallLabel, ToolLabels, ToolOutcome, ToolPower, ToolUse};
+pub use self::tool::{CallLabel, ToolLabels, ToolOutcome, ToolPower, ToolUse, hide_fields};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;

@@ -32,8 +32,9 @@ mod walk;
 
 pub(crate) use date::is_date;
 pub(crate) use lookup::{element, lookup, nth};
+pub(crate) use map::checked_path;
 pub(crate) use math::constant;
-pub(crate) use sequence::{Cursor, Items, skip, step, to_sequence};
+pub(crate) use sequence::{Cursor, Items, elements_of, skip, step, to_sequence};
 pub(crate) use sort::merge_sort;
 pub(crate) use stream::{check_stored, stream_version};
 

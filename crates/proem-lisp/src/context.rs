@@ -2,6 +2,7 @@
 
 use crate::{
     error::{Fault, Reason},
+    flow::FlowState,
     limits::{Limits, Meter},
     value::{Map, Text, Value},
 };
@@ -38,15 +39,17 @@ pub(crate) struct Context {
     pub(crate) tool_calls: usize,
     pub(crate) output: String,
     pub(crate) printed: usize,
+    pub(crate) flow: FlowState,
 }
 
 impl Context {
     pub(crate) fn new(inputs: Inputs, limits: Limits) -> Self {
-        let memory = match &inputs.memory {
+        let memory = match inputs.memory.unlabelled() {
             Value::Map(map) => Arc::clone(map),
             _ => Arc::default(),
         };
-        Self { meter: Meter::new(limits), inputs, memory, tool_calls: 0, output: String::new(), printed: 0 }
+        let flow = FlowState { memory: inputs.memory.flow().clone(), ..FlowState::default() };
+        Self { meter: Meter::new(limits), inputs, memory, tool_calls: 0, output: String::new(), printed: 0, flow }
     }
 
     /// Appends to the output.

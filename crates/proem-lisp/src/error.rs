@@ -89,6 +89,9 @@ pub struct Problem {
     pub reason: Reason,
     /// The message, the place in the source that was read, and the remedy.
     pub diagnostic: Diagnostic,
+    /// Whether it only says its kind and the outermost line, because its words or its place would tell a secret. A
+    /// second such problem in one run of an agent ends the run.
+    pub is_hidden: bool,
 }
 
 impl Problem {
@@ -97,7 +100,7 @@ impl Problem {
     pub fn new(reason: Reason, span: Span, message: impl Into<String>) -> Self {
         let diagnostic =
             Diagnostic { severity: DiagnosticSeverity::Error, message: message.into(), span: Some(span), help: None };
-        Self { reason, diagnostic }
+        Self { reason, diagnostic, is_hidden: false }
     }
 
     /// The problem with its remedy.

@@ -372,7 +372,7 @@ enum Written<'a> {
     Object(vec::IntoIter<(Text, &'a Value)>),
 }
 
-/// The value as JSON on one line.
+/// The value as JSON on one line, with the string `[Hidden]` in place of secrets.
 ///
 /// # Errors
 ///
@@ -418,6 +418,7 @@ pub fn write_json(value: &Value, meter: &mut Meter) -> Result<String, Fault> {
 }
 
 fn begin<'a>(value: &'a Value, out: &mut String, open: &mut Vec<Written<'a>>, meter: &mut Meter) -> Result<(), Fault> {
+    let value = if value.flow().is_secret() { value } else { value.unlabelled() };
     if !has_children(value) {
         return write_atom(value, out, meter);
     }
@@ -477,6 +478,10 @@ fn write_text(text: &str, out: &mut String, meter: &mut Meter) -> Result<(), Fau
 fn write_atom(value: &Value, out: &mut String, meter: &mut Meter) -> Result<(), Fault> {
     match value {
         Value::Nil => out.push_str("null"),
+        Value::Labelled(labelled) if labelled.flow().is_secret() => {
+            return write_text(crate::print::HIDDEN, out, meter);
+        }
+        Value::Labelled(labelled) => return write_atom(labelled.value(), out, meter),
         Value::Text(text) | Value::Keyword(text) | Value::Symbol(text) => return write_text(text.as_str(), out, meter),
         Value::Float(float) if !float.get().is_finite() => {
             return Err(

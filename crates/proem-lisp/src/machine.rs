@@ -9,7 +9,9 @@ mod call;
 mod commit;
 mod frame;
 mod iterate;
+mod labelled;
 mod parallel;
+mod scopes;
 mod snapshot;
 mod steps;
 
@@ -19,8 +21,10 @@ use crate::{
     context::{Context, Inputs},
     error::{Fault, Problem, Reason},
     limits::Limits,
+    print::print_excerpt,
     resolve::{Names, resolve_source},
-    value::{BuiltinId, Census, Text, Value},
+    signature::Signature,
+    value::{BuiltinId, Census, Flow, Text, Value},
 };
 use alloc::{
     collections::{BTreeMap, VecDeque},
@@ -30,7 +34,7 @@ use alloc::{
     vec::Vec,
 };
 use frame::{Fiber, Frame};
-use proem_text::Span;
+use proem_text::{Label, Span};
 pub use snapshot::{StateError, StateKey};
 pub(crate) use steps::no_clause;
 
@@ -45,8 +49,51 @@ pub struct ToolCall {
     pub id: CallId,
     /// The tool's name as the program wrote it.
     pub name: Text,
-    /// A map of arguments.
+    /// A map of arguments, with their labels: what is secret in them prints as `[Hidden]`. The tool gets what
+    /// [`ToolCall::open_arguments`] gives.
     pub args: Value,
+    /// The label of each argument, joined over all of it and with that of the map.
+    pub labels: BTreeMap<String, Label>,
+    /// The label of what decided that the call is made here: branches, loops, and the tool's name.
+    pub pc: Label,
+    /// The label of all that has decided so far what the program does to the world.
+    pub floor: Label,
+}
+
+impl ToolCall {
+    /// The label of a sink for an argument: its own, of what decided on the call, and of what decided on earlier
+    /// effects. A name that isn't there has the label of the call itself.
+    #[must_use]
+    pub fn sink_label(&self, argument: &str) -> Label {
+        let decided = self.pc.join(&self.floor);
+        self.labels.get(argument).map_or_else(|| decided.clone(), |label| label.join(&decided))
+    }
+
+    /// The arguments without labels, if secrets among them may go to a tool of this signature.
+    ///
+    /// A secret goes only to a parameter whose name begins with `_`. Where something secret decided on the call, the
+    /// tool must have such a parameter at all. A tool without a signature has none.
+    ///
+    /// # Errors
+    ///
+    /// [`Reason::FlowDenied`], which names the argument.
+    pub fn open_arguments(&self, signature: Option<&Signature>) -> Result<Value, Fault> {
+        let is_declared = |name: &str| name.starts_with('_');
+        let declared = || signature.into_iter().flat_map(Signature::parameters).filter(|name| is_declared(name));
+        for (name, label) in &self.labels {
+            if label.is_secret() && !declared().any(|parameter| parameter == name) {
+                let message = format!("the argument `{name}` of the tool `{}` is secret", self.name);
+                return Err(Fault::new(Reason::FlowDenied, message)
+                    .help("secrets go only to parameters whose name begins with `_`; leave it out"));
+            }
+        }
+        if (self.pc.is_secret() || self.floor.is_secret()) && declared().next().is_none() {
+            let message = format!("something secret decided whether the tool `{}` is called", self.name);
+            return Err(Fault::new(Reason::FlowDenied, message)
+                .help("call it outside of branches on secrets, and before them; only tools with a parameter whose name begins with `_` may be called there"));
+        }
+        Ok(self.args.without_labels())
+    }
 }
 
 /// What came of a tool call.
@@ -111,14 +158,36 @@ pub struct Machine {
     prelude: BTreeMap<BuiltinId, Arc<Closure>>,
     committed: Value,
     end: Option<Outcome>,
+    /// The label of the problem that ended it.
+    end_flow: Flow,
 }
 
 /// A call that the host was asked to make.
 #[derive(Debug)]
 struct PendingCall {
-    call: ToolCall,
+    id: CallId,
+    name: Text,
+    args: Value,
+    /// The labels at the call: of what decided on it, and of the floor.
+    pc: Flow,
+    floor: Flow,
     fiber: usize,
     answer: Option<ToolAnswer>,
+}
+
+impl PendingCall {
+    fn to_call(&self) -> ToolCall {
+        let spine = self.args.flow().to_label();
+        let entries = self.args.unlabelled().entries();
+        let labels = entries.map(|(name, value)| (argument_name(name), value.label().join(&spine))).collect();
+        let (pc, floor) = (self.pc.to_label(), self.floor.to_label());
+        ToolCall { id: self.id, name: self.name.clone(), args: self.args.clone(), labels, pc, floor }
+    }
+}
+
+/// The name of an argument as a host has it; of a key that is none its text.
+fn argument_name(key: &Value) -> String {
+    key.as_str().map_or_else(|| print_excerpt(key, 80), String::from)
 }
 
 impl Machine {
@@ -131,7 +200,7 @@ impl Machine {
         let locals = program.functions.get(program.main).and_then(|main| main.arities.first());
         fiber.stack.resize(locals.map_or(0, |arity| arity.locals), Value::Nil);
         fiber.frames.push(main);
-        Self {
+        let mut machine = Self {
             program,
             context: Context::new(inputs, limits),
             fibers: alloc::vec![Some(fiber)],
@@ -142,7 +211,26 @@ impl Machine {
             prelude: BTreeMap::new(),
             committed,
             end: None,
+            end_flow: Flow::NONE,
+        };
+        machine.meet_inputs();
+        machine
+    }
+
+    /// Takes note of the labels of what the host gave at the start.
+    fn meet_inputs(&mut self) {
+        let Inputs { context, memory, history, budget } = &self.context.inputs;
+        for value in [context, memory, budget].into_iter().chain(history) {
+            self.context.flow.meet(value);
         }
+        self.mind_labels();
+    }
+
+    /// Minds labels from now on if any were met.
+    fn mind_labels(&mut self) {
+        let Inputs { context, memory, history, budget } = &self.context.inputs;
+        let given: Vec<&Value> = [context, memory, budget].into_iter().chain(history).collect();
+        self.context.flow.turn_on_if_met(&self.program, &given);
     }
 
     /// Runs until the program ends, needs tools, or has used `fuel` more units.
@@ -177,8 +265,7 @@ impl Machine {
                         Some(row) => row.explain(fault),
                         None => fault,
                     };
-                    let span = self.place_of(&fiber);
-                    let end = Outcome::Error(fault.at(span));
+                    let end = Outcome::Error(self.problem(&fiber, fault));
                     self.end = Some(end.clone());
                     return end;
                 }
@@ -192,7 +279,7 @@ impl Machine {
     }
 
     fn unanswered_calls(&mut self) -> Outcome {
-        let open = self.calls.iter().filter(|call| call.answer.is_none()).map(|call| call.call.clone());
+        let open = self.calls.iter().filter(|call| call.answer.is_none()).map(PendingCall::to_call);
         Outcome::CallTools(open.collect())
     }
 
@@ -200,27 +287,83 @@ impl Machine {
     ///
     /// A replay gives values in which the same parts are shared, as reading the same JSON does.
     pub fn answer(&mut self, id: CallId, answer: ToolAnswer) {
-        if let Some(pending) = self.calls.iter_mut().find(|pending| pending.call.id == id) {
+        if let Some(pending) = self.calls.iter_mut().find(|pending| pending.id == id) {
             pending.answer.get_or_insert(answer);
         }
         if self.calls.iter().any(|pending| pending.answer.is_none()) {
             return;
         }
-        for pending in core::mem::take(&mut self.calls) {
-            if let Some(ToolAnswer::Value(value)) = &pending.answer {
+        for mut pending in core::mem::take(&mut self.calls) {
+            // What a tool answers depends on what it was asked, and on whether it was.
+            let asked = pending.args.label().join(&pending.pc.to_label());
+            if let Some(ToolAnswer::Value(value)) = &mut pending.answer {
+                *value = core::mem::take(value).labelled(&asked);
                 self.exchanged.push(value.clone());
+                self.context.flow.meet(value);
             }
             if let Some(Some(fiber)) = self.fibers.get_mut(pending.fiber) {
+                if let Some(ToolAnswer::Problem(_)) = &pending.answer {
+                    let asked = Flow::of(&asked);
+                    self.context.flow.labels.meet(&asked);
+                    self.context.flow.labels.join_into(&mut fiber.pc, &asked);
+                }
                 fiber.answer = pending.answer;
                 self.ready.push_back(pending.fiber);
             }
         }
+        self.mind_labels();
+    }
+
+    /// The label of what the program ended with: of its value at any depth, or of what its problem tells.
+    #[must_use]
+    pub fn end_label(&self) -> Label {
+        match &self.end {
+            Some(Outcome::Done(value) | Outcome::Return(value) | Outcome::Fail(value)) => value.label(),
+            _ => self.end_flow.to_label(),
+        }
+    }
+
+    /// The label of all that the program has printed so far, and of what decided on it.
+    #[must_use]
+    pub fn output_label(&self) -> Label {
+        self.context.flow.output.to_label()
+    }
+
+    /// The label of all tests that have decided on forms which may act.
+    #[must_use]
+    pub fn floor(&self) -> Label {
+        self.context.flow.floor.to_label()
+    }
+
+    /// A fault as a problem at its place. If secrets had a part in it, only its kind and the outermost line are told.
+    fn problem(&mut self, fiber: &Fiber, fault: Fault) -> Problem {
+        let state = &mut self.context.flow;
+        let decided = state.decided(&fiber.pc);
+        self.end_flow = state.labels.join(&decided, &state.at_hand);
+        if !self.end_flow.is_secret() {
+            return fault.at(self.place_of(fiber));
+        }
+        let mut problem = labelled::hidden_fault(&fault).at(self.outermost_line(fiber));
+        problem.is_hidden = true;
+        problem
+    }
+
+    /// The line of the program itself that a fiber, or the one that it belongs to, has come to.
+    fn outermost_line(&self, fiber: &Fiber) -> Span {
+        let main = if fiber.parent.is_none() { Some(fiber) } else { self.fibers.first().and_then(Option::as_ref) };
+        let frames = main.map_or(&[][..], |fiber| &fiber.frames);
+        let place = frames.iter().find_map(|frame| frame.place_in(&self.program)).unwrap_or_default();
+        let source = self.program.source();
+        let before = source.get(..place.start).unwrap_or_default();
+        let start = before.rfind('\n').map_or(0, |at| at.saturating_add(1));
+        let rest = source.get(start..).unwrap_or_default();
+        Span::new(start, start.saturating_add(rest.find('\n').unwrap_or(rest.len())))
     }
 
     /// Where in the program an unanswered call stands.
     #[must_use]
     pub fn call_place(&self, id: CallId) -> Option<Span> {
-        let pending = self.calls.iter().find(|pending| pending.call.id == id)?;
+        let pending = self.calls.iter().find(|pending| pending.id == id)?;
         self.fibers.get(pending.fiber)?.as_ref().map(|fiber| self.place_of(fiber))
     }
 

@@ -10,6 +10,9 @@ use crate::{
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
 use core::fmt::Write as _;
 
+/// What stands in the place of a secret.
+pub(crate) const HIDDEN: &str = "[Hidden]";
+
 /// How a value is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -112,6 +115,7 @@ impl Printer {
         open: &mut Vec<Opened<'a>>,
         meter: &mut Meter,
     ) -> Result<(), Fault> {
+        let value = if value.flow().is_secret() { value } else { value.unlabelled() };
         if !has_children(value) {
             return self.atom(value, style, meter);
         }
@@ -166,6 +170,9 @@ impl Printer {
             Value::Builtin(id) => self.out.push_str(builtins::row(id.get()).map_or("", |row| row.name)),
             Value::Closure(closure) => self.out.push_str(&function_name(closure)),
             Value::Reduced(_) => self.out.push_str("#reduced"),
+            // What isn't secret is printed as if it had no label: the label of the output says where it is from.
+            Value::Labelled(labelled) if labelled.flow().is_secret() => self.out.push_str(HIDDEN),
+            Value::Labelled(labelled) => return self.atom(labelled.value(), style, meter),
             Value::List(_) | Value::Vector(_) | Value::Map(_) | Value::Set(_) | Value::Stream(_) => {}
         }
         meter.allocate(self.out.len().saturating_sub(before))

@@ -33,6 +33,7 @@ use alloc::{
     vec::Vec,
 };
 pub(crate) use forms::FORMS;
+pub(crate) use liveness::successors;
 pub(crate) use names::{data_hides_function, is_builtin};
 use proem_text::Span;
 pub(crate) use suggest::{missing_feature, nearest};
@@ -59,7 +60,9 @@ impl Names {
     /// The names that a memory gives: its keywords and strings.
     #[must_use]
     pub fn of_memory(memory: &Value) -> Self {
-        let named = || memory.entries().filter_map(|(key, value)| Some((key.as_str()?, value)));
+        // A source is resolved by names alone, whatever their labels.
+        let entries = || memory.unlabelled().entries();
+        let named = || entries().filter_map(|(key, value)| Some((key.as_str()?, value.unlabelled())));
         let functions = named().filter(|(_, value)| value.is_function()).map(|(name, _)| String::from(name)).collect();
         let memory = named().map(|(name, _)| String::from(name)).collect();
         Self { memory, functions, ..Self::default() }

@@ -164,32 +164,6 @@ impl Signature {
             .flat_map(|record| record.fields.iter().map(|field| field.name.as_str()))
     }
 
-    /// Whether a result may have a field whose name begins with `_`, at any depth.
-    #[must_use]
-    pub fn has_hidden_result(&self) -> bool {
-        let mut open = alloc::vec![self.result];
-        let mut seen = BTreeSet::new();
-        while let Some(id) = open.pop() {
-            if !seen.insert(id.0) {
-                continue;
-            }
-            match self.of(id).map(|of| &of.shape) {
-                Some(Shape::List(element)) => open.push(*element),
-                Some(Shape::Record(record)) => {
-                    if record.fields.iter().any(|field| field.name.as_str().starts_with('_')) {
-                        return true;
-                    }
-                    open.extend(record.fields.iter().map(|field| field.of));
-                    if let Rest::Typed(rest) = record.rest {
-                        open.push(rest);
-                    }
-                }
-                _ => {}
-            }
-        }
-        false
-    }
-
     /// The type of a map of arguments.
     pub(crate) const fn parameters_type(&self) -> TypeId {
         self.parameters

@@ -24,8 +24,8 @@ use proem_text::Span;
 ///
 /// # Errors
 ///
-/// The value has no end, is too large for the meter's limits, or holds a function whose text isn't
-/// all of it.
+/// The value has no end, is too large for the meter's limits, has a label, or holds a function whose text
+/// isn't all of it.
 pub fn print_source(value: &Value, meter: &mut Meter) -> Result<String, Fault> {
     let mut out = String::new();
     let hidden: BTreeSet<String> =
@@ -88,6 +88,8 @@ fn push_pieces(value: &Value, out: &mut String, open: &mut Vec<Piece>, meter: &m
             open.extend(pieces.into_iter().rev());
             Ok(())
         }
+        Value::Labelled(_) => Err(Fault::eval("a source can't say which label a value has")
+            .help("keep what is labelled out of a memory that is written to a file: leave it out with `dissoc`")),
         value => print_into(out, value, Style::Readable, meter),
     }
 }

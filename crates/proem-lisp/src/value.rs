@@ -4,19 +4,17 @@
 //! keep the order of insertion. Everything that may be deep is compared, hashed, printed, counted
 //! and dropped without recursion.
 //!
-//! **Labels.** A labelled value will be one more variant that holds the value and its label, and
-//! may stand wherever a value stands: as an argument, or as an element of a collection. The label
-//! around a collection is that of its spine, and its elements have their own. Functions don't change
-//! for that. The machine looks at the arguments of a builtin before it calls it. A builtin that only
-//! moves elements gets them as they are; one that reads deeply (`=`, `str`, `sort`) gets a copy
-//! without labels, and its result gets their join. Without labels that costs one comparison of a tag
-//! for each argument, and one flag for each collection.
+//! **Labels.** A labelled value is one more variant that holds the value and its label ([`Labelled`]), and
+//! stands wherever a value stands: as an operand, or as an element of a collection. The label around a
+//! collection is that of its spine, and its elements have their own. Keys of maps and elements of sets have
+//! none: theirs is joined to the spine. [`crate::flow`] says what functions do with labels.
 
 mod children;
 mod compare;
 mod construct;
 mod drop;
 mod index;
+mod labelled;
 mod list;
 mod map;
 mod number;
@@ -29,6 +27,7 @@ pub(crate) use children::{Children, has_children};
 pub use compare::{compare, is_equal};
 pub(crate) use drop::{Element, Entry};
 pub(crate) use index::{Branch, Child, Index};
+pub(crate) use labelled::{AllParts, Flow, Labelled, Labels, deep_flow, shown_flow, take_all_labels};
 pub(crate) use list::{List, Stream, StreamKind};
 pub(crate) use map::{Map, Set};
 pub(crate) use number::{
@@ -94,6 +93,8 @@ pub enum Value {
     Regex(Arc<Regexp>),
     /// The result that ends a `reduce`.
     Reduced(Arc<Chunk<Self>>),
+    /// A value with a label, which isn't labelled itself.
+    Labelled(Arc<Labelled>),
 }
 
 impl Value {
@@ -173,6 +174,7 @@ impl Value {
             Self::Builtin(_) | Self::Closure(_) => "a function",
             Self::Regex(_) => "a regular expression",
             Self::Reduced(_) => "a reduced value",
+            Self::Labelled(_) => "a labelled value",
         }
     }
 }

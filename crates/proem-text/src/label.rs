@@ -65,7 +65,7 @@ const fn is_source_name(bytes: &[u8]) -> bool {
 }
 
 /// The untrusted sources that a text derives from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Sources {
     /// At most [`MAX_NAMED_SOURCES`] sources by name; none means trusted.
     Named(BTreeSet<Source>),
@@ -116,7 +116,9 @@ impl Audience {
 }
 
 /// What is known about a text's origin.
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// Labels have an order, so that they can be keys; it means nothing else.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Label {
     sources: Sources,
     secrecy: Secrecy,
@@ -167,6 +169,29 @@ impl Label {
             _ => Sources::Many,
         };
         Self { sources, secrecy: self.secrecy.max(other.secrecy), audience: self.audience.max(other.audience) }
+    }
+
+    /// Whether joining `other` to this label would change nothing.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        let has_sources = match (&self.sources, &other.sources) {
+            (Sources::Many, _) => true,
+            (Sources::Named(_), Sources::Many) => false,
+            (Sources::Named(all), Sources::Named(some)) => all.is_superset(some),
+        };
+        has_sources && self.secrecy >= other.secrecy && self.audience >= other.audience
+    }
+
+    /// Whether it is that of text which nobody outside had a part in, and which anyone may read.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.is_trusted() && self.secrecy == Secrecy::Open && self.audience == Audience::Public
+    }
+
+    /// Whether the text must stay hidden.
+    #[must_use]
+    pub fn is_secret(&self) -> bool {
+        self.secrecy == Secrecy::Secret
     }
 
     /// Whether no untrusted source had a part in it.
@@ -224,6 +249,7 @@ mod tests {
         }
         assert!(matches!(label.sources(), Sources::Named(named) if named.len() == 32));
         let more = label.join(&Label::from_source(Source::named("one-more")));
+        assert!(more.covers(&label) && !label.covers(&more));
         assert_eq!(more.sources(), &Sources::Many);
         assert!(!more.is_trusted());
     }

@@ -2,7 +2,7 @@
 //!
 //! Invariants: the program goes on only when every call of a step has its answer, and gets them in the order of its
 //! calls; a call that needs a person is not made before that person has said so; what may have happened is never
-//! done again without a word of a person's; the label of what a program holds only grows.
+//! done again without a word of a person's; inputs, memory and results have the labels that the agent's file gives them.
 
 mod calls;
 mod questions;
@@ -14,13 +14,15 @@ use proem_engine::effect::PolicyHash;
 use proem_engine::policy::CallRecords;
 use proem_engine::run::{CancelReason, Event, EventKind, Machine, Step, check_answers};
 use proem_engine::{Error, ErrorKind};
-use proem_lisp::{Inputs, Limits, Outcome, Problem, Program, Reason, SignatureProblem, StateKey, Value};
-use proem_text::Span;
+use proem_lisp::{
+    Inputs, Limits, Outcome, Problem, Program, Reason, SignatureProblem, StateKey, Value, label_secret_fields,
+};
+use proem_text::{Label, Span};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
 use self::state::{CallStage, Phase, ProgramState};
-use super::definition::AgentDefinition;
+use super::definition::{AgentDefinition, source};
 
 /// The most questions that one run asks.
 const MAX_QUESTIONS: u32 = 5;
@@ -85,8 +87,8 @@ pub struct ProgramOutcome {
     pub memory: Value,
     /// How many calls it asked for.
     pub calls: usize,
-    /// The label of all that it held.
-    pub label: proem_text::Label,
+    /// The label of what it ended with.
+    pub label: Label,
 }
 
 /// A program as a run.
@@ -102,13 +104,13 @@ impl ProgramMachine {
     #[must_use]
     pub fn new(terms: ProgramTerms) -> Self {
         let inputs = Inputs {
-            context: terms.context.clone(),
-            memory: terms.memory.clone(),
+            context: labelled_inputs(&terms),
+            memory: labelled_memory(&terms.memory),
             history: [Value::Nil, Value::Nil, Value::Nil],
             budget: Value::map([]),
         };
         let machine = proem_lisp::Machine::new(Arc::clone(&terms.program), inputs, terms.limits);
-        let state = ProgramState::new(&terms);
+        let state = ProgramState::new();
         Self { terms, machine, state }
     }
 
@@ -146,7 +148,7 @@ impl ProgramMachine {
                 // A run without a bound of its own is stopped by the program's limit alone.
                 Outcome::OutOfFuel => {}
                 Outcome::Done(value) | Outcome::Return(value) => {
-                    let problems = self.terms.agent.signature.check_result(&value);
+                    let problems = self.terms.agent.signature.check_result(&value.without_labels());
                     return self.end(if problems.is_empty() {
                         ProgramEnd::Value(value)
                     } else {
@@ -193,7 +195,7 @@ impl ProgramMachine {
             bytes: self.machine.bytes_used(),
             memory: self.machine.memory().clone(),
             calls: self.machine.tool_calls(),
-            label: self.state.held.to_label(),
+            label: self.machine.end_label(),
         })
     }
 
@@ -237,6 +239,21 @@ impl Machine for ProgramMachine {
     fn state(&self) -> Result<Json, Error> {
         self.state.write(&self.machine, &self.terms.key)
     }
+}
+
+/// The inputs, each with its label; what is in a field that begins with `_` is secret.
+fn labelled_inputs(terms: &ProgramTerms) -> Value {
+    let labelled = terms.context.entries().map(|(key, value)| {
+        let label = terms.agent.input_label(key.as_str().unwrap_or_default());
+        (key.clone(), value.clone().labelled(&label))
+    });
+    label_secret_fields(Value::map(labelled))
+}
+
+/// The memory. A file of it keeps no labels, so it may hold anything that an earlier program held.
+fn labelled_memory(memory: &Value) -> Value {
+    let label = Label::from_source(source("memory", "kept"));
+    Value::map(memory.entries().map(|(key, value)| (key.clone(), value.clone().labelled(&label))))
 }
 
 fn out_of_step(message: &str) -> Error {

@@ -19,7 +19,7 @@ use proem_engine::run::{
 };
 use proem_engine::versions::Versions;
 use proem_guard::Untrusted;
-use proem_lisp::{Meter, StateKey, print_source, read_json, write_json};
+use proem_lisp::{Meter, StateKey, label_secret_fields, print_source, read_json, write_json};
 use proem_llm::secret::Secret;
 use proem_runtime::driver::{DriveStart, RunBounds};
 use proem_runtime::installation_key;
@@ -69,6 +69,8 @@ pub struct ProgramJob {
     settings: Json,
     inputs: OrderedJson,
     prompt: PromptId,
+    /// Whether an input must stay hidden.
+    has_hidden: bool,
 }
 
 /// What a caller gets of a program's run.
@@ -108,7 +110,10 @@ impl ProgramJob {
         };
         let unwritten = |fault: proem_lisp::Fault| Error::invalid(fault.message().to_owned());
         let meter = || Meter::new(session.limits);
-        let input = write_json(&session.context, &mut meter()).map_err(unwritten)?;
+        // What is secret is written as `[Hidden]`.
+        let shown = label_secret_fields(session.context.clone());
+        let has_hidden = shown.label().is_secret();
+        let input = write_json(&shown, &mut meter()).map_err(unwritten)?;
         let mut files = BTreeMap::from([
             (agent_file(&agent.path), agent.text.clone()),
             (PROGRAM.to_owned(), checked.source.given.text.clone()),
@@ -132,7 +137,7 @@ impl ProgramJob {
             "proem": env!("CARGO_PKG_VERSION"),
             "versions": Versions::TODAY,
         });
-        Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt })
+        Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt, has_hidden })
     }
 
     fn start<'s>(&'s self, id: RunId, policy: &'s str) -> Start<'s> {
@@ -201,6 +206,9 @@ impl ProgramJob {
             return Ok(ProgramReport { run: None, trouble: None, outcome });
         };
         let recording = Recording::new(kept, &self.start(OpenRecords::id()?, &policy));
+        if self.has_hidden {
+            recording.note_hidden();
+        }
         if !recording.keeps_content() {
             self.terms.records = CallRecords::Missing;
         }

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use proem_text::{Label, Secrecy, Source, Sources};
 use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
 
 use super::{EffectId, ShownHash};
 
@@ -159,6 +160,38 @@ pub enum ToolOutcome {
     },
 }
 
+/// What stands for a value that must stay hidden.
+const HIDDEN: &str = "[Hidden]";
+
+/// The text of a JSON value with every field hidden whose name begins with `_`; `None` if there is none, or the text is
+/// no JSON.
+#[must_use]
+pub fn hide_fields(text: &str) -> Option<String> {
+    if !text.contains("\"_") && !text.contains("\\u") {
+        return None;
+    }
+    let mut value: Json = serde_json::from_str(text).ok()?;
+    let mut open = vec![&mut value];
+    let mut is_hidden = false;
+    while let Some(part) = open.pop() {
+        match part {
+            Json::Array(items) => open.extend(items.iter_mut()),
+            Json::Object(fields) => {
+                for (name, field) in fields.iter_mut() {
+                    if name.starts_with('_') {
+                        *field = Json::String(HIDDEN.to_owned());
+                        is_hidden = true;
+                    } else {
+                        open.push(field);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    is_hidden.then(|| proem_text::json::compact(&value))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,6 +204,14 @@ mod tests {
         }
         let odd = CallLabel { sources: Some(BTreeSet::from(["No Source".to_owned()])), secret: false };
         assert_eq!(odd.to_label(), Label::from_many(), "a name that was changed fails closed");
+    }
+
+    #[test]
+    fn a_field_that_begins_with_a_line_is_hidden_at_any_depth() {
+        let hidden = hide_fields(r#"{"a":[{"_b":{"c":1},"d":2}],"\u005fe":3}"#);
+        assert_eq!(hidden.as_deref(), Some(r#"{"_e":"[Hidden]","a":[{"_b":"[Hidden]","d":2}]}"#));
+        assert_eq!(hide_fields(r#"{"a":"_b"}"#), None);
+        assert_eq!(hide_fields("no JSON \"_"), None);
     }
 
     #[test]

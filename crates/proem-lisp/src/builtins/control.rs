@@ -5,7 +5,7 @@ use crate::{
     context::{Args, Context},
     error::Fault,
     print::print_excerpt,
-    value::{Map, Value},
+    value::{Flow, Map, Value},
 };
 use alloc::{format, sync::Arc, vec::Vec};
 
@@ -137,7 +137,14 @@ fn budget(context: &mut Context, _: &mut Args<'_>) -> Result<Value, Fault> {
         _ => Map::default(),
     };
     for (key, left) in left {
-        map.insert(Value::keyword(key), Value::from(left), &mut context.meter)?;
+        // How much work was done tells of everything that came in.
+        let depends_on_work = key != "tool-calls";
+        if depends_on_work && context.flow.met.is_secret() {
+            continue;
+        }
+        let met = if depends_on_work { context.flow.met.clone() } else { Flow::NONE };
+        let left = Value::from(left).with_flow(&met, &mut context.flow.labels, &mut context.meter)?;
+        map.insert(Value::keyword(key), left, &mut context.meter)?;
     }
     Ok(Value::from(map))
 }

@@ -231,7 +231,7 @@ fn merge(context: &mut Context, args: &mut Args<'_>) -> Result<Value, Fault> {
 }
 
 /// A path, which is a collection of keys: one key alone, or a string with dots, is a mistake.
-fn checked_path(path: Value) -> Result<Value, Fault> {
+pub(crate) fn checked_path(path: Value) -> Result<Value, Fault> {
     if path.is_nil() || crate::value::has_children(&path) {
         return Ok(path);
     }

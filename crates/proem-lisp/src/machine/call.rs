@@ -42,6 +42,9 @@ pub(super) enum FiberStop {
 impl Machine {
     /// Calls a function with the top `count` operands, which it takes away.
     pub(super) fn call(&mut self, fiber: &mut Fiber, function: &Value, count: usize) -> Result<Called, Fault> {
+        if self.context.flow.is_on {
+            return self.call_labelled(fiber, function.clone(), count);
+        }
         match function {
             Value::Closure(closure) => {
                 self.enter(fiber, Arc::clone(closure), count)?;
@@ -64,10 +67,13 @@ impl Machine {
     fn start_builtin(
         &mut self,
         fiber: &mut Fiber,
-        (id, row): (BuiltinId, &Row),
+        (id, row): (BuiltinId, &'static Row),
         count: usize,
     ) -> Result<Called, Fault> {
         row.check_arity(count).map_err(|message| Fault::new(Reason::ArityError, message))?;
+        if self.context.flow.is_on {
+            return self.start_labelled(fiber, (id, row), count);
+        }
         let base = fiber.stack.len().saturating_sub(count);
         let args = fiber.stack.get(base..).unwrap_or_default();
         if args.iter().any(|arg| matches!(arg, Value::Stream(_)))
@@ -110,7 +116,7 @@ impl Machine {
         }
     }
 
-    fn obey(&mut self, fiber: &mut Fiber, control: Control) -> Result<Called, Fault> {
+    pub(super) fn obey(&mut self, fiber: &mut Fiber, control: Control) -> Result<Called, Fault> {
         Ok(match control {
             Control::Value(value) => Called::Value(value),
             Control::Return(value) => Called::Stop(FiberStop::Return(value)),
@@ -125,7 +131,7 @@ impl Machine {
         })
     }
 
-    fn begin_each(
+    pub(super) fn begin_each(
         &mut self,
         fiber: &mut Fiber,
         (id, row): (BuiltinId, &Row),
@@ -150,7 +156,7 @@ impl Machine {
         Ok(Called::Frame)
     }
 
-    fn begin_fold(&mut self, fiber: &mut Fiber, name: &str, plan: builtins::FoldPlan) -> Result<Called, Fault> {
+    pub(super) fn begin_fold(&mut self, fiber: &mut Fiber, name: &str, plan: builtins::FoldPlan) -> Result<Called, Fault> {
         check_function(&plan.function, name)?;
         let mut source = Cursor::over(plan.source, &mut self.context.meter)?;
         let result = match plan.start {
@@ -192,7 +198,7 @@ impl Machine {
         }
         let top = base.saturating_add(arity.locals);
         self.make_room(fiber, top, frames)?;
-        Ok(CodeFrame { closure, arity: number, at: 0, base })
+        Ok(CodeFrame { closure, arity: number, at: 0, base, forms: fiber.forms.len() })
     }
 
     /// Begins the call of a frame anew with the top operands, as [`Machine::begin_call`] began it.
@@ -200,6 +206,7 @@ impl Machine {
     pub(super) fn begin_again(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame, frames: usize) -> Result<(), Fault> {
         self.context.meter.work(cost::CALL)?;
         frame.at = 0;
+        frame.forms = fiber.forms.len();
         let locals = frame.steps().map_or(0, |arity| arity.locals);
         self.make_room(fiber, frame.base.saturating_add(locals), frames)
     }
@@ -220,7 +227,7 @@ impl Machine {
     }
 
     /// Calls what looks things up: keywords, maps, sets, vectors.
-    fn look_up(&mut self, function: &Value, args: &[Value]) -> Result<Value, Fault> {
+    pub(super) fn look_up(&mut self, function: &Value, args: &[Value]) -> Result<Value, Fault> {
         let meter = &mut self.context.meter;
         let found = match (function, args) {
             (Value::Keyword(_) | Value::Symbol(_), [coll] | [coll, _]) => lookup(coll, function, meter)?,

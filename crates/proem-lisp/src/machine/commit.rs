@@ -10,6 +10,9 @@ use alloc::{format, sync::Arc};
 impl Machine {
     /// The program's value: a map is merged into the memory, without `:return`, whose value is the result.
     pub(super) fn commit_value(&mut self, value: Value) -> Result<Outcome, Fault> {
+        if self.context.flow.is_on {
+            return self.commit_labelled(value);
+        }
         let Value::Map(map) = &value else {
             self.commit()?;
             return Ok(Outcome::Done(value));
@@ -20,6 +23,34 @@ impl Machine {
         self.merge(&map, result.is_some().then_some(&key))?;
         self.commit()?;
         Ok(Outcome::Done(result.unwrap_or(value)))
+    }
+
+    /// As [`Machine::commit_value`]: what is kept and given has the label of the floor, and whether a name is kept is
+    /// told by the spine of the map.
+    fn commit_labelled(&mut self, value: Value) -> Result<Outcome, Fault> {
+        let floor = self.context.flow.floor.clone();
+        let value = self.join(value, &floor)?;
+        let (inner, flow) = value.clone().peel();
+        let Value::Map(map) = inner else {
+            self.commit()?;
+            return Ok(Outcome::Done(value));
+        };
+        let state = &mut self.context.flow;
+        state.labels.join_into(&mut state.memory, &flow);
+        let key = Value::keyword("return");
+        let result = map.get(&key, &mut self.context.meter)?.cloned();
+        for (name, value) in map.iter() {
+            if result.is_none() || *name != key {
+                let value = self.join(value.clone(), &flow)?;
+                self.context.remember(name.clone(), value)?;
+            }
+        }
+        self.commit()?;
+        let result = match result {
+            Some(result) => self.join(result, &flow)?,
+            None => value,
+        };
+        Ok(Outcome::Done(result))
     }
 
     /// `return` leaves what was stored, and merges nothing.
@@ -39,6 +70,8 @@ impl Machine {
 
     fn commit(&mut self) -> Result<(), Fault> {
         let memory = Value::Map(Arc::clone(&self.context.memory));
+        let spine = self.context.flow.memory.clone();
+        let memory = self.join(memory, &spine)?;
         let mut census = Census::default();
         census.add(&memory);
         self.context.meter.elements(census.visited())?;

@@ -1,10 +1,10 @@
 //! Frames and fibers: the state of a program, as plain data.
 
-use super::ToolAnswer;
+use super::{ToolAnswer, scopes::OpenForm};
 use crate::{
     builtins::{Cursor, FoldShape, Stop},
     code::{Arity, Closure, Program},
-    value::{BuiltinId, Value},
+    value::{BuiltinId, Flow, Value},
 };
 use alloc::{boxed::Box, sync::Arc, vec::Vec};
 use proem_text::Span;
@@ -14,6 +14,10 @@ use proem_text::Span;
 pub(super) struct Fiber {
     pub(super) stack: Vec<Value>,
     pub(super) frames: Vec<Frame>,
+    /// The label of what decided that it is where it is.
+    pub(super) pc: Flow,
+    /// Forms whose test had a label, the innermost last.
+    pub(super) forms: Vec<OpenForm>,
     /// The fiber that waits for this one's value, and the branch's number there.
     pub(super) parent: Option<(usize, usize)>,
     /// The answer to the tool call that it waited for.
@@ -34,6 +38,11 @@ pub(super) enum Frame {
         function: Value,
         args: Vec<Value>,
     },
+    /// Ends a call that a label decided on: its value is on top, and pc is as before.
+    Scope {
+        before: Flow,
+        flow: Flow,
+    },
     /// Waits for branches: their values as they come, and how many are missing.
     Parallel {
         results: Vec<Value>,
@@ -50,6 +59,8 @@ pub(super) struct CodeFrame {
     pub(super) at: usize,
     /// Where its locals begin among the operands.
     pub(super) base: usize,
+    /// The first open form that is its own.
+    pub(super) forms: usize,
 }
 
 /// A builtin that calls a function for elements.
@@ -77,7 +88,7 @@ pub(super) struct FoldFrame {
 
 impl Frame {
     pub(super) const fn code(closure: Arc<Closure>, arity: usize, base: usize) -> Self {
-        Self::Code(CodeFrame { closure, arity, at: 0, base })
+        Self::Code(CodeFrame { closure, arity, at: 0, base, forms: 0 })
     }
 
     /// The function that a frame of steps is in.
@@ -150,6 +161,7 @@ impl Fiber {
                     args.iter().for_each(&mut *visit);
                 }
                 Frame::Parallel { results, .. } => results.iter().for_each(&mut *visit),
+                Frame::Scope { .. } => {}
             }
         }
     }

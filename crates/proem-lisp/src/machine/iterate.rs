@@ -11,8 +11,9 @@ use crate::{
     code::{Closure, NumberOp},
     context::Args,
     error::Fault,
+    flow::reach_of_value,
     limits::cost,
-    value::Value,
+    value::{Flow, Value},
 };
 use alloc::{boxed::Box, format, sync::Arc};
 
@@ -23,12 +24,12 @@ impl Machine {
         fiber: &mut Fiber,
         mut frame: Box<EachFrame>,
     ) -> Result<Option<FiberStop>, Fault> {
-        let mut callee = Callee::of(&frame.function, frame.sources.len());
+        let mut callee = self.callee(&frame.function, frame.sources.len());
         loop {
             if frame.waits {
                 frame.waits = false;
                 let result = fiber.pop();
-                if self.keep_result(&mut frame, result)? {
+                if self.keep_result(fiber, &mut frame, result)? {
                     return self.finish_each(fiber, *frame);
                 }
             }
@@ -49,7 +50,7 @@ impl Machine {
                 && let Some(element) = source.next_stored()
             {
                 let found = lookup(element, key, &mut self.context.meter)?.unwrap_or_default();
-                if self.keep_result(&mut frame, found)? {
+                if self.keep_result(fiber, &mut frame, found)? {
                     return self.finish_each(fiber, *frame);
                 }
                 continue;
@@ -64,7 +65,7 @@ impl Machine {
             }
             match self.call_once(fiber, &mut callee, before)? {
                 Once::Value(result) => {
-                    if self.keep_result(&mut frame, result)? {
+                    if self.keep_result(fiber, &mut frame, result)? {
                         return self.finish_each(fiber, *frame);
                     }
                 }
@@ -95,11 +96,14 @@ impl Machine {
     }
 
     fn finish_each(&mut self, fiber: &mut Fiber, frame: EachFrame) -> Result<Option<FiberStop>, Fault> {
-        let results = EachResults { args: frame.args, results: frame.results };
+        let mut results = EachResults { args: frame.args, results: frame.results };
+        let is_labelled = self.context.flow.is_on;
+        let flow = if is_labelled { self.take_results(frame.id, &mut results)? } else { Flow::NONE };
         if let Some(row) = builtins::row(frame.id)
             && let Run::Each { finish, .. } = &row.run
         {
             let value = finish(&mut self.context, results).map_err(|fault| row.explain(fault))?;
+            let value = if flow.is_none() { value } else { self.join(value, &flow)? };
             fiber.push(value);
         }
         Ok(None)
@@ -107,12 +111,16 @@ impl Machine {
 
     /// Keeps what was called for; true if no more elements are to be gone through.
     #[inline]
-    fn keep_result(&mut self, frame: &mut EachFrame, result: Value) -> Result<bool, Fault> {
+    fn keep_result(&mut self, fiber: &mut Fiber, frame: &mut EachFrame, result: Value) -> Result<bool, Fault> {
+        let value = result.unlabelled();
         let stops = match frame.stop {
             Stop::Never => false,
-            Stop::AtTrue => result.is_truthy(),
-            Stop::AtFalse => !result.is_truthy(),
+            Stop::AtTrue => value.is_truthy(),
+            Stop::AtFalse => !value.is_truthy(),
         };
+        if frame.stop != Stop::Never && self.context.flow.is_on {
+            self.decide_by(fiber, &frame.function, &result);
+        }
         // Twice the result: a growing buffer is copied.
         self.context.meter.allocate(cost::SLOT.saturating_mul(2))?;
         self.context.meter.collection(frame.results.len().saturating_add(1))?;
@@ -126,11 +134,16 @@ impl Machine {
         fiber: &mut Fiber,
         mut frame: Box<FoldFrame>,
     ) -> Result<Option<FiberStop>, Fault> {
-        let mut callee = Callee::of(&frame.function, if frame.shape == FoldShape::Element { 2 } else { 3 });
+        let mut callee = self.callee(&frame.function, if frame.shape == FoldShape::Element { 2 } else { 3 });
+        let is_labelled = self.context.flow.is_on;
         loop {
             if frame.waits {
                 frame.waits = false;
                 frame.result = fiber.pop();
+                if is_labelled && let Some(end) = self.labelled_end(fiber, &mut frame)? {
+                    fiber.push(end);
+                    return Ok(None);
+                }
                 if let Value::Reduced(inner) = &frame.result {
                     let inner = inner.as_slice().first().cloned().unwrap_or_default();
                     fiber.push(inner);
@@ -163,7 +176,7 @@ impl Machine {
             fiber.stack.push(core::mem::take(&mut frame.result));
             push_element(fiber, &frame, element)?;
             match self.call_once(fiber, &mut callee, before)? {
-                Once::Value(result @ Value::Reduced(_)) => {
+                Once::Value(result @ (Value::Reduced(_) | Value::Labelled(_))) => {
                     fiber.push(result);
                     frame.waits = true;
                 }
@@ -191,6 +204,29 @@ impl Machine {
                 }
             }
         }
+    }
+
+    /// What is called for each element. Where values have labels, all but functions of a program are called in the
+    /// usual way, which minds them.
+    fn callee(&self, function: &Value, count: usize) -> Callee {
+        match function {
+            Value::Closure(closure) => Callee::Closure(Arc::clone(closure), None),
+            function if self.context.flow.is_on => Callee::Other(function.clone()),
+            function => Callee::of(function, count),
+        }
+    }
+
+    /// The end of a fold by `reduced`, with the label of what decided on it. A function that may end it so decides
+    /// with each result whether it is called again.
+    fn labelled_end(&mut self, fiber: &mut Fiber, frame: &mut FoldFrame) -> Result<Option<Value>, Fault> {
+        if reach_of_value(&frame.function).join(self.context.flow.calls).reduces {
+            let result = frame.result.clone();
+            self.decide_by(fiber, &frame.function, &result);
+        }
+        let Value::Reduced(inner) = frame.result.unlabelled() else { return Ok(None) };
+        let inner = inner.as_slice().first().cloned().unwrap_or_default();
+        let flow = frame.result.flow().clone();
+        self.join(inner, &flow).map(Some)
     }
 
     /// Calls a function with the operands from `before` on, which it takes away, as far as that needs no frame.
@@ -281,7 +317,6 @@ enum Once {
 impl Callee {
     fn of(function: &Value, count: usize) -> Self {
         match function {
-            Value::Closure(closure) => Self::Closure(Arc::clone(closure), None),
             Value::Keyword(_) if count == 1 => Self::Keyword(function.clone()),
             Value::Builtin(id) => match builtins::row(id.get()) {
                 Some(row @ Row { run: Run::Native(native), .. }) if row.check_arity(count).is_ok() => {

@@ -1,7 +1,7 @@
 //! Fibers: running them, their branches and their tools.
 
 use super::{
-    Machine, PendingCall, ToolAnswer, ToolCall,
+    Machine, PendingCall, ToolAnswer,
     call::{Called, FiberStop},
     frame::{Fiber, Frame},
 };
@@ -9,13 +9,14 @@ use crate::{
     CallId, Outcome,
     error::{Fault, Reason},
     limits::cost,
-    value::Value,
+    value::{Flow, Value},
 };
 use alloc::{format, vec, vec::Vec};
 
 impl Machine {
     /// Runs a fiber until it ends, waits, or the fuel of the run is used.
     pub(super) fn run_fiber(&mut self, fiber: &mut Fiber) -> Result<FiberStop, Fault> {
+        self.context.flow.at_hand = Flow::NONE;
         if let Some(answer) = fiber.answer.take() {
             match answer {
                 ToolAnswer::Value(value) => fiber.push(value),
@@ -47,6 +48,13 @@ impl Machine {
                         Called::Stop(stop) => Some(stop),
                     }
                 }
+                Frame::Scope { before, flow } => {
+                    let value = fiber.pop();
+                    fiber.pc = before;
+                    let value = self.join(value, &flow)?;
+                    fiber.push(value);
+                    None
+                }
                 Frame::Parallel { results, .. } => {
                     self.context.meter.elements(results.len())?;
                     fiber.push(Value::list(results));
@@ -66,6 +74,7 @@ impl Machine {
         fiber: &mut Fiber,
         stop: FiberStop,
     ) -> Result<Option<Outcome>, Fault> {
+        let stop = if self.context.flow.is_on { self.label_stop(fiber, stop)? } else { stop };
         match stop {
             FiberStop::Paused => {}
             FiberStop::Return(value) => return self.commit_return(value).map(Some),
@@ -89,7 +98,8 @@ impl Machine {
                 let id = CallId(self.next_call);
                 self.next_call = self.next_call.saturating_add(1);
                 self.exchanged.push(args.clone());
-                self.calls.push(PendingCall { call: ToolCall { id, name, args }, fiber: at, answer: None });
+                let (pc, floor) = (fiber.pc.clone(), self.context.flow.floor.clone());
+                self.calls.push(PendingCall { id, name, args, pc, floor, fiber: at, answer: None });
             }
             FiberStop::Parallel(branches) => {
                 self.ready.pop_front();
@@ -121,7 +131,7 @@ impl Machine {
         }
         for (branch, (function, args)) in branches.into_iter().enumerate().rev() {
             let frames = vec![Frame::Call { function, args }];
-            let child = Fiber { frames, parent: Some((at, branch)), ..Fiber::default() };
+            let child = Fiber { frames, parent: Some((at, branch)), pc: fiber.pc.clone(), ..Fiber::default() };
             let place = self.fibers.len();
             self.fibers.push(Some(child));
             self.ready.push_front(place);

@@ -27,7 +27,7 @@ use sha2::Sha256;
 const MAGIC: &[u8; 7] = b"ptclisp";
 
 /// The version of the format and of what resolving gives, raised with each change of either.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// The bytes of a seal.
 const SEAL: usize = 32;

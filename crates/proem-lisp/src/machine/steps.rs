@@ -17,7 +17,7 @@ use crate::{
 use alloc::{format, sync::Arc, vec::Vec};
 
 /// Where a function goes on after a step.
-enum Next {
+pub(super) enum Next {
     /// With the step behind it.
     Step,
     /// With the one after that.
@@ -40,7 +40,7 @@ pub(super) enum Exit {
     },
 }
 
-fn to_usize(number: u32) -> usize {
+pub(super) fn to_usize(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
@@ -92,6 +92,9 @@ impl Machine {
 
     /// What is run most is done here; everything else has a function of its own.
     pub(super) fn run_steps(&mut self, fiber: &mut Fiber, frame: &mut CodeFrame) -> Result<Exit, Fault> {
+        if self.context.flow.is_on {
+            return self.run_labelled_steps(fiber, frame);
+        }
         let closure = &frame.closure;
         let base = frame.base;
         let mut at = frame.at;
@@ -197,7 +200,7 @@ impl Machine {
     }
 
     /// The steps that are run less often.
-    fn step(&mut self, fiber: &mut Fiber, closure: &Arc<Closure>, base: usize, op: Op) -> Result<Next, Fault> {
+    pub(super) fn step(&mut self, fiber: &mut Fiber, closure: &Arc<Closure>, base: usize, op: Op) -> Result<Next, Fault> {
         let constant = |number: u32| closure.program.constants.get(to_usize(number)).cloned().unwrap_or_default();
         let place = |local: u32| base.saturating_add(to_usize(local));
         match op {
@@ -379,7 +382,7 @@ impl Machine {
     }
 
     /// Pushes the next element of the sequence at a place, whose position is behind it; false at the end.
-    fn next_element(&mut self, fiber: &mut Fiber, place: usize) -> Result<bool, Fault> {
+    pub(super) fn next_element(&mut self, fiber: &mut Fiber, place: usize) -> Result<bool, Fault> {
         let position = place.saturating_add(1);
         let Some(Value::Int(index)) = fiber.stack.get(position) else { return Ok(false) };
         let index = usize::try_from(*index).unwrap_or(usize::MAX);
@@ -422,7 +425,7 @@ impl Machine {
 #[inline]
 pub(super) fn has_stream(fiber: &Fiber, count: usize) -> bool {
     let args = fiber.stack.get(fiber.stack.len().saturating_sub(count)..).unwrap_or_default();
-    args.iter().any(|arg| matches!(arg, Value::Stream(_)))
+    args.iter().any(|arg| matches!(arg.unlabelled(), Value::Stream(_)))
 }
 
 /// The element at an index as destructuring takes it: nil where there is none.

@@ -53,7 +53,7 @@ fn live_after(ops: &[Op], functions: &[Function]) -> Option<Vec<u64>> {
 }
 
 /// Where a step may go on.
-fn successors(op: Op, at: usize) -> [Option<usize>; 2] {
+pub(crate) fn successors(op: Op, at: usize) -> [Option<usize>; 2] {
     let next = at.saturating_add(1);
     let target = |label: u32| usize::try_from(label).ok();
     match op {

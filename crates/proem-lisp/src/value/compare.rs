@@ -54,6 +54,7 @@ fn shallow_equality(a: &Value, b: &Value, meter: &mut Meter) -> Result<Option<bo
         (a, b) if a.is_sequential() && b.is_sequential() => {
             return Ok((a.stored_len()? != b.stored_len()?).then_some(false));
         }
+        (Value::Labelled(_), _) | (_, Value::Labelled(_)) => return Err(labelled_inside()),
         _ => false,
     };
     Ok(Some(answer))
@@ -261,9 +262,16 @@ fn leaf_hash(value: &Value, meter: &mut Meter) -> Result<Option<u64>, Fault> {
         Value::Builtin(id) => mix(9, u64::from(id.get().0)),
         // Functions and patterns are equal only to themselves and seldom keys: one bucket holds them.
         Value::Closure(_) | Value::Regex(_) | Value::Reduced(_) => mix(10, 0),
+        Value::Labelled(_) => return Err(labelled_inside()),
         value if has_children(value) => return Ok(None),
         _ => 0,
     }))
+}
+
+/// Whoever compares takes labels off first and keeps them, so this shows a rule that is missing, and nothing leaks.
+#[cold]
+fn labelled_inside() -> Fault {
+    Fault::eval("a labelled value can't be compared as it is")
 }
 
 fn hash_text(seed: u64, text: &str, meter: &mut Meter) -> Result<u64, Fault> {

@@ -4,6 +4,7 @@ use super::{Chunk, List, Map, Set, Text, Trie, Value, compare::is_equal};
 use crate::limits::Meter;
 use alloc::{string::String, sync::Arc, vec, vec::Vec};
 use core::fmt;
+use proem_text::Label;
 
 impl Value {
     /// A vector of these elements.
@@ -30,18 +31,20 @@ impl Value {
         Self::Text(Text::from(text))
     }
 
-    /// A map of these entries; of equal keys the last value counts.
+    /// A map of these entries; of equal keys the last value counts. A key's label becomes the map's.
     #[must_use]
     pub fn map(entries: impl IntoIterator<Item = (Self, Self)>) -> Self {
         let mut meter = Meter::unlimited();
         let mut map = Map::default();
+        let mut label = Label::trusted();
         for (key, value) in entries {
+            label = label.join(&key.label());
             // Keys that nest maps deeper than can be compared are left out; hosts have none.
-            if map.insert(key, value, &mut meter).is_err() {
+            if map.insert(key.without_labels(), value, &mut meter).is_err() {
                 continue;
             }
         }
-        Self::from(map)
+        Self::from(map).labelled(&label)
     }
 
     /// The value that ends a `reduce` with `inner` as its result.

@@ -94,6 +94,11 @@ impl Value {
                     open.append(&mut inner.take());
                 }
             }
+            Self::Labelled(labelled) => {
+                if let Some(labelled) = Arc::into_inner(labelled) {
+                    labelled.into_value().move_values(open);
+                }
+            }
             Self::Nil
             | Self::Bool(_)
             | Self::Int(_)
@@ -136,6 +141,11 @@ mod tests {
                 map.insert(Value::Int(1), value, &mut meter).unwrap();
                 value = Value::Reduced(Arc::new(super::super::trie::Chunk::new(alloc::vec![Value::from(map)])));
             }
+            let label = proem_text::Label::from_many();
+            for _ in 0..100_000 {
+                value = Value::vector(alloc::vec![value]).labelled(&label);
+            }
+            assert_eq!(value.label(), label);
         };
         std::thread::Builder::new().stack_size(64 << 10).spawn(drop_deep).unwrap().join().unwrap();
     }

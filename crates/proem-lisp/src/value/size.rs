@@ -60,6 +60,12 @@ impl Census {
                 }
             }
             Value::Reduced(inner) => open.extend(inner.as_slice()),
+            Value::Labelled(labelled) => {
+                if !self.is_counted(labelled) {
+                    self.grow(cost::OBJECT);
+                    open.push(labelled.value());
+                }
+            }
             Value::Closure(closure) => {
                 if !self.is_counted(closure) {
                     self.grow(cost::OBJECT);

@@ -209,7 +209,8 @@ fn a_state_that_is_cut_changed_or_of_another_key_or_version_is_refused() {
     }
     assert_eq!(read(b""), StateError::NoState);
     assert_eq!(read(b"ptclisp"), StateError::OtherVersion);
-    assert_eq!(read(b"ptclisp\x01"), StateError::Seal);
+    assert_eq!(read(b"ptclisp\x01"), StateError::OtherVersion);
+    assert_eq!(read(b"ptclisp\x02"), StateError::Seal);
 }
 
 /// Runs what was read of a forged state to an end, as a host does.

@@ -17,7 +17,7 @@ use proem_engine::ledger::{Cap, Pricing};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profiles;
 use proem_engine::report::Report;
-use proem_engine::run::{Effect, EffectId, Event, Question, QuestionAnswer, Time};
+use proem_engine::run::{Effect, EffectId, EffectResult, Event, EventKind, Question, QuestionAnswer, Time};
 use proem_llm::caller::wall_clock;
 use proem_llm::secret::Secret;
 use proem_store::record::{
@@ -357,7 +357,13 @@ pub struct RunEnd {
 
 impl Journal for Recording<'_> {
     fn stepped(&self, event: &Event) {
-        let content = self.cleaner.serialised(event);
+        let has_tools = |(_, result): &(EffectId, EffectResult)| matches!(result, EffectResult::Tool { .. });
+        let content = match &event.what {
+            EventKind::Performed { results } if results.iter().any(has_tools) => {
+                self.cleaner.serialised(&self.hidden_event(event))
+            }
+            _ => self.cleaner.serialised(event),
+        };
         let mut held = self.held();
         let step = held.next;
         // Counted here and not by the store: a step that is still held has its number already.

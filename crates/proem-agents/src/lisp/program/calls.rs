@@ -4,12 +4,13 @@ use proem_engine::policy::{CallRequest, CallRuling, call_key, decide_call};
 use proem_engine::run::{CallLabel, Effect, EffectId, EffectResult, ToolLabels, ToolOutcome, ToolUse};
 use proem_engine::Error;
 use proem_guard::show;
-use proem_lisp::{Meter, Reason, SignatureProblem, ToolAnswer, ToolCall, Value, is_equal, read_json, write_json};
-use proem_text::Label;
+use proem_lisp::{
+    Meter, Reason, SignatureProblem, ToolAnswer, ToolCall, Value, is_equal, label_secret_fields, read_json, write_json,
+};
 
 use super::state::{CallStage, PlannedCall, StoredAnswer};
 use super::{ProgramMachine, out_of_step};
-use crate::lisp::definition::ToolDefinition;
+use crate::lisp::definition::{ToolDefinition, folded};
 
 /// The most problems of arguments or of a result that are listed.
 const MAX_PROBLEMS: usize = 5;
@@ -26,7 +27,14 @@ impl ProgramMachine {
         let Some((name, tool)) = self.terms.agent.tool(call.name.as_str()) else {
             return told(StoredAnswer::Missing { name: call.name.as_str().to_owned() });
         };
-        match self.prepared(name, tool, &call.args) {
+        let args = match call.open_arguments(Some(&tool.signature)) {
+            Ok(args) => args,
+            Err(fault) => {
+                let outcome = ToolOutcome::Denied { message: fault.message().to_owned() };
+                return told(StoredAnswer::Outcome { outcome });
+            }
+        };
+        match self.prepared(name, tool, (call, &args)) {
             Ok(call) => {
                 let stage = self.decided(&call, tool);
                 PlannedCall { id, call: Some(Box::new(call)), stage }
@@ -36,7 +44,12 @@ impl ProgramMachine {
     }
 
     /// The call as its tool takes it; in words, why it doesn't.
-    fn prepared(&self, name: &str, tool: &ToolDefinition, args: &Value) -> Result<ToolUse, String> {
+    fn prepared(
+        &self,
+        name: &str,
+        tool: &ToolDefinition,
+        (call, args): (&ToolCall, &Value),
+    ) -> Result<ToolUse, String> {
         let wrong = |problems: &[SignatureProblem]| format!("the tool `{name}` takes {}", listed(problems));
         let args = tool.signature.coerce_inputs(args).map_err(|problems| wrong(&problems))?.value;
         let problems = tool.signature.check_arguments(&args);
@@ -49,11 +62,12 @@ impl ProgramMachine {
         let label = |parameter: &str| {
             let value = args.field(parameter)?;
             let vouched = self.is_vouched_for(tool, parameter, value);
-            Some((parameter.to_owned(), if vouched { CallLabel::default() } else { self.state.held.clone() }))
+            let label = if vouched { CallLabel::default() } else { argument_label(call, parameter) };
+            Some((parameter.to_owned(), label))
         };
         let labels = ToolLabels {
             arguments: tool.signature.parameters().filter_map(label).collect(),
-            decision: self.state.held.clone(),
+            decision: CallLabel::from(&call.pc.join(&call.floor)),
         };
         let (tool, power) = (name.to_owned(), tool.power);
         Ok(ToolUse { tool, arguments, power, labels, approval: None, repeats: None })
@@ -135,7 +149,7 @@ impl ProgramMachine {
         }
     }
 
-    fn answer(&mut self, call: Option<&ToolUse>, answer: &StoredAnswer) -> ToolAnswer {
+    fn answer(&self, call: Option<&ToolUse>, answer: &StoredAnswer) -> ToolAnswer {
         let name = call.map_or("", |call| call.tool.as_str());
         match answer {
             StoredAnswer::Missing { name } => {
@@ -162,13 +176,11 @@ impl ProgramMachine {
         }
     }
 
-    /// A result as the tool's signature has it. From here on the program holds it.
-    fn result(&mut self, name: &str, result: &str) -> ToolAnswer {
+    /// A result as the tool's signature has it, with the tool's label.
+    fn result(&self, name: &str, result: &str) -> ToolAnswer {
         let Some((_, tool)) = self.terms.agent.tool(name) else {
             return ToolAnswer::tool_error(name, "its definition is gone");
         };
-        let hidden = if tool.signature.has_hidden_result() { Label::trusted().made_secret() } else { Label::trusted() };
-        self.state.held = self.state.held.join(&CallLabel::from(&tool.label.join(&hidden)));
         let value = match read_json(result, &mut Meter::new(self.terms.limits)) {
             Ok(value) => value,
             Err(problem) => {
@@ -177,10 +189,18 @@ impl ProgramMachine {
             }
         };
         match tool.signature.coerce_result(&value) {
-            Ok(coerced) => ToolAnswer::Value(coerced.value),
+            Ok(coerced) => ToolAnswer::Value(label_secret_fields(coerced.value.labelled(&tool.label))),
             Err(problems) => ToolAnswer::tool_error(name, &format!("its result is another: {}", listed(&problems))),
         }
     }
+}
+
+/// The label of an argument; that of all of them where its name is none of theirs.
+fn argument_label(call: &ToolCall, parameter: &str) -> CallLabel {
+    let own = call.labels.iter().find(|(name, _)| folded(name) == folded(parameter));
+    let label = own.map_or_else(|| call.args.label(), |(_, label)| label.clone());
+    // A secret that may go to a parameter is the parameter's own matter, and no source.
+    CallLabel { secret: false, ..CallLabel::from(&label) }
 }
 
 /// The first problems in words, safe to look at.

@@ -1,9 +1,9 @@
 //! What a program's run asks a person: whether calls may be made, and what became of those that may have happened.
 
-use proem_engine::run::{Question, QuestionAnswer, Step, ToolOutcome};
+use proem_engine::run::{Question, QuestionAnswer, Step, ToolOutcome, hide_fields};
 use proem_guard::{LabelTree, Untrusted};
 use proem_lisp::Reason;
-use proem_text::line_column;
+use proem_text::{Label, line_column};
 use serde_json::Value as Json;
 
 use super::state::{CallStage, Phase, PlannedCall, StoredAnswer};
@@ -54,8 +54,12 @@ impl ProgramMachine {
 
     fn call_tree(&self, planned: &PlannedCall, reasons: &[String]) -> LabelTree {
         let call = planned.call.as_deref();
-        let label = call.map_or_else(proem_text::Label::from_many, |call| call.labels.decision.to_label());
-        let arguments = call.map_or("", |call| call.arguments.as_str());
+        let label = call.map_or_else(Label::from_many, |call| {
+            let arguments = call.labels.arguments.values();
+            arguments.fold(call.labels.decision.to_label(), |label, other| label.join(&other.to_label()))
+        });
+        let hidden = call.map(|call| hide_fields(&call.arguments).unwrap_or_else(|| call.arguments.clone()));
+        let arguments = hidden.as_deref().unwrap_or_default();
         // Cut where nobody would read on; a person who wants more says no.
         let arguments = match serde_json::from_str::<Json>(arguments) {
             Ok(json) if arguments.len() <= SHOWN_BYTES => LabelTree::from_outside(&Untrusted::new(json, label.clone())),

@@ -1,14 +1,11 @@
 //! What a program's run waits for, as it is written down.
 
-use proem_engine::run::{CallLabel, EffectId, Question, ToolOutcome, ToolUse};
+use proem_engine::run::{EffectId, Question, ToolOutcome, ToolUse};
 use proem_engine::{Error, ErrorKind};
 use proem_lisp::{CallId, Machine, StateKey};
-use proem_text::{Label, hex};
+use proem_text::hex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
-
-use super::ProgramTerms;
-use crate::lisp::definition::source;
 
 /// What the run waits for.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,8 +103,6 @@ pub(super) enum StoredAnswer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct ProgramState {
     pub(super) phase: Phase,
-    /// The label of all that the program was given.
-    pub(super) held: CallLabel,
     /// How many questions were asked.
     pub(super) questions: u32,
     /// The number of the next effect.
@@ -119,20 +114,8 @@ pub(super) struct ProgramState {
 }
 
 impl ProgramState {
-    pub(super) fn new(terms: &ProgramTerms) -> Self {
-        let inputs = terms.context.entries().filter_map(|(key, _)| key.as_str());
-        let label = inputs.fold(Label::trusted(), |label, name| label.join(&terms.agent.input_label(name)));
-        // Memory keeps no labels, so it may hold anything that an earlier program held.
-        let is_empty = terms.memory.entries().next().is_none();
-        let label = if is_empty { label } else { label.join(&Label::from_source(source("memory", "kept"))) };
-        Self {
-            phase: Phase::New,
-            held: CallLabel::from(&label),
-            questions: 0,
-            next: 0,
-            printed: String::new(),
-            calls: Vec::new(),
-        }
+    pub(super) const fn new() -> Self {
+        Self { phase: Phase::New, questions: 0, next: 0, printed: String::new(), calls: Vec::new() }
     }
 
     pub(super) fn write(&self, machine: &Machine, key: &StateKey) -> Result<Json, Error> {

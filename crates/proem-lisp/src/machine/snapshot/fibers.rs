@@ -4,19 +4,21 @@ use super::{
     StateError, TABLE_SUM,
     input::Input,
     limit_numbers,
-    objects::{Objects, read_array, read_builtin, tag},
+    objects::{Objects, read_array, read_labels, read_builtin, tag},
     programs::Programs,
 };
 use crate::{
     builtins::{self, Cursor, FoldShape, Run},
     context::{Context, Inputs},
     error::{Fault, Reason},
+    flow::FlowState,
     limits::{Limits, Meter},
     machine::{
-        CallId, Machine, PendingCall, ToolAnswer, ToolCall,
+        CallId, Machine, PendingCall, ToolAnswer,
         frame::{CodeFrame, EachFrame, Fiber, FoldFrame, Frame},
+        scopes::OpenForm,
     },
-    value::Value,
+    value::{Flow, Labels, Value},
 };
 use alloc::{
     boxed::Box,
@@ -42,11 +44,12 @@ pub(super) fn read_machine(body: &[u8], limits: &Limits) -> Read<Machine> {
             return Err(StateError::OtherLimits);
         }
     }
+    let labels = read_labels(&mut input)?;
     let programs = Programs::read(&mut input, limits)?;
-    let mut objects = Objects::of_programs(&programs, *limits, body.len());
+    let mut objects = Objects::of_programs(&programs, *limits, body.len(), labels.flows());
     objects.read(&mut input)?;
     let mut reader = Reader { input, objects };
-    let context = reader.context(limits)?;
+    let context = reader.context(limits, labels)?;
     let next_call = reader.input.number()?;
     let exchanged = reader.values()?;
     let fibers = reader.fibers()?;
@@ -57,11 +60,11 @@ pub(super) fn read_machine(body: &[u8], limits: &Limits) -> Read<Machine> {
     }
     drop(reader);
     check_fibers(&fibers, &ready, &calls, limits)?;
-    if calls.iter().any(|pending| pending.call.id.0 >= next_call) {
+    if calls.iter().any(|pending| pending.id.0 >= next_call) {
         return Err(NO_FIBERS);
     }
     let program = Arc::clone(programs.main().ok_or(NO_FIBERS)?);
-    Ok(Machine {
+    let mut machine = Machine {
         program,
         committed: context.inputs.memory.clone(),
         context,
@@ -72,7 +75,10 @@ pub(super) fn read_machine(body: &[u8], limits: &Limits) -> Read<Machine> {
         exchanged,
         prelude: programs.prelude,
         end: None,
-    })
+        end_flow: Flow::NONE,
+    };
+    machine.mind_labels();
+    Ok(machine)
 }
 
 struct Reader<'a, 'p> {
@@ -85,11 +91,15 @@ impl Reader<'_, '_> {
         self.objects.value(&mut self.input)
     }
 
+    fn flow(&mut self) -> Read<Flow> {
+        self.objects.flow(&mut self.input)
+    }
+
     fn values(&mut self) -> Read<Vec<Value>> {
         self.objects.values(&mut self.input)
     }
 
-    fn context(&mut self, limits: &Limits) -> Read<Context> {
+    fn context(&mut self, limits: &Limits, labels: Labels) -> Read<Context> {
         let [context, memory, budget] = [self.value()?, self.value()?, self.value()?];
         let history = [self.value()?, self.value()?, self.value()?];
         let inputs = Inputs { context, memory, history, budget };
@@ -98,7 +108,9 @@ impl Reader<'_, '_> {
         let (tool_calls, printed) = (self.input.size()?, self.input.size()?);
         let output = String::from(self.input.text()?);
         let meter = Meter::with_counts(*limits, counts);
-        Ok(Context { meter, inputs, memory, tool_calls, output, printed })
+        let [met, floor, spine, shown] = [self.flow()?, self.flow()?, self.flow()?, self.flow()?];
+        let flow = FlowState { labels, met, floor, memory: spine, output: shown, ..FlowState::default() };
+        Ok(Context { meter, inputs, memory, tool_calls, output, printed, flow })
     }
 
     fn fibers(&mut self) -> Read<Vec<Option<Fiber>>> {
@@ -116,10 +128,12 @@ impl Reader<'_, '_> {
         let parent = if self.input.flag()? { Some((self.input.size()?, self.input.size()?)) } else { None };
         let answer = self.answer()?;
         let deepest = self.input.size()?;
+        let pc = self.flow()?;
+        let forms = self.forms(stack.len())?;
         let count = self.input.count()?;
         let mut frames = Vec::new();
         for _ in 0..count {
-            frames.push(self.frame(stack.len())?);
+            frames.push(self.frame(stack.len(), forms.len())?);
         }
         // Locals begin where those of the frame below do or later.
         let bases =
@@ -127,7 +141,24 @@ impl Reader<'_, '_> {
         if !bases.is_sorted() {
             return Err(NO_FRAME);
         }
-        Ok(Fiber { stack, frames, parent, answer, has_ended: false, deepest })
+        Ok(Fiber { stack, frames, pc, forms, parent, answer, has_ended: false, deepest })
+    }
+
+    /// Open forms above so many operands.
+    fn forms(&mut self, operands: usize) -> Read<Vec<OpenForm>> {
+        let count = self.input.count()?;
+        let mut forms = Vec::new();
+        for _ in 0..count {
+            let end = self.input.size()?.wrapping_sub(1);
+            let below = self.input.size()?;
+            let (before, flow) = (self.flow()?, self.flow()?);
+            let (locals, has_more) = (self.input.number()?, self.input.flag()?);
+            if below > operands || flow.is_none() {
+                return Err(NO_FRAME);
+            }
+            forms.push(OpenForm { end, operands: below, before, flow, locals, has_more });
+        }
+        Ok(forms)
     }
 
     fn answer(&mut self) -> Read<Option<ToolAnswer>> {
@@ -154,9 +185,10 @@ impl Reader<'_, '_> {
             let id = CallId(self.input.number()?);
             let name = self.objects.text(&mut self.input)?;
             let args = self.value()?;
+            let (pc, floor) = (self.flow()?, self.flow()?);
             let fiber = self.input.size()?;
             let answer = self.answer()?;
-            calls.push(PendingCall { call: ToolCall { id, name, args }, fiber, answer });
+            calls.push(PendingCall { id, name, args, pc, floor, fiber, answer });
         }
         Ok(calls)
     }
@@ -166,15 +198,16 @@ impl Reader<'_, '_> {
         Cursor::at_place(sequence, self.input.size()?).ok_or(NO_FRAME)
     }
 
-    /// A frame above so many operands.
-    fn frame(&mut self, operands: usize) -> Read<Frame> {
+    /// A frame above so many operands, of a fiber with so many open forms.
+    fn frame(&mut self, operands: usize, open: usize) -> Read<Frame> {
         match self.input.byte()? {
             tag::FRAME_CODE => {
                 let closure = self.objects.closure(&mut self.input)?;
                 let (arity, at, base) = (self.input.size()?, self.input.size()?, self.input.size()?);
-                let frame = CodeFrame { closure, arity, at, base };
+                let forms = self.input.size()?;
+                let frame = CodeFrame { closure, arity, at, base, forms };
                 let fits = frame.steps().is_some_and(|steps| {
-                    at < steps.ops.len() && base.checked_add(steps.locals).is_some_and(|top| top <= operands)
+                    forms <= open && at < steps.ops.len() && base.checked_add(steps.locals).is_some_and(|top| top <= operands)
                 });
                 if fits { Ok(Frame::Code(frame)) } else { Err(NO_FRAME) }
             }
@@ -188,6 +221,7 @@ impl Reader<'_, '_> {
             }
             tag::FRAME_CALL => Ok(Frame::Call { function: self.value()?, args: self.values()? }),
             tag::FRAME_PARALLEL => Ok(Frame::Parallel { results: self.values()?, missing: self.input.size()? }),
+            tag::FRAME_SCOPE => Ok(Frame::Scope { before: self.flow()?, flow: self.flow()? }),
             _ => Err(NO_FRAME),
         }
     }
@@ -251,11 +285,11 @@ fn check_fibers(fibers: &[Option<Fiber>], ready: &[usize], calls: &[PendingCall]
     }
     let ready_ones: BTreeSet<usize> = ready.iter().copied().collect();
     let calling: BTreeSet<usize> = calls.iter().map(|pending| pending.fiber).collect();
-    let ids: BTreeSet<CallId> = calls.iter().map(|pending| pending.call.id).collect();
+    let ids: BTreeSet<CallId> = calls.iter().map(|pending| pending.id).collect();
     let is_open = calls.is_empty() || calls.iter().any(|pending| pending.answer.is_none());
     let are_distinct = ready_ones.len() == ready.len() && calling.len() == calls.len() && ids.len() == calls.len();
     let are_few = fibers.iter().flatten().count() <= limits.parallel_branches.saturating_add(1);
-    let has_arguments = calls.iter().all(|pending| matches!(pending.call.args, Value::Map(_)));
+    let has_arguments = calls.iter().all(|pending| matches!(pending.args, Value::Map(_)));
     if !are_distinct || !is_open || !are_few || !has_arguments || (ready.is_empty() && calls.is_empty()) {
         return Err(NO_FIBERS);
     }

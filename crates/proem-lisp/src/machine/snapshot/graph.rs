@@ -7,7 +7,7 @@ use crate::{
         frame::{Fiber, Frame},
     },
     pattern::Regexp,
-    value::{Branch, BuiltinId, Child, Chunk, Entry, List, Map, Node, Set, Stream, Text, Trie, Value, Vector},
+    value::{Branch, BuiltinId, Child, Chunk, Entry, Labelled, List, Map, Node, Set, Stream, Text, Trie, Value, Vector},
 };
 use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 use num_bigint::BigInt;
@@ -29,6 +29,7 @@ pub(super) enum Object<'a> {
     Closure(&'a Arc<Closure>),
     Regex(&'a Arc<Regexp>),
     Reduced(&'a Arc<Chunk<Value>>),
+    Labelled(&'a Arc<Labelled>),
 }
 
 /// Address and number of holders.
@@ -51,6 +52,7 @@ impl<'a> Object<'a> {
             Value::Closure(closure) => Self::Closure(closure),
             Value::Regex(pattern) => Self::Regex(pattern),
             Value::Reduced(inner) => Self::Reduced(inner),
+            Value::Labelled(labelled) => Self::Labelled(labelled),
         })
     }
 
@@ -71,6 +73,7 @@ impl<'a> Object<'a> {
             Self::Closure(object) => holders(object),
             Self::Regex(object) => holders(object),
             Self::Reduced(object) => holders(object),
+            Self::Labelled(object) => holders(object),
         };
         (address, count > 1)
     }
@@ -111,6 +114,7 @@ impl<'a> Object<'a> {
             Self::Stream(stream) => stream.parts.as_slice().iter().filter_map(Self::of).for_each(visit),
             Self::Closure(closure) => closure.captures.as_slice().iter().filter_map(Self::of).for_each(visit),
             Self::Reduced(inner) => inner.as_slice().iter().filter_map(Self::of).for_each(visit),
+            Self::Labelled(labelled) => Self::of(labelled.value()).into_iter().for_each(visit),
         }
     }
 }
@@ -199,8 +203,8 @@ pub(super) fn scan_machine(machine: &Machine) -> Scan<'_> {
     machine.exchanged.iter().for_each(|value| scan.add_value(value));
     machine.fibers.iter().flatten().for_each(|fiber| scan_fiber(&mut scan, fiber));
     for pending in &machine.calls {
-        scan.add(Object::Text(&pending.call.name));
-        scan.add_value(&pending.call.args);
+        scan.add(Object::Text(&pending.name));
+        scan.add_value(&pending.args);
         scan_answer(&mut scan, pending.answer.as_ref());
     }
     scan
@@ -237,6 +241,7 @@ fn scan_fiber<'a>(scan: &mut Scan<'a>, fiber: &'a Fiber) {
                 core::iter::once(function).chain(args).for_each(|value| scan.add_value(value));
             }
             Frame::Parallel { results, .. } => results.iter().for_each(|value| scan.add_value(value)),
+            Frame::Scope { .. } => {}
         }
     }
 }

@@ -7,12 +7,13 @@ use crate::{
     limits::{Limits, Meter, cost},
     pattern::Regexp,
     value::{
-        Branch, BuiltinId, Child, Chunk, Element, Entry, Index, List, Map, Node, NodeSize, Set, Stream, StreamKind,
+        Branch, BuiltinId, Child, Chunk, Element, Entry, Flow, Index, Labelled, Labels, List, Map, Node, NodeSize, Set, Stream, StreamKind,
         Text, Trie, Value, Vector, from_big, is_equal,
     },
 };
 use alloc::{collections::BTreeSet, sync::Arc, vec, vec::Vec};
 use num_bigint::{BigInt, Sign};
+use proem_text::{Audience, Label, Source, label::MAX_NAMED_SOURCES};
 
 /// The bytes that say what follows.
 pub(super) mod tag {
@@ -44,6 +45,7 @@ pub(super) mod tag {
     pub(in super::super) const OBJECT_CLOSURE: u8 = 13;
     pub(in super::super) const OBJECT_REGEX: u8 = 14;
     pub(in super::super) const OBJECT_REDUCED: u8 = 15;
+    pub(in super::super) const OBJECT_LABELLED: u8 = 16;
 
     pub(in super::super) const CHILD_BRANCH: u8 = 0;
     pub(in super::super) const CHILD_ONE: u8 = 1;
@@ -63,6 +65,42 @@ pub(super) mod tag {
     pub(in super::super) const FRAME_FOLD: u8 = 2;
     pub(in super::super) const FRAME_CALL: u8 = 3;
     pub(in super::super) const FRAME_PARALLEL: u8 = 4;
+    pub(in super::super) const FRAME_SCOPE: u8 = 5;
+
+    pub(in super::super) const SOURCES_NAMED: u8 = 0;
+    pub(in super::super) const SOURCES_MANY: u8 = 1;
+}
+
+/// Who may read a text, in the order of their numbers.
+pub(super) const AUDIENCES: [Audience; 4] =
+    [Audience::Public, Audience::External, Audience::Internal, Audience::Restricted];
+
+/// The labels of a state, in their one order.
+pub(super) fn read_labels(input: &mut Input<'_>) -> Read<Labels> {
+    let mut last: Option<Label> = None;
+    let mut labels = Labels::default();
+    for _ in 0..input.count()? {
+        let audience = AUDIENCES.get(input.size()?).copied().ok_or(NO_LABEL)?;
+        let is_secret = input.flag()?;
+        let sources = match input.byte()? {
+            tag::SOURCES_MANY => Label::from_many(),
+            tag::SOURCES_NAMED => {
+                let named = input.list(|input| Source::parse(input.text()?).ok_or(NO_LABEL))?;
+                if !named.is_sorted_by(|a, b| a < b) || named.len() > MAX_NAMED_SOURCES {
+                    return Err(NO_LABEL);
+                }
+                named.into_iter().fold(Label::trusted(), |label, source| label.join(&Label::from_source(source)))
+            }
+            _ => return Err(NO_LABEL),
+        };
+        let label = if is_secret { sources.made_secret() } else { sources }.narrowed_to(audience);
+        if label.is_empty() || last.as_ref().is_some_and(|last| *last >= label) {
+            return Err(NO_LABEL);
+        }
+        labels.meet(&Flow::of(&label));
+        last = Some(label);
+    }
+    Ok(labels)
 }
 
 /// An object that was read, or that a program's source gave.
@@ -121,8 +159,10 @@ pub(super) struct Objects<'p> {
     bytes: usize,
     /// Entries whose keys an index was seen to lead to, by the number of their object.
     found: BTreeSet<usize>,
+    labels: Vec<Flow>,
 }
 
+const NO_LABEL: StateError = StateError::Malformed("a label isn't one, or is where none may be");
 const NO_OBJECT: StateError = StateError::Malformed("a reference leads to no object of its kind");
 const NO_TRIE: StateError = StateError::Malformed("a collection isn't built as one");
 const NO_MAP: StateError = StateError::Malformed("the index of a map doesn't lead to its keys");
@@ -131,9 +171,9 @@ type Read<T> = Result<T, StateError>;
 
 impl<'p> Objects<'p> {
     /// The objects that the programs' sources gave.
-    pub(super) fn of_programs(programs: &'p Programs, limits: Limits, length: usize) -> Self {
+    pub(super) fn of_programs(programs: &'p Programs, limits: Limits, length: usize, labels: Vec<Flow>) -> Self {
         let all = Vec::new();
-        let mut objects = Self { all, programs, limits, length, patterns: 0, bytes: 0, found: BTreeSet::new() };
+        let mut objects = Self { all, programs, limits, length, patterns: 0, bytes: 0, found: BTreeSet::new(), labels };
         programs.visit_constants(&mut |object| objects.add_constant(object));
         objects
     }
@@ -157,6 +197,7 @@ impl<'p> Objects<'p> {
             Object::Closure(closure) => ReadObject::Value(Value::Closure(Arc::clone(closure))),
             Object::Regex(pattern) => ReadObject::Value(Value::Regex(Arc::clone(pattern))),
             Object::Reduced(inner) => ReadObject::Value(Value::Reduced(Arc::clone(inner))),
+            Object::Labelled(labelled) => ReadObject::Value(Value::Labelled(Arc::clone(labelled))),
         };
         self.all.push(read);
     }
@@ -180,6 +221,13 @@ impl<'p> Objects<'p> {
     fn referred(&self, input: &mut Input<'_>) -> Read<(usize, &ReadObject)> {
         let number = input.size()?;
         Ok((number, self.all.get(number).ok_or(NO_OBJECT)?))
+    }
+
+    pub(super) fn flow(&self, input: &mut Input<'_>) -> Read<Flow> {
+        match input.size()?.checked_sub(1) {
+            None => Ok(Flow::NONE),
+            Some(number) => self.labels.get(number).cloned().ok_or(NO_LABEL),
+        }
     }
 
     pub(super) fn text(&self, input: &mut Input<'_>) -> Read<Text> {
@@ -262,6 +310,14 @@ impl<'p> Objects<'p> {
             tag::OBJECT_CLOSURE => Value::Closure(Arc::new(self.new_closure(input)?)),
             tag::OBJECT_REGEX => self.pattern(input)?,
             tag::OBJECT_REDUCED => Value::reduced(self.value(input)?),
+            tag::OBJECT_LABELLED => {
+                let flow = self.flow(input)?;
+                let value = self.value(input)?;
+                if flow.is_none() || matches!(value, Value::Labelled(_)) {
+                    return Err(NO_LABEL);
+                }
+                Value::Labelled(Arc::new(Labelled::new(value, flow)))
+            }
             _ => return Err(StateError::Malformed("there is no such kind of object")),
         }))
     }
@@ -308,7 +364,11 @@ impl<'p> Objects<'p> {
     /// Places of entries, and how many of them have one.
     fn entries(&self, input: &mut Input<'_>) -> Read<(Vec<Option<Entry>>, usize)> {
         let entries = input.list(|input| {
-            Ok(if input.flag()? { Some(Entry { key: self.value(input)?, value: self.value(input)? }) } else { None })
+            if !input.flag()? {
+                return Ok(None);
+            }
+            let entry = Entry { key: self.value(input)?, value: self.value(input)? };
+            if matches!(entry.key, Value::Labelled(_)) { Err(NO_LABEL) } else { Ok(Some(entry)) }
         })?;
         let count = entries.iter().flatten().count();
         Ok((entries, count))

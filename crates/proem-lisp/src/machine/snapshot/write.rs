@@ -5,7 +5,7 @@ use super::{
     graph::{Object, Scan, scan_constants, scan_machine},
     limit_numbers,
     numbers::Numbers,
-    objects::tag,
+    objects::{AUDIENCES, tag},
     output::Output,
 };
 use crate::{
@@ -15,20 +15,27 @@ use crate::{
         Machine, ToolAnswer,
         frame::{Fiber, Frame},
     },
-    value::{BuiltinId, Child, Element, Entry, Map, Node, Stream, StreamKind, Trie, Value},
+    value::{BuiltinId, Child, Element, Entry, Flow, Map, Node, Stream, StreamKind, Trie, Value},
 };
 use alloc::{collections::BTreeMap, sync::Arc, vec::Vec};
 use num_bigint::Sign;
+use proem_text::{Label, Sources};
 
 type Written = Result<(), StateError>;
 
 pub(super) fn write_machine(machine: &Machine, most: usize) -> Result<Vec<u8>, StateError> {
-    let mut writer =
-        Writer { out: Output::new(most), numbers: Numbers::new(), programs: BTreeMap::new(), prelude: Vec::new() };
+    let mut writer = Writer {
+        out: Output::new(most),
+        numbers: Numbers::new(),
+        programs: BTreeMap::new(),
+        prelude: Vec::new(),
+        labels: machine.context.flow.labels.iter().cloned().collect(),
+    };
     writer.out.raw(MAGIC)?;
     writer.out.byte(VERSION)?;
     writer.out.raw(&TABLE_SUM.to_le_bytes())?;
     limit_numbers(machine.context.meter.limits()).into_iter().try_for_each(|number| writer.out.number(number))?;
+    writer.labels()?;
     let scan = scan_machine(machine);
     writer.programs(machine, &scan)?;
     writer.objects(&scan)?;
@@ -43,9 +50,38 @@ struct Writer {
     programs: BTreeMap<usize, usize>,
     /// The functions of the table that are programs, in the order of their numbers, which are the first.
     prelude: Vec<BuiltinId>,
+    /// All labels in their order.
+    labels: Vec<Label>,
 }
 
 impl Writer {
+    fn labels(&mut self) -> Written {
+        let labels = core::mem::take(&mut self.labels);
+        self.out.size(labels.len())?;
+        for label in &labels {
+            let audience = AUDIENCES.iter().position(|audience| *audience == label.audience());
+            self.out.size(audience.unwrap_or_default())?;
+            self.out.byte(u8::from(label.is_secret()))?;
+            match label.sources() {
+                Sources::Many => self.out.byte(tag::SOURCES_MANY)?,
+                Sources::Named(named) => {
+                    self.out.byte(tag::SOURCES_NAMED)?;
+                    self.out.size(named.len())?;
+                    named.iter().try_for_each(|source| self.out.text(source.as_str()))?;
+                }
+            }
+        }
+        self.labels = labels;
+        Ok(())
+    }
+
+    /// 0 for none, else the number of the label and 1.
+    fn flow(&mut self, flow: &Flow) -> Written {
+        let Some(label) = flow.label() else { return self.out.size(0) };
+        let place = self.labels.binary_search(label).map_err(|_| StateError::Malformed("a label was not found"))?;
+        self.out.size(place.saturating_add(1))
+    }
+
     /// The programs, with numbers for the objects that their sources give.
     fn programs(&mut self, machine: &Machine, scan: &Scan<'_>) -> Written {
         let own: Vec<BuiltinId> = machine.prelude.keys().copied().collect();
@@ -202,6 +238,11 @@ impl Writer {
                 self.out.byte(tag::OBJECT_REDUCED)?;
                 self.value(inner.as_slice().first().unwrap_or(&Value::Nil))
             }
+            Object::Labelled(labelled) => {
+                self.out.byte(tag::OBJECT_LABELLED)?;
+                self.flow(labelled.flow())?;
+                self.value(labelled.value())
+            }
         }
     }
 
@@ -311,6 +352,8 @@ impl Writer {
             self.out.size(size)?;
         }
         self.out.text(&context.output)?;
+        let flow = &context.flow;
+        [&flow.met, &flow.floor, &flow.memory, &flow.output].into_iter().try_for_each(|flow| self.flow(flow))?;
         self.out.number(machine.next_call)?;
         self.values(&machine.exchanged)?;
         self.out.size(machine.fibers.len())?;
@@ -324,9 +367,11 @@ impl Writer {
         machine.ready.iter().try_for_each(|fiber| self.out.size(*fiber))?;
         self.out.size(machine.calls.len())?;
         for pending in &machine.calls {
-            self.out.number(pending.call.id.0)?;
-            self.reference(Object::Text(&pending.call.name))?;
-            self.value(&pending.call.args)?;
+            self.out.number(pending.id.0)?;
+            self.reference(Object::Text(&pending.name))?;
+            self.value(&pending.args)?;
+            self.flow(&pending.pc)?;
+            self.flow(&pending.floor)?;
             self.out.size(pending.fiber)?;
             self.answer(pending.answer.as_ref())?;
         }
@@ -366,6 +411,17 @@ impl Writer {
         }
         self.answer(fiber.answer.as_ref())?;
         self.out.size(fiber.deepest)?;
+        self.flow(&fiber.pc)?;
+        self.out.size(fiber.forms.len())?;
+        for form in &fiber.forms {
+            // The end of the function is the number after the last.
+            self.out.size(form.end.wrapping_add(1))?;
+            self.out.size(form.operands)?;
+            self.flow(&form.before)?;
+            self.flow(&form.flow)?;
+            self.out.number(form.locals)?;
+            self.out.byte(u8::from(form.has_more))?;
+        }
         self.out.size(fiber.frames.len())?;
         fiber.frames.iter().try_for_each(|frame| self.frame(frame))
     }
@@ -375,7 +431,7 @@ impl Writer {
             Frame::Code(frame) => {
                 self.out.byte(tag::FRAME_CODE)?;
                 self.reference(Object::Closure(&frame.closure))?;
-                [frame.arity, frame.at, frame.base].into_iter().try_for_each(|size| self.out.size(size))
+                [frame.arity, frame.at, frame.base, frame.forms].into_iter().try_for_each(|size| self.out.size(size))
             }
             Frame::Each(frame) => {
                 self.out.byte(tag::FRAME_EACH)?;
@@ -408,6 +464,11 @@ impl Writer {
                 self.out.byte(tag::FRAME_PARALLEL)?;
                 self.values(results)?;
                 self.out.size(*missing)
+            }
+            Frame::Scope { before, flow } => {
+                self.out.byte(tag::FRAME_SCOPE)?;
+                self.flow(before)?;
+                self.flow(flow)
             }
         }
     }

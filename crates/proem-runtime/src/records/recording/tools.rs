@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use proem_engine::policy::call_key;
-use proem_engine::run::{Effect, EffectId, EffectResult, ToolOutcome, ToolUse};
+use proem_engine::run::{
+    Effect, EffectId, EffectResult, Event, EventKind, ToolOutcome, ToolPower, ToolUse, hide_fields,
+};
 use proem_llm::caller::wall_clock;
 use proem_store::query::{RunDetail, ToolCallRow};
 use proem_store::record::{HashedContent, NewToolCall, RunId, ToolCallState, ToolEnd, ToolIntent};
@@ -47,7 +49,7 @@ impl Recording<'_> {
     /// Writes calls that may be made again at any time, with what the run did before, in one transaction.
     pub(super) async fn intend_free_tools(&self, effects: &[(EffectId, Effect)]) -> Result<(), proem_store::Error> {
         let call = |(effect, what): &(EffectId, Effect)| match what {
-            Effect::Tool { call } if call.power == proem_engine::run::ToolPower::Free => {
+            Effect::Tool { call } if call.power == ToolPower::Free => {
                 Some(self.new_call(*effect, call))
             }
             _ => None,
@@ -76,7 +78,13 @@ impl Recording<'_> {
             tool: call.tool.clone(),
             power: call.power,
             key: call_key(&self.id.0, call, effect).to_string(),
-            arguments: self.cleaner.content(&call.arguments),
+            arguments: match hide_fields(&call.arguments) {
+                Some(hidden) => {
+                    self.cleaner.note_hidden();
+                    self.cleaner.content(&hidden)
+                }
+                None => self.cleaner.content(&call.arguments),
+            },
             labels: call.labels.clone(),
         }
     }
@@ -113,7 +121,7 @@ impl Recording<'_> {
             ToolOutcome::Unknown { .. } => ToolCallState::Unknown,
         };
         let exact = serde_json::to_vec(outcome).unwrap_or_default();
-        let result = self.cleaner.serialised(outcome);
+        let result = self.cleaner.serialised(&self.hidden_outcome(outcome));
         let is_exact = result.bytes.as_deref().is_some_and(|bytes| {
             serde_json::from_slice::<ToolOutcome>(bytes).is_ok_and(|kept| kept == *outcome)
         });
@@ -128,6 +136,37 @@ impl Recording<'_> {
                 (state, result, None)
             }
         }
+    }
+}
+
+impl Recording<'_> {
+    /// An outcome without the fields that must stay hidden.
+    fn hidden_outcome(&self, outcome: &ToolOutcome) -> ToolOutcome {
+        match outcome {
+            ToolOutcome::Answered { result } => match hide_fields(result) {
+                Some(result) => {
+                    self.cleaner.note_hidden();
+                    ToolOutcome::Answered { result }
+                }
+                None => outcome.clone(),
+            },
+            _ => outcome.clone(),
+        }
+    }
+
+    /// An event without the fields of tools' results that must stay hidden.
+    pub(super) fn hidden_event(&self, event: &Event) -> Event {
+        let EventKind::Performed { results } = &event.what else { return event.clone() };
+        let hidden = |(effect, result): &(EffectId, EffectResult)| match result {
+            EffectResult::Tool { outcome } => (*effect, EffectResult::Tool { outcome: self.hidden_outcome(outcome) }),
+            other => (*effect, other.clone()),
+        };
+        Event { now: event.now, what: EventKind::Performed { results: results.iter().map(hidden).collect() } }
+    }
+
+    /// Something that the run was made from must stay hidden, so that it can't be replayed.
+    pub fn note_hidden(&self) {
+        self.cleaner.note_hidden();
     }
 }
 
@@ -156,7 +195,7 @@ pub(in crate::records) async fn known_outcomes(
             ToolCallState::Pending | ToolCallState::Unknown => {
                 // A fork has another key, by which nobody can tell its call from a second one.
                 let may_repeat = match call.power {
-                    proem_engine::run::ToolPower::Free => true,
+                    ToolPower::Free => true,
                     power => power.is_repeatable() && !is_fork,
                 };
                 (!may_repeat).then(|| ToolOutcome::Unknown { message: "the run broke off before its end".to_owned() })
