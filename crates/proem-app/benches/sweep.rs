@@ -21,7 +21,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use proem_app::effects::ActionDesk;
-use proem_app::effects::propose::parse;
+use proem_app::effects::propose::parse_action;
 use proem_app::effects::sweep::{CredentialReading, SweepAttempt};
 use proem_app::places::{Channel, Places};
 use proem_app::project::{BookReading, OpenProject};
@@ -84,17 +84,22 @@ fn processor() -> Duration {
 
 /// Proposes so many mails in a project that has nothing else.
 async fn propose(project: &OpenProject, count: usize) -> Duration {
-    let opened = records::open(project, StoreAccess::Write).await.unwrap();
+    let opened = records::open_records(project, StoreAccess::Write).await.unwrap();
     let actor = records::actor(&proem_runtime::Environment::inherited(), Channel::Pipe);
     let actor = Actor { kind: ActorKind::Person, ..actor };
-    let switch = EffectsSwitch { project: records::owner(project), actor, at: when::now(), power: EffectsPower::On };
+    let switch = EffectsSwitch {
+        project: records::records_owner(project),
+        actor,
+        at: when::time_now(),
+        power: EffectsPower::On,
+    };
     opened.store.switch_effects(switch).await.unwrap();
     opened.store.close().await;
 
     let begun = Instant::now();
     let desk = ActionDesk::open(project, StoreAccess::Write).await.unwrap().value;
     for number in 0..count {
-        desk.propose(&parse(mail(number).as_bytes()).unwrap()).await.unwrap();
+        desk.propose(&parse_action(mail(number).as_bytes()).unwrap()).await.unwrap();
     }
     desk.close().await;
     begun.elapsed()

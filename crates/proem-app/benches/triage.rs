@@ -38,7 +38,7 @@ fn main() {
         records::runtime().unwrap().block_on(async {
             let begun = Instant::now();
             let desk = TriageDesk::open(&project, StoreAccess::Write).await.unwrap().value;
-            let options = NormaliseOptions { now: when::now(), mail_servers: Vec::new(), audiences: Vec::new() };
+            let options = NormaliseOptions { now: when::time_now(), mail_servers: Vec::new(), audiences: Vec::new() };
             let mut came = IntakeCounts::default();
             for part in options.open_stream(text.as_bytes()).unwrap().parts().unwrap() {
                 came = came.and(desk.take_in(&part).await.unwrap());

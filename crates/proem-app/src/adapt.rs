@@ -10,7 +10,7 @@ use proem_engine::profile::{Adaptation, Registry, ResultRecord, adapt, derive, i
 use proem_engine::run::Time;
 use proem_guard::show;
 
-pub use self::values::moment;
+pub use self::values::foreign_moment;
 use crate::error::Error;
 use crate::message::{Hint, Note, WithNotes};
 use crate::project::OpenProject;
@@ -47,7 +47,7 @@ pub type ReadText<'r> = &'r (dyn Fn(&Path) -> Result<String, Error> + Sync);
 /// # Errors
 ///
 /// If a file is not what it should be, or the records can't be read.
-pub async fn adapted(
+pub async fn derive_adaptation(
     options: &AdaptOptions,
     project: &OpenProject,
     read: ReadText<'_>,
@@ -60,7 +60,7 @@ pub async fn adapted(
             notes.extend(read.notes.into_iter().map(Note::from));
             read.value
         }
-        None => recorded(project, options.agent.as_deref(), said).await?,
+        None => recorded_results(project, options.agent.as_deref(), said).await?,
     };
     if let Some(agent) = options.agent.as_deref().filter(|_| history.is_empty()) {
         notes.push(Note::hinting(
@@ -92,13 +92,13 @@ pub async fn adapted(
 }
 
 /// What this project's runs left behind.
-async fn recorded(
+async fn recorded_results(
     project: &OpenProject,
     agent: Option<&str>,
     said: &mut Vec<Note>,
 ) -> Result<Vec<ResultRecord>, Error> {
-    let store = records::look(project).await?.collect(said);
-    let owner = records::owner(project);
+    let store = records::look_at_records(project).await?.collect(said);
+    let owner = records::records_owner(project);
     let agents = match agent {
         Some(agent) => vec![agent.to_owned()],
         None => {
@@ -126,8 +126,8 @@ async fn recorded(
 /// # Errors
 ///
 /// If it can't be read, is too long or is not UTF-8.
-pub fn text_of(file: &Path) -> Result<String, Error> {
-    text(file, proem_runtime::files::open(file).and_then(capped))
+pub fn read_history_file(file: &Path) -> Result<String, Error> {
+    history_text(file, proem_runtime::files::open(file).and_then(read_capped_text))
 }
 
 /// The text that is handed over as `file`.
@@ -135,11 +135,11 @@ pub fn text_of(file: &Path) -> Result<String, Error> {
 /// # Errors
 ///
 /// If it can't be read, is too long or is not UTF-8.
-pub fn text_from(file: &Path, from: impl Read) -> Result<String, Error> {
-    text(file, capped(from))
+pub fn read_history_stream(file: &Path, from: impl Read) -> Result<String, Error> {
+    history_text(file, read_capped_text(from))
 }
 
-fn text(file: &Path, read: std::io::Result<Option<String>>) -> Result<String, Error> {
+fn history_text(file: &Path, read: std::io::Result<Option<String>>) -> Result<String, Error> {
     let shown = show::terminal_str(&file.display().to_string());
     read.map_err(|error| Error::invalid(format!("could not read `{shown}`: {error}")))?.ok_or_else(|| {
         Error::invalid(format!("`{shown}` has more than {} MiB; leave out what is old", MOST_BYTES >> 20))
@@ -147,7 +147,7 @@ fn text(file: &Path, read: std::io::Result<Option<String>>) -> Result<String, Er
 }
 
 /// A text of at most [`MOST_BYTES`]; `None` if it is longer.
-fn capped(from: impl Read) -> std::io::Result<Option<String>> {
+fn read_capped_text(from: impl Read) -> std::io::Result<Option<String>> {
     let mut bytes = Vec::new();
     if u64::try_from(from.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes)?).is_ok_and(|n| n <= MOST_BYTES) {
         return String::from_utf8(bytes).map(Some).map_err(|_| std::io::Error::other("it is not UTF-8"));

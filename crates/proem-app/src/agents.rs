@@ -27,7 +27,7 @@ use serde_json::Value as Json;
 use tokio::time::Instant;
 
 use self::access::ModelAccess;
-use self::base::{RunBase, numbers};
+use self::base::{RunBase, run_numbers};
 use self::record::RunRecord;
 use crate::error::Error;
 use crate::message::Message;
@@ -151,19 +151,19 @@ pub trait AgentRun: Any + fmt::Debug + Send + Sync {
         ended: EndedRun,
         recording: Option<&'r Recording<'r>>,
     ) -> BoxFuture<'r, Result<RunResult, Error>> {
-        Box::pin(finish(ended, recording))
+        Box::pin(finish_record(ended, recording))
     }
 }
 
 /// Writes a run's end to its record; its outcome is what the caller gets.
-async fn finish(ended: EndedRun, recording: Option<&Recording<'_>>) -> Result<RunResult, Error> {
+async fn finish_record(ended: EndedRun, recording: Option<&Recording<'_>>) -> Result<RunResult, Error> {
     let EndedRun { end, began, .. } = ended;
     if let Some(recording) = recording {
         let degraded = !matches!(end.outcome.ended, ExchangeEnd::Answered { .. });
-        let counted = numbers(&end.outcome.attempts.iter().collect::<Vec<_>>(), began);
+        let counted = run_numbers(&end.outcome.attempts.iter().collect::<Vec<_>>(), began);
         let numbers = Numbers { degraded, ..counted };
         let (outcome, evaluations) = (end.outcome.clone(), end.evaluations);
-        recording.finish(RunEnd { at: when::now(), outcome, assembly: None, numbers, evaluations }).await;
+        recording.finish(RunEnd { at: when::time_now(), outcome, assembly: None, numbers, evaluations }).await;
     }
     Ok(RunResult {
         run: recording.map(|recording| recording.id().clone()),

@@ -67,7 +67,9 @@ impl AnswerModes {
         asked: &ModelEndpoint,
         file: &ProviderFile,
     ) -> Result<Option<SchemaEnforcement>, Error> {
-        let Some(next) = next(asked.model.answers).filter(|_| is_found_by_trying(asked, file)) else { return Ok(None) };
+        let Some(next) = next_enforcement(asked.model.answers).filter(|_| is_found_by_trying(asked, file)) else {
+            return Ok(None);
+        };
         let mut modes = Self::load(places)?;
         modes.modes.entry(asked.endpoint.name.clone()).or_default().insert(asked.model.name.clone(), next);
         FILE.store(places, &modes)?;
@@ -82,7 +84,7 @@ fn is_found_by_trying(asked: &ModelEndpoint, file: &ProviderFile) -> bool {
 }
 
 /// The way that is tried after one.
-const fn next(mode: SchemaEnforcement) -> Option<SchemaEnforcement> {
+const fn next_enforcement(mode: SchemaEnforcement) -> Option<SchemaEnforcement> {
     match mode {
         SchemaEnforcement::Schema => Some(SchemaEnforcement::Tool),
         SchemaEnforcement::Tool => Some(SchemaEnforcement::Object),

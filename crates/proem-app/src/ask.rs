@@ -13,9 +13,9 @@ use std::sync::Arc;
 use proem_engine::ordered::OrderedJson;
 use proem_text::OrderedMap;
 
-pub use self::attachment::{Attachment, attached, mentioned};
-pub use self::earlier::{EarlierAnswer, earlier};
-pub use self::pipe::piped;
+pub use self::attachment::{Attachment, mentioned_files, read_attachments};
+pub use self::earlier::{EarlierAnswer, last_answer};
+pub use self::pipe::read_pipe;
 use crate::error::Error;
 
 /// The prompt in the book.
@@ -68,10 +68,10 @@ impl Question {
             inputs.insert("instructions", text(instructions));
         }
         if let Some(EarlierAnswer { question, answer, .. }) = &self.earlier {
-            inputs.insert("earlier", fields([("question", text(question)), ("answer", text(answer))]));
+            inputs.insert("earlier", ordered_fields([("question", text(question)), ("answer", text(answer))]));
         }
         let files = self.files.iter().map(|file| {
-            fields([("path", text(&file.path)), ("language", text(file.language)), ("text", text(&file.text))])
+            ordered_fields([("path", text(&file.path)), ("language", text(file.language)), ("text", text(&file.text))])
         });
         inputs.insert("files", OrderedJson::List(Arc::new(files.collect())));
         if let Some(piped) = &self.piped {
@@ -92,7 +92,7 @@ impl Question {
     }
 }
 
-fn fields<const N: usize>(fields: [(&str, OrderedJson); N]) -> OrderedJson {
+fn ordered_fields<const N: usize>(fields: [(&str, OrderedJson); N]) -> OrderedJson {
     OrderedMap::from_iter(fields).into()
 }
 

@@ -41,10 +41,10 @@ use crate::catalogue;
 use crate::context::{ContextPatience, FileChoice};
 use crate::error::Error;
 use crate::factors::Factors;
-use crate::guarding::{GuardSetup, tools};
+use crate::guarding::{GuardSetup, tool_vocabularies};
 use crate::message::{Hint, Message, Note};
 use crate::project::OpenProject;
-use crate::records::learning::{Adapting, PromptLessons, taught};
+use crate::records::learning::{Adapting, PromptLessons, taught_profile};
 use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
 use crate::selecting::SelectionInputs;
 use crate::windows::ContextWindows;
@@ -102,7 +102,7 @@ pub struct AssembleOptions {
 /// # Errors
 ///
 /// If it is empty, or longer than [`MAX_TASK_BYTES`].
-pub fn task(text: String, author: TaskAuthor) -> Result<Task, Error> {
+pub fn bounded_task(text: String, author: TaskAuthor) -> Result<Task, Error> {
     if text.len() as u64 > MAX_TASK_BYTES {
         return Err(Error::invalid(format!(
             "the task has more than {MAX_TASK_BYTES} bytes; put the details into a file and refer to it in the task"
@@ -144,7 +144,7 @@ impl AssemblyChoice {
         let role = wanted.name(&project.config).to_owned();
         // Nothing is sent, so a missing key doesn't matter.
         let ModelEndpoint { model, endpoint, .. } =
-            calling::ask(&project.config, &providers, &wanted, &Environment::inherited())?;
+            calling::wanted_endpoint(&project.config, &providers, &wanted, &Environment::inherited())?;
         Ok(Self { prompt, model, role, endpoint, providers })
     }
 
@@ -190,7 +190,7 @@ struct AssemblyTools {
 impl AssemblyTools {
     fn load(options: &AssembleOptions, gathered: &PlaceFacts, project: &OpenProject) -> Result<Self, Error> {
         let prepared = SelectionInputs::new(project, &options.task, &options.hints, gathered)?;
-        let guarding = GuardSetup::load(&project.places, &tools(prepared.catalogue()))?;
+        let guarding = GuardSetup::load(&project.places, &tool_vocabularies(prepared.catalogue()))?;
         Ok(Self { prepared, guarding })
     }
 }
@@ -246,7 +246,7 @@ impl AssemblyRecord {
         let asking = project.config.embedding.provider.is_some().then(CallTerms::free);
         let records = OpenRecords::begin(project, options.record, asking).await?.collect(notes);
         let history = OpenRecords::history(records.as_ref(), options.record, project);
-        let taught = taught(project, &start.prompt, &options.adapting, history).await?.collect(notes);
+        let taught = taught_profile(project, &start.prompt, &options.adapting, history).await?.collect(notes);
         notes.extend(taught.iter().filter_map(|taught| taught.said.clone()));
         Ok(Self { records, taught })
     }
@@ -383,7 +383,7 @@ impl MadeAssembly {
     pub fn catalogue_tokens(&self) -> Option<usize> {
         let entries = self.prepared.catalogue().entries();
         (!entries.is_empty())
-            .then(|| entries.iter().fold(0_usize, |sum, entry| sum.saturating_add(catalogue::tokens(entry))))
+            .then(|| entries.iter().fold(0_usize, |sum, entry| sum.saturating_add(catalogue::definition_tokens(entry))))
     }
 
     /// Closes the records without a word about it: what is sent is recorded as a run.

@@ -98,7 +98,7 @@ impl<'w> WantedModel<'w> {
     fn place(&self, config: &'w Config) -> (Option<&'w str>, &'w str) {
         let name = self.name(config);
         let parts = |name: &'w str| match name.split_once('/') {
-            Some((first, rest)) if is_known(config, first) => (Some(first), rest),
+            Some((first, rest)) if is_known_provider(config, first) => (Some(first), rest),
             _ => (None, name),
         };
         match (config.roles.get(name), self.provider) {
@@ -119,7 +119,7 @@ impl<'w> WantedModel<'w> {
 /// # Errors
 ///
 /// If nobody is known by that name, several have the model, or configuration is wrong.
-pub fn ask(
+pub fn wanted_endpoint(
     config: &Config,
     providers: &Providers,
     wanted: &WantedModel<'_>,
@@ -131,9 +131,9 @@ pub fn ask(
     let provider = match (provider, &listed) {
         (Some(provider), _) => provider.to_owned(),
         (None, Ok(model)) => protocol_name(model.provider()).to_owned(),
-        (None, Err(unknown)) => host(config, name, unknown)?,
+        (None, Err(unknown)) => only_host_of_model(config, name, unknown)?,
     };
-    let endpoint = located(config, &provider, environment)?;
+    let endpoint = locate_provider(config, &provider, environment)?;
     if let Ok(model) = providers.model(name)
         && model.name != name
         && model.provider() != endpoint.provider
@@ -145,7 +145,7 @@ pub fn ask(
         .hinting(Hint::NameModel { or_set: format!("`{name} = \"{provider}/MODEL\"` under `[roles]`") }));
     }
     let file = config.providers.get(&provider).cloned().unwrap_or_default();
-    let model = model(providers, name, &provider, endpoint.provider, &file);
+    let model = model_at_endpoint(providers, name, &provider, endpoint.provider, &file);
     let arrival = if file.stream == Some(false) { Arrival::Whole } else { Arrival::Streamed };
     // Another server of the same protocol may refuse what it doesn't know.
     let is_its_own = provider == "anthropic" && file.base_url.is_none();
@@ -156,13 +156,13 @@ pub fn ask(
 }
 
 /// The one provider whose configuration lists a model that is otherwise unknown.
-fn host(config: &Config, name: &str, unknown: &proem_engine::Error) -> Result<String, Error> {
-    match hosts(config, name).as_slice() {
+fn only_host_of_model(config: &Config, name: &str, unknown: &proem_engine::Error) -> Result<String, Error> {
+    match hosts_of_model(config, name).as_slice() {
         [host] => Ok((*host).to_owned()),
         [] => {
             let roles: Vec<String> = config.roles.iter().map(|(role, model)| format!("{role} ({model})")).collect();
             let roles = if roles.is_empty() { String::new() } else { format!("\n  your roles: {}", roles.join(", ")) };
-            Err(Error::invalid(format!("{unknown}{roles}")).hinting(Hint::NameProvider(known(config))))
+            Err(Error::invalid(format!("{unknown}{roles}")).hinting(Hint::NameProvider(provider_names(config))))
         }
         several => {
             let hosts = several.iter().map(|host| (*host).to_owned()).collect();
@@ -173,7 +173,13 @@ fn host(config: &Config, name: &str, unknown: &proem_engine::Error) -> Result<St
 }
 
 /// The model of that name as an endpoint of that name and protocol has it, with what `file` says of it.
-pub fn model(providers: &Providers, name: &str, endpoint: &str, protocol: Provider, file: &ProviderFile) -> Model {
+pub fn model_at_endpoint(
+    providers: &Providers,
+    name: &str,
+    endpoint: &str,
+    protocol: Provider,
+    file: &ProviderFile,
+) -> Model {
     let family = || providers.family(name).map(|family| Model { name: name.to_owned(), ..family.clone() });
     let listed = providers.model(name).ok().cloned().or_else(family);
     let mut model = match listed {
@@ -195,20 +201,20 @@ pub fn model(providers: &Providers, name: &str, endpoint: &str, protocol: Provid
 /// # Errors
 ///
 /// If no such provider is known, or its address or key can't be used.
-pub fn located(config: &Config, provider: &str, environment: &Environment) -> Result<Endpoint, Error> {
+pub fn locate_provider(config: &Config, provider: &str, environment: &Environment) -> Result<Endpoint, Error> {
     let file = config.providers.get(provider).cloned().unwrap_or_default();
     let built_in = BUILT_IN.iter().find(|built_in| built_in.name == provider);
     if built_in.is_none() && !config.providers.contains_key(provider) {
         return Err(Error::invalid(format!(
             "no provider `{provider}`; known are {}, and `[providers.{provider}]` in your configuration adds one",
-            known(config).join(", ")
+            provider_names(config).join(", ")
         )));
     }
     endpoint(provider, &file, built_in, environment)
 }
 
 /// The names of all providers.
-fn known(config: &Config) -> Vec<String> {
+fn provider_names(config: &Config) -> Vec<String> {
     let mut names: Vec<String> = BUILT_IN.iter().map(|built_in| built_in.name.to_owned()).collect();
     names.extend(config.providers.keys().cloned());
     names.sort();
@@ -221,12 +227,12 @@ pub(crate) fn built_in() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|built_in| built_in.name)
 }
 
-fn is_known(config: &Config, name: &str) -> bool {
+fn is_known_provider(config: &Config, name: &str) -> bool {
     config.providers.contains_key(name) || BUILT_IN.iter().any(|built_in| built_in.name == name)
 }
 
 /// The configured providers that list a model of that name.
-fn hosts<'c>(config: &'c Config, model: &str) -> Vec<&'c str> {
+fn hosts_of_model<'c>(config: &'c Config, model: &str) -> Vec<&'c str> {
     let listing = config.providers.iter().filter(|(_, file)| file.models.contains_key(model));
     listing.map(|(name, _)| name.as_str()).collect()
 }
@@ -262,8 +268,8 @@ fn endpoint(
             ServerProtocol::OpenAi => Provider::OpenAi,
         },
         base_url: base_url.trim_end_matches('/').to_owned(),
-        key: variable.map_or(EndpointKey::None, |variable| key(variable, environment)),
-        limits: limits(file),
+        key: variable.map_or(EndpointKey::None, |variable| endpoint_key(variable, environment)),
+        limits: endpoint_limits(file),
         authorities: authorities(name, file)?,
     };
     match endpoint.check() {
@@ -285,19 +291,19 @@ fn authorities(name: &str, file: &ProviderFile) -> Result<Option<Authorities>, E
     Ok(Some(Authorities::from_der(anchors.der())))
 }
 
-fn key(variable: &str, environment: &Environment) -> EndpointKey {
+fn endpoint_key(variable: &str, environment: &Environment) -> EndpointKey {
     let value = environment.get(variable).and_then(|value| value.to_str()).map(str::trim).filter(|v| !v.is_empty());
     match value {
         Some(value) => {
             let secret = Secret::new(variable, value);
-            secrets::keep(&secret);
+            secrets::keep_from_print(&secret);
             EndpointKey::Loaded { variable: variable.to_owned(), secret }
         }
         None => EndpointKey::Missing { variable: variable.to_owned() },
     }
 }
 
-fn limits(file: &ProviderFile) -> EndpointLimits {
+fn endpoint_limits(file: &ProviderFile) -> EndpointLimits {
     let usual = EndpointLimits::default();
     let seconds = |given: Option<NonZeroU32>, usual: Duration| {
         given.map_or(usual, |seconds| Duration::from_secs(u64::from(seconds.get())))

@@ -18,9 +18,9 @@ use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
-use crate::trust::{RepositoryTrust, TrustStore, hash};
+use crate::trust::{RepositoryTrust, TrustStore, sha256_hex};
 
-pub use approving::{Approving, found_in, wanted};
+pub use approving::{Approving, found_in, wanted_entries};
 pub use refreshing::{CatalogueRefresh, refresh};
 pub use stored::{embedded_manifest, read_manifest, write_manifest};
 
@@ -54,16 +54,16 @@ pub struct ServerState {
 /// # Errors
 ///
 /// If what was approved can't be read.
-pub fn load(project: &OpenProject) -> Result<LoadedCatalogue, Error> {
-    let approvals = approvals(&approved(project)?);
-    let sources = sources(project);
+pub fn load_catalogue(project: &OpenProject) -> Result<LoadedCatalogue, Error> {
+    let approvals = parse_approvals(&approved_in_project(project)?);
+    let sources = catalogue_locations(project);
     let vouching = |path: &str, bytes: &[u8]| {
-        if project.vouched.covers(path, &hash(bytes)) { SourceTrust::Trusted } else { SourceTrust::Outside }
+        if project.vouched.covers(path, &sha256_hex(bytes)) { SourceTrust::Trusted } else { SourceTrust::Outside }
     };
     let mut found = discover(&sources, &vouching);
     let servers = servers(std::mem::take(&mut found.parsed.servers), found.manifests);
     let catalogue = Catalogue::new(found.parsed, &approvals);
-    let notes = notes(&catalogue, &servers);
+    let notes = catalogue_notes(&catalogue, &servers);
     Ok(LoadedCatalogue { catalogue, servers, notes })
 }
 
@@ -73,7 +73,7 @@ pub fn load(project: &OpenProject) -> Result<LoadedCatalogue, Error> {
 /// # Errors
 ///
 /// If its folder can't be made private.
-pub fn store(places: &Places) -> Result<TrustStore, Error> {
+pub fn approval_store(places: &Places) -> Result<TrustStore, Error> {
     // The store's folder is made private from the first folder of ours on.
     if let (Some(parent), Some(name)) = (places.state.parent(), places.state.file_name()) {
         let lock = Path::new(name).join("catalogue/trust.lock");
@@ -97,11 +97,11 @@ pub fn store(places: &Places) -> Result<TrustStore, Error> {
 /// # Errors
 ///
 /// If the store is there and can't be read.
-pub fn approved(project: &OpenProject) -> Result<RepositoryTrust, Error> {
+pub fn approved_in_project(project: &OpenProject) -> Result<RepositoryTrust, Error> {
     TrustStore::new(project.places.state.join("catalogue")).vouched(&project.key, "", 0, || Ok(None))
 }
 
-fn approvals(vouched: &RepositoryTrust) -> Approvals {
+fn parse_approvals(vouched: &RepositoryTrust) -> Approvals {
     let mut approvals = Approvals::default();
     for (name, hash) in vouched.hashes() {
         if let Some(hash) = Sha256Hash::parse(hash) {
@@ -111,10 +111,10 @@ fn approvals(vouched: &RepositoryTrust) -> Approvals {
     approvals
 }
 
-fn sources(project: &OpenProject) -> CatalogueLocations {
+fn catalogue_locations(project: &OpenProject) -> CatalogueLocations {
     let [user, own] = &project.catalogue;
-    let mut all = named(user, ConfigOwner::User);
-    all.extend(named(own, ConfigOwner::Project));
+    let mut all = named_sources(user, ConfigOwner::User);
+    all.extend(named_sources(own, ConfigOwner::Project));
     CatalogueLocations {
         root: project.root.clone(),
         home: Some(project.places.home.clone()),
@@ -124,7 +124,7 @@ fn sources(project: &OpenProject) -> CatalogueLocations {
     }
 }
 
-fn named(files: &CatalogueFiles, by: ConfigOwner) -> Vec<NamedSource> {
+fn named_sources(files: &CatalogueFiles, by: ConfigOwner) -> Vec<NamedSource> {
     let source = |path: &String, holds: SourceFormat| NamedSource { by, path: PathBuf::from(path), holds };
     let server = |path: &String| {
         let stem = Path::new(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
@@ -154,19 +154,19 @@ fn servers(
     all.into_values().collect()
 }
 
-fn notes(catalogue: &Catalogue, servers: &[ServerState]) -> Vec<Note> {
+fn catalogue_notes(catalogue: &Catalogue, servers: &[ServerState]) -> Vec<Note> {
     let problems = catalogue.problems();
     let mut notes: Vec<Note> = problems.iter().take(MAX_NOTES).map(|problem| problem.to_string().into()).collect();
     let more = problems.len().saturating_sub(MAX_NOTES);
     if more > 0 {
         notes.push(Note::hinting(format!("{more} more problems"), Hint::CheckCatalogue));
     }
-    notes.extend(missing(servers).map(Note::from));
+    notes.extend(missing_tools_line(servers).map(Note::from));
     notes
 }
 
 /// One line about configured servers whose tools nobody saved.
-pub fn missing(servers: &[ServerState]) -> Option<String> {
+pub fn missing_tools_line(servers: &[ServerState]) -> Option<String> {
     let all: Vec<&str> =
         servers.iter().filter(|server| server.manifest.is_none()).map(|server| server.name.as_str()).collect();
     if all.is_empty() {
@@ -185,26 +185,30 @@ pub fn missing(servers: &[ServerState]) -> Option<String> {
 /// # Errors
 ///
 /// If the project or its catalogue can't be read.
-pub fn open(root: &Path, places: &Places, said: &mut Vec<Note>) -> Result<(OpenProject, LoadedCatalogue), Error> {
+pub fn open_with_catalogue(
+    root: &Path,
+    places: &Places,
+    said: &mut Vec<Note>,
+) -> Result<(OpenProject, LoadedCatalogue), Error> {
     let project = OpenProject::open(root, places, BookReading::Trusted)?;
     said.extend(project.all_notes());
-    let loaded = load(&project)?;
+    let loaded = load_catalogue(&project)?;
     Ok((project, loaded))
 }
 
 /// The tokens of an entry's definition as o200k counts them: name, description and parameters.
 #[must_use]
-pub fn tokens(entry: &Capability) -> usize {
-    let mut text = format!("{} {}", entry.name(), plain(&entry.definition().description));
+pub fn definition_tokens(entry: &Capability) -> usize {
+    let mut text = format!("{} {}", entry.name(), exact_text(&entry.definition().description));
     if let Some(parameters) = entry.parameters_text() {
         text.push(' ');
-        text.push_str(&plain(&parameters));
+        text.push_str(&exact_text(&parameters));
     }
     OpenAi::O200k.count(&text)
 }
 
 /// The exact text, on its way to JSON, a counter or an escaping writer.
 #[must_use]
-pub fn plain(text: &Untrusted<String>) -> String {
+pub fn exact_text(text: &Untrusted<String>) -> String {
     show::json(text).as_str().unwrap_or_default().to_owned()
 }

@@ -26,7 +26,7 @@ use crate::places::Places;
 use crate::project::{BOOK, CONFIG, read_book};
 use crate::records::{actor, blocking};
 use crate::triage::signals::short_signal_id;
-use crate::trust::{MAX_FILE_BYTES, RepositoryTrust, TrustStore, hash};
+use crate::trust::{MAX_FILE_BYTES, RepositoryTrust, TrustStore, sha256_hex};
 
 /// The most runs that are named.
 const RUNS: u32 = 50;
@@ -49,7 +49,7 @@ impl<'p> NamePlace<'p> {
     #[must_use]
     pub fn find(folder: &Path, places: &'p Places) -> Option<Self> {
         let folder = folder.canonicalize().ok()?;
-        let (root, common) = repository(&folder).unwrap_or_else(|| (folder.clone(), folder));
+        let (root, common) = work_tree_folders(&folder).unwrap_or_else(|| (folder.clone(), folder));
         let key = common.to_string_lossy().into_owned();
         let vouched = TrustStore::new(places.state.clone()).hashed(&key).ok()?;
         Some(Self { places, root, key, vouched })
@@ -74,7 +74,7 @@ impl<'p> NamePlace<'p> {
                 .map(|version| format!("{}@{}", version.prompt, version.version))
                 .collect(),
         };
-        plain(all)
+        shell_safe_names(all)
     }
 
     /// The last runs of the project, the newest first, and the words that stand for them.
@@ -88,14 +88,14 @@ impl<'p> NamePlace<'p> {
         };
         let rows = self.recorded(async |store| store.runs(&wanted).await);
         let ids = rows.iter().map(|row| row.id.short().to_owned());
-        plain(ids.chain((!rows.is_empty()).then(|| "last".to_owned())))
+        shell_safe_names(ids.chain((!rows.is_empty()).then(|| "last".to_owned())))
     }
 
     /// The short ids of signals.
     #[must_use]
     pub fn signals(&self) -> Vec<String> {
         let owner = Owner(self.key.clone());
-        plain(
+        shell_safe_names(
             self.recorded(async |store| store.signals(&owner, 0, SIGNALS).await)
                 .iter()
                 .map(|row| short_signal_id(&row.id)),
@@ -136,7 +136,7 @@ impl<'p> NamePlace<'p> {
                 all.extend(provider.models.keys().map(|model| format!("{name}/{model}")));
             }
         }
-        plain(all)
+        shell_safe_names(all)
     }
 
     /// Providers.
@@ -144,7 +144,7 @@ impl<'p> NamePlace<'p> {
     pub fn providers(&self) -> Vec<String> {
         let mut all: BTreeSet<String> = calling::built_in().map(str::to_owned).collect();
         all.extend(self.configs().iter().flat_map(|config| config.providers.keys().cloned()));
-        plain(all)
+        shell_safe_names(all)
     }
 
     /// The configurations that count.
@@ -159,24 +159,24 @@ impl<'p> NamePlace<'p> {
     }
 
     fn covers(&self, path: &str, bytes: &[u8]) -> bool {
-        self.vouched.has(path, &hash(bytes))
+        self.vouched.has(path, &sha256_hex(bytes))
     }
 }
 
 /// Whether a shell takes nothing in a name for anything else.
 #[must_use]
-pub fn is_plain(name: &str) -> bool {
+pub fn is_shell_safe(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '@' | '-');
     !name.is_empty() && !name.starts_with('-') && name.chars().all(plain)
 }
 
-fn plain(names: impl IntoIterator<Item = String>) -> Vec<String> {
-    names.into_iter().filter(|name| is_plain(name)).collect()
+fn shell_safe_names(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    names.into_iter().filter(|name| is_shell_safe(name)).collect()
 }
 
 /// The root of the work tree around a folder and the git folder that all its work trees share:
 /// <https://git-scm.com/docs/gitrepository-layout>.
-fn repository(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+fn work_tree_folders(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     for root in folder.ancestors() {
         let dot = root.join(".git");
         let Ok(metadata) = dot.symlink_metadata() else { continue };
@@ -217,7 +217,7 @@ mod tests {
             ("~root", false),
             ("a*", false),
         ] {
-            assert_eq!(is_plain(name), expected, "{name:?}");
+            assert_eq!(is_shell_safe(name), expected, "{name:?}");
         }
     }
 }

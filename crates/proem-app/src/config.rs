@@ -21,8 +21,8 @@ use proem_runtime::git::GitLimits;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::amount::tokens;
-pub use self::amount::{Dollars, dollars};
+use self::amount::deserialize_tokens;
+pub use self::amount::{Dollars, parse_dollars};
 use self::effects::EffectsFile;
 use self::lisp::LispFile;
 use crate::error::Error;
@@ -220,13 +220,13 @@ pub struct AgentBudget {
     /// Dollars a run.
     pub run: Option<Dollars>,
     /// Tokens a day.
-    #[serde(deserialize_with = "tokens")]
+    #[serde(deserialize_with = "deserialize_tokens")]
     pub day_tokens: Option<u64>,
     /// Tokens a month.
-    #[serde(deserialize_with = "tokens")]
+    #[serde(deserialize_with = "deserialize_tokens")]
     pub month_tokens: Option<u64>,
     /// Tokens a run.
-    #[serde(deserialize_with = "tokens")]
+    #[serde(deserialize_with = "deserialize_tokens")]
     pub run_tokens: Option<u64>,
     /// What holds from an amount of the day on, the lowest first: `models` is `both`, `large-if-demanded` or
     /// `small-only`, `every_minutes` the least from one cycle to the next.
@@ -289,13 +289,13 @@ pub struct SpendLimits {
     /// Dollars a run.
     pub run: Option<Dollars>,
     /// Tokens a day.
-    #[serde(deserialize_with = "tokens")]
+    #[serde(deserialize_with = "deserialize_tokens")]
     pub day_tokens: Option<u64>,
     /// Tokens a month.
-    #[serde(deserialize_with = "tokens")]
+    #[serde(deserialize_with = "deserialize_tokens")]
     pub month_tokens: Option<u64>,
     /// Tokens a run.
-    #[serde(deserialize_with = "tokens")]
+    #[serde(deserialize_with = "deserialize_tokens")]
     pub run_tokens: Option<u64>,
 }
 

@@ -1,6 +1,6 @@
 //! What a task needs of its repository: files, definitions and commits, found without a model.
 //!
-//! [`find`](fn@find) reads what changed since the last time, ranks, and looks into the best files for the definitions that
+//! [`find_context`](fn@find) reads what changed since the last time, ranks, and looks into the best files for the definitions that
 //! fit. What it returns is text from outside but for counts and probabilities. `assemble` calls it, and so does whoever
 //! wants the list alone.
 
@@ -23,7 +23,7 @@ use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
 use proem_text::{Label, Source};
 
 pub use self::choice::FileChoice;
-pub(crate) use self::choice::mentions;
+pub(crate) use self::choice::at_mentions;
 use self::search::Search;
 use crate::error::Error;
 use crate::project::OpenProject;
@@ -139,7 +139,7 @@ impl TaskCandidates {
 /// # Errors
 ///
 /// If git refuses the repository, or the folder can't be read. What is only missing is a gap.
-pub fn find(
+pub fn find_context(
     query: &ContextQuery<'_>,
     project: &OpenProject,
     progress: &dyn Fn(usize, usize),
@@ -157,12 +157,12 @@ pub fn find(
 }
 
 /// A text from outside, to be read by code of ours alone.
-pub(crate) fn exact(text: &Untrusted<String>) -> String {
+pub(crate) fn text_for_code(text: &Untrusted<String>) -> String {
     show::json(text).as_str().unwrap_or_default().to_owned()
 }
 
 /// The label of what a repository says.
-fn outside(text: String) -> Untrusted<String> {
+fn repository_text(text: String) -> Untrusted<String> {
     Untrusted::new(text, Label::from_source(Source::named("repository")))
 }
 

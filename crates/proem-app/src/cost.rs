@@ -34,10 +34,10 @@ pub struct CostCorrection<'c> {
 /// # Errors
 ///
 /// If there is no such attempt, it is not over, or it can't be written.
-pub async fn correct(store: &Store, operator: &Operator, correction: CostCorrection<'_>) -> Result<(), Error> {
+pub async fn correct_attempt(store: &Store, operator: &Operator, correction: CostCorrection<'_>) -> Result<(), Error> {
     let CostCorrection { attempt, cost, why } = correction;
     let actor = operator.actor().clone();
-    store.correct(Correction { attempt, nanos: cost, why: why.to_owned(), actor, at: when::now() }).await?;
+    store.correct(Correction { attempt, nanos: cost, why: why.to_owned(), actor, at: when::time_now() }).await?;
     Ok(())
 }
 
@@ -69,7 +69,7 @@ pub struct FactorFit {
 /// # Errors
 ///
 /// If the factors can't be kept.
-pub fn apply(fitted: &[FactorFit], mut factors: Factors, places: &Places) -> Result<u64, Error> {
+pub fn apply_factors(fitted: &[FactorFit], mut factors: Factors, places: &Places) -> Result<u64, Error> {
     let mut changed = 0_u64;
     for one in fitted {
         let Some(percent) = one.fitted.filter(|percent| *percent != one.present) else { continue };
@@ -103,10 +103,10 @@ pub fn revert(mut factors: Factors, places: &Places) -> Result<u64, Error> {
 
 /// What fits each model that is counted by an estimate.
 #[must_use]
-pub fn fit(estimates: &[Estimate], factors: &Factors) -> Vec<FactorFit> {
+pub fn fit_factors(estimates: &[Estimate], factors: &Factors) -> Vec<FactorFit> {
     let mut found: BTreeMap<(String, String), FactorFit> = BTreeMap::new();
     for estimate in estimates {
-        let Some((base, percent)) = scaled(&estimate.counter) else { continue };
+        let Some((base, percent)) = split_scaled_counter(&estimate.counter) else { continue };
         let present = factors.models.get(&estimate.model).map_or(percent, |factor| factor.percent);
         let one = found.entry((estimate.model.clone(), base.to_owned())).or_insert_with(|| FactorFit {
             model: estimate.model.clone(),
@@ -136,7 +136,7 @@ pub fn fit(estimates: &[Estimate], factors: &Factors) -> Vec<FactorFit> {
 
 /// The base and the hundredths of a counter's name such as `o200k × 1.30`; a counter without a factor
 /// is exact.
-fn scaled(counter: &str) -> Option<(&str, usize)> {
+fn split_scaled_counter(counter: &str) -> Option<(&str, usize)> {
     let (base, factor) = counter.split_once(" × ")?;
     let (whole, part) = factor.split_once('.')?;
     if part.len() != 2 {
@@ -169,7 +169,7 @@ mod tests {
             (vec![estimate("o200k × 1.30", 20, 0, 0)], vec![None]),
         ] {
             let fitted: Vec<Option<usize>> =
-                fit(&estimates, &Factors::default()).iter().map(|one| one.fitted).collect();
+                fit_factors(&estimates, &Factors::default()).iter().map(|one| one.fitted).collect();
             assert_eq!(fitted, expected, "{estimates:?}");
         }
     }
@@ -183,7 +183,7 @@ mod tests {
             ("o200k × 1.3", None),
             ("o200k × x.30", None),
         ] {
-            assert_eq!(scaled(counter), expected, "{counter}");
+            assert_eq!(split_scaled_counter(counter), expected, "{counter}");
         }
     }
 }

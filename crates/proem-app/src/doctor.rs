@@ -26,7 +26,7 @@ use crate::error::Error;
 use crate::message::{Hint, Message};
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
-use crate::words::counted;
+use crate::words::count_with_noun;
 
 /// What a line is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
@@ -153,15 +153,15 @@ pub struct Checkup {
 /// # Errors
 ///
 /// Never for what it finds: only if the system gives no resources for the work.
-pub fn examine(folder: &Path, places: &Places) -> Result<Checkup, Error> {
+pub fn examine_installation(folder: &Path, places: &Places) -> Result<Checkup, Error> {
     let environment = Environment::inherited();
     let mut lines = Vec::new();
-    let configured = configuration(places, &mut lines);
-    lines.push(installation::key(places));
-    let git = git(&environment);
+    let configured = check_configuration(places, &mut lines);
+    lines.push(installation::key_line(places));
+    let git = git_line(&environment);
     let has_git = git.state == CheckupState::Good;
     lines.push(git);
-    let project = if configured && has_git { project(folder, places, &mut lines) } else { None };
+    let project = if configured && has_git { check_project(folder, places, &mut lines) } else { None };
     let Some(project) = project else {
         use CheckupSubject::{Book, Embedding, Guard, Model, Policy, Provider, Store, Trust};
         let unknown = "not looked at: what is wrong above comes first";
@@ -177,18 +177,18 @@ pub fn examine(folder: &Path, places: &Places) -> Result<Checkup, Error> {
             AnswerModes::default()
         }
     };
-    let servers = model::models(&project.config, (&environment, &modes), &mut lines);
-    lines.push(installation::store(&project)?);
-    lines.extend(installation::index(&project));
+    let servers = model::check_models(&project.config, (&environment, &modes), &mut lines);
+    lines.push(installation::records_line(&project)?);
+    lines.extend(installation::index_line(&project));
     lines.push(installation::trust(folder, &project));
-    lines.push(book(folder, places));
-    lines.extend(installation::rules(&project));
+    lines.push(book_line(folder, places));
+    lines.extend(installation::rules_lines(&project));
     lines.push(installation::locale(&environment));
     Ok(Checkup { lines, servers, project: Some(project) })
 }
 
 /// Looks at the user's configuration; whether it can be used.
-fn configuration(places: &Places, lines: &mut Vec<CheckupLine>) -> bool {
+fn check_configuration(places: &Places, lines: &mut Vec<CheckupLine>) -> bool {
     let path = places.config_file();
     let subject = CheckupSubject::Configuration;
     let shown = show::terminal_str(&path.display().to_string()).into_string();
@@ -203,7 +203,7 @@ fn configuration(places: &Places, lines: &mut Vec<CheckupLine>) -> bool {
     is_usable
 }
 
-fn git(environment: &Environment) -> CheckupLine {
+fn git_line(environment: &Environment) -> CheckupLine {
     match GitProgram::find(environment) {
         Ok(git) => {
             let path = show::terminal_str(&git.path().display().to_string()).into_string();
@@ -214,7 +214,7 @@ fn git(environment: &Environment) -> CheckupLine {
 }
 
 /// Opens the project, and says what of its configuration counts.
-fn project(folder: &Path, places: &Places, lines: &mut Vec<CheckupLine>) -> Option<OpenProject> {
+fn check_project(folder: &Path, places: &Places, lines: &mut Vec<CheckupLine>) -> Option<OpenProject> {
     match OpenProject::without_book(folder, places) {
         Ok(project) => {
             let root = project.root.as_ref().map_or("a bare repository".to_owned(), |root| {
@@ -240,7 +240,7 @@ fn project(folder: &Path, places: &Places, lines: &mut Vec<CheckupLine>) -> Opti
     }
 }
 
-fn book(folder: &Path, places: &Places) -> CheckupLine {
+fn book_line(folder: &Path, places: &Places) -> CheckupLine {
     let subject = CheckupSubject::Book;
     let opened = OpenProject::open(folder, places, BookReading::Trusted);
     match opened.and_then(|project| Ok((project.book()?, project.unread))) {
@@ -250,13 +250,13 @@ fn book(folder: &Path, places: &Places) -> CheckupLine {
                 .hinting(Hint::CheckBook)
         }
         Ok((book, None)) => {
-            let prompts = counted(u64::try_from(book.prompts().len()).unwrap_or(u64::MAX), "prompt");
+            let prompts = count_with_noun(u64::try_from(book.prompts().len()).unwrap_or(u64::MAX), "prompt");
             match check(&book, &OpenAi::O200k) {
                 Ok(remarks) => {
                     match remarks.iter().filter(|remark| remark.severity == DiagnosticSeverity::Error).count() {
                         0 => CheckupLine::new(subject, CheckupState::Good, prompts),
                         errors => {
-                            let errors = counted(u64::try_from(errors).unwrap_or(u64::MAX), "error");
+                            let errors = count_with_noun(u64::try_from(errors).unwrap_or(u64::MAX), "error");
                             CheckupLine::new(subject, CheckupState::Wrong, format!("{prompts}, {errors}"))
                                 .hinting(Hint::CheckBook)
                         }

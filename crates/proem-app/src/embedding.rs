@@ -16,7 +16,7 @@ use proem_runtime::remote_embedder::{EmbedderLimits, RemoteEmbedder};
 use proem_select::embedding::{Embedder, ModelId, PieceVocabulary, Vector};
 use proem_select::select::{SelectionWeightSet, Selector};
 
-use crate::calling::located;
+use crate::calling::locate_provider;
 use crate::config::{Config, EmbeddingFile};
 use crate::error::Error;
 use crate::places::Places;
@@ -82,7 +82,7 @@ impl EmbeddingModel {
             (Some(_), None) => return Err(Error::invalid("`[embedding]` names a provider; set `model` beside it")),
             (None, Some(_)) => return Err(Error::invalid("`[embedding]` names a model; set `provider` beside it")),
         };
-        let endpoint = located(config, provider, &Environment::inherited())?;
+        let endpoint = locate_provider(config, provider, &Environment::inherited())?;
         // On this machine it costs nothing, unless the configuration has a price for it.
         let models = config.providers.get(provider).map(|provider| &provider.models);
         let is_priced = models
@@ -150,7 +150,7 @@ fn selector(file: &EmbeddingFile, places: &Places) -> Result<(Selector, Option<S
     let Some(path) = &file.calibration else { return Ok((shipped, None)) };
     // An absolute path stays what it is.
     let path = places.config.join(path);
-    let own = match read(&path) {
+    let own = match read_calibration(&path) {
         Ok(own) => own,
         Err(problem) => {
             let note = format!(
@@ -171,7 +171,7 @@ fn selector(file: &EmbeddingFile, places: &Places) -> Result<(Selector, Option<S
     Ok((Selector::new(shipped.lexicon().clone(), shipped.words().clone(), all), None))
 }
 
-fn read(path: &Path) -> Result<SelectionWeightSet, String> {
+fn read_calibration(path: &Path) -> Result<SelectionWeightSet, String> {
     match files::read_regular(path, MAX_CALIBRATION_BYTES).map_err(|error| error.to_string())? {
         None => Err("there is no such file".to_owned()),
         Some(FileContent::Cut(_)) => Err(format!("it is larger than {MAX_CALIBRATION_BYTES} bytes")),

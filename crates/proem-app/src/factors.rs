@@ -76,12 +76,12 @@ impl Factors {
 
     /// Has a model counted by its factor; exact counts stay. The percentage, if there is one.
     pub fn apply(&self, model: &mut Model) -> Option<usize> {
-        scale(model, self.models.get(&model.name)?.percent)
+        scale_model(model, self.models.get(&model.name)?.percent)
     }
 }
 
 /// Has a model counted by `factor` hundredths of its base; exact counts stay. The factor, if it counts.
-pub fn scale(model: &mut Model, factor: usize) -> Option<usize> {
+pub fn scale_model(model: &mut Model, factor: usize) -> Option<usize> {
     match &mut model.tokeniser {
         Tokeniser::Estimate { percent, .. } => {
             *percent = factor;

@@ -15,7 +15,7 @@ use proem_select::catalogue::{Catalogue, CatalogueEntryKind};
 use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::places::Places;
-use crate::trust::hash;
+use crate::trust::sha256_hex;
 
 /// The most that one of these files may have, in bytes.
 const MAX_BYTES: usize = 64 << 20;
@@ -36,7 +36,10 @@ impl GuardFiles {
     ///
     /// If one of them is there and can't be read.
     pub fn load(places: &Places) -> Result<Self, Error> {
-        Ok(Self { verdicts: read(&verdicts_file(places))?, calibration: read(&calibration_file(places))? })
+        Ok(Self {
+            verdicts: read_guard_file(&verdicts_file(places))?,
+            calibration: read_guard_file(&calibration_file(places))?,
+        })
     }
 
     /// What becomes of what the guard finds.
@@ -45,14 +48,14 @@ impl GuardFiles {
             // A table that can't be read fails closed: nobody knows what it was to allow.
             Some(text) => Policy::parse(text)
                 .map_err(|error| Error::invalid(format!("{}: {error}", verdicts_file(places).display()))),
-            None => Policy::shipped().map_err(damaged),
+            None => Policy::shipped().map_err(damaged_guard_data),
         }
     }
 
     /// The hash of the rules that runs are held to.
     pub fn rules(&self) -> String {
-        let part = |text: &Option<String>| text.as_ref().map_or_else(String::new, |text| hash(text.as_bytes()));
-        hash(format!("verdicts {}\ncalibration {}\n", part(&self.verdicts), part(&self.calibration)).as_bytes())
+        let part = |text: &Option<String>| text.as_ref().map_or_else(String::new, |text| sha256_hex(text.as_bytes()));
+        sha256_hex(format!("verdicts {}\ncalibration {}\n", part(&self.verdicts), part(&self.calibration)).as_bytes())
     }
 }
 
@@ -87,7 +90,7 @@ impl GuardSetup {
     ///
     /// If the table of verdicts can't be parsed.
     pub fn of(files: GuardFiles, places: &Places, tools: &[ToolVocabulary]) -> Result<Self, Error> {
-        let guard = shipped(tools)?;
+        let guard = shipped_guard(tools)?;
         let mut notes = Vec::new();
         let guard = match &files.calibration {
             None => guard,
@@ -153,7 +156,7 @@ impl LazyGuard {
     }
 
     fn made_guard(&self) -> Result<&Arc<Guard>, Error> {
-        once(&self.guard, || shipped(&[]).map(Arc::new))
+        get_or_make(&self.guard, || shipped_guard(&[]).map(Arc::new))
     }
 
     /// What looks at texts from outside.
@@ -167,7 +170,7 @@ impl LazyGuard {
 }
 
 /// What is there, else what is made now; of two that are made at the same time one stays.
-pub(crate) fn once<T>(place: &OnceLock<T>, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
+pub(crate) fn get_or_make<T>(place: &OnceLock<T>, make: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
     if let Some(made) = place.get() {
         return Ok(made);
     }
@@ -176,17 +179,17 @@ pub(crate) fn once<T>(place: &OnceLock<T>, make: impl FnOnce() -> Result<T, Erro
 }
 
 /// The guard that ships, for an agent with these tools, before anything of the user's counts.
-pub(crate) fn shipped(tools: &[ToolVocabulary]) -> Result<Guard, Error> {
-    Guard::shipped(tools).map_err(damaged)
+pub(crate) fn shipped_guard(tools: &[ToolVocabulary]) -> Result<Guard, Error> {
+    Guard::shipped(tools).map_err(damaged_guard_data)
 }
 
-fn damaged(error: impl std::fmt::Display) -> Error {
+fn damaged_guard_data(error: impl std::fmt::Display) -> Error {
     Error::bug("the injection scanner's own data are damaged", error)
 }
 
 /// The tools of a catalogue, by name. Their descriptions are from outside and teach the guard
 /// nothing.
-pub fn tools(catalogue: &Catalogue) -> Vec<ToolVocabulary> {
+pub fn tool_vocabularies(catalogue: &Catalogue) -> Vec<ToolVocabulary> {
     let entries = catalogue.entries().iter().filter(|entry| entry.kind() == CatalogueEntryKind::Tool);
     let tool = |name: &str| ToolVocabulary { name: name.to_owned(), words: vec![name.replace(['_', '-'], " ")] };
     entries.map(|entry| tool(entry.name().as_str())).collect()
@@ -207,7 +210,7 @@ fn not_used(places: &Places, problem: &str) -> Note {
 }
 
 /// The file's text; `None` if there is no such file.
-fn read(path: &Path) -> Result<Option<String>, Error> {
+fn read_guard_file(path: &Path) -> Result<Option<String>, Error> {
     match files::read_text(path, MAX_BYTES) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),

@@ -21,10 +21,10 @@ use proem_guard::{ContainmentPart, InstallationKey, Tag, Untrusted, Verdict};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use self::pieces::{HookPiece, pieces};
+use self::pieces::{HookPiece, hook_pieces};
 use self::session::ToldFiles;
 use crate::context::reply::is_task;
-use crate::context::{ContextPatience, ContextQuery, FileChoice, find};
+use crate::context::{ContextPatience, ContextQuery, FileChoice, find_context};
 use crate::error::Error;
 use crate::guarding::LazyGuard;
 use crate::message::WithNotes;
@@ -115,8 +115,12 @@ impl PromptEvent {
 ///
 /// # Errors
 ///
-/// As [`find`] has them, and if there is no key of the installation or the guard's own data are damaged.
-pub fn answer(event: &PromptEvent, bytes: usize, project: &OpenProject) -> Result<WithNotes<Option<Json>>, Error> {
+/// As [`find_context`] has them, and if there is no key of the installation or the guard's own data are damaged.
+pub fn answer_prompt(
+    event: &PromptEvent,
+    bytes: usize,
+    project: &OpenProject,
+) -> Result<WithNotes<Option<Json>>, Error> {
     let query = ContextQuery {
         task: event.task(),
         root: &event.cwd,
@@ -125,23 +129,23 @@ pub fn answer(event: &PromptEvent, bytes: usize, project: &OpenProject) -> Resul
         choice: &FileChoice::new(event.task(), &[], &[])?,
         answers: Some(&project.answers),
     };
-    let found = find(&query, project, &|_, _| {})?;
+    let found = find_context(&query, project, &|_, _| {})?;
     if found.is_doubtful || !is_task(event.task(), &found) {
         return Ok(WithNotes::quiet(None));
     }
     let mut told = ToldFiles::of(event.session_id.as_deref(), project);
     let new: Vec<HookPiece> =
-        screened(pieces(&found), project)?.into_iter().filter(|piece| told.is_new(piece)).collect();
+        screen_pieces(hook_pieces(&found), project)?.into_iter().filter(|piece| told.is_new(piece)).collect();
     let mut notes = Vec::new();
     let key = project.delimiting_key(&mut notes)?;
-    let Some((context, count)) = contained(&new, bytes, &key) else { return Ok(WithNotes::quiet(None)) };
+    let Some((context, count)) = contain_pieces(&new, bytes, &key) else { return Ok(WithNotes::quiet(None)) };
     notes.extend(told.keep(new.iter().take(count)).err());
     let output = json!({ "hookSpecificOutput": { "hookEventName": EVENT, "additionalContext": context } });
     Ok(WithNotes { value: Some(output), notes })
 }
 
 /// The pieces in which nothing is suspicious, alone and together.
-fn screened(pieces: Vec<HookPiece>, project: &OpenProject) -> Result<Vec<HookPiece>, Error> {
+fn screen_pieces(pieces: Vec<HookPiece>, project: &OpenProject) -> Result<Vec<HookPiece>, Error> {
     let guarding = LazyGuard::load(&project.places)?;
     let screening = guarding.screening()?;
     let bar = screening.policy.bar("repository", "hook");
@@ -154,7 +158,7 @@ fn screened(pieces: Vec<HookPiece>, project: &OpenProject) -> Result<Vec<HookPie
 }
 
 /// As many pieces as there is room for, contained, and how many these are.
-fn contained(pieces: &[HookPiece], bytes: usize, key: &InstallationKey) -> Option<(String, usize)> {
+fn contain_pieces(pieces: &[HookPiece], bytes: usize, key: &InstallationKey) -> Option<(String, usize)> {
     (1..=pieces.len()).rev().find_map(|count| {
         let parts: Vec<ContainmentPart<'_>> = pieces
             .iter()

@@ -13,12 +13,12 @@ use proem_guard::show;
 use proem_runtime::files::{self, FileAccess, FileContent};
 use proem_runtime::git::GitProgram;
 
-use self::import::{PromptImport, import};
+use self::import::{PromptImport, import_prompt};
 use crate::config::document::{self, KeyValues};
 use crate::error::Error;
 use crate::message::{Hint, Message};
 use crate::places::Places;
-use crate::project::{BOOK, CONFIG, git, head, locate, now};
+use crate::project::{BOOK, CONFIG, find_git, head_commit, locate_project, unix_seconds};
 use crate::trust::candidates::{Candidates, TrustCandidate};
 use crate::trust::{MAX_FILE_BYTES, TrustStore};
 
@@ -97,8 +97,8 @@ pub struct Initialisation {
 ///
 /// If there is no place for files, if something is in the way, or if a file can't be written.
 pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initialisation, Error> {
-    let git = git(places)?;
-    let (root, key) = locate(folder, &git)?;
+    let git = find_git(places)?;
+    let (root, key) = locate_project(folder, &git)?;
     let shown = show::terminal_str(&folder.display().to_string()).into_string();
     let Some(root) = root else {
         let problem =
@@ -108,11 +108,11 @@ pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initi
     // The store is opened first: if it can't be read, nothing should have been written.
     let store = TrustStore::new(places.state.clone());
     store.check()?;
-    let mut import = from.map(import).transpose()?;
+    let mut import = from.map(import_prompt).transpose()?;
     let values = import.as_ref().map(|import| import.values.clone()).unwrap_or_default();
     let why = Message { text: "the most common settings".to_owned(), hint: Some(Hint::SeeEveryKey) };
-    let mut planned = vec![PlannedFile::trusted(CONFIG, document::text(&values), why)];
-    planned.extend(book(&root)?);
+    let mut planned = vec![PlannedFile::trusted(CONFIG, document::new_config_text(&values), why)];
+    planned.extend(book_files(&root)?);
     let mut parts = BTreeSet::new();
     if let Some(import) = &mut import {
         let files = std::mem::take(&mut import.planned);
@@ -125,7 +125,7 @@ pub fn init(folder: &Path, from: Option<&Path>, places: &Places) -> Result<Initi
         PRIVATE,
         "which files are allowed next to it, and who may read it",
     ));
-    let outcome = write(&root, planned)?;
+    let outcome = write_missing_files(&root, planned)?;
     let trusted = outcome.written.iter().filter(|file| file.read_as_trusted);
     let trusted: Vec<(String, Vec<u8>)> =
         trusted.map(|file| (file.path.clone(), file.text.clone().into_bytes())).collect();
@@ -161,7 +161,7 @@ impl Initialisation {
     /// If the trust store can't be read.
     pub fn untrusted(&self) -> Result<Vec<String>, Error> {
         let Self { root, store, git, key, .. } = self;
-        let vouched = store.vouched(key, &root.to_string_lossy(), now(), || head(root, git))?;
+        let vouched = store.vouched(key, &root.to_string_lossy(), unix_seconds(), || head_commit(root, git))?;
         let open = Candidates::read(root).files.into_iter();
         let open = open.filter(|candidate| !vouched.covers(&candidate.path, &candidate.hash));
         Ok(open.map(|candidate| candidate.path).collect())
@@ -169,7 +169,7 @@ impl Initialisation {
 }
 
 /// The files of a book with one example, as far as the project has none of its own.
-fn book(root: &Path) -> Result<Vec<PlannedFile>, Error> {
+fn book_files(root: &Path) -> Result<Vec<PlannedFile>, Error> {
     let found = Candidates::read(root);
     let own = |candidate: &&TrustCandidate| {
         candidate.path.starts_with(&format!("{BOOK}/")) && candidate.path.ends_with(".prompt")
@@ -191,7 +191,7 @@ fn book(root: &Path) -> Result<Vec<PlannedFile>, Error> {
 }
 
 /// Writes what is missing, after looking at what is there.
-fn write(root: &Path, planned: Vec<PlannedFile>) -> Result<InitOutcome, Error> {
+fn write_missing_files(root: &Path, planned: Vec<PlannedFile>) -> Result<InitOutcome, Error> {
     let mut outcome = InitOutcome::default();
     let mut missing = Vec::new();
     for file in planned {

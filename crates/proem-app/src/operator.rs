@@ -148,7 +148,7 @@ impl Operator {
     /// If the terminal is gone, or the answer is too long.
     pub fn ask(&mut self, question: &str) -> Result<Option<String>, Error> {
         self.put(question)?;
-        line(&self.terminal)
+        terminal_line(&self.terminal)
     }
 
     /// The same, waiting no longer than until `stop` is cancelled; `None` then, too.
@@ -158,14 +158,14 @@ impl Operator {
     /// As [`Self::ask`].
     pub async fn ask_until(&mut self, question: &str, stop: &CancellationToken) -> Result<Option<String>, Error> {
         self.put(question)?;
-        let terminal = self.terminal.try_clone().map_err(|error| unread(&error))?;
+        let terminal = self.terminal.try_clone().map_err(|error| unread_answer(&error))?;
         let (read, answer) = oneshot::channel();
         // A read can't be broken off, so a thread of its own is left to it.
         let reading = std::thread::Builder::new().name("proem-answer".to_owned()).spawn(move || {
             // Who asked may have given up.
-            _ = read.send(line(&terminal));
+            _ = read.send(terminal_line(&terminal));
         });
-        reading.map_err(|error| unread(&error))?;
+        reading.map_err(|error| unread_answer(&error))?;
         tokio::select! {
             biased;
             () = stop.cancelled() => Ok(None),
@@ -197,7 +197,7 @@ fn consent(answer: &str) -> Consent {
 }
 
 /// The next line of a terminal, without its end; `None` at the end of the input.
-fn line(mut terminal: &File) -> Result<Option<String>, Error> {
+fn terminal_line(mut terminal: &File) -> Result<Option<String>, Error> {
     let (mut answer, mut bytes) = (Vec::new(), [0; 256]);
     loop {
         let read = match terminal.read(&mut bytes) {
@@ -205,7 +205,7 @@ fn line(mut terminal: &File) -> Result<Option<String>, Error> {
             Ok(0) => break,
             Ok(count) => bytes.get(..count).unwrap_or_default(),
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(unread(&error)),
+            Err(error) => return Err(unread_answer(&error)),
         };
         let end = read.iter().position(|byte| *byte == b'\n');
         answer.extend_from_slice(read.get(..end.unwrap_or(read.len())).unwrap_or_default());
@@ -219,7 +219,7 @@ fn line(mut terminal: &File) -> Result<Option<String>, Error> {
     Ok(Some(String::from_utf8_lossy(&answer).into_owned()))
 }
 
-fn unread(error: &std::io::Error) -> Error {
+fn unread_answer(error: &std::io::Error) -> Error {
     Error::outside(format!("could not read the answer: {error}"))
 }
 
@@ -244,7 +244,7 @@ mod tests {
             let mut file = tempfile::tempfile().unwrap();
             file.write_all(typed).unwrap();
             std::io::Seek::rewind(&mut file).unwrap();
-            let read = line(&file);
+            let read = terminal_line(&file);
             assert_eq!(read.as_ref().map(Option::as_deref).map_err(|_| ()), expected.transpose(), "{typed:?}");
         };
         check(b"", None);

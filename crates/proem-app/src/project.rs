@@ -23,7 +23,7 @@ use crate::config::{CatalogueFiles, Config, TriageFile};
 use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::places::Places;
-use crate::trust::{MAX_FILE_BYTES, RepositoryTrust, TrustStore, hash};
+use crate::trust::{MAX_FILE_BYTES, RepositoryTrust, TrustStore, sha256_hex};
 
 /// The project's own configuration.
 pub const CONFIG: &str = "proem.toml";
@@ -121,7 +121,7 @@ pub struct OpenProject {
 /// # Errors
 ///
 /// If there is no git that can be run safely, or the user's configuration can't be read.
-pub fn git(places: &Places) -> Result<GitProgram, Error> {
+pub fn find_git(places: &Places) -> Result<GitProgram, Error> {
     let user = Config::of_user(&places.config_file())?;
     Ok(GitProgram::find(&Environment::inherited())?.within(user.git.limits()))
 }
@@ -148,7 +148,7 @@ pub fn settings_in(folder: &Path, places: &Places, said: &mut Vec<Note>) -> Resu
 /// # Errors
 ///
 /// If it is no folder, or git can't be asked.
-pub fn locate(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, String), Error> {
+pub fn locate_project(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, String), Error> {
     let shown = show::terminal_str(&folder.display().to_string());
     let folder = std::fs::canonicalize(folder).map_err(|e| Error::invalid(format!("could not open `{shown}`: {e}")))?;
     if !folder.is_dir() {
@@ -172,7 +172,7 @@ pub fn locate(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf>, Strin
 /// # Errors
 ///
 /// If git can't be asked.
-pub fn head(folder: &Path, git: &GitProgram) -> Result<Option<String>, Error> {
+pub fn head_commit(folder: &Path, git: &GitProgram) -> Result<Option<String>, Error> {
     let question = git.limits().question;
     let Some(repository) = discover(git, folder, question)? else { return Ok(None) };
     let limits = StateLimits { head: question, changes: Duration::ZERO, bytes: 64 * 1024, paths: 0 };
@@ -180,7 +180,7 @@ pub fn head(folder: &Path, git: &GitProgram) -> Result<Option<String>, Error> {
 }
 
 /// A relative path with nothing but names in it, written the one way.
-pub fn plain(path: &str) -> Option<String> {
+pub fn plain_relative_path(path: &str) -> Option<String> {
     let components = Path::new(path).components();
     let names: Option<Vec<&str>> = components
         .map(|component| match component {
@@ -192,7 +192,7 @@ pub fn plain(path: &str) -> Option<String> {
 }
 
 /// Seconds since 1970.
-pub fn now() -> i64 {
+pub fn unix_seconds() -> i64 {
     let elapsed = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
     i64::try_from(elapsed).unwrap_or(i64::MAX)
 }
@@ -228,10 +228,10 @@ impl OpenProject {
         let user = Config::of_user(&places.config_file())?;
         let answers = GitAnswers::default();
         let git = GitProgram::find(&Environment::inherited())?.within(user.git.limits());
-        let (root, key) = locate(folder, &git.clone().remembering(&answers))?;
+        let (root, key) = locate_project(folder, &git.clone().remembering(&answers))?;
         let shown = root.as_deref().map(Path::to_string_lossy).unwrap_or_default();
         let store = TrustStore::new(places.state.clone());
-        let vouched = store.vouched(&key, &shown, now(), || head(folder, &git))?;
+        let vouched = store.vouched(&key, &shown, unix_seconds(), || head_commit(folder, &git))?;
         let mut project = Self {
             places: places.clone(),
             root,
@@ -297,7 +297,7 @@ impl OpenProject {
         let known = RULE_FILES.into_iter().filter(|name| self.vouched.while_editing(name));
         for name in edited.chain(known) {
             if let Ok(Some(bytes)) = self.read(name) {
-                trusted.insert(TrustedFile { name: name.to_owned(), hash: hash(&bytes) });
+                trusted.insert(TrustedFile { name: name.to_owned(), hash: sha256_hex(&bytes) });
             }
         }
         trusted
@@ -337,7 +337,7 @@ impl OpenProject {
                 return Ok(Config::default());
             }
         };
-        let trusted = self.vouched.covers(CONFIG, &hash(&bytes));
+        let trusted = self.vouched.covers(CONFIG, &sha256_hex(&bytes));
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if !trusted {
             let lowered = text.parse::<toml::Table>().ok().map(|table| restrict(&mut self.config, &table));
@@ -359,7 +359,7 @@ impl OpenProject {
         let (effects, triage) = (self.config.effects.clone(), self.config.triage);
         let keys = text.parse::<toml::Table>().unwrap_or_default();
         let base = toml::Table::try_from(&self.config).map_err(|e| Error::bug("could not write TOML", e))?;
-        self.config = merge(base, keys).try_into().map_err(|e| Error::invalid(format!("{CONFIG}: {e}")))?;
+        self.config = merge_tables(base, keys).try_into().map_err(|e| Error::invalid(format!("{CONFIG}: {e}")))?;
         if own.records.days.is_some() && own.records.days != days {
             self.notes
                 .push(format!("{CONFIG}: `records.days` is ignored; only your own configuration decides it").into());
@@ -399,7 +399,9 @@ impl OpenProject {
         let untrusted: Vec<String> = layer
             .files
             .iter()
-            .filter(|(path, text)| !self.vouched.covers(&format!("{BOOK}/{path}"), &hash(text.as_str().as_bytes())))
+            .filter(|(path, text)| {
+                !self.vouched.covers(&format!("{BOOK}/{path}"), &sha256_hex(text.as_str().as_bytes()))
+            })
             .map(|(path, _)| path.clone())
             .collect();
         for path in untrusted {
@@ -473,8 +475,8 @@ impl OpenProject {
             return Ok(None);
         };
         // A path may be spelled in several ways; trust is kept under the plain one.
-        let plain = plain(path).unwrap_or_else(|| path.to_owned());
-        if named_by == FileOwner::Project && !self.vouched.covers(&plain, &hash(&bytes)) {
+        let plain = plain_relative_path(path).unwrap_or_else(|| path.to_owned());
+        if named_by == FileOwner::Project && !self.vouched.covers(&plain, &sha256_hex(&bytes)) {
             self.distrust(path, "the book's own text is used instead".into());
             return Ok(None);
         }
@@ -530,10 +532,10 @@ enum FileOwner {
 }
 
 /// `over` laid over `base`, table by table.
-fn merge(mut base: toml::Table, over: toml::Table) -> toml::Table {
+fn merge_tables(mut base: toml::Table, over: toml::Table) -> toml::Table {
     for (key, value) in over {
         let merged = match (base.remove(&key), value) {
-            (Some(toml::Value::Table(base)), toml::Value::Table(over)) => toml::Value::Table(merge(base, over)),
+            (Some(toml::Value::Table(base)), toml::Value::Table(over)) => toml::Value::Table(merge_tables(base, over)),
             (_, value) => value,
         };
         base.insert(key, merged);

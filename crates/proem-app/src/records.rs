@@ -58,19 +58,19 @@ impl Whose {
     #[must_use]
     pub fn owner(self, project: &OpenProject) -> Option<Owner> {
         match self {
-            Self::Project => Some(owner(project)),
+            Self::Project => Some(records_owner(project)),
             Self::All => None,
         }
     }
 }
 
 /// Whose records a project's are.
-pub fn owner(project: &OpenProject) -> Owner {
+pub fn records_owner(project: &OpenProject) -> Owner {
     Owner(project.key.clone())
 }
 
 /// The name of a project's folder. The key of a repository is the folder that git keeps in it.
-pub fn folder(project: &Owner) -> &str {
+pub fn records_folder_name(project: &Owner) -> &str {
     let path = Path::new(&project.0);
     let path = if path.ends_with(".git") { path.parent().unwrap_or(path) } else { path };
     path.file_name().and_then(OsStr::to_str).unwrap_or("/")
@@ -94,7 +94,7 @@ pub(crate) fn plain_name(user: &str) -> String {
 /// # Errors
 ///
 /// If the configured zone is unknown.
-pub fn zone(budget: &BudgetFile) -> Result<jiff::tz::TimeZone, Error> {
+pub fn booking_zone(budget: &BudgetFile) -> Result<jiff::tz::TimeZone, Error> {
     match budget.zone.as_deref() {
         None => Ok(jiff::tz::TimeZone::UTC),
         Some(name) => jiff::tz::TimeZone::get(name)
@@ -106,7 +106,7 @@ pub fn zone(budget: &BudgetFile) -> Result<jiff::tz::TimeZone, Error> {
 pub const BUDGETED: &str = "triage";
 
 /// The caps that hold for whoever asks.
-pub fn caps(budget: &BudgetFile) -> Vec<Cap> {
+pub fn budget_caps(budget: &BudgetFile) -> Vec<Cap> {
     [caps_of(CapScope::User, &budget.user), caps_of(CapScope::Project, &budget.project)].concat()
 }
 
@@ -141,7 +141,7 @@ pub fn agent_budget(budget: &BudgetFile, agent: &str) -> Result<AgentBudget, Err
     Ok(configured.or(usual))
 }
 
-/// The caps that hold for calls with an agent's prompts beside [`caps`].
+/// The caps that hold for calls with an agent's prompts beside [`budget_caps`].
 ///
 /// # Errors
 ///
@@ -163,7 +163,7 @@ pub async fn ladder_place(store: &Store, project: &OpenProject, agent: &str, now
         every_minutes: step.every_minutes,
     });
     let ladder = SpendLadder::new(steps.collect())?;
-    let whose = Spender { project: owner(project), agent: Some(agent.to_owned()) };
+    let whose = Spender { project: records_owner(project), agent: Some(agent.to_owned()) };
     // What was spent today counts whether or not a cap is set for the day.
     let today = Cap { scope: CapScope::Agent, period: CapPeriod::Day, unit: CapUnit::NanoDollars, most: u64::MAX };
     let mut caps = vec![today];
@@ -184,16 +184,16 @@ pub(crate) const fn run_cap(most: NanoDollars) -> Cap {
 /// # Errors
 ///
 /// If they can't be used: locked, damaged, of another installation, or without a key.
-pub async fn open(project: &OpenProject, access: StoreAccess) -> Result<OpenedStore, proem_store::Error> {
+pub async fn open_records(project: &OpenProject, access: StoreAccess) -> Result<OpenedStore, proem_store::Error> {
     let environment = Environment::inherited();
     let unusable = |why: String| {
         proem_store::Error::Unusable(proem_store::Unusable::Other { path: project.places.records(), why })
     };
     let key = installation_key(&project.places.key()).map_err(|e| unusable(e.to_string()))?;
-    let zone = zone(&project.config.budget).map_err(|e| unusable(e.to_string()))?;
+    let zone = booking_zone(&project.config.budget).map_err(|e| unusable(e.to_string()))?;
     let path = project.places.records();
     let actor = actor(&environment, project.places.channel);
-    Store::open(StoreOptions { path, key, access, project: owner(project), actor, zone }).await
+    Store::open(StoreOptions { path, key, access, project: records_owner(project), actor, zone }).await
 }
 
 /// Opens the records to look at them.
@@ -201,8 +201,8 @@ pub async fn open(project: &OpenProject, access: StoreAccess) -> Result<OpenedSt
 /// # Errors
 ///
 /// If they can't be read.
-pub async fn look(project: &OpenProject) -> Result<WithNotes<Store>, Error> {
-    let opened = open(project, StoreAccess::Read).await?;
+pub async fn look_at_records(project: &OpenProject) -> Result<WithNotes<Store>, Error> {
+    let opened = open_records(project, StoreAccess::Read).await?;
     let mut notes: Vec<Note> = opened.notes.into_iter().map(Note::from).collect();
     if opened.origin == StoreCreator::Foreign {
         notes.push("these records were made by another installation, so they are read-only".into());
@@ -250,6 +250,6 @@ mod tests {
         let cap = Cap { scope: CapScope::Agent, period: CapPeriod::Day, unit: CapUnit::NanoDollars, most: 250_000_000 };
         assert_eq!(agent_caps(&budget("[budget.agent.risk]\nday = 0.25"), "risk").unwrap(), [cap]);
         assert_eq!(agent_caps(&budget(""), BUDGETED).unwrap().len(), 2);
-        assert_eq!(caps(&budget("[budget.agent.risk]\nday = 0.25")), []);
+        assert_eq!(budget_caps(&budget("[budget.agent.risk]\nday = 0.25")), []);
     }
 }

@@ -35,7 +35,7 @@ pub fn versions(run: &RunDetail) -> Option<Versions> {
 /// # Errors
 ///
 /// If there is none, or more than one.
-pub async fn found(
+pub async fn find_run(
     store: &Store,
     project: &OpenProject,
     id: &str,

@@ -19,9 +19,9 @@ use proem_runtime::readers::{
 use proem_text::Source;
 
 pub use self::place::Excerpt;
-use crate::catalogue::load;
+use crate::catalogue::load_catalogue;
 use crate::error::Error;
-use crate::guarding::{GuardSetup, tools};
+use crate::guarding::{GuardSetup, tool_vocabularies};
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
 
@@ -77,8 +77,8 @@ impl ScanOptions {
 /// # Errors
 ///
 /// If the user's table of verdicts can't be read.
-pub fn guarding(root: &Path, places: &Places) -> Result<GuardSetup, Error> {
-    let loaded = OpenProject::open(root, places, BookReading::Trusted).and_then(|project| load(&project));
-    let tools = loaded.map_or_else(|_| Vec::new(), |loaded| tools(&loaded.catalogue));
+pub fn guard_for_project(root: &Path, places: &Places) -> Result<GuardSetup, Error> {
+    let loaded = OpenProject::open(root, places, BookReading::Trusted).and_then(|project| load_catalogue(&project));
+    let tools = loaded.map_or_else(|_| Vec::new(), |loaded| tool_vocabularies(&loaded.catalogue));
     GuardSetup::load(places, &tools)
 }

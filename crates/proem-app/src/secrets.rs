@@ -10,7 +10,7 @@ use proem_llm::secret::Secret;
 static LOADED: Mutex<Vec<Secret>> = Mutex::new(Vec::new());
 
 /// Keeps a credential that must be printed nowhere from now on.
-pub(crate) fn keep(secret: &Secret) {
+pub(crate) fn keep_from_print(secret: &Secret) {
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
     if !loaded.contains(secret) {
         loaded.push(secret.clone());
@@ -19,6 +19,6 @@ pub(crate) fn keep(secret: &Secret) {
 
 /// All that were loaded.
 #[must_use]
-pub fn loaded() -> Vec<Secret> {
+pub fn loaded_secrets() -> Vec<Secret> {
     LOADED.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }

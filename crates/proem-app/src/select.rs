@@ -17,13 +17,13 @@ use proem_select::select::{CatalogueIndex, Query, Ranking, Selector, TaskEmbeddi
 use serde_json::Value;
 
 use self::lines::{QueryLine, QueryLines, RankedQuery};
-use crate::catalogue::{embedded_manifest, open};
+use crate::catalogue::{embedded_manifest, open_with_catalogue};
 use crate::config::Config;
 use crate::embedding::{EmbeddingModel, EmbeddingSetup};
 use crate::error::Error;
 use crate::message::Note;
 use crate::places::Places;
-use crate::words::grouped;
+use crate::words::group_thousands;
 
 /// How many problems of one file are told as notes.
 const MAX_NOTES: usize = 5;
@@ -85,11 +85,11 @@ impl Ranker {
             Some(path) => {
                 let (catalogue, notes) = from_file(path)?;
                 // No project is looked at, so the user's own configuration counts.
-                let configured = by_meaning.then(|| configured(places)).transpose()?;
+                let configured = by_meaning.then(|| configured_embedding(places)).transpose()?;
                 (catalogue, CatalogueFrom::File, None, notes.into_iter().map(Note::from).collect(), configured)
             }
             None => {
-                let (project, loaded) = open(&options.root, places, said)?;
+                let (project, loaded) = open_with_catalogue(&options.root, places, said)?;
                 let configured = by_meaning.then(|| EmbeddingSetup::new(&project.config, places)).transpose()?;
                 (loaded.catalogue, CatalogueFrom::Project, Some(project), loaded.notes, configured)
             }
@@ -194,37 +194,42 @@ impl Ranker {
 }
 
 /// What the user configured, whatever project they are in.
-fn configured(places: &Places) -> Result<EmbeddingSetup, Error> {
+fn configured_embedding(places: &Places) -> Result<EmbeddingSetup, Error> {
     EmbeddingSetup::new(&Config::of_user(&places.config_file())?, places)
 }
 
 /// Reads a catalogue of the user's choice; broken entries are notes, a file of nothing else an error.
 fn from_file(path: &Path) -> Result<(Catalogue, Vec<String>), Error> {
-    let (name, mut bytes) = (lines::shown(path), Vec::new());
+    let (name, mut bytes) = (lines::lines_path(path), Vec::new());
     let most = u64::try_from(MAX_FILE_BYTES).unwrap_or(u64::MAX);
-    lines::open(path)?
+    lines::open_named_file(path)?
         .take(most.saturating_add(1))
         .read_to_end(&mut bytes)
         .map_err(|error| Error::invalid(format!("could not read {name}: {error}")))?;
     if bytes.len() > MAX_FILE_BYTES {
-        return Err(Error::invalid(format!("{name} has more than {} bytes; split it", grouped(MAX_FILE_BYTES))));
+        return Err(Error::invalid(format!(
+            "{name} has more than {} bytes; split it",
+            group_thousands(MAX_FILE_BYTES)
+        )));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Error::invalid(format!("{name} is not UTF-8 from byte {at} on; save it as UTF-8"))
     })?;
     let blank = text.trim().is_empty();
-    let catalogue = Catalogue::new(parse(path, text), &Approvals::default());
+    let catalogue = Catalogue::new(parse_catalogue(path, text), &Approvals::default());
     let problems = catalogue.problems();
     if catalogue.entries().is_empty() && !blank && !problems.is_empty() {
-        return Err(Error::invalid(summary(problems.iter().map(ToString::to_string), problems.len()).join("\n")));
+        return Err(Error::invalid(
+            problem_summary(problems.iter().map(ToString::to_string), problems.len()).join("\n"),
+        ));
     }
-    let notes = summary(problems.iter().map(ToString::to_string), problems.len());
+    let notes = problem_summary(problems.iter().map(ToString::to_string), problems.len());
     Ok((catalogue, notes))
 }
 
 /// A saved answer to `tools/list` if it looks like one, else JSON lines.
-fn parse(path: &Path, text: String) -> CatalogueContents {
+fn parse_catalogue(path: &Path, text: String) -> CatalogueContents {
     let shown = show::terminal_str(&path.display().to_string()).into_string();
     if !is_tools_list(&text) {
         return parse_lines(&shown, &text);
@@ -257,9 +262,9 @@ fn add_usage(
     embedder: Option<&StaticModel<'_>>,
     catalogue: &Catalogue,
 ) -> Result<Vec<String>, Error> {
-    let name = lines::shown(path);
-    let known: BTreeSet<Sha256Hash> = catalogue.entries().iter().flat_map(names).collect();
-    let mut lines = QueryLines::new(BufReader::new(lines::open(path)?));
+    let name = lines::lines_path(path);
+    let known: BTreeSet<Sha256Hash> = catalogue.entries().iter().flat_map(usage_hashes).collect();
+    let mut lines = QueryLines::new(BufReader::new(lines::open_named_file(path)?));
     let (mut problems, mut wrong, mut unknown) = (Vec::new(), 0_usize, 0_usize);
     loop {
         let next = lines.next_line().map_err(|error| Error::outside(format!("could not read {name}: {error}")))?;
@@ -290,25 +295,25 @@ fn add_usage(
             usage.add_request(tool, &query, vector.as_ref());
         }
     }
-    let mut notes = summary(problems.into_iter(), wrong);
+    let mut notes = problem_summary(problems.into_iter(), wrong);
     if unknown > 0 {
-        notes.push(format!("{name} names tools that are not in the catalogue ({} ×)", grouped(unknown)));
+        notes.push(format!("{name} names tools that are not in the catalogue ({} ×)", group_thousands(unknown)));
     }
     Ok(notes)
 }
 
 /// What usage may call an entry.
-fn names(capability: &Capability) -> [Sha256Hash; 2] {
+fn usage_hashes(capability: &Capability) -> [Sha256Hash; 2] {
     let own = show::json(capability.own_name());
     [Sha256Hash::of(capability.name().as_str().as_bytes()), Sha256Hash::of(own.as_str().unwrap_or_default().as_bytes())]
 }
 
 /// The first problems, and how many more there are.
-fn summary(problems: impl Iterator<Item = String>, all: usize) -> Vec<String> {
+fn problem_summary(problems: impl Iterator<Item = String>, all: usize) -> Vec<String> {
     let mut notes: Vec<String> = problems.take(MAX_NOTES).collect();
     let more = all.saturating_sub(notes.len());
     if more > 0 {
-        notes.push(format!("and {} more problems of this kind", grouped(more)));
+        notes.push(format!("and {} more problems of this kind", group_thousands(more)));
     }
     notes
 }

@@ -17,7 +17,7 @@ use proem_select::mode::{Hints, ModeExamples};
 use proem_select::select::{CatalogueIndex, Query, Selector, TaskEmbedding, UsageHistory};
 use proem_text::Label;
 
-use crate::catalogue::{embedded_manifest, load};
+use crate::catalogue::{embedded_manifest, load_catalogue};
 use crate::embedding::{EmbeddingModel, EmbeddingSetup};
 use crate::error::Error;
 use crate::message::Note;
@@ -60,7 +60,7 @@ impl SelectionInputs {
     ///
     /// If the catalogue's approvals or the shipped data can't be read.
     pub fn new(project: &OpenProject, task: &Task, hints: &Hints, gathered: &PlaceFacts) -> Result<Self, Error> {
-        let loaded = load(project)?;
+        let loaded = load_catalogue(project)?;
         let (model, selector, notes) = EmbeddingSetup::new(&project.config, &project.places)?.calibrated();
         let text = match task {
             Task::Caller(text) => text.trim().to_owned(),

@@ -66,14 +66,18 @@ enum CountBasis {
 /// # Errors
 ///
 /// If the model can't be told, or the configuration can't be read.
-pub fn columns(options: &TokensOptions, places: &Places, said: &mut Vec<Note>) -> Result<Vec<TokenColumn>, Error> {
+pub fn token_columns(
+    options: &TokensOptions,
+    places: &Places,
+    said: &mut Vec<Note>,
+) -> Result<Vec<TokenColumn>, Error> {
     let wanted = calling::WantedModel {
         model: options.model.as_deref(),
         provider: options.provider.as_deref(),
         prompt: Some("small"),
     };
     let config = project::settings_in(&options.root, places, said)?;
-    let asked = calling::ask(&config, &Providers::load()?, &wanted, &Environment::inherited())?;
+    let asked = calling::wanted_endpoint(&config, &Providers::load()?, &wanted, &Environment::inherited())?;
     let column = TokenColumn::of(asked.model, &Factors::load(places)?);
     if options.model.is_some() || options.provider.is_some() {
         return Ok(vec![column]);
@@ -194,8 +198,8 @@ fn text_beneath(folder: &Path, path: &Path) -> Option<String> {
 /// # Errors
 ///
 /// In words, if it can't be read, is too long or is no text.
-pub fn text_of(path: &Path) -> Result<String, String> {
-    read(files::open(path).and_then(capped))
+pub fn read_counted_file(path: &Path) -> Result<String, String> {
+    decode_counted_text(files::open(path).and_then(read_capped_bytes))
 }
 
 /// The text that somebody hands over.
@@ -203,17 +207,17 @@ pub fn text_of(path: &Path) -> Result<String, String> {
 /// # Errors
 ///
 /// In words, if it can't be read, is too long or is no text.
-pub fn text_from(from: impl Read) -> Result<String, String> {
-    read(capped(from))
+pub fn read_counted_stream(from: impl Read) -> Result<String, String> {
+    decode_counted_text(read_capped_bytes(from))
 }
 
-fn capped(from: impl Read) -> std::io::Result<Vec<u8>> {
+fn read_capped_bytes(from: impl Read) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-fn read(bytes: std::io::Result<Vec<u8>>) -> Result<String, String> {
+fn decode_counted_text(bytes: std::io::Result<Vec<u8>>) -> Result<String, String> {
     let bytes = bytes.map_err(|e| format!("could not be read: {e}"))?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(format!("is larger than {MAX_BYTES} bytes; split it"));

@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 use crate::error::Error;
 
 pub use self::place::{Before, EditingOffer, FileReview, Revocation, RevokeScope, TrustPlace};
-pub use self::states::{TrustEntry, TrustState, entries};
+pub use self::states::{TrustEntry, TrustState, trust_entries};
 
 const FILE: &str = "trust.json";
 const LOCK: &str = "trust.lock";
@@ -211,7 +211,7 @@ impl TrustStore {
     pub fn last(&self, vouched: &RepositoryTrust, path: &str) -> Option<Vec<u8>> {
         let last = &vouched.files.get(path)?.last;
         match files::read_beneath(&self.folder, &Path::new(COPIES).join(last), MAX_FILE_BYTES) {
-            Ok(Some(FileContent::Whole(bytes))) if hash(&bytes) == *last => Some(bytes),
+            Ok(Some(FileContent::Whole(bytes))) if sha256_hex(&bytes) == *last => Some(bytes),
             _ => None,
         }
     }
@@ -225,7 +225,7 @@ impl TrustStore {
         self.change(|stored| {
             let repository = stored.repositories.entry(key.to_owned()).or_default();
             for (path, bytes) in trusted {
-                let hash = hash(bytes);
+                let hash = sha256_hex(bytes);
                 // A file with a credential is trusted without a copy; its next version is shown in full.
                 if credential::find(&String::from_utf8_lossy(bytes)).is_empty() {
                     files::replace(&self.folder, &Path::new(COPIES).join(&hash), bytes, FileAccess::Private)?;
@@ -247,7 +247,7 @@ impl TrustStore {
         self.change(|stored| {
             let written = &mut stored.repositories.entry(key.to_owned()).or_default().written;
             for (path, bytes) in files {
-                written.entry((*path).to_owned()).or_default().insert(hash(bytes));
+                written.entry((*path).to_owned()).or_default().insert(sha256_hex(bytes));
             }
             Ok(())
         })
@@ -375,7 +375,7 @@ impl TrustStore {
 }
 
 /// SHA-256, hexadecimal.
-pub fn hash(bytes: &[u8]) -> String {
+pub fn sha256_hex(bytes: &[u8]) -> String {
     proem_text::hex::encode(Sha256::digest(bytes))
 }
 

@@ -22,14 +22,14 @@ const UNITS: [(char, i64); 3] = [('h', 3_600_000), ('d', DAY), ('w', 7 * DAY)];
 ///
 /// If it names no time; the forms that do are listed.
 pub fn since(text: &str, now: Time, zone: &TimeZone) -> Result<Time, Error> {
-    let found = ago(text, now).or_else(|| named_day(text, zone)).or_else(|| moment(text));
+    let found = parse_ago(text, now).or_else(|| named_day(text, zone)).or_else(|| parse_moment(text));
     found.ok_or_else(|| {
         let shown = show::terminal_str(text);
         Error::invalid(format!("`{shown}` is not a time; write 30d, 12h, 2w, 2026-11-01 or 2026-11-01T10:00:00Z"))
     })
 }
 
-fn ago(text: &str, now: Time) -> Option<Time> {
+fn parse_ago(text: &str, now: Time) -> Option<Time> {
     let (unit, millis) = UNITS.iter().find(|(unit, _)| text.ends_with(*unit))?;
     let number = text.strip_suffix(*unit).filter(|number| number.bytes().all(|byte| byte.is_ascii_digit()))?;
     now.0.checked_sub(number.parse::<i64>().ok()?.checked_mul(*millis)?).map(Time)
@@ -41,34 +41,34 @@ fn named_day(text: &str, zone: &TimeZone) -> Option<Time> {
     Some(Time(date.to_zoned(zone.clone()).ok()?.timestamp().as_millisecond()))
 }
 
-fn moment(text: &str) -> Option<Time> {
+fn parse_moment(text: &str) -> Option<Time> {
     Some(Time(text.parse::<Timestamp>().ok()?.as_millisecond()))
 }
 
 /// The time now.
-pub fn now() -> Time {
+pub fn time_now() -> Time {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Time(failpoint::clock(i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
 }
 
 /// The day of a time, as 2026-11-22.
-pub fn date(time: Time, zone: &TimeZone) -> String {
-    written(time, zone, "%Y-%m-%d")
+pub fn iso_date(time: Time, zone: &TimeZone) -> String {
+    format_time(time, zone, "%Y-%m-%d")
 }
 
 /// The day of a time in words, as 29 Nov.
-pub fn day(time: Time, zone: &TimeZone) -> String {
-    written(time, zone, "%-d %b")
+pub fn day_and_month(time: Time, zone: &TimeZone) -> String {
+    format_time(time, zone, "%-d %b")
 }
 
 /// A time to the second, as 2026-11-22 10:05:07.
-pub fn clock(time: Time, zone: &TimeZone) -> String {
-    written(time, zone, "%Y-%m-%d %H:%M:%S")
+pub fn date_and_clock(time: Time, zone: &TimeZone) -> String {
+    format_time(time, zone, "%Y-%m-%d %H:%M:%S")
 }
 
 /// A time of this year or so in eleven cells, as 11-22 10:05.
-pub fn brief(time: Time, zone: &TimeZone) -> String {
-    written(time, zone, "%m-%d %H:%M")
+pub fn brief_time(time: Time, zone: &TimeZone) -> String {
+    format_time(time, zone, "%m-%d %H:%M")
 }
 
 /// A time as RFC 3339 has it, in UTC.
@@ -76,7 +76,7 @@ pub fn rfc3339(time: Time) -> String {
     Timestamp::from_millisecond(time.0).map_or_else(|_| time.0.to_string(), |moment| moment.to_string())
 }
 
-fn written(time: Time, zone: &TimeZone, form: &str) -> String {
+fn format_time(time: Time, zone: &TimeZone, form: &str) -> String {
     // What no calendar has is shown as it is stored.
     Timestamp::from_millisecond(time.0)
         .map_or_else(|_| time.0.to_string(), |moment| moment.to_zoned(zone.clone()).strftime(form).to_string())
@@ -119,9 +119,12 @@ mod tests {
     #[test]
     fn times_are_written() {
         let (time, berlin) = (Time(1_763_800_000_000), TimeZone::fixed(jiff::tz::offset(1)));
-        assert_eq!(clock(time, &berlin), "2025-11-22 09:26:40");
-        assert_eq!((date(time, &berlin).as_str(), brief(time, &berlin).as_str()), ("2025-11-22", "11-22 09:26"));
-        assert_eq!((rfc3339(time).as_str(), day(time, &berlin).as_str()), ("2025-11-22T08:26:40Z", "22 Nov"));
-        assert_eq!(clock(Time(i64::MAX), &berlin), i64::MAX.to_string());
+        assert_eq!(date_and_clock(time, &berlin), "2025-11-22 09:26:40");
+        assert_eq!(
+            (iso_date(time, &berlin).as_str(), brief_time(time, &berlin).as_str()),
+            ("2025-11-22", "11-22 09:26")
+        );
+        assert_eq!((rfc3339(time).as_str(), day_and_month(time, &berlin).as_str()), ("2025-11-22T08:26:40Z", "22 Nov"));
+        assert_eq!(date_and_clock(Time(i64::MAX), &berlin), i64::MAX.to_string());
     }
 }

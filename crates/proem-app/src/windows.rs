@@ -111,14 +111,18 @@ impl ContextWindows {
 /// # Errors
 ///
 /// If the file of windows can't be read or written.
-pub async fn learned(places: &Places, setting: &RunSetting, ran: &FinishedRun) -> Result<Option<NonZeroUsize>, Error> {
+pub async fn learn_window(
+    places: &Places,
+    setting: &RunSetting,
+    ran: &FinishedRun,
+) -> Result<Option<NonZeroUsize>, Error> {
     let asked = &setting.access.asked;
     let failure = ran.outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref());
     // A cassette is no server's word about today.
     let Some(failure) = failure.filter(|_| setting.access.replayer().is_none()) else { return Ok(None) };
     let window = match (failure.kind, failure.window) {
         (_, Some(window)) => Some(window),
-        (FailureKind::TooLong | FailureKind::Empty, None) => listed(&asked.endpoint, &asked.model.name).await,
+        (FailureKind::TooLong | FailureKind::Empty, None) => listed_window(&asked.endpoint, &asked.model.name).await,
         _ => None,
     };
     let is_smaller = |window: &NonZeroUsize| asked.model.context_tokens.is_none_or(|known| *window < known);
@@ -128,7 +132,7 @@ pub async fn learned(places: &Places, setting: &RunSetting, ran: &FinishedRun) -
 }
 
 /// The window in an endpoint's list of models, if the list comes soon.
-async fn listed(endpoint: &Endpoint, model: &str) -> Option<NonZeroUsize> {
+async fn listed_window(endpoint: &Endpoint, model: &str) -> Option<NonZeroUsize> {
     let mut patient = endpoint.clone();
     patient.limits.call = patient.limits.call.min(PATIENCE);
     let client = Client::new();

@@ -4,14 +4,14 @@ use proem_guard::show;
 
 /// `1 run`, `2 runs`, `12,345 runs`.
 #[must_use]
-pub fn counted(number: u64, noun: &str) -> String {
+pub fn count_with_noun(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", grouped(usize::try_from(number).unwrap_or(usize::MAX)))
+    format!("{} {noun}{plural}", group_thousands(usize::try_from(number).unwrap_or(usize::MAX)))
 }
 
 /// A number with its thousands apart.
 #[must_use]
-pub fn grouped(number: usize) -> String {
+pub fn group_thousands(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -26,7 +26,7 @@ pub fn grouped(number: usize) -> String {
 /// A text from anywhere on one line of at most `width` cells, with what is hidden or wider
 /// than a cell escaped.
 #[must_use]
-pub fn cut(text: &str, width: usize) -> String {
+pub fn cut_to_width(text: &str, width: usize) -> String {
     let shown = show::terminal_str(text).into_string();
     let shown: String =
         shown.chars().map(|c| if is_narrow(c) { c.to_string() } else { c.escape_unicode().to_string() }).collect();
@@ -48,7 +48,7 @@ const fn is_narrow(c: char) -> bool {
 
 /// A number with at most two digits behind its point.
 #[must_use]
-pub fn number(value: f64) -> String {
+pub fn two_decimals(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');
     if text == "-0" { "0".to_owned() } else { text.to_owned() }

@@ -51,7 +51,7 @@ impl CommandFailure {
 impl fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)?;
-        self.0.hint().map_or(Ok(()), |hint| f.write_str(&hints::tail(hint)))
+        self.0.hint().map_or(Ok(()), |hint| f.write_str(&hints::remedy_tail(hint)))
     }
 }
 

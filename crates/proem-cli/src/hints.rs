@@ -7,21 +7,21 @@ use proem_app::{Hint, Note};
 pub(crate) const OTHERWISE: &str = "choose another mode with --mode act or --mode review";
 
 /// A message with what could be done behind it.
-pub(crate) fn in_words(message: &Message) -> String {
-    format!("{}{}", message.text, message.hint.as_ref().map(tail).unwrap_or_default())
+pub(crate) fn message_with_remedy(message: &Message) -> String {
+    format!("{}{}", message.text, message.hint.as_ref().map(remedy_tail).unwrap_or_default())
 }
 
 /// A note as one line.
 pub(crate) fn of_note(note: &Note) -> String {
     match note {
-        Note::Learned(message) | Note::Remark(message) => in_words(message),
+        Note::Learned(message) | Note::Remark(message) => message_with_remedy(message),
         // A kind of note that is not known here is still for a person.
         other => format!("{other:?}"),
     }
 }
 
 /// What stands behind a message, its separator included.
-pub(crate) fn tail(hint: &Hint) -> String {
+pub(crate) fn remedy_tail(hint: &Hint) -> String {
     match hint {
         Hint::ChooseMode => format!("; {OTHERWISE}"),
         Hint::ChooseDepth => "; `--context parts` shows their code all the same".to_owned(),
@@ -210,9 +210,9 @@ mod tests {
         let rows: Vec<(Hint, &str)> = rows.into_iter().chain(of_doctor()).chain(of_files()).collect();
         let worded: BTreeSet<String> = rows.iter().map(|(hint, _)| name(&format!("{hint:?}"))).collect();
         for (hint, expected) in rows {
-            assert_eq!(in_words(&Message { text: "x".to_owned(), hint: Some(hint) }), expected);
+            assert_eq!(message_with_remedy(&Message { text: "x".to_owned(), hint: Some(hint) }), expected);
         }
-        assert_eq!(in_words(&"x".into()), "x");
+        assert_eq!(message_with_remedy(&"x".into()), "x");
 
         let (_, all) = HINTS.split_once("pub enum Hint {\n").unwrap();
         let (all, _) = all.split_once("\n}\n").unwrap();

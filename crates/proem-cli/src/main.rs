@@ -20,7 +20,7 @@ use args::CommandLine;
 use failure::CommandFailure;
 
 /// Where this user's files are, and how they are reached.
-fn places() -> Result<Places, CommandFailure> {
+fn user_places() -> Result<Places, CommandFailure> {
     Ok(Places::find(channel())?)
 }
 
@@ -29,10 +29,10 @@ fn channel() -> Channel {
 }
 
 fn main() -> ExitCode {
-    if commands::completions::answered() {
+    if commands::completions::answer_shell() {
         return ExitCode::SUCCESS;
     }
-    let args = match CommandLine::try_parse_from(args::words::marked(std::env::args_os())) {
+    let args = match CommandLine::try_parse_from(args::words::mark_hyphen_words(std::env::args_os())) {
         Ok(args) => args,
         Err(error) => {
             // Help and version are answers; they go to standard output with code 0.
@@ -42,14 +42,14 @@ fn main() -> ExitCode {
                     Err(failure) => failure.code(),
                 };
             }
-            ui::refused(&error, std::env::args_os());
+            ui::print_usage_error(&error, std::env::args_os());
             return ExitCode::from(2);
         }
     };
-    match commands::run(args) {
+    match commands::run_command(args) {
         Ok(code) => code,
         Err(failure) => {
-            ui::error(&failure);
+            ui::print_failure(&failure);
             failure.code()
         }
     }

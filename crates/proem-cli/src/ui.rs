@@ -23,13 +23,13 @@ use proem_text::json;
 pub(crate) use self::answer::{AnswerScreen, WaitNotes};
 pub(crate) use self::count_line::CountLine;
 use self::output::Shapes;
-pub(crate) use self::output::{Printed, document as document_text, print};
-pub(crate) use self::person::{confirm, display, operator};
-pub(crate) use self::progress::{cleared, target};
+pub(crate) use self::output::{Printed, document_output as document_text, write_to_stdout};
+pub(crate) use self::person::{confirm, display_pages, operator};
+pub(crate) use self::progress::{clear_progress, progress_target};
 pub(crate) use self::question::{TerminalQuestions, answerer};
 use crate::failure::CommandFailure;
 use crate::hints;
-pub(crate) use proem_app::words::{counted, cut, grouped};
+pub(crate) use proem_app::words::{count_with_noun, cut_to_width, group_thousands};
 
 pub(crate) const BOLD: Style = Style::new().bold();
 pub(crate) const DIM: Style = Style::new().dimmed();
@@ -40,15 +40,15 @@ pub(crate) const GREEN: Style = AnsiColor::Green.on_default();
 pub(crate) const BLUE: Style = AnsiColor::BrightBlue.on_default();
 pub(crate) const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// A text in a style, for [`note`] and the tables; colours vanish where there is no terminal.
-pub(crate) fn styled(style: Style, text: &str) -> String {
+/// A text in a style, for [`print_note`] and the tables; colours vanish where there is no terminal.
+pub(crate) fn style_text(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
 /// Writes to standard output exactly what was asked for: a prompt, an answer, a text without its
-/// attacks. What says something *about* such texts is a [`report`], a [`listing`] or a [`document`].
+/// attacks. What says something *about* such texts is a [`print_report`], a [`print_listing`] or a [`print_json_document`].
 pub(crate) fn data(text: &str) -> Result<(), CommandFailure> {
-    print(Printed::Exact, text).map(|_| ())
+    write_to_stdout(Printed::Exact, text).map(|_| ())
 }
 
 /// Writes bytes to standard output exactly as they are; a terminal gets the text of them, made safe to look at.
@@ -56,17 +56,17 @@ pub(crate) fn data(text: &str) -> Result<(), CommandFailure> {
 /// # Errors
 ///
 /// If they hold a loaded credential, which is printed nowhere.
-pub(crate) fn bytes(bytes: &[u8]) -> Result<(), CommandFailure> {
+pub(crate) fn print_raw_bytes(bytes: &[u8]) -> Result<(), CommandFailure> {
     let text = String::from_utf8_lossy(bytes);
     if std::io::stdout().is_terminal() {
         return data(&text.split('\n').map(|line| format!("{}\n", show::terminal_str(line))).collect::<String>());
     }
-    output::print_bytes(bytes)
+    output::write_bytes_to_stdout(bytes)
 }
 
 /// Writes a value of PTC-Lisp, and a line break: exact on a pipe. On a terminal, escapes that read back take the place
 /// of what could steer it.
-pub(crate) fn value(text: &str) -> Result<(), CommandFailure> {
+pub(crate) fn print_lisp_value(text: &str) -> Result<(), CommandFailure> {
     if !std::io::stdout().is_terminal() {
         return data(&format!("{text}\n"));
     }
@@ -80,39 +80,39 @@ pub(crate) fn value(text: &str) -> Result<(), CommandFailure> {
 
 /// A text for the clipboard, without loaded credentials: where it is pasted nobody looks for them.
 pub(crate) fn clipboard_text(text: &str) -> String {
-    output::exact(text, Shapes::Stay).into_owned()
+    output::exact_output(text, Shapes::Stay).into_owned()
 }
 
 /// Writes a document of JSON to standard output, and a line break: read, it is exact, and no CI runner
 /// obeys a text in it.
-pub(crate) fn document(json: &str) -> Result<(), CommandFailure> {
-    print(Printed::Document, &format!("{json}\n")).map(|_| ())
+pub(crate) fn print_json_document(json: &str) -> Result<(), CommandFailure> {
+    write_to_stdout(Printed::Document, &format!("{json}\n")).map(|_| ())
 }
 
 /// Whether this process printed a document of JSON.
 pub(crate) fn has_printed_document() -> bool {
-    output::has_printed_document()
+    output::is_document_printed()
 }
 
 /// A name as it is, or as a text of JSON where a terminal or a CI runner would take it for something else.
-pub(crate) fn quoted(name: &Untrusted<String>) -> String {
+pub(crate) fn quote_name(name: &Untrusted<String>) -> String {
     let exact = show::json(name);
     let shown = show::terminal(name).into_string();
     let stays = |text: &str| text == shown && !text.contains([':', '"']) && !text.trim().is_empty();
     match exact.as_str() {
         Some(text) if stays(text) && show::report(text) == text => shown,
-        _ => output::document(&json::compact(&exact)),
+        _ => output::document_output(&json::compact(&exact)),
     }
 }
 
 /// Writes a report that somebody else renders, such as Markdown, to standard output.
-pub(crate) fn report(text: &str) -> Result<(), CommandFailure> {
-    print(Printed::Report, text).map(|_| ())
+pub(crate) fn print_report(text: &str) -> Result<(), CommandFailure> {
+    write_to_stdout(Printed::Report, text).map(|_| ())
 }
 
 /// Writes a table or listing to standard output, coloured on a terminal.
-pub(crate) fn listing(text: &str) -> Result<(), CommandFailure> {
-    print(Printed::Listing, text).map(|_| ())
+pub(crate) fn print_listing(text: &str) -> Result<(), CommandFailure> {
+    write_to_stdout(Printed::Listing, text).map(|_| ())
 }
 
 /// What stands before a name from outside at the start of a line, so that the line isn't that name's.
@@ -123,56 +123,57 @@ pub(crate) const GOES_ON: &str = "· ";
 /// Writes lines that are not data to standard error.
 pub(crate) fn aside(text: &str) {
     // Nothing is left to tell if standard error is closed.
-    _ = anstream::stderr().lock().write_all(output::report(text, Shapes::Cut).as_bytes());
+    _ = anstream::stderr().lock().write_all(output::report_output(text, Shapes::Cut).as_bytes());
 }
 
 /// A message without what could steer a terminal: names in it may have been chosen by anybody.
-pub(crate) fn plain(text: &str) -> String {
+pub(crate) fn terminal_safe(text: &str) -> String {
     let escape = |c: char| if is_hidden(c) && c != '\t' { c.escape_unicode().to_string() } else { c.to_string() };
     text.chars().map(escape).collect()
 }
 
 /// One line about something the user may want to know.
-pub(crate) fn note(text: &str) {
-    aside(&format!("{} {}\n", styled(CYAN, "note:"), plain(text)));
+pub(crate) fn print_note(text: &str) {
+    aside(&format!("{} {}\n", style_text(CYAN, "note:"), terminal_safe(text)));
 }
 
 /// What there is to say beside a result, a line each.
-pub(crate) fn notes<'n>(notes: impl IntoIterator<Item = &'n Note>) {
+pub(crate) fn print_notes<'n>(notes: impl IntoIterator<Item = &'n Note>) {
     for each in notes {
         let line = hints::of_note(each);
         match each {
             Note::Learned(_) => aside(&format!("{line}\n")),
-            _ => note(&line),
+            _ => print_note(&line),
         }
     }
 }
 
 /// Says what there is to say beside a result, and hands it over.
-pub(crate) fn tell<T>(noted: WithNotes<T>) -> T {
-    notes(&noted.notes);
+pub(crate) fn print_notes_of<T>(noted: WithNotes<T>) -> T {
+    print_notes(&noted.notes);
     noted.value
 }
 
 /// What went wrong. Several problems stand one below the other; an excerpt has its own severity,
 /// and an indented line belongs to the problem above it.
-pub(crate) fn error(failure: &CommandFailure) {
+pub(crate) fn print_failure(failure: &CommandFailure) {
     let text = failure.to_string();
     let excerpt = text.starts_with("error: ") || text.starts_with("warning: ");
     for line in text.lines() {
-        let own = if excerpt || line.starts_with(' ') { String::new() } else { format!("{} ", styled(RED, "error:")) };
-        aside(&format!("{own}{}\n", plain(line)));
+        let own =
+            if excerpt || line.starts_with(' ') { String::new() } else { format!("{} ", style_text(RED, "error:")) };
+        aside(&format!("{own}{}\n", terminal_safe(line)));
     }
 }
 
 /// What clap answers to `--help` and `--version`.
 pub(crate) fn help(answer: &clap::Error) -> Result<(), CommandFailure> {
-    listing(&answer.render().ansi().to_string())
+    print_listing(&answer.render().ansi().to_string())
 }
 
 /// What is wrong with the arguments. They are shown on the line they stand in: a script may have put
 /// anybody's text into one.
-pub(crate) fn refused(error: &clap::Error, arguments: impl Iterator<Item = OsString>) {
+pub(crate) fn print_usage_error(error: &clap::Error, arguments: impl Iterator<Item = OsString>) {
     let mut text = error.render().ansi().to_string();
     let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
     for argument in arguments.filter(|argument| argument.contains(is_hidden)) {
@@ -186,7 +187,7 @@ pub(crate) fn refused(error: &clap::Error, arguments: impl Iterator<Item = OsStr
 
 /// Says on a terminal what is done, and for how long, until it is cleared.
 pub(crate) fn working(what: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, target());
+    let bar = ProgressBar::with_draw_target(None, progress_target());
     if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}  {elapsed}") {
         bar.set_style(style);
     }
@@ -198,7 +199,7 @@ pub(crate) fn working(what: &str) -> ProgressBar {
 /// A text with its label on one line: ours as it is, anybody else's escaped; nothing for what is no text.
 pub(crate) fn on_line(tree: &LabelTree, most: usize) -> String {
     match tree {
-        LabelTree::Text(text) => cut(text, most),
+        LabelTree::Text(text) => cut_to_width(text, most),
         LabelTree::Outside(text) | LabelTree::Flagged(text) => show::terminal_capped(text, most).into_string(),
         _ => String::new(),
     }
@@ -208,7 +209,7 @@ pub(crate) fn on_line(tree: &LabelTree, most: usize) -> String {
 const WIDTH: usize = 100;
 
 /// The cells of a line of standard output.
-pub(crate) fn width() -> usize {
+pub(crate) fn output_width() -> usize {
     console::Term::stdout().size_checked().map_or(WIDTH, |(_, columns)| usize::from(columns))
 }
 
@@ -222,17 +223,17 @@ pub(crate) fn bar(value: usize, most: usize, width: usize) -> String {
 
 /// A text from anywhere as one cell of a table: what is hidden or wider than a cell is escaped, what
 /// is too long is cut, and the rest is filled up.
-pub(crate) fn cell(text: &str, width: usize) -> String {
-    let shown = cut(text, width);
+pub(crate) fn table_cell(text: &str, width: usize) -> String {
+    let shown = cut_to_width(text, width);
     let gap = width.saturating_sub(shown.chars().count());
     format!("{shown}{}", " ".repeat(gap))
 }
 
 /// A whole number in at most six cells: `9,999`, `12.3k`, `4.5M`.
-pub(crate) fn short(number: u64) -> String {
+pub(crate) fn short_number(number: u64) -> String {
     let tenths = |unit: u64| format!("{}.{}", number / unit, number % unit / (unit / 10));
     match number {
-        0..=9_999 => grouped(usize::try_from(number).unwrap_or(usize::MAX)),
+        0..=9_999 => group_thousands(usize::try_from(number).unwrap_or(usize::MAX)),
         10_000..=999_999 => format!("{}k", tenths(1_000)),
         1_000_000..=999_999_999 => format!("{}M", tenths(1_000_000)),
         _ => format!("{}G", tenths(1_000_000_000)),
@@ -240,7 +241,7 @@ pub(crate) fn short(number: u64) -> String {
 }
 
 /// Money in at most eight cells, rounded down: `$0.00123`, `$12.34`.
-pub(crate) fn price(cost: NanoDollars) -> String {
+pub(crate) fn short_price(cost: NanoDollars) -> String {
     let (dollars, nanos) = (cost.0 / 1_000_000_000, cost.0 % 1_000_000_000);
     match dollars {
         0 if nanos > 0 && nanos < 10_000 => "<$.00001".to_owned(),
@@ -255,11 +256,11 @@ pub(crate) const UNKNOWN: &str = "–";
 
 /// A count for a table, or [`UNKNOWN`].
 pub(crate) fn short_or_unknown(number: Option<u64>) -> String {
-    number.map_or_else(|| UNKNOWN.to_owned(), short)
+    number.map_or_else(|| UNKNOWN.to_owned(), short_number)
 }
 
 /// One column for each value, in eighths of a line; a value that is not zero shows.
-pub(crate) fn columns(values: &[u64]) -> String {
+pub(crate) fn column_bars(values: &[u64]) -> String {
     const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let most = values.iter().copied().max().unwrap_or(0).max(1);
     let height = |value: u64| usize::try_from(value.saturating_mul(8).div_ceil(most)).unwrap_or(8);
@@ -281,7 +282,7 @@ mod tests {
             ("a\nb", 5, "a\\nb "),
             ("e\u{301}", 9, "e\\u{301} "),
         ] {
-            assert_eq!(cell(text, width), expected, "{text:?}");
+            assert_eq!(table_cell(text, width), expected, "{text:?}");
         }
     }
 
@@ -295,7 +296,7 @@ mod tests {
             (1_250_000, "1.2M"),
             (5_000_000_000, "5.0G"),
         ] {
-            assert_eq!(short(number), expected);
+            assert_eq!(short_number(number), expected);
         }
         for (nanos, expected) in [
             (0, "$0.00000"),
@@ -304,10 +305,10 @@ mod tests {
             (12_345_000_000, "$12.34"),
             (12_345_678_000_000_000, "$12345678"),
         ] {
-            assert_eq!(price(NanoDollars(nanos)), expected);
+            assert_eq!(short_price(NanoDollars(nanos)), expected);
         }
-        assert_eq!(columns(&[0, 1, 4, 8, 100]), " ▁▁▁█");
-        assert_eq!((counted(1, "run").as_str(), counted(0, "run").as_str()), ("1 run", "0 runs"));
+        assert_eq!(column_bars(&[0, 1, 4, 8, 100]), " ▁▁▁█");
+        assert_eq!((count_with_noun(1, "run").as_str(), count_with_noun(0, "run").as_str()), ("1 run", "0 runs"));
     }
 
     #[test]
@@ -317,7 +318,7 @@ mod tests {
         assert_eq!(bar(1, 1000, 10), "▏");
         assert_eq!(bar(5, 16, 4), "█▎");
         assert_eq!(
-            (grouped(0).as_str(), grouped(999).as_str(), grouped(1_234_567).as_str()),
+            (group_thousands(0).as_str(), group_thousands(999).as_str(), group_thousands(1_234_567).as_str()),
             ("0", "999", "1,234,567")
         );
     }

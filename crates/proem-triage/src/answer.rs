@@ -113,7 +113,7 @@ impl StageCall {
 
     /// Its arguments as their type; `None` only for what no contract has checked.
     pub(super) fn typed<T: DeserializeOwned>(&self) -> Option<T> {
-        typed(&self.arguments)
+        decode_arguments(&self.arguments)
     }
 }
 
@@ -131,7 +131,7 @@ pub fn stage_calls(value: &Untrusted<Json>) -> Vec<StageCall> {
 }
 
 /// The arguments of a call as their type; `None` only for what no contract has checked.
-pub(super) fn typed<T: DeserializeOwned>(arguments: &Untrusted<Json>) -> Option<T> {
+pub(super) fn decode_arguments<T: DeserializeOwned>(arguments: &Untrusted<Json>) -> Option<T> {
     serde_json::from_value(show::value(arguments)).ok()
 }
 
@@ -325,11 +325,11 @@ impl Sanitation {
         if bar.judge(&screening.guard.scan(&content)) >= Verdict::Quarantine {
             return stays(AnswerRemark::CutToAttack);
         }
-        let is_cut = words(&content) < words(&given);
+        let is_cut = word_count(&content) < word_count(&given);
         Self { content, is_suspected: is_suspected || is_cut, is_cut, remark: None }
     }
 }
 
-fn words(text: &Untrusted<String>) -> usize {
+fn word_count(text: &Untrusted<String>) -> usize {
     text.measure(|text| text.split_whitespace().count())
 }

@@ -1,7 +1,7 @@
 //! The artefacts of a project: delivery state, RAID log, backlog summary and decision log.
 //!
 //! An [`Artefact`] is a version: items of kinds it holds, each with the fields that [`ArtefactItemKind::fields`]
-//! lists. The names of kinds, fields and words are those of the schemas, which [`contract`] gives.
+//! lists. The names of kinds, fields and words are those of the schemas, which [`proposal_contract`] gives.
 //!
 //! Invariants: an artefact changes by operations alone, none of which takes an item away; an id is given once; every
 //! text has a label and an origin, through all versions; only what a person typed or approved is trusted; no figure is
@@ -36,11 +36,11 @@ mod written_log;
 
 pub(crate) use self::ticket::{TicketPriority, TicketProgress, TicketState};
 pub use self::{
-    apply::{AppliedChange, EscalationNeed, MAX_OPERATIONS, apply},
-    clean::{clean_markdown, one_line},
-    count::{BacklogExtent, FigurePlaces, FigureSources, figures},
+    apply::{AppliedChange, EscalationNeed, MAX_OPERATIONS, apply_operations},
+    clean::{clean_markdown, tree_on_one_line},
+    count::{BacklogExtent, FigurePlaces, FigureSources, count_figures},
     ending::{OperationBearing, needs_person, operation_bearing},
-    export::difference,
+    export::artefact_difference,
     field::{ArtefactField, FieldForm, FieldNeed, FieldRule},
     figure::{Figure, FigureTrend, FigureValue, ProjectFigures, UnknownFigure},
     health::ProjectHealth,
@@ -52,10 +52,10 @@ pub use self::{
         SignalReferences,
     },
     proposal::proposed_operations,
-    render::{ReportTerms, markdown},
+    render::{ReportTerms, artefacts_markdown},
     restoring::restored_version,
     rule::{ArtefactRule, RuleViolation},
-    schema::contract,
+    schema::proposal_contract,
     sources::{ReportSource, ReportSources},
     state_words::SectionStates,
     statement::{ArtefactStatement, Certainty, StatementOrigin},

@@ -21,7 +21,7 @@ use self::signals::SignalDepth;
 use super::{
     artefact::{ArtefactField, ArtefactItemKind, Figure, ProjectFigures},
     charter::{CharterStatus, ProjectCharter},
-    date::utc,
+    date::utc_timestamp,
     plan::ArtefactSet,
 };
 
@@ -82,26 +82,26 @@ pub struct StageContext<'c> {
 
 /// The inputs of the prompt that cuts out what is no fact.
 #[must_use]
-pub fn sanitise(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs {
+pub fn sanitise_inputs(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs {
     let mut inputs = Inputs::new();
-    shared(context, batch, &mut inputs);
+    add_common_inputs(context, batch, &mut inputs);
     inputs
 }
 
 /// The inputs of the prompt that classifies.
 #[must_use]
-pub fn classify(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs {
-    let mut inputs = sanitise(context, batch);
-    artefacts::state(context, &mut inputs);
-    actions::recent(context, &mut inputs);
+pub fn classify_inputs(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs {
+    let mut inputs = sanitise_inputs(context, batch);
+    artefacts::add_artefact_state(context, &mut inputs);
+    actions::add_recent_actions(context, &mut inputs);
     inputs
 }
 
 /// The inputs of the prompt that weighs.
 #[must_use]
-pub fn reasoning(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs {
-    let mut inputs = classify(context, batch);
-    inputs.insert("policy".to_owned(), policy(context.policy));
+pub fn reasoning_inputs(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs {
+    let mut inputs = classify_inputs(context, batch);
+    inputs.insert("policy".to_owned(), policy_block(context.policy));
     inputs.insert("situations".to_owned(), actions::situations(context));
     inputs.insert("signals".to_owned(), batch.signals(SignalDepth::Classified));
     inputs
@@ -110,23 +110,23 @@ pub fn reasoning(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs 
 /// The inputs of the prompt that keeps artefacts.
 #[must_use]
 pub fn artefact_update(context: &StageContext<'_>, batch: &PromptBatch<'_>) -> Inputs {
-    let mut inputs = classify(context, batch);
+    let mut inputs = classify_inputs(context, batch);
     inputs.insert("items".to_owned(), artefacts::in_full(context.artefacts));
     inputs.insert("signals".to_owned(), batch.signals(SignalDepth::Classified));
     inputs
 }
 
 /// What every prompt is given.
-fn shared(context: &StageContext<'_>, batch: &PromptBatch<'_>, inputs: &mut Inputs) {
-    inputs.insert("project".to_owned(), project(context));
-    if let Some(sprint) = sprint(context) {
+fn add_common_inputs(context: &StageContext<'_>, batch: &PromptBatch<'_>, inputs: &mut Inputs) {
+    inputs.insert("project".to_owned(), project_block(context));
+    if let Some(sprint) = open_sprint_block(context) {
         inputs.insert("sprint".to_owned(), sprint);
     }
     inputs.insert("batch".to_owned(), batch.head(context.now));
     inputs.insert("signals".to_owned(), batch.signals(SignalDepth::Bare));
 }
 
-fn project(context: &StageContext<'_>) -> LabelTree {
+fn project_block(context: &StageContext<'_>) -> LabelTree {
     let charter = context.charter;
     let backlog = context.artefacts.items(ArtefactItemKind::Backlog).next().map(|(_, item)| item);
     let known: BTreeSet<&str> = charter.trackers.iter().map(|tracker| tracker.source.as_str()).collect();
@@ -163,10 +163,10 @@ fn project(context: &StageContext<'_>) -> LabelTree {
 }
 
 /// The sprint that is open; `None` if there is none.
-fn sprint(context: &StageContext<'_>) -> Option<LabelTree> {
+fn open_sprint_block(context: &StageContext<'_>) -> Option<LabelTree> {
     let (_, sprint) = context.artefacts.items(ArtefactItemKind::Sprint).next()?;
     let text = |field| sprint.text(field).map_or_else(|| "unknown".into(), |text| text.words().clone());
-    let date = |field| LabelTree::from(sprint.date(field).map_or_else(|| "unknown".to_owned(), day));
+    let date = |field| LabelTree::from(sprint.date(field).map_or_else(|| "unknown".to_owned(), utc_day));
     let figure = |figure| LabelTree::from(context.figures.get(figure).to_string());
     Some(LabelTree::from([
         ("name", text(ArtefactField::Name)),
@@ -175,20 +175,20 @@ fn sprint(context: &StageContext<'_>) -> Option<LabelTree> {
         ("goal", text(ArtefactField::Goal)),
         ("completed", figure(Figure::CompletedPoints)),
         ("total", figure(Figure::TotalPoints)),
-        ("percent", percent(context.figures)),
+        ("percent", completed_percent(context.figures)),
     ]))
 }
 
-fn percent(figures: &ProjectFigures) -> LabelTree {
+fn completed_percent(figures: &ProjectFigures) -> LabelTree {
     let shown = figures.get(Figure::CompletedPercent).to_string();
     if shown.starts_with("unknown") { shown.into() } else { format!("{shown}%").into() }
 }
 
 /// The policy's lists.
-fn policy(policy: &Policy) -> LabelTree {
+fn policy_block(policy: &Policy) -> LabelTree {
     let on = |name: &str| {
         let named = policy.actions().filter(|(_, terms)| terms.list.as_str() == name);
-        joined(named.map(|(action, terms)| match terms.list {
+        comma_list_or_nothing(named.map(|(action, terms)| match terms.list {
             ActionList::Hold(hold) => format!("{action} ({} minutes)", hold.0),
             _ => action.to_owned(),
         }))
@@ -197,16 +197,16 @@ fn policy(policy: &Policy) -> LabelTree {
         ("auto", on("auto")),
         ("hold", on("hold")),
         ("approval", on("approval")),
-        ("never", joined(policy.never().map(str::to_owned))),
+        ("never", comma_list_or_nothing(policy.never().map(str::to_owned))),
     ])
 }
 
-fn joined(names: impl Iterator<Item = String>) -> LabelTree {
+fn comma_list_or_nothing(names: impl Iterator<Item = String>) -> LabelTree {
     let names: Vec<String> = names.collect();
     if names.is_empty() { "nothing".into() } else { names.join(", ").into() }
 }
 
 /// The day of a time, in UTC.
-fn day(time: Time) -> String {
-    utc(time).get(..10).unwrap_or_default().to_owned()
+fn utc_day(time: Time) -> String {
+    utc_timestamp(time).get(..10).unwrap_or_default().to_owned()
 }

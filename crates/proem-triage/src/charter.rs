@@ -23,7 +23,7 @@ use toml::Spanned;
 use super::{
     TriageProject,
     artefact::{FigurePlaces, SectionStates},
-    date::from_text,
+    date::parse_timestamp,
     signal::SignalSource,
     sources::SourceAudience,
 };
@@ -304,7 +304,7 @@ impl ProjectCharter {
 }
 
 /// Whether a text is a name: one line of 1 to 200 characters.
-fn is_name(text: &str) -> bool {
+fn is_charter_name(text: &str) -> bool {
     let text = text.trim();
     !text.is_empty() && text.chars().count() <= 200 && !text.chars().any(char::is_control)
 }
@@ -337,7 +337,7 @@ impl CharterReader<'_> {
             self.say(file.id.span().start, "`id` is no UUID; write 32 hexadecimal digits as 8-4-4-4-12");
         }
         for (value, name) in [(&file.name, "name"), (&file.key, "key"), (&file.owner, "owner")] {
-            if !is_name(value.as_ref()) {
+            if !is_charter_name(value.as_ref()) {
                 self.say(value.span().start, &format!("`{name}` is one line of 1 to 200 characters; write it"));
             }
         }
@@ -372,7 +372,7 @@ impl CharterReader<'_> {
             self.say(fields.span().start, problem);
         }
         let states = file.states.as_ref();
-        if let Some(words) = states.filter(|words| words.as_ref().all().any(|word| !is_name(word))) {
+        if let Some(words) = states.filter(|words| words.as_ref().all().any(|word| !is_charter_name(word))) {
             self.say(
                 words.span().start,
                 "the name of a section or status is one line of 1 to 200 characters; write it",
@@ -470,7 +470,7 @@ impl CharterReader<'_> {
     }
 
     fn milestone(&mut self, entry: MilestoneEntry) -> CharterMilestone {
-        let due = from_text(&format!("{}T00:00:00Z", entry.due.as_ref())).unwrap_or_else(|_| {
+        let due = parse_timestamp(&format!("{}T00:00:00Z", entry.due.as_ref())).unwrap_or_else(|_| {
             self.say(entry.due.span().start, "`due` is no day; write it as 2026-12-24");
             0
         });

@@ -35,7 +35,7 @@ use self::{
     floors::FloorReading,
     holding::mail_kind,
     lexicon::{Meaning, SystemWord},
-    quotes::own_words,
+    quotes::author_words,
 };
 use super::{
     artefact::ArtefactKind,
@@ -122,7 +122,7 @@ pub struct SignalClassification {
 
 /// Classifies signals that came together, each by itself but for related ones.
 #[must_use]
-pub fn classify(batch: &[SignalInBatch<'_>], context: ClassificationContext<'_>) -> Vec<SignalClassification> {
+pub fn classify_signals(batch: &[SignalInBatch<'_>], context: ClassificationContext<'_>) -> Vec<SignalClassification> {
     classify_each(batch, context).map(|(_, classification)| classification).collect()
 }
 
@@ -131,16 +131,20 @@ pub fn classify_each<'b, 's>(
     batch: &'b [SignalInBatch<'s>],
     context: ClassificationContext<'b>,
 ) -> impl Iterator<Item = (&'b SignalInBatch<'s>, SignalClassification)> {
-    let related = correlation::related(batch);
-    related.map(move |(item, related)| (item, one(item, related, context)))
+    let related = correlation::related_signals(batch);
+    related.map(move |(item, related)| (item, classify_signal(item, related, context)))
 }
 
-fn one(item: &SignalInBatch<'_>, related: Vec<String>, context: ClassificationContext<'_>) -> SignalClassification {
+fn classify_signal(
+    item: &SignalInBatch<'_>,
+    related: Vec<String>,
+    context: ClassificationContext<'_>,
+) -> SignalClassification {
     let facts = SystemFacts::of(item.signal, context.lexicon, context.project);
     let reading = SignalReading::new(item, &facts, context.lexicon);
     let (category, basis) = reading.category(&facts);
     let secondary = reading.secondary(category);
-    let importance = importance::of(&facts, &reading, category, basis);
+    let importance = importance::signal_importance(&facts, &reading, category, basis);
     let is_out = item.sanitised.verdict >= Verdict::Quarantine && basis != ClassificationBasis::System;
     let action = if is_out {
         of_text_that_is_out(&facts, category, importance)
@@ -215,12 +219,12 @@ impl SignalReading {
             |field: &&SanitisedField| is_news(facts, field.name) && !holding::is_old(field, item, mail, lexicon);
         for field in item.sanitised.fields.iter().filter(is_new) {
             field.measure_rest(|text| {
-                let text = &*own_words(text, mail, lexicon.floors());
+                let text = &*author_words(text, mail, lexicon.floors());
                 lexicon.floors().read(text, &mut floor);
                 has_text |= text.chars().any(char::is_alphabetic);
                 asks |= text.contains(['?', '¿']);
                 found.extend(lexicon.read(text));
-                traits.read(&lexicon::words(text));
+                traits.read(&lexicon::folded_words(text));
             });
         }
         if facts.is_principal {
@@ -330,7 +334,7 @@ impl SignalReading {
                 let is_clear = first.saturating_sub(*second) >= CLEAR_LEAD;
                 (*category, if is_clear { ClassificationBasis::Clear } else { ClassificationBasis::Close })
             }
-            _ => (usual(facts), ClassificationBasis::Nothing),
+            _ => (usual_category(facts), ClassificationBasis::Nothing),
         }
     }
 
@@ -454,7 +458,7 @@ fn of_system(facts: &SystemFacts) -> Option<SignalCategory> {
 }
 
 /// What signals of its kind mostly are about, where nothing else tells.
-const fn usual(facts: &SystemFacts) -> SignalCategory {
+const fn usual_category(facts: &SystemFacts) -> SignalCategory {
     match facts.group {
         KindGroup::Mail => SignalCategory::Stakeholder,
         KindGroup::Updated | KindGroup::Notice => SignalCategory::Administrative,

@@ -36,14 +36,14 @@ pub(super) const MAX_SIGNALS: usize = 50;
 /// # Errors
 ///
 /// If one of the types has no end, which a test excludes.
-pub fn contracts() -> Result<[Contract; 9], Error> {
+pub fn stage_contracts() -> Result<[Contract; 9], Error> {
     Ok([
         Contract::of::<SanitiseSignal>("sanitise_signal")?,
         Contract::of::<ClassifySignal>("classify_signal")?,
-        artefact::contract(ArtefactKind::DeliveryState)?,
-        artefact::contract(ArtefactKind::RaidLog)?,
-        artefact::contract(ArtefactKind::BacklogSummary)?,
-        artefact::contract(ArtefactKind::DecisionLog)?,
+        artefact::proposal_contract(ArtefactKind::DeliveryState)?,
+        artefact::proposal_contract(ArtefactKind::RaidLog)?,
+        artefact::proposal_contract(ArtefactKind::BacklogSummary)?,
+        artefact::proposal_contract(ArtefactKind::DecisionLog)?,
         Contract::of::<DraftCommunication>("draft_communication")?,
         Contract::of::<CreateEscalation>("create_escalation")?,
         Contract::of::<JiraComment>("jira_comment")?,

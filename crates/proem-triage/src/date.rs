@@ -77,7 +77,7 @@ pub(super) const fn believable(milliseconds: i64, now: Time) -> Result<Time, Tim
 
 /// A time as it is written here: `2019-02-16T03:11:18.321Z`.
 #[must_use]
-pub fn utc(time: Time) -> String {
+pub fn utc_timestamp(time: Time) -> String {
     let (days, rest) = (time.0.div_euclid(86_400_000), time.0.rem_euclid(86_400_000));
     let (year, month, day) = civil(days);
     let (seconds, milliseconds) = (rest.div_euclid(1000), rest.rem_euclid(1000));
@@ -89,7 +89,7 @@ pub fn utc(time: Time) -> String {
 /// Reads a time of any zone, in milliseconds since 1970.
 ///
 /// Sources: RFC 3339, section 5.6, with Jira's zones that lack a colon; RFC 5322, section 3.3 and 4.3.
-pub(super) fn from_text(text: &str) -> Result<i64, TimeFault> {
+pub(super) fn parse_timestamp(text: &str) -> Result<i64, TimeFault> {
     let text = text.trim();
     let bytes = text.as_bytes();
     if bytes.len() > 64 || !text.is_ascii() {
@@ -101,7 +101,7 @@ pub(super) fn from_text(text: &str) -> Result<i64, TimeFault> {
 
 /// The day that a text begins with, such as `2019-02-15 00:00:00.0`, in days since 1970-01-01; whatever is behind it does
 /// not count.
-pub(super) fn day(text: &str) -> Option<i64> {
+pub(super) fn leading_day(text: &str) -> Option<i64> {
     let date = CivilDate::read(&mut DigitReader(text.trim().as_bytes())).ok()?;
     date.seconds(0, 0, 0).is_ok().then(|| date.days())
 }
@@ -117,7 +117,7 @@ fn from_internet(bytes: &[u8]) -> Result<i64, TimeFault> {
     let zone = match reader.0 {
         b"" => return Err(TimeFault::NoZone),
         b"Z" | b"z" => 0,
-        rest => offset(rest)?,
+        rest => zone_offset_seconds(rest)?,
     };
     let seconds = date.seconds(hour, minute, second)?.saturating_sub(zone);
     Ok(seconds.saturating_mul(1000).saturating_add(millisecond))
@@ -129,11 +129,11 @@ fn from_mail(text: &str) -> Result<i64, TimeFault> {
     let text = text.split_once(',').map_or(text, |(_, rest)| rest);
     let mut words = text.split_ascii_whitespace();
     let mut word = || words.next().ok_or(TimeFault::Unreadable);
-    let day = plain(word()?, 2)?;
+    let day = parse_digits(word()?, 2)?;
     let month = word()?.to_ascii_lowercase();
     let month = MONTHS.iter().position(|name| *name == month).ok_or(TimeFault::Unreadable)?;
     let year = word()?;
-    let year = match (year.len(), plain(year, 4)?) {
+    let year = match (year.len(), parse_digits(year, 4)?) {
         // RFC 5322, section 4.3, for years of two and three digits.
         (2, year @ 0..=49) => year.saturating_add(2000),
         (2 | 3, year) => year.saturating_add(1900),
@@ -141,7 +141,7 @@ fn from_mail(text: &str) -> Result<i64, TimeFault> {
         _ => return Err(TimeFault::Unreadable),
     };
     let mut clock = word()?.split(':');
-    let mut part = || clock.next().map_or(Ok(0), |part| plain(part, 2));
+    let mut part = || clock.next().map_or(Ok(0), |part| parse_digits(part, 2));
     let (hour, minute, second) = (part()?, part()?, part()?);
     let zone = match words.next() {
         None => return Err(TimeFault::NoZone),
@@ -162,13 +162,13 @@ fn zone_of_mail(zone: &str) -> Result<i64, TimeFault> {
         "CST" | "MDT" => west(6),
         "MST" | "PDT" => west(7),
         "PST" => west(8),
-        other if other.starts_with(['+', '-']) => offset(other.as_bytes()),
+        other if other.starts_with(['+', '-']) => zone_offset_seconds(other.as_bytes()),
         _ => Err(TimeFault::NoZone),
     }
 }
 
 /// `+01:00`, `-0800` or `+01`, in seconds.
-fn offset(bytes: &[u8]) -> Result<i64, TimeFault> {
+fn zone_offset_seconds(bytes: &[u8]) -> Result<i64, TimeFault> {
     let mut reader = DigitReader(bytes);
     let is_west = bytes.first() == Some(&b'-');
     let hours = reader.after(b"+-")?.number(2)?;
@@ -199,7 +199,7 @@ impl DigitReader<'_> {
     fn number(&mut self, digits: usize) -> Result<i64, TimeFault> {
         let (number, rest) = self.0.split_at_checked(digits).ok_or(TimeFault::Unreadable)?;
         self.0 = rest;
-        plain(std::str::from_utf8(number).unwrap_or_default(), digits)
+        parse_digits(std::str::from_utf8(number).unwrap_or_default(), digits)
     }
 
     /// Milliseconds of a fraction of any length.
@@ -217,7 +217,7 @@ impl DigitReader<'_> {
 }
 
 /// A number of one to `most` digits and nothing else.
-fn plain(text: &str, most: usize) -> Result<i64, TimeFault> {
+fn parse_digits(text: &str, most: usize) -> Result<i64, TimeFault> {
     let is_plain = (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_plain).ok_or(TimeFault::Unreadable)
 }
@@ -290,7 +290,7 @@ mod tests {
     fn times_of_any_zone() {
         let expected = Ok(1_550_286_678_321);
         for text in ["2019-02-15T19:11:18.321-0800", "2019-02-16T03:11:18.321Z", "2019-02-16 04:11:18.321999+01:00"] {
-            assert_eq!(from_text(text), expected, "{text}");
+            assert_eq!(parse_timestamp(text), expected, "{text}");
         }
         let expected = Ok(1_550_286_678_000);
         for text in [
@@ -299,7 +299,7 @@ mod tests {
             "16 feb 2019 03:11:18 GMT",
             "2019-02-16T03:11:18Z",
         ] {
-            assert_eq!(from_text(text), expected, "{text}");
+            assert_eq!(parse_timestamp(text), expected, "{text}");
         }
     }
 
@@ -322,13 +322,13 @@ mod tests {
             ("15 Foo 2019 10:00:00 GMT", Unreadable),
             ("２０１９-02-15T10:00:00Z", Unreadable),
         ] {
-            assert_eq!(from_text(text), Err(fault), "{text}");
+            assert_eq!(parse_timestamp(text), Err(fault), "{text}");
         }
     }
 
     #[test]
     fn days_are_read_alone() {
-        let check = |text: &str, expected: Option<i64>| assert_eq!(day(text), expected, "{text}");
+        let check = |text: &str, expected: Option<i64>| assert_eq!(leading_day(text), expected, "{text}");
         check("1970-01-02", Some(1));
         check("2026-12-01 00:00:00.0", Some(20_788));
         check(" 2026-12-01T09:00:00Z", Some(20_788));
@@ -356,16 +356,16 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(time in -62_135_596_800_000_i64..=LATEST) {
-            let written = utc(Time(time));
-            prop_assert_eq!(from_text(&written), Ok(time));
+            let written = utc_timestamp(Time(time));
+            prop_assert_eq!(parse_timestamp(&written), Ok(time));
             prop_assert_eq!(written.parse::<Timestamp>().unwrap().as_millisecond(), time);
         }
 
         #[test]
         fn no_text_stops_it(text in ".{0,40}", digits in "[0-9T:.+-]{0,40}") {
             for text in [text, digits] {
-                if let Ok(time) = from_text(&text) {
-                    prop_assert_eq!(from_text(&utc(Time(time))), Ok(time));
+                if let Ok(time) = parse_timestamp(&text) {
+                    prop_assert_eq!(parse_timestamp(&utc_timestamp(Time(time))), Ok(time));
                 }
             }
         }

@@ -131,7 +131,7 @@ impl SignalDraft {
         });
         let kind = match self.kind {
             DraftKind::Known(kind) => kind,
-            DraftKind::Unknown(name) => SignalKind::Unknown(building.outside("type", cut(name, MAX_KIND).0)),
+            DraftKind::Unknown(name) => SignalKind::Unknown(building.outside("type", cut_with_rest(name, MAX_KIND).0)),
         };
         let fields = self.fields.into_iter().filter_map(|(name, value)| {
             let label = building.label(name);
@@ -181,7 +181,9 @@ impl SignalDraft {
         let (read, said) = match &self.time {
             None | Some(Json::Null) => return (SignalTime::Missing, Json::Null),
             // What is kept as said is a text, also where it was a number.
-            Some(Json::String(text)) => (text.parse().ok().map_or_else(|| date::from_text(text), Ok), text.clone()),
+            Some(Json::String(text)) => {
+                (text.parse().ok().map_or_else(|| date::parse_timestamp(text), Ok), text.clone())
+            }
             Some(Json::Number(number)) => (number.as_i64().ok_or(TimeFault::Unreadable), number.to_string()),
             Some(other) => (Err(TimeFault::Unreadable), compact(other)),
         };
@@ -190,7 +192,7 @@ impl SignalDraft {
         let time = time.map_or_else(
             |fault| {
                 let label = self.source.label("time").join(via);
-                SignalTime::Doubtful { said: Untrusted::new(cut(said, MAX_HEAD).0, label), fault }
+                SignalTime::Doubtful { said: Untrusted::new(cut_with_rest(said, MAX_HEAD).0, label), fault }
             },
             SignalTime::Known,
         );
@@ -242,7 +244,7 @@ fn as_id(said: &str) -> String {
 }
 
 /// The first bytes of a text, and how many there were beyond them.
-fn cut(mut text: String, most: usize) -> (String, usize) {
+fn cut_with_rest(mut text: String, most: usize) -> (String, usize) {
     let all = text.len();
     let kept = credential::uncut_prefix(&text, most).len();
     text.truncate(kept);
@@ -269,7 +271,7 @@ impl SignalBuilder<'_> {
     }
 
     fn head(&mut self, name: &str, text: String) -> Untrusted<String> {
-        let (text, more) = cut(text, MAX_HEAD);
+        let (text, more) = cut_with_rest(text, MAX_HEAD);
         self.cut = self.cut.saturating_add(more);
         self.outside(name, text)
     }
@@ -288,7 +290,7 @@ impl SignalBuilder<'_> {
             Json::Bool(value) => scalar(LabelScalar::Bool(value)),
             Json::Number(number) => scalar(LabelScalar::Number(number)),
             Json::String(text) => {
-                let (text, more) = cut(text, MAX_TEXT.min(self.bytes));
+                let (text, more) = cut_with_rest(text, MAX_TEXT.min(self.bytes));
                 self.cut = self.cut.saturating_add(more);
                 self.bytes = self.bytes.saturating_sub(text.len());
                 LabelTree::Outside(Untrusted::new(text, label.clone()))

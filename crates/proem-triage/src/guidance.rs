@@ -23,17 +23,20 @@ pub fn partials() -> Vec<(&'static str, String)> {
         ("triage/artefact-update/_item-ids.prompt", item_ids()),
         (
             "triage/artefact-update/_colours.prompt",
-            words(ArtefactItemKind::Health, ArtefactField::OverallStatus, colour),
+            field_word_lines(ArtefactItemKind::Health, ArtefactField::OverallStatus, colour_meaning),
         ),
-        ("triage/artefact-update/_severities.prompt", words(ArtefactItemKind::Risk, ArtefactField::Severity, severity)),
+        (
+            "triage/artefact-update/_severities.prompt",
+            field_word_lines(ArtefactItemKind::Risk, ArtefactField::Severity, severity_meaning),
+        ),
         ("triage/artefact-update/_raid-flow.prompt", flow(ArtefactItemKind::Risk)),
-        ("triage/artefact-update/_raid-sources.prompt", listed(ArtefactItemKind::Risk, ArtefactField::Source)),
-        ("triage/artefact-update/_flags.prompt", listed(ArtefactItemKind::Highlight, ArtefactField::Flag)),
+        ("triage/artefact-update/_raid-sources.prompt", field_word_row(ArtefactItemKind::Risk, ArtefactField::Source)),
+        ("triage/artefact-update/_flags.prompt", field_word_row(ArtefactItemKind::Highlight, ArtefactField::Flag)),
     ]
 }
 
 /// One line for each word.
-fn lines<'w>(words: impl IntoIterator<Item = (&'w str, &'w str)>) -> String {
+fn guidance_lines<'w>(words: impl IntoIterator<Item = (&'w str, &'w str)>) -> String {
     words.into_iter().map(|(word, meaning)| format!("- `{word}`: {meaning}\n")).collect()
 }
 
@@ -48,7 +51,7 @@ fn importance() -> String {
         }
         SignalImportance::Low => "for information: a remark, a small correction, a change of metadata.",
     };
-    lines(SignalImportance::ALL.iter().map(|importance| (importance.as_str(), meaning(*importance))))
+    guidance_lines(SignalImportance::ALL.iter().map(|importance| (importance.as_str(), meaning(*importance))))
 }
 
 fn categories() -> String {
@@ -62,7 +65,7 @@ fn categories() -> String {
         SignalCategory::Quality => "a defect, a quality problem or technical debt.",
         SignalCategory::Administrative => "process, access and the like.",
     };
-    lines(SignalCategory::ALL.iter().map(|category| (category.as_str(), meaning(*category))))
+    guidance_lines(SignalCategory::ALL.iter().map(|category| (category.as_str(), meaning(*category))))
 }
 
 fn recommended_actions() -> String {
@@ -76,7 +79,7 @@ fn recommended_actions() -> String {
             "it is too involved for a classification; the larger model should weigh it."
         }
     };
-    lines(RecommendedAction::ALL.iter().map(|action| (action.as_str(), meaning(*action))))
+    guidance_lines(RecommendedAction::ALL.iter().map(|action| (action.as_str(), meaning(*action))))
 }
 
 /// The table of fates, and what holds at every level.
@@ -112,11 +115,11 @@ fn item_ids() -> String {
 }
 
 /// The words of a field, each with its meaning.
-fn words(kind: ArtefactItemKind, field: ArtefactField, meaning: fn(&str) -> &'static str) -> String {
-    lines(allowed(kind, field).iter().map(|word| (*word, meaning(word))))
+fn field_word_lines(kind: ArtefactItemKind, field: ArtefactField, meaning: fn(&str) -> &'static str) -> String {
+    guidance_lines(permitted_field_words(kind, field).iter().map(|word| (*word, meaning(word))))
 }
 
-fn colour(word: &str) -> &'static str {
+fn colour_meaning(word: &str) -> &'static str {
     match word {
         "green" => "on track.",
         "amber" => "smaller problems.",
@@ -125,7 +128,7 @@ fn colour(word: &str) -> &'static str {
     }
 }
 
-fn severity(word: &str) -> &'static str {
+fn severity_meaning(word: &str) -> &'static str {
     match word {
         "critical" => "threatens the project.",
         "high" => "puts a milestone at risk.",
@@ -135,7 +138,7 @@ fn severity(word: &str) -> &'static str {
     }
 }
 
-fn allowed(kind: ArtefactItemKind, field: ArtefactField) -> &'static [&'static str] {
+fn permitted_field_words(kind: ArtefactItemKind, field: ArtefactField) -> &'static [&'static str] {
     match kind.rule(field).map(|rule| rule.form) {
         Some(FieldForm::Word(words)) => words,
         _ => &[],
@@ -143,8 +146,8 @@ fn allowed(kind: ArtefactItemKind, field: ArtefactField) -> &'static [&'static s
 }
 
 /// The words of a field in a row.
-fn listed(kind: ArtefactItemKind, field: ArtefactField) -> String {
-    allowed(kind, field).iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+fn field_word_row(kind: ArtefactItemKind, field: ArtefactField) -> String {
+    permitted_field_words(kind, field).iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// How a status goes on, from the first to the last.

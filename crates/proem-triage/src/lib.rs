@@ -3,7 +3,7 @@
 //! Triage: what other systems say about a project, as signals of one form.
 //!
 //! A [`ProjectSignal`] is one thing that happened or stands somewhere: a ticket that changed, a comment, a mail, a
-//! task. [`normalise`] reads them from a text that another system wrote, [`SignalLog`] keeps each one once with its
+//! task. [`normalise_signals`] reads them from a text that another system wrote, [`SignalLog`] keeps each one once with its
 //! revisions.
 //!
 //! Invariants: every text of another system is `Untrusted`, under a source of its own (`jira/comment`,
@@ -38,19 +38,19 @@ pub use self::{
     classify::{
         CategoryWeights, ClassificationBasis, ClassificationContext, Completion, ConfidenceTable, CountedJudgement,
         FloorReason, ImportanceFloor, LearnedImportance, Movement, ReasoningNeed, SignalClassification, SignalInBatch,
-        SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon, TriageProject, classify, classify_each,
-        traits,
+        SignalTrait, SignalTraits, Slip, Standstill, TicketNews, TriageLexicon, TriageProject, classify_each,
+        classify_signals, traits,
     },
-    date::{SignalTime, TimeFault, utc},
+    date::{SignalTime, TimeFault, utc_timestamp},
     log::{SignalArrival, SignalLog},
     sanitise::{
         SanitisedField, SanitisedSignal, SenderQuarantine, SignalEffects, SignalThreat, kept_out_by_sender, original,
-        sanitise,
+        sanitise_signal,
     },
-    sender::{named_stakeholder, proven_stakeholder, sender_name, signal_subject},
+    sender::{named_stakeholder, proven_stakeholder, sender_display_name, signal_subject},
     signal::{FORM, ProjectSignal, SenderAuthentication, SignalFormError, SignalKind, SignalSender, SignalSource},
     sources::{
         AnswerEnd, LINES_TOGETHER, MalformedSignal, NormalisedSignals, SearchExtent, SignalParts, SignalPlace,
-        SourceAudience, SourceContext, mail, normalise, normalise_parts, normalise_value,
+        SourceAudience, SourceContext, mail, normalise_parts, normalise_signals, normalise_value,
     },
 };

@@ -37,7 +37,7 @@ impl SignalLog {
                 arrival
             }
             Some(known) => {
-                if standing(&signal) < standing(known) {
+                if identity_standing(&signal) < identity_standing(known) {
                     *known = signal;
                 }
                 SignalArrival::Same
@@ -78,7 +78,7 @@ fn by_time(a: &ProjectSignal, b: &ProjectSignal) -> Ordering {
 }
 
 /// How well a signal is known; what is less comes first.
-fn standing(signal: &ProjectSignal) -> impl Ord {
+fn identity_standing(signal: &ProjectSignal) -> impl Ord {
     let sources = match signal.to_tree().label().sources() {
         proem_text::Sources::Named(named) => named.len(),
         proem_text::Sources::Many => usize::MAX,

@@ -30,10 +30,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use self::{
-    batch::{StageBatch, batches},
+    batch::{StageBatch, stage_batches},
     findings::Findings,
     over::CallOver,
-    stage::{AfterFailure, AnswerRoom, after},
+    stage::{AfterFailure, AnswerRoom, after_failure},
 };
 use proem_agents::prompted::PreparedRequest;
 
@@ -178,10 +178,10 @@ impl<'t> Pipeline<'t> {
         let inner = PipelineState::deserialize(read("pipeline")?).map_err(|error| wrong(&error))?;
         let mut findings = Findings::new(terms);
         for (number, exchange) in inner.exchanges.iter().enumerate() {
-            said(&mut findings, &inner.left_to_rules, number);
+            note_left_to_rules(&mut findings, &inner.left_to_rules, number);
             findings.take(&exchange.exchange);
         }
-        said(&mut findings, &inner.left_to_rules, inner.exchanges.len());
+        note_left_to_rules(&mut findings, &inner.left_to_rules, inner.exchanges.len());
         let exchange = match &inner.phase {
             PipelinePhase::Asking { batch } => {
                 let terms = terms.asker.terms(inner.stage, batch.model);
@@ -208,7 +208,7 @@ impl<'t> Pipeline<'t> {
         let agreed = Self { findings: self.findings.agreed(), exchange: None, state: self.state.clone(), ..*self };
         let mut forecasts = Vec::new();
         for stage in PipelineStage::ALL {
-            let (batches, _) = batches(&agreed.findings.candidates(stage), stage, self.terms.limits.of(stage));
+            let (batches, _) = stage_batches(&agreed.findings.candidates(stage), stage, self.terms.limits.of(stage));
             if let Some(batch) = batches.first() {
                 forecasts.push(StageForecast {
                     stage,
@@ -256,7 +256,7 @@ impl<'t> Pipeline<'t> {
     fn begin(&mut self, stage: PipelineStage) -> PipelineStep {
         self.state.stage = stage;
         self.state.spent_ms = 0;
-        let (queue, too_long) = batches(&self.findings.candidates(stage), stage, self.terms.limits.of(stage));
+        let (queue, too_long) = stage_batches(&self.findings.candidates(stage), stage, self.terms.limits.of(stage));
         self.state.queue = queue;
         if !too_long.is_empty() {
             self.leave(too_long, "its text is longer than an answer may be");
@@ -300,7 +300,7 @@ impl<'t> Pipeline<'t> {
                 return None;
             }
         };
-        self.state.account = account(&prepared.report);
+        self.state.account = report_to_json(&prepared.report);
         let terms = self.terms.asker.terms(self.state.stage, batch.model);
         let mut exchange = Exchange::new(terms, prepared.request).numbered_from(self.state.effects);
         let step = exchange.step(Event { now: self.state.now, what: EventKind::Started });
@@ -342,7 +342,7 @@ impl<'t> Pipeline<'t> {
         let next = outcome.attempts.last().map_or(0, |attempt| attempt.effect.0.saturating_add(1));
         self.state.effects = self.state.effects.max(next);
         let ended = outcome.ended.clone();
-        let said = outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref()).map(told);
+        let said = outcome.attempts.last().and_then(|attempt| attempt.failure.as_ref()).map(failure_sentence);
         // What it was read as stays. The answer itself is in the record, and would be sealed anew with each later state.
         for attempt in &mut outcome.attempts {
             attempt.response = None;
@@ -360,7 +360,7 @@ impl<'t> Pipeline<'t> {
         let why = [Some(because.in_words()), said].into_iter().flatten().collect::<Vec<_>>().join(": ");
         let limits = self.terms.limits.of(self.state.stage);
         let what = match because {
-            FallbackReason::Failed(kind) => after(kind),
+            FallbackReason::Failed(kind) => after_failure(kind),
             FallbackReason::Cancelled(_) | FallbackReason::Program => AfterFailure::Stop,
             FallbackReason::Refusal | FallbackReason::CutOff | FallbackReason::Invalid => AfterFailure::Degrade,
         };
@@ -427,14 +427,14 @@ impl<'t> Pipeline<'t> {
     }
 
     fn inner(&mut self, event: Event) -> Result<PipelineStep, Error> {
-        let Some(exchange) = &mut self.exchange else { return Err(out_of_step("no call is under way")) };
+        let Some(exchange) = &mut self.exchange else { return Err(pipeline_out_of_step("no call is under way")) };
         let step = exchange.step(event)?;
         Ok(self.outer(step).unwrap_or_else(|| self.next()))
     }
 }
 
 /// Says of signals, in the order of what happened, what was left to rules before a call was over.
-fn said(findings: &mut Findings<'_>, left: &[LeftToRules], number: usize) {
+fn note_left_to_rules(findings: &mut Findings<'_>, left: &[LeftToRules], number: usize) {
     for left in left.iter().filter(|left| left.after == number) {
         findings.left_to_rules(left.stage, &left.members, &left.why);
     }
@@ -444,15 +444,15 @@ fn said(findings: &mut Findings<'_>, left: &[LeftToRules], number: usize) {
 const MOST_SAID: usize = 300;
 
 /// What is known of a failure in our words, without what the provider said.
-fn told(failure: &CallFailure) -> String {
+fn failure_sentence(failure: &CallFailure) -> String {
     failure.message.chars().take(MOST_SAID).collect()
 }
 
-fn account(report: &Report) -> Option<Json> {
+fn report_to_json(report: &Report) -> Option<Json> {
     serde_json::to_value(report).ok()
 }
 
-fn out_of_step(problem: &str) -> Error {
+fn pipeline_out_of_step(problem: &str) -> Error {
     Error::new(ErrorKind::OutOfStep, problem)
 }
 
@@ -462,7 +462,7 @@ impl Machine for Pipeline<'_> {
     fn step(&mut self, event: Event) -> Result<PipelineStep, Error> {
         let now = event.now;
         match (&self.state.phase, &event.what) {
-            (PipelinePhase::Over, _) => Err(out_of_step("triage is over; nothing can happen to it any more")),
+            (PipelinePhase::Over, _) => Err(pipeline_out_of_step("triage is over; nothing can happen to it any more")),
             (PipelinePhase::Asking { .. }, _) => {
                 self.pass(now);
                 self.inner(event)
@@ -484,8 +484,8 @@ impl Machine for Pipeline<'_> {
                 self.pass(now);
                 Ok(self.ask(batch).unwrap_or_else(|| self.next()))
             }
-            (PipelinePhase::New, _) => Err(out_of_step("triage starts with `started`")),
-            (PipelinePhase::Pausing { .. }, _) => Err(out_of_step("triage waits before it asks again")),
+            (PipelinePhase::New, _) => Err(pipeline_out_of_step("triage starts with `started`")),
+            (PipelinePhase::Pausing { .. }, _) => Err(pipeline_out_of_step("triage waits before it asks again")),
         }
     }
 

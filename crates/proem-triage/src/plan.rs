@@ -49,7 +49,7 @@ use super::answer::DraftFault;
 use super::contract::{EscalationReason, RecommendedAction, TimeSensitivity};
 
 pub use self::{
-    cycle::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan},
+    cycle::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan_cycle},
     outcome::{SignalOutcome, SignalOutcomeKind},
     principals::{agreement, principals},
 };
@@ -198,7 +198,7 @@ pub fn question_case(
     if !background.is_empty() {
         parts.push(("background", LabelTree::list(background.iter().map(String::as_str))));
     }
-    parts.extend(parts_of(about));
+    parts.extend(question_parts(about));
     if !reasons.is_empty() {
         parts.push(("options", LabelTree::list(reasons)));
     }
@@ -206,7 +206,7 @@ pub fn question_case(
 }
 
 /// The parts of what a question is about, by names of ours; what is no map of ours is the signals.
-fn parts_of(about: &LabelTree) -> Vec<(&str, LabelTree)> {
+fn question_parts(about: &LabelTree) -> Vec<(&str, LabelTree)> {
     match about {
         LabelTree::Null => Vec::new(),
         LabelTree::Map(map) if map.label().is_trusted() => {

@@ -9,7 +9,7 @@
 use proem_engine::run::Time;
 use serde_json::Value as Json;
 
-use super::date::utc;
+use super::date::utc_timestamp;
 
 /// How deep nodes may stand in one another. What is deeper is written as JSON.
 const MAX_DEPTH: usize = 48;
@@ -20,40 +20,40 @@ pub(super) fn is_document(value: &Json) -> bool {
 }
 
 /// The text of a document.
-pub(super) fn plain_text(document: &Json) -> String {
-    blocks(children(document), 0).join("\n")
+pub(super) fn document_text(document: &Json) -> String {
+    block_lines(node_children(document), 0).join("\n")
 }
 
-fn children(node: &Json) -> &[Json] {
+fn node_children(node: &Json) -> &[Json] {
     node.get("content").and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn kind(node: &Json) -> &str {
+fn node_kind(node: &Json) -> &str {
     node.get("type").and_then(Json::as_str).unwrap_or_default()
 }
 
-fn attribute<'n>(node: &'n Json, name: &str) -> Option<&'n Json> {
+fn node_attribute<'n>(node: &'n Json, name: &str) -> Option<&'n Json> {
     node.get("attrs")?.get(name)
 }
 
 fn attribute_text<'n>(node: &'n Json, name: &str) -> Option<&'n str> {
-    attribute(node, name)?.as_str()
+    node_attribute(node, name)?.as_str()
 }
 
 /// The lines of nodes below each other.
-fn blocks(nodes: &[Json], depth: usize) -> Vec<String> {
+fn block_lines(nodes: &[Json], depth: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut open = String::new();
     for node in nodes {
         if is_inline(node) {
-            inline(node, depth, &mut open);
+            push_inline(node, depth, &mut open);
             continue;
         }
         flush(&mut open, &mut lines);
         if depth > MAX_DEPTH {
             lines.push(node.to_string());
         } else {
-            block(node, depth.saturating_add(1), &mut lines);
+            push_block(node, depth.saturating_add(1), &mut lines);
         }
     }
     flush(&mut open, &mut lines);
@@ -67,26 +67,26 @@ fn flush(open: &mut String, lines: &mut Vec<String>) {
     }
 }
 
-fn block(node: &Json, depth: usize, lines: &mut Vec<String>) {
-    let below = |node: &Json| blocks(children(node), depth);
-    match kind(node) {
+fn push_block(node: &Json, depth: usize, lines: &mut Vec<String>) {
+    let below = |node: &Json| block_lines(node_children(node), depth);
+    match node_kind(node) {
         "heading" => {
-            let level = attribute(node, "level").and_then(Json::as_u64).unwrap_or(1).clamp(1, 6);
+            let level = node_attribute(node, "level").and_then(Json::as_u64).unwrap_or(1).clamp(1, 6);
             let signs = "#".repeat(usize::try_from(level).unwrap_or(1));
             lines.push(format!("{signs} {}", below(node).join(" ")));
         }
-        "bulletList" => children(node).iter().for_each(|item| lines.extend(indented("- ", below(item)))),
+        "bulletList" => node_children(node).iter().for_each(|item| lines.extend(indent_below_sign("- ", below(item)))),
         "orderedList" => {
-            let first = attribute(node, "order").and_then(Json::as_u64).unwrap_or(1);
-            for (number, item) in (first..).zip(children(node)) {
-                lines.extend(indented(&format!("{number}. "), below(item)));
+            let first = node_attribute(node, "order").and_then(Json::as_u64).unwrap_or(1);
+            for (number, item) in (first..).zip(node_children(node)) {
+                lines.extend(indent_below_sign(&format!("{number}. "), below(item)));
             }
         }
         // A decision is made or open; neither is a task.
-        "decisionItem" => lines.extend(indented("- Decision: ", below(node))),
+        "decisionItem" => lines.extend(indent_below_sign("- Decision: ", below(node))),
         "taskItem" | "blockTaskItem" => {
             let is_done = attribute_text(node, "state") == Some("DONE");
-            lines.extend(indented(if is_done { "- [x] " } else { "- [ ] " }, below(node)));
+            lines.extend(indent_below_sign(if is_done { "- [x] " } else { "- [ ] " }, below(node)));
         }
         "codeBlock" => {
             lines.push(format!("```{}", attribute_text(node, "language").unwrap_or_default()));
@@ -96,15 +96,15 @@ fn block(node: &Json, depth: usize, lines: &mut Vec<String>) {
         "blockquote" => lines.extend(below(node).into_iter().map(|line| format!("> {line}"))),
         "rule" => lines.push("----".to_owned()),
         "tableRow" => {
-            let cells = children(node).iter().map(|cell| below(cell).join(" "));
+            let cells = node_children(node).iter().map(|cell| below(cell).join(" "));
             lines.push(format!("| {} |", cells.collect::<Vec<_>>().join(" | ")));
         }
         "media" => lines.push(media(node)),
-        "blockCard" | "embedCard" => lines.push(card(node)),
+        "blockCard" | "embedCard" => lines.push(card_address(node)),
         _ => {
             let said = ["title", "text", "alt", "url"].into_iter().filter_map(|name| attribute_text(node, name));
             lines.extend(said.map(str::to_owned));
-            macro_texts(attribute(node, "parameters"), depth, lines);
+            macro_texts(node_attribute(node, "parameters"), depth, lines);
             lines.extend(below(node));
         }
     }
@@ -116,8 +116,8 @@ fn media(node: &Json) -> String {
 }
 
 /// The address of a card, or what describes its target where it has no address.
-fn card(node: &Json) -> String {
-    let data = |name: &str| attribute(node, "data").and_then(|data| data.get(name)).and_then(Json::as_str);
+fn card_address(node: &Json) -> String {
+    let data = |name: &str| node_attribute(node, "data").and_then(|data| data.get(name)).and_then(Json::as_str);
     let target = attribute_text(node, "url").or_else(|| data("url"));
     match (data("name"), target) {
         (Some(name), Some(target)) => format!("{name} ({target})"),
@@ -145,7 +145,7 @@ fn macro_texts(parameters: Option<&Json>, depth: usize, lines: &mut Vec<String>)
 }
 
 /// The first line behind a sign, all others below its text.
-fn indented(sign: &str, lines: Vec<String>) -> Vec<String> {
+fn indent_below_sign(sign: &str, lines: Vec<String>) -> Vec<String> {
     if lines.is_empty() {
         return vec![sign.trim_end().to_owned()];
     }
@@ -156,7 +156,7 @@ fn indented(sign: &str, lines: Vec<String>) -> Vec<String> {
 
 fn is_inline(node: &Json) -> bool {
     let is_known = matches!(
-        kind(node),
+        node_kind(node),
         "text"
             | "hardBreak"
             | "mention"
@@ -171,20 +171,20 @@ fn is_inline(node: &Json) -> bool {
     is_known || node.get("text").is_some()
 }
 
-fn inline(node: &Json, depth: usize, out: &mut String) {
-    match kind(node) {
+fn push_inline(node: &Json, depth: usize, out: &mut String) {
+    match node_kind(node) {
         "hardBreak" => out.push('\n'),
-        "inlineCard" => out.push_str(&card(node)),
+        "inlineCard" => out.push_str(&card_address(node)),
         "mediaInline" => out.push_str(&media(node)),
         "inlineExtension" => {
             let mut lines: Vec<String> = attribute_text(node, "text").map(str::to_owned).into_iter().collect();
-            macro_texts(attribute(node, "parameters"), depth, &mut lines);
+            macro_texts(node_attribute(node, "parameters"), depth, &mut lines);
             out.push_str(&lines.join(" "));
         }
         "date" => {
-            let said = attribute(node, "timestamp");
+            let said = node_attribute(node, "timestamp");
             let milliseconds = said.and_then(|said| said.as_i64().or_else(|| said.as_str()?.parse().ok()));
-            let date = milliseconds.map(|milliseconds: i64| utc(Time(milliseconds)));
+            let date = milliseconds.map(|milliseconds: i64| utc_timestamp(Time(milliseconds)));
             let date = date.as_deref().and_then(|date| date.split('T').next());
             out.push_str(date.or_else(|| said?.as_str()).unwrap_or_default());
         }
@@ -201,9 +201,10 @@ fn inline(node: &Json, depth: usize, out: &mut String) {
         _ => {
             let text = node.get("text").and_then(Json::as_str).unwrap_or_default();
             let marks = node.get("marks").and_then(Json::as_array).map_or(&[][..], Vec::as_slice);
-            let link = marks.iter().find(|mark| kind(mark) == "link").and_then(|mark| attribute_text(mark, "href"));
+            let link =
+                marks.iter().find(|mark| node_kind(mark) == "link").and_then(|mark| attribute_text(mark, "href"));
             // What is struck out is no longer said.
-            if marks.iter().any(|mark| kind(mark) == "strike") {
+            if marks.iter().any(|mark| node_kind(mark) == "strike") {
                 out.push_str(&format!("~~{text}~~"));
             } else {
                 out.push_str(text);
@@ -211,8 +212,8 @@ fn inline(node: &Json, depth: usize, out: &mut String) {
             if let Some(link) = link.filter(|link| *link != text) {
                 out.push_str(&format!(" ({link})"));
             }
-            if !children(node).is_empty() && depth <= MAX_DEPTH {
-                out.push_str(&blocks(children(node), depth.saturating_add(1)).join("\n"));
+            if !node_children(node).is_empty() && depth <= MAX_DEPTH {
+                out.push_str(&block_lines(node_children(node), depth.saturating_add(1)).join("\n"));
             }
         }
     }
@@ -228,7 +229,7 @@ mod tests {
     fn check(content: &Json, expected: &str) {
         let document = json!({ "type": "doc", "version": 1, "content": content });
         assert!(is_document(&document));
-        assert_eq!(plain_text(&document), expected, "{content}");
+        assert_eq!(document_text(&document), expected, "{content}");
     }
 
     fn paragraph(text: &str) -> Json {
@@ -329,7 +330,7 @@ mod tests {
         for _ in 0..100 {
             deep = json!({ "type": "panel", "content": [deep] });
         }
-        assert!(plain_text(&json!({ "type": "doc", "content": [deep] })).contains("bottom"));
+        assert!(document_text(&json!({ "type": "doc", "content": [deep] })).contains("bottom"));
     }
 
     proptest! {
@@ -338,7 +339,7 @@ mod tests {
             let node = texts.iter().zip(kinds.iter().cycle()).fold(json!({ "type": "text", "text": "end" }), |inner, (text, kind)| {
                 json!({ "type": kind, "content": [{ "type": "text", "text": text }, inner] })
             });
-            let shown = plain_text(&json!({ "type": "doc", "content": [node] }));
+            let shown = document_text(&json!({ "type": "doc", "content": [node] }));
             for text in &texts {
                 prop_assert!(shown.contains(text.as_str()), "{} in {}", text, shown);
             }

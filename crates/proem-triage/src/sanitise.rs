@@ -233,8 +233,8 @@ impl SanitisedSignal {
 /// The text of a signal that a sanitised field was made from, as it came: for a person who looks at it.
 #[must_use]
 pub fn original<'s>(signal: &'s ProjectSignal, field: &SanitisedField) -> Option<&'s Untrusted<String>> {
-    let (texts, _) = fields::texts(signal);
-    let mut all = texts.into_iter().chain(fields::names(signal));
+    let (texts, _) = fields::signal_texts(signal);
+    let mut all = texts.into_iter().chain(fields::signal_names(signal));
     all.find(|text| text.name == field.name && text.index == field.index).map(|text| text.text)
 }
 
@@ -248,22 +248,24 @@ impl SignalThreat {
 
 /// Takes out of a signal what may not go on.
 #[must_use]
-pub fn sanitise(signal: &ProjectSignal, screening: Screening<'_>) -> SanitisedSignal {
-    let (texts, unread) = fields::texts(signal);
+pub fn sanitise_signal(signal: &ProjectSignal, screening: Screening<'_>) -> SanitisedSignal {
+    let (texts, unread) = fields::signal_texts(signal);
     let mut threats = BTreeSet::new();
     let (mut left, mut all) = (0_usize, 0_usize);
     let mut fields: Vec<SanitisedField> = texts
         .iter()
         .map(|text| {
-            let (field, counts) = one(text, signal.source, screening, &mut threats);
+            let (field, counts) = sanitise_text(text, signal.source, screening, &mut threats);
             left = left.saturating_add(counts.0);
             all = all.saturating_add(counts.1);
             field
         })
         .collect();
     look_at_all(&mut fields, screening, &mut threats);
-    let names: Vec<SanitisedField> =
-        fields::names(signal).iter().map(|name| one_name(name, signal.source, screening, &mut threats)).collect();
+    let names: Vec<SanitisedField> = fields::signal_names(signal)
+        .iter()
+        .map(|name| one_name(name, signal.source, screening, &mut threats))
+        .collect();
     // A sprint's name is repeated by every ticket in it: it goes into nothing if it is out, and keeps no ticket out.
     let out = names.iter().filter(|name| name.is_out() && name.name != fields::SPRINT);
     let worst = fields.iter().chain(out).map(|field| field.verdict).max();
@@ -278,7 +280,7 @@ pub fn sanitise(signal: &ProjectSignal, screening: Screening<'_>) -> SanitisedSi
         kind: signal.kind.clone(),
         sender,
         verdict: worst.unwrap_or(Verdict::Allow),
-        content_preserved_ratio: share(left, all),
+        content_preserved_ratio: kept_share(left, all),
         suspicion: passing.map(|field| field.score).fold(0.0, f64::max).clamp(0.0, 1.0),
         threats: threats.into_iter().rev().take(MAX_THREATS).collect(),
         fields,
@@ -288,12 +290,12 @@ pub fn sanitise(signal: &ProjectSignal, screening: Screening<'_>) -> SanitisedSi
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a ratio of two lengths")]
-fn share(left: usize, all: usize) -> f64 {
+fn kept_share(left: usize, all: usize) -> f64 {
     if all == 0 { 1.0 } else { left as f64 / all as f64 }
 }
 
 /// One text, with how many bytes of it are left of how many.
-fn one(
+fn sanitise_text(
     SignalText { name, index, text }: &SignalText<'_>,
     source: SignalSource,
     screening: Screening<'_>,
@@ -322,14 +324,14 @@ fn one(
         cut.verdict = Verdict::Block;
     }
     // A cut may put formatting together; then nobody reads it.
-    let is_formatted = |text: &Untrusted<String>| text.measure(|text| !formatting::is_plain(text));
+    let is_formatted = |text: &Untrusted<String>| text.measure(|text| !formatting::has_no_formatting(text));
     if plain.is_stubborn || cut.text.as_ref().is_some_and(is_formatted) {
         cut.verdict = cut.verdict.max(Verdict::Quarantine);
     }
     if cut.verdict >= Verdict::Quarantine {
         cut.text = None;
     }
-    let kept = formatting::kept(&plain.map, &cut.removed);
+    let kept = formatting::kept_original_spans(&plain.map, &cut.removed);
     let mut counts = (0, 0);
     text.measure(|text| counts = formatting::preserved_ratio(text, &kept));
     let rest = cut.text.clone().unwrap_or_else(|| plain.without(&cut.removed));
@@ -338,9 +340,9 @@ fn one(
         name,
         index: *index,
         verdict: cut.verdict,
-        removed: gaps(&kept, text.len()),
-        preserved: share(counts.0, counts.1),
-        rules: rules(bar, [&found, scan]),
+        removed: spans_between(&kept, text.len()),
+        preserved: kept_share(counts.0, counts.1),
+        rules: worst_rules(bar, [&found, scan]),
         text: cut.text,
         rest,
         score,
@@ -364,7 +366,7 @@ fn one_name(
     let changed = plain.is_changed.then(|| screening.guard.scan(&plain.text));
     let again = changed.as_ref().unwrap_or(&first);
     let worst = bar.judge(&first).max(bar.judge(again));
-    let is_formatted = plain.text.measure(|text| !formatting::is_plain(text));
+    let is_formatted = plain.text.measure(|text| !formatting::has_no_formatting(text));
     let worst = if plain.is_stubborn || is_formatted { worst.max(Verdict::Quarantine) } else { worst };
     let is_out = worst >= Verdict::Quarantine;
     if is_out {
@@ -376,7 +378,7 @@ fn one_name(
         verdict: if is_out { worst } else { Verdict::Allow },
         removed: Vec::new(),
         preserved: if is_out { 0.0 } else { 1.0 },
-        rules: if is_out { rules(bar, [&first, again]) } else { Vec::new() },
+        rules: if is_out { worst_rules(bar, [&first, again]) } else { Vec::new() },
         rest: plain.text.clone(),
         text: (!is_out).then_some(plain.text),
         score: 0.0,
@@ -411,7 +413,7 @@ impl PlainText {
 
     /// What is left without these spans of it.
     fn without(&mut self, spans: &[Span]) -> Untrusted<String> {
-        let kept = gaps(spans, self.text.len());
+        let kept = spans_between(spans, self.text.len());
         self.text.clone().map(|text| {
             let parts = kept.iter().filter_map(|span| text.get(span.start..span.end));
             parts.collect::<Vec<_>>().join(" ")
@@ -420,7 +422,7 @@ impl PlainText {
 }
 
 /// What of `len` bytes is in none of these spans, which are in order.
-fn gaps(spans: &[Span], len: usize) -> Vec<Span> {
+fn spans_between(spans: &[Span], len: usize) -> Vec<Span> {
     let (mut gaps, mut position) = (Vec::new(), 0);
     for span in spans {
         if span.start > position {
@@ -494,7 +496,7 @@ fn list_threats(field: &'static str, bar: Bar, scan: &Scan, threats: &mut BTreeS
 }
 
 /// The rules that gave the worst verdict.
-fn rules(bar: Bar, scans: [&Scan; 2]) -> Vec<&'static str> {
+fn worst_rules(bar: Bar, scans: [&Scan; 2]) -> Vec<&'static str> {
     let found = || scans.into_iter().flat_map(|scan| &scan.findings);
     let worst = found().map(|finding| bar.of(finding)).max().unwrap_or(Verdict::Allow);
     let of_worst = found().filter(|finding| worst > Verdict::Allow && bar.of(finding) == worst);

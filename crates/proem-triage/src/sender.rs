@@ -37,7 +37,7 @@ const fn is_proven(sender: &SignalSender) -> bool {
 
 /// The sender's name: that of the project's file, else what the source calls him, with the address beside it.
 #[must_use]
-pub fn sender_name(signal: &ProjectSignal, charter: &ProjectCharter, screening: Screening<'_>) -> LabelTree {
+pub fn sender_display_name(signal: &ProjectSignal, charter: &ProjectCharter, screening: Screening<'_>) -> LabelTree {
     let nobody = || match signal.source {
         SignalSource::Jira => LabelTree::from("Jira"),
         SignalSource::Asana => "Asana".into(),
@@ -48,7 +48,7 @@ pub fn sender_name(signal: &ProjectSignal, charter: &ProjectCharter, screening: 
         let remark = if is_proven(sender) { "" } else { " (unproven)" };
         return format!("{}{remark}", known.name.trim()).as_str().into();
     }
-    let name = sender.name.as_ref().filter(|name| !is_account(name, sender.account.as_ref()));
+    let name = sender.name.as_ref().filter(|name| !is_account_id(name, sender.account.as_ref()));
     let shown = |text| shown_name(text, signal.source, screening);
     match (name, sender.address.as_ref().filter(|address| !address.is_empty())) {
         (Some(name), Some(address)) => {
@@ -74,7 +74,7 @@ pub(super) fn shown_name(name: Untrusted<String>, source: SignalSource, screenin
 }
 
 /// Whether a name says nothing to a person: it is blank, or an id of an account.
-fn is_account(name: &Untrusted<String>, account: Option<&Untrusted<String>>) -> bool {
+fn is_account_id(name: &Untrusted<String>, account: Option<&Untrusted<String>>) -> bool {
     let is_of_account = account.is_some_and(|account| name.measure(|name| account.measure(|id| name == id)));
     is_of_account
         || name.measure(|name| {
@@ -111,7 +111,7 @@ mod tests {
     fn ids_of_accounts_are_no_names() {
         let check = |name: &str, expected: bool| {
             let label = Label::from_source(proem_text::Source::named("jira/sender"));
-            assert_eq!(is_account(&Untrusted::new(name.to_owned(), label), None), expected, "{name}");
+            assert_eq!(is_account_id(&Untrusted::new(name.to_owned(), label), None), expected, "{name}");
         };
         for id in [
             "557058:a1",

@@ -91,12 +91,12 @@ impl SignalSource {
     /// The name of a text in the first column of the guard's table of verdicts: `jira/comment`.
     #[must_use]
     pub fn verdict_name(self, field: &str) -> String {
-        format!("{}/{}", self.as_str(), text_name(field))
+        format!("{}/{}", self.as_str(), field_text_name(field))
     }
 }
 
 /// The name of one of a field's texts: each of several comments is a comment.
-pub(super) fn text_name(field: &str) -> &str {
+pub(super) fn field_text_name(field: &str) -> &str {
     match field {
         "comments" => "comment",
         "bodies" => "body",

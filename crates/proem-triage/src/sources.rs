@@ -105,7 +105,7 @@ impl fmt::Display for SignalPlace {
 
 /// Reads a text: one JSON value, or one on each line. A byte order mark is skipped.
 #[must_use]
-pub fn normalise(text: &str, context: &SourceContext<'_>) -> NormalisedSignals {
+pub fn normalise_signals(text: &str, context: &SourceContext<'_>) -> NormalisedSignals {
     let mut all = NormalisedSignals::default();
     for part in normalise_parts(text, *context) {
         all.signals.extend(part.signals);
@@ -115,7 +115,7 @@ pub fn normalise(text: &str, context: &SourceContext<'_>) -> NormalisedSignals {
     all
 }
 
-/// Reads a text as [`normalise`] does, a part at a time, so that a long one takes no more memory than a part of it:
+/// Reads a text as [`normalise_signals`] does, a part at a time, so that a long one takes no more memory than a part of it:
 /// some lines, or one value.
 #[must_use]
 pub fn normalise_parts<'t>(text: &'t str, context: SourceContext<'t>) -> SignalParts<'t> {
@@ -227,8 +227,10 @@ impl NormalisedSignals {
             }
             Err(error) => {
                 let reason = match place.line {
-                    Some(_) => format!("no JSON: {} at column {}", fault(&error), error.column()),
-                    None => format!("no JSON: {} at line {}, column {}", fault(&error), error.line(), error.column()),
+                    Some(_) => format!("no JSON: {} at column {}", json_fault(&error), error.column()),
+                    None => {
+                        format!("no JSON: {} at line {}, column {}", json_fault(&error), error.line(), error.column())
+                    }
                 };
                 self.refuse(place, reason, text);
                 if error.is_eof() { AnswerEnd::Rest } else { AnswerEnd::Whole }
@@ -238,7 +240,7 @@ impl NormalisedSignals {
 
     /// A value: a list of others, a page of them, or one signal.
     fn take(&mut self, value: Json, place: SignalPlace, context: &SourceContext<'_>) {
-        match recognise::page(value) {
+        match recognise::page_kind(value) {
             PageKind::One(value) => self.one(value, place, context),
             PageKind::Many(items, run) => {
                 if let Some(PageRun { begins, end }) = run {
@@ -258,7 +260,7 @@ impl NormalisedSignals {
     }
 
     fn one(&mut self, value: Json, place: SignalPlace, context: &SourceContext<'_>) {
-        match recognise::shape(&value) {
+        match recognise::signal_shape(&value) {
             Ok(shape) => self.shaped(value, shape, place, context),
             Err(reason) => self.refuse(place, reason, &value.to_string()),
         }
@@ -275,16 +277,16 @@ impl NormalisedSignals {
         };
         let draft = match shape {
             SignalShape::JiraWebhook => jira::webhook(fields),
-            SignalShape::JiraIssue => jira::issue(fields),
-            SignalShape::JiraSprint => jira::sprint(fields),
-            SignalShape::GraphMessage => graph::message(fields, context),
+            SignalShape::JiraIssue => jira::jira_issue_draft(fields),
+            SignalShape::JiraSprint => jira::jira_sprint_draft(fields),
+            SignalShape::GraphMessage => graph::graph_message_draft(fields, context),
             SignalShape::GraphNotification => graph::notification(fields, context),
-            SignalShape::AsanaEvent => asana::event(fields),
-            SignalShape::AsanaTask => asana::task(fields),
+            SignalShape::AsanaEvent => asana::asana_event_draft(fields),
+            SignalShape::AsanaTask => asana::asana_task_draft(fields),
             SignalShape::AsanaStory => asana::story(fields),
-            SignalShape::Plain => plain::line(fields),
+            SignalShape::Plain => plain::line_draft(fields),
         };
-        let mut label = audience::label(&draft, context.audiences);
+        let mut label = audience::audience_label(&draft, context.audiences);
         if shape == SignalShape::Plain {
             label = label.join(&Label::from_source(Source::named("plain/line")));
         }
@@ -302,7 +304,7 @@ impl NormalisedSignals {
 }
 
 /// What is wrong with JSON, without a word of it.
-fn fault(error: &serde_json::Error) -> &'static str {
+fn json_fault(error: &serde_json::Error) -> &'static str {
     use serde_json::error::Category;
     match error.classify() {
         Category::Eof => "it ends too early",

@@ -9,7 +9,7 @@
 use proem_guard::{LabelMap, LabelTree, Untrusted};
 
 use super::{
-    date::from_text,
+    date::parse_timestamp,
     signal::{ProjectSignal, SignalKind, SignalSource},
 };
 
@@ -43,21 +43,21 @@ pub(crate) fn field_sprints(signal: &ProjectSignal) -> Vec<FieldSprint<'_>> {
         SignalKind::TicketListed | SignalKind::TicketCreated | SignalKind::TicketUpdated | SignalKind::CommentCreated
     );
     let other = match &signal.fields {
-        LabelTree::Map(fields) if is_ticket && signal.source == SignalSource::Jira => map(fields.get("other")),
+        LabelTree::Map(fields) if is_ticket && signal.source == SignalSource::Jira => as_map(fields.get("other")),
         _ => None,
     };
     let Some(other) = other else { return Vec::new() };
     // An issue of a search has its fields here, and one of a webhook below it.
-    let listed = map(other.get("fields"));
-    let told = map(other.get("issue")).and_then(|issue| map(issue.get("fields")));
+    let listed = as_map(other.get("fields"));
+    let told = as_map(other.get("issue")).and_then(|issue| as_map(issue.get("fields")));
     let fields = [listed, told].into_iter().flatten().flat_map(|fields| fields.iter().take(MOST_FIELDS));
     let lists = fields.filter_map(|(_, value)| if let LabelTree::List(list) = value { Some(list) } else { None });
-    lists.flat_map(|list| list.iter().filter_map(sprint)).take(MOST).collect()
+    lists.flat_map(|list| list.iter().filter_map(sprint_from_shape)).take(MOST).collect()
 }
 
 /// A value that is a sprint by its shape: what else has a name and a state has no dates and no board.
-fn sprint(value: &LabelTree) -> Option<FieldSprint<'_>> {
-    let sprint = map(Some(value))?;
+fn sprint_from_shape(value: &LabelTree) -> Option<FieldSprint<'_>> {
+    let sprint = as_map(Some(value))?;
     let text = |name: &str| match sprint.get(name) {
         Some(LabelTree::Outside(text)) => Some(text),
         _ => None,
@@ -70,12 +70,12 @@ fn sprint(value: &LabelTree) -> Option<FieldSprint<'_>> {
     let is_sprint = ["startDate", "endDate", "boardId", "originBoardId", "rapidViewId", "written"]
         .iter()
         .any(|name| sprint.get(name).is_some_and(|value| *value != LabelTree::Null));
-    let date = |name: &str| text(name).and_then(|text| text.measure(|text| from_text(text).ok()));
+    let date = |name: &str| text(name).and_then(|text| text.measure(|text| parse_timestamp(text).ok()));
     let goal = text("goal").filter(|goal| goal.measure(|goal| !goal.trim().is_empty()));
     let name = text("name").filter(|_| is_sprint)?;
     Some(FieldSprint { name, goal, state, start: date("startDate"), end: date("endDate") })
 }
 
-fn map(tree: Option<&LabelTree>) -> Option<&LabelMap> {
+fn as_map(tree: Option<&LabelTree>) -> Option<&LabelMap> {
     if let Some(LabelTree::Map(map)) = tree { Some(map) } else { None }
 }

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 
 /// A moment: RFC 3339, in UTC where it has no zone.
 #[must_use]
-pub fn moment(text: &str) -> Option<Time> {
+pub fn foreign_moment(text: &str) -> Option<Time> {
     let text = text.trim();
     let timestamp = text.parse::<Timestamp>().ok().or_else(|| {
         let civil = text.parse::<DateTime>().ok()?;
@@ -20,7 +20,7 @@ pub fn moment(text: &str) -> Option<Time> {
 /// A moment as JSON has it: a text, or seconds since 1970.
 pub(super) fn timestamp(value: &Json) -> Option<Time> {
     match value {
-        Json::String(text) => moment(text),
+        Json::String(text) => foreign_moment(text),
         Json::Number(number) => match number.as_i64() {
             Some(seconds) => Timestamp::from_second(seconds).ok(),
             None => jiff::SignedDuration::try_from_secs_f64(number.as_f64()?)

@@ -30,7 +30,7 @@ use proem_store::record::RunId;
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
-use super::basis::{BasisSource, RecordedTexts, RunBasis, unconnected};
+use super::basis::{BasisSource, RecordedTexts, RunBasis, unconnected_endpoint};
 use super::record::RunRecord;
 use crate::answer_modes::AnswerModes;
 use crate::calling::{self, ModelEndpoint, WantedModel};
@@ -151,7 +151,7 @@ impl ModelAccess {
     pub fn located(wanted: &WantedModel<'_>, project: &OpenProject) -> Result<(ModelEndpoint, String), Error> {
         let providers = Providers::load()?;
         let role = wanted.name(&project.config).to_owned();
-        Ok((calling::ask(&project.config, &providers, wanted, &Environment::inherited())?, role))
+        Ok((calling::wanted_endpoint(&project.config, &providers, wanted, &Environment::inherited())?, role))
     }
 
     /// Everything that is needed to ask a model that was [`Self::located`]. What there is to say goes to the
@@ -177,7 +177,7 @@ impl ModelAccess {
         let guarding = GuardSetup::load(&project.places, &[])?;
         project.notes.extend(guarding.notes.iter().cloned());
         let also = also.to_vec();
-        let (wire, replayer) = wire(carriage, &asked, &also)?;
+        let (wire, replayer) = request_wire(carriage, &asked, &also)?;
         let mut notes = Vec::new();
         let key = project.delimiting_key(&mut notes)?;
         project.notes.extend(notes);
@@ -194,7 +194,7 @@ impl ModelAccess {
         let (files, basis) = source.kept();
         let agent = prompts.first().map(|prompt| prompt.id.agent.clone()).unwrap_or_default();
         Ok(Self {
-            caps: caps(project, &agent)?,
+            caps: agent_caps(project, &agent)?,
             agent,
             carriage: (*carriage).clone(),
             caller: wire.map(|wire| Caller::new(wire, endpoints(&asked, &also))),
@@ -224,7 +224,7 @@ impl ModelAccess {
         record: &RunRecord<'_>,
     ) -> Result<Self, Error> {
         let row = &record.detail.row;
-        let endpoint = unconnected(&row.endpoint, model.provider());
+        let endpoint = unconnected_endpoint(&row.endpoint, model.provider());
         let asked = ModelEndpoint { model, endpoint, arrival, diagnoses_cache: false, pricing: Pricing::Listed };
         Ok(Self {
             agent: row.prompt.agent.clone(),
@@ -251,7 +251,7 @@ impl ModelAccess {
     /// As [`records::agent_caps`].
     pub fn connect(&mut self, endpoint: Endpoint, project: &OpenProject) -> Result<(), Error> {
         self.asked.endpoint = endpoint;
-        self.caps = caps(project, &self.agent)?;
+        self.caps = agent_caps(project, &self.agent)?;
         self.carriage = Carriage::Network;
         self.directory = directory(&self.asked, &self.also);
         self.caller = Some(Caller::new(Wire::Live(Client::new()), endpoints(&self.asked, &self.also)));
@@ -363,7 +363,7 @@ impl ModelAccess {
         if matches!(self.carriage, Carriage::Cassettes(_) | Carriage::Nobody) {
             return Ok(Booking::Unsent);
         }
-        let mut caps = caps(project, &self.agent)?;
+        let mut caps = agent_caps(project, &self.agent)?;
         caps.extend(most.map(records::run_cap));
         let asking =
             CallTerms { ledger: Ledger { caps, priced: self.priced() }, secrets: secrets(&self.asked, &self.also) };
@@ -411,7 +411,7 @@ impl ContractedPrompt {
     pub fn new(prompt: Prompt, whose: &str) -> Result<Self, Error> {
         let contract = prompt.contract()?;
         if matches!(contract, AnswerContract::Text) {
-            let name = name(&prompt);
+            let name = prompt_name(&prompt);
             let problem = format!("the prompt `{name}` of your book declares no output schema; {whose} needs one");
             return Err(Error::invalid(problem));
         }
@@ -445,7 +445,7 @@ impl ContractedPrompt {
     /// Its name in the book.
     #[must_use]
     pub fn name(&self) -> String {
-        name(&self.prompt)
+        prompt_name(&self.prompt)
     }
 
     /// What it shows of what was learned.
@@ -457,19 +457,19 @@ impl ContractedPrompt {
 
 /// What a prompt showed in a recorded run of what was learned.
 pub(crate) fn lessons_shown(prompt: &Prompt, detail: &RunDetail) -> Option<PromptLessons> {
-    let profile = detail.profiles.as_ref().and_then(|profiles| profiles.of(&name(prompt)));
+    let profile = detail.profiles.as_ref().and_then(|profiles| profiles.of(&prompt_name(prompt)));
     profile.cloned().map(PromptLessons::again)
 }
 
 /// A prompt's name in the book.
-fn name(prompt: &Prompt) -> String {
+fn prompt_name(prompt: &Prompt) -> String {
     format!("{}/{}", prompt.id.agent, prompt.id.name)
 }
 
 /// What runs with an agent's prompts may not exceed in a project.
-fn caps(project: &OpenProject, agent: &str) -> Result<Vec<Cap>, Error> {
+fn agent_caps(project: &OpenProject, agent: &str) -> Result<Vec<Cap>, Error> {
     let budget = &project.config.budget;
-    Ok([records::caps(budget), records::agent_caps(budget, agent)?].concat())
+    Ok([records::budget_caps(budget), records::agent_caps(budget, agent)?].concat())
 }
 
 /// Where the models that are asked are served.
@@ -507,7 +507,7 @@ fn secrets(asked: &ModelEndpoint, also: &[ModelEndpoint]) -> Vec<Secret> {
 /// # Errors
 ///
 /// If a folder can't be read or written.
-fn wire(
+fn request_wire(
     carriage: &Carriage,
     asked: &ModelEndpoint,
     also: &[ModelEndpoint],
@@ -530,7 +530,7 @@ fn wire(
 
 /// Says which cassettes nobody asked for.
 #[must_use]
-pub fn unused(replayer: Option<&Replayer>) -> Option<Note> {
+pub fn unused_cassettes_note(replayer: Option<&Replayer>) -> Option<Note> {
     let unused = replayer.map(Replayer::unused).unwrap_or_default();
     (!unused.is_empty()).then(|| format!("recorded but not requested in this run: {}", unused.join(", ")).into())
 }

@@ -26,7 +26,7 @@ use crate::error::Error;
 use crate::message::{Message, Note};
 use crate::project::OpenProject;
 use crate::records::booking::Booking;
-use crate::records::learning::{Adapting, profiles, taught};
+use crate::records::learning::{Adapting, profiles, taught_profile};
 use crate::records::writing::RecordChoice;
 use crate::run::options::Carriage;
 
@@ -89,7 +89,7 @@ impl RunBase {
         project: &mut OpenProject,
     ) -> Result<Self, Error> {
         let book = project.book()?;
-        let whose = whose(kind);
+        let whose = contract_need(kind);
         let contracted = |name: &&str| ContractedPrompt::new(book.prompt(name, None)?, &whose);
         let prompts: Vec<ContractedPrompt> = names.iter().map(contracted).collect::<Result<_, _>>()?;
         let all: Vec<&Prompt> = prompts.iter().map(|contracted| &contracted.prompt).collect();
@@ -131,7 +131,7 @@ impl RunBase {
         let booking = self.access.book(project, record, None, notes).await?;
         for contracted in &mut self.prompts {
             let history = self.access.history(booking.records(), record, project);
-            contracted.taught = taught(project, &contracted.prompt, adapting, history).await?.collect(notes);
+            contracted.taught = taught_profile(project, &contracted.prompt, adapting, history).await?.collect(notes);
         }
         Ok(booking)
     }
@@ -154,7 +154,7 @@ impl RunBase {
             let id = settings.prompts.get(place).ok_or_else(|| format!("it did not ask with `{name}`"))?;
             let RecordedPrompt { prompt, changed: why } = settings.basis.prompt(id, &texts)?;
             changed = changed.or(why);
-            prompts.push(ContractedPrompt::recorded(prompt, &whose(&detail.row.kind), detail)?);
+            prompts.push(ContractedPrompt::recorded(prompt, &contract_need(&detail.row.kind), detail)?);
         }
         let model = settings.basis.model(&detail.row, &texts)?;
         let access = ModelAccess::recorded(model, settings.basis, &texts, settings.arrival, record)?;
@@ -230,12 +230,12 @@ impl RunBase {
 }
 
 /// Who needs the contract of a prompt.
-fn whose(kind: &str) -> String {
+fn contract_need(kind: &str) -> String {
     format!("an agent of the kind `{kind}`")
 }
 
 /// What the attempts of a run count, which began then.
-pub(crate) fn numbers(attempts: &[&Attempt], began: Instant) -> Numbers {
+pub(crate) fn run_numbers(attempts: &[&Attempt], began: Instant) -> Numbers {
     let sum = |count: &dyn Fn(&Attempt) -> usize| {
         attempts.iter().fold(0_u64, |sum, attempt| sum.saturating_add(count(attempt) as u64))
     };

@@ -30,7 +30,7 @@ use crate::records::writing::{NONE_TO_GO_ON_IN, OpenRecords, RecordChoice};
 /// # Errors
 ///
 /// If nothing can be sent or recorded, and those of `ask`. How asking the model went is in what came of it.
-pub async fn start<E>(
+pub async fn start_run<E>(
     run: &dyn AgentRun,
     place: u32,
     booking: &Booking,
@@ -40,20 +40,20 @@ pub async fn start<E>(
 where
     E: From<Error> + From<proem_engine::Error> + From<proem_store::Error>,
 {
-    let (began, mut machine, bounds) = (Instant::now(), run.machine(), bounds(run, stop));
+    let (began, mut machine, bounds) = (Instant::now(), run.machine(), run_bounds(run, stop));
     let from = DriveStart::Event(EventKind::Started);
     let kept = booking.records().map(OpenRecords::kept);
     let Some(kept) = &kept else {
-        let calls = calls(run, place, booking, None)?;
+        let calls = call_performer(run, place, booking, None)?;
         let end = {
             let world = run.world(&calls)?;
-            unrecorded(&mut machine, from, &world, &bounds, async |asked| ask("", asked).await).await?
+            drive_unrecorded(&mut machine, from, &world, &bounds, async |asked| ask("", asked).await).await?
         };
         let ended = EndedRun { end, traces: calls.into_made(), earlier: EarlierAttempts::default(), began };
         return Ok(run.finish(ended, None).await?);
     };
     let recording = Recording::new(kept, &run.start(OpenRecords::id()?));
-    let calls = calls(run, place, booking, Some(&recording))?;
+    let calls = call_performer(run, place, booking, Some(&recording))?;
     let end = {
         let world = run.world(&calls)?;
         let id = recording.id().short().to_owned();
@@ -65,7 +65,7 @@ where
 }
 
 /// Drives a run of which nothing is kept.
-pub(crate) async fn unrecorded<M: Machine + Sync, E: From<proem_engine::Error>>(
+pub(crate) async fn drive_unrecorded<M: Machine + Sync, E: From<proem_engine::Error>>(
     machine: &mut M,
     mut from: DriveStart,
     world: &(impl Perform + Sync),
@@ -84,12 +84,12 @@ pub(crate) async fn unrecorded<M: Machine + Sync, E: From<proem_engine::Error>>(
     }
 }
 
-fn bounds(run: &dyn AgentRun, stop: &CancellationToken) -> RunBounds {
+fn run_bounds(run: &dyn AgentRun, stop: &CancellationToken) -> RunBounds {
     RunBounds { stop: stop.clone(), time: Some(run.time()) }
 }
 
 /// The calls of a run with that place among those of one command, from 1.
-fn calls<'c>(
+fn call_performer<'c>(
     run: &'c dyn AgentRun,
     place: u32,
     booking: &Booking,
@@ -129,8 +129,8 @@ impl Resumption {
             let failure = Error::invalid(format!("run {} can't go on: {}", detail.row.id.short(), why.text));
             why.hint.into_iter().fold(failure, Error::hinting)
         };
-        resumable(&detail, &records::owner(project)).map_err(|error| Error::invalid(error.to_string()))?;
-        let endpoint = calling::located(&project.config, &detail.row.endpoint, &Environment::inherited())?;
+        resumable(&detail, &records::records_owner(project)).map_err(|error| Error::invalid(error.to_string()))?;
+        let endpoint = calling::locate_provider(&project.config, &detail.row.endpoint, &Environment::inherited())?;
         if let EndpointKey::Missing { variable } = &endpoint.key {
             return Err(refused(format!("`{}` needs a key in {variable}; set it", endpoint.name).into()));
         }
@@ -200,15 +200,15 @@ impl Resumption {
         };
         let start = Start { parent, line: old.line, steps: resumed.step, ..run.start(id) };
         let recording = Recording::new(&kept, &start);
-        let calls = calls(run, old.line.unwrap_or(1), booking, Some(&recording))?;
+        let calls = call_performer(run, old.line.unwrap_or(1), booking, Some(&recording))?;
         let end = {
-            let (world, bounds) = (run.world(&calls)?, bounds(run, stop));
+            let (world, bounds) = (run.world(&calls)?, run_bounds(run, stop));
             let id = recording.id().short().to_owned();
             let ask = async |asked: &[Question]| ask(&id, asked).await;
             let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
             resumed.to_the_end(&mut machine, context, ask).await?
         };
-        let ended = EndedRun { end, traces: calls.into_made(), earlier: earlier(&resumed, way), began };
+        let ended = EndedRun { end, traces: calls.into_made(), earlier: earlier_attempts(&resumed, way), began };
         Ok(run.finish(ended, Some(&recording)).await?)
     }
 
@@ -219,7 +219,7 @@ impl Resumption {
 }
 
 /// What was asked before.
-fn earlier(resumed: &ResumableRun, way: ResumeIdentity) -> EarlierAttempts {
+fn earlier_attempts(resumed: &ResumableRun, way: ResumeIdentity) -> EarlierAttempts {
     let attempts = resumed.detail.calls.iter().map(|call| call.attempts.len()).sum();
     let lost = match way {
         ResumeIdentity::On => resumed.lost(),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use proem_guard::show;
 use proem_runtime::files;
 
-use crate::context::mentions;
+use crate::context::at_mentions;
 use crate::error::Error;
 
 /// The most bytes of one file.
@@ -70,8 +70,8 @@ impl Attachment {
 
 /// The files that a question names as `@path`; what is no file there is a word like any other.
 #[must_use]
-pub fn mentioned(question: &str) -> Vec<PathBuf> {
-    mentions(question).map(PathBuf::from).filter(|path| path.is_file()).collect()
+pub fn mentioned_files(question: &str) -> Vec<PathBuf> {
+    at_mentions(question).map(PathBuf::from).filter(|path| path.is_file()).collect()
 }
 
 /// Reads the files that were named, each once.
@@ -79,11 +79,11 @@ pub fn mentioned(question: &str) -> Vec<PathBuf> {
 /// # Errors
 ///
 /// If one is a folder, no regular file, no text, or too long, or if all of them together are.
-pub fn attached(paths: &[PathBuf]) -> Result<Vec<Attachment>, Error> {
+pub fn read_attachments(paths: &[PathBuf]) -> Result<Vec<Attachment>, Error> {
     let mut read: Vec<Attachment> = Vec::new();
     let mut all: usize = 0;
     for path in paths {
-        let one = attachment(path)?;
+        let one = read_attachment(path)?;
         if read.iter().any(|known| known.path == one.path) {
             continue;
         }
@@ -98,7 +98,7 @@ pub fn attached(paths: &[PathBuf]) -> Result<Vec<Attachment>, Error> {
     Ok(read)
 }
 
-fn attachment(path: &Path) -> Result<Attachment, Error> {
+fn read_attachment(path: &Path) -> Result<Attachment, Error> {
     let name = path.to_string_lossy().into_owned();
     let shown = show::terminal_str(&name).into_string();
     let failed = |error: io::Error| match error.kind() {
@@ -108,7 +108,7 @@ fn attachment(path: &Path) -> Result<Attachment, Error> {
     let mut bytes = Vec::new();
     let most = (MAX_FILE as u64).saturating_add(1);
     _ = files::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(failed)?;
-    if is_binary(&bytes) {
+    if is_binary_content(&bytes) {
         return Err(Error::invalid(format!("`{shown}` is binary; convert it to text, such as by `strings`")));
     }
     if bytes.len() > MAX_FILE {
@@ -118,15 +118,15 @@ fn attachment(path: &Path) -> Result<Attachment, Error> {
         )));
     }
     let text = String::from_utf8(bytes).map_err(|_| Error::invalid(format!("`{shown}` is not UTF-8; convert it")))?;
-    Ok(Attachment { path: name, language: language(path), text })
+    Ok(Attachment { path: name, language: fence_language(path), text })
 }
 
 /// Whether bytes are no text: the first ones hold a zero, as git tells it too.
-pub(super) fn is_binary(bytes: &[u8]) -> bool {
+pub(super) fn is_binary_content(bytes: &[u8]) -> bool {
     bytes.iter().take(8000).any(|byte| *byte == 0)
 }
 
-fn language(path: &Path) -> &'static str {
+fn fence_language(path: &Path) -> &'static str {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
     let known = LANGUAGES.iter().find(|(_, endings)| endings.contains(&ending.as_str()));
     known.map_or(PLAIN, |(name, _)| name)
@@ -141,7 +141,7 @@ mod tests {
         for (path, expected) in
             [("a/b.rs", "Rust"), ("B.PY", "Python"), ("x.tar.gz", "text"), ("Makefile", "text"), (".env", "text")]
         {
-            assert_eq!(language(Path::new(path)), expected, "{path}");
+            assert_eq!(fence_language(Path::new(path)), expected, "{path}");
         }
     }
 }

@@ -30,9 +30,9 @@ pub enum Telling {
 #[must_use]
 pub fn disclosure(places: &Places, endpoint: &Endpoint, contents: &[String], telling: Telling) -> Option<Note> {
     let line = format!("{} {}", endpoint.name, endpoint.base_url);
-    let mut known = read(places);
+    let mut known = known_endpoints(places);
     let is_new = known.insert(line);
-    let kept = if is_new { remember(places, &known) } else { Ok(()) };
+    let kept = if is_new { remember_endpoints(places, &known) } else { Ok(()) };
     if !is_new && telling == Telling::Once {
         return None;
     }
@@ -48,7 +48,7 @@ pub fn disclosure(places: &Places, endpoint: &Endpoint, contents: &[String], tel
 }
 
 /// Keeps of which endpoints it was said.
-fn remember(places: &Places, known: &BTreeSet<String>) -> Result<(), String> {
+fn remember_endpoints(places: &Places, known: &BTreeSet<String>) -> Result<(), String> {
     let text: String = known.iter().map(|line| format!("{line}\n")).collect();
     std::fs::create_dir_all(&places.state).map_err(|error| {
         let folder = show::terminal_str(&places.state.display().to_string()).into_string();
@@ -58,7 +58,7 @@ fn remember(places: &Places, known: &BTreeSet<String>) -> Result<(), String> {
         .map_err(|error| error.to_string())
 }
 
-fn read(places: &Places) -> BTreeSet<String> {
+fn known_endpoints(places: &Places) -> BTreeSet<String> {
     // What can't be read was not said.
     let bytes = match files::read_beneath(&places.state, Path::new(FILE), MAX_BYTES) {
         Ok(Some(FileContent::Whole(bytes))) => bytes,

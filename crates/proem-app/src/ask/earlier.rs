@@ -27,8 +27,8 @@ pub struct EarlierAnswer {
 /// # Errors
 ///
 /// If there is none, its texts are not kept, or the records can't be read.
-pub async fn earlier(project: &OpenProject) -> Result<WithNotes<EarlierAnswer>, Error> {
-    let looked = records::look(project).await?;
+pub async fn last_answer(project: &OpenProject) -> Result<WithNotes<EarlierAnswer>, Error> {
+    let looked = records::look_at_records(project).await?;
     let wanted = RunsWanted {
         project: Whose::Project.owner(project),
         prompt: Some(PROMPT.to_owned()),

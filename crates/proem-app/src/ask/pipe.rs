@@ -5,7 +5,7 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::attachment::is_binary;
+use super::attachment::is_binary_content;
 use crate::error::Error;
 
 /// The most bytes.
@@ -19,7 +19,7 @@ const UNSAID: Duration = Duration::from_secs(1);
 /// # Errors
 ///
 /// If it has not ended within `most`, is too long, or is no text.
-pub fn piped(
+pub fn read_pipe(
     from: impl Read + Send + 'static,
     most: Duration,
     waiting: impl FnOnce(),
@@ -46,7 +46,7 @@ pub fn piped(
         )));
     };
     let bytes = read.map_err(|error| Error::outside(format!("could not read standard input: {error}")))?;
-    if is_binary(&bytes) {
+    if is_binary_content(&bytes) {
         return Err(Error::invalid("standard input is binary; convert it to text"));
     }
     if bytes.len() as u64 > MAX_BYTES {

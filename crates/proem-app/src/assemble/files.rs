@@ -15,10 +15,10 @@ use proem_runtime::{GatherOptions, folder_rules, map_on_all};
 use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
 
 use super::AssembleOptions;
-use crate::context::{self, ContextFile, ContextQuery, exact};
+use crate::context::{self, ContextFile, ContextQuery, text_for_code};
 use crate::error::Error;
 use crate::project::OpenProject;
-use crate::words::counted;
+use crate::words::count_with_noun;
 
 /// The most files of code that are offered to the budget; tests and documents are a quarter as many.
 const MOST_FILES: usize = 16;
@@ -58,7 +58,7 @@ pub(super) fn add_files(
 ) -> Result<bool, Error> {
     let task = match &options.task {
         Task::Caller(text) => text.clone(),
-        Task::Outside(text) => exact(text),
+        Task::Outside(text) => text_for_code(text),
     };
     let query = ContextQuery {
         task: &task,
@@ -68,24 +68,24 @@ pub(super) fn add_files(
         choice: &options.choice,
         answers: gathering.answers.as_ref(),
     };
-    let candidates = context::find(&query, project, &|_, _| ())?;
+    let candidates = context::find_context(&query, project, &|_, _| ())?;
     let gap = |why: &String| Gap { what: "files for the task".to_owned(), why: why.clone(), about: None };
     found.gaps.extend(candidates.gaps.iter().map(gap));
     found.weak_evidence.clone_from(&candidates.weak_evidence);
     let mut redacted: u64 = 0;
     let mut files: Vec<&ContextFile> = candidates.all().collect();
-    files.sort_by(|a, b| need(b).total_cmp(&need(a)));
+    files.sort_by(|a, b| relative_need(b).total_cmp(&relative_need(a)));
     // Rule files have a section of their own.
-    files.retain(|file| !RULE_NAMES.contains(&exact(&file.path).rsplit('/').next().unwrap_or_default()));
+    files.retain(|file| !RULE_NAMES.contains(&text_for_code(&file.path).rsplit('/').next().unwrap_or_default()));
     let callees = callees(&candidates.code);
-    for (file, is_redacted) in map_on_all(&files, |file| rendered(file, &task, &callees)) {
+    for (file, is_redacted) in map_on_all(&files, |file| render_file(file, &task, &callees)) {
         found.files.push(file);
         redacted = redacted.saturating_add(u64::from(is_redacted));
     }
     if redacted > 0 {
         found.gaps.push(gap(&format!(
             "parts of {} look like a key, token or private key and are replaced by `[redacted:…]`",
-            counted(redacted, "file")
+            count_with_noun(redacted, "file")
         )));
     }
     let commit = |commit: &context::ContextCommit| {
@@ -94,7 +94,7 @@ pub(super) fn add_files(
     };
     found.commits.extend(candidates.commits.iter().map(commit));
     if let Some(root) = &project.root {
-        let folders = folders(&files);
+        let folders = enclosing_folders(&files);
         let folders: Vec<&str> = folders.iter().map(String::as_str).collect();
         found.folder_rules.extend(folder_rules(root, &folders, gathering, &mut found.gaps));
     }
@@ -104,7 +104,7 @@ pub(super) fn add_files(
 /// How much a file is needed beside the others, 0 to 1: how likely it is in its own list, and less of it for what stands
 /// beside the code. Whoever mends a function reads the function first. How much tests count, and how many lines parts have, was
 /// chosen by how much of past changes stands in prompts for them, on repositories that are not reported on (evals/context).
-fn need(file: &ContextFile) -> f32 {
+fn relative_need(file: &ContextFile) -> f32 {
     let share = match file.used_for {
         FilePurpose::Code | FilePurpose::Foreign => 1.0,
         FilePurpose::Test => 0.2,
@@ -119,18 +119,18 @@ fn without_credentials(text: &Untrusted<String>) -> Untrusted<String> {
 }
 
 /// A file on its rungs, and whether a credential stood in it.
-fn rendered(file: &ContextFile, task: &str, callees: &[String]) -> (FoundFile, bool) {
+fn render_file(file: &ContextFile, task: &str, callees: &[String]) -> (FoundFile, bool) {
     let mut is_redacted = false;
-    let path = exact(&file.path);
+    let path = text_for_code(&file.path);
     let mut shown = CodeRenderings::default();
     if let Some(content) = &file.content {
-        let text = exact(content);
+        let text = text_for_code(content);
         let text = credential::redact(&text).map_or(text, |without| {
             is_redacted = true;
             without
         });
         let symbols = file.symbols.iter().enumerate();
-        let definitions: Vec<Definition> = symbols.map(|(at, symbol)| definition(file, at, symbol)).collect();
+        let definitions: Vec<Definition> = symbols.map(|(at, symbol)| file_definition(file, at, symbol)).collect();
         let places: Vec<LineSpan> =
             file.named_lines.iter().map(|line| LineSpan { first: *line, last: *line }).collect();
         let question = FileQuestion { definitions: &definitions, places: &places, task, callees, room: room(file) };
@@ -143,7 +143,7 @@ fn rendered(file: &ContextFile, task: &str, callees: &[String]) -> (FoundFile, b
     let found = FoundFile {
         path: without_credentials(&file.path),
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a hundred")]
-        likely: (need(file) * 100.0).clamp(0.0, 100.0) as u8,
+        likely: (relative_need(file) * 100.0).clamp(0.0, 100.0) as u8,
         evidence: file.evidence.iter().take(REASONS).map(without_credentials).collect(),
         kind: match file.used_for {
             FilePurpose::Test => "a test",
@@ -169,12 +169,12 @@ fn callees(code: &[ContextFile]) -> Vec<String> {
 /// The most lines of parts of a file: the likelier it is, the more.
 fn room(file: &ContextFile) -> usize {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of some hundred lines")]
-    let more = (need(file).clamp(0.0, 1.0) * MORE_LINES) as usize;
+    let more = (relative_need(file).clamp(0.0, 1.0) * MORE_LINES) as usize;
     LEAST_LINES.saturating_add(more)
 }
 
 /// A definition at a place of a file's list.
-fn definition(file: &ContextFile, at: usize, symbol: &CodeSymbol) -> Definition {
+fn file_definition(file: &ContextFile, at: usize, symbol: &CodeSymbol) -> Definition {
     Definition {
         name: symbol.last_name().to_owned(),
         lines: symbol.lines,
@@ -185,10 +185,10 @@ fn definition(file: &ContextFile, at: usize, symbol: &CodeSymbol) -> Definition 
 }
 
 /// The folders from the root to the likeliest code, outermost first.
-fn folders(files: &[&ContextFile]) -> BTreeSet<String> {
+fn enclosing_folders(files: &[&ContextFile]) -> BTreeSet<String> {
     let code = files.iter().filter(|file| file.used_for == FilePurpose::Code).take(MOST_FILES);
     let mut folders = BTreeSet::new();
-    for path in code.map(|file| exact(&file.path)) {
+    for path in code.map(|file| text_for_code(&file.path)) {
         let mut rest = path.as_str();
         while let Some((folder, _)) = rest.rsplit_once('/') {
             folders.insert(folder.to_owned());

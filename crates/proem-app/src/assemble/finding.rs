@@ -67,7 +67,7 @@ pub(super) fn gather_and_find<T>(
         files.map_err(|_| Error::bug("looking for files ended early", "a thread panicked")).and_then(|files| files)?;
     let began = Instant::now();
     let mut context = TaskContext::default();
-    if let Some(wanted) = change(options, &gathered)? {
+    if let Some(wanted) = wanted_change(options, &gathered)? {
         let read = task_change(&options.root, &wanted, gathering, &mut context.gaps)?;
         context.commits.extend(read.as_ref().and_then(|read| read.subject.clone()));
         context.change = read.map(|read| read.change);
@@ -88,7 +88,7 @@ pub(super) fn gather_and_find<T>(
 }
 
 /// The change that the task is about. A task from outside chooses none: nobody else says what is sent.
-fn change(options: &AssembleOptions, gathered: &PlaceFacts) -> Result<Option<ChangeWanted>, Error> {
+fn wanted_change(options: &AssembleOptions, gathered: &PlaceFacts) -> Result<Option<ChangeWanted>, Error> {
     let Task::Caller(text) = &options.task else { return Ok(None) };
     let tree = gathered.git.as_ref().and_then(|git| git.work_tree.as_ref());
     let changes = [tree.and_then(|tree| tree.staged), tree.and_then(|tree| tree.unstaged)];

@@ -64,7 +64,7 @@ impl SendOptions {
 /// # Errors
 ///
 /// Those of [`RunSetting::new`].
-pub fn setting(run: &RunOptions, project: &mut OpenProject) -> Result<RunSetting, Error> {
+pub fn send_setting(run: &RunOptions, project: &mut OpenProject) -> Result<RunSetting, Error> {
     let mut setting = RunSetting::new(run, project)?;
     setting.kind = KIND;
     Ok(setting)
@@ -113,6 +113,6 @@ impl MadeAssembly {
 
 /// The inputs that the record of a sent assembly names: what was asked for.
 #[must_use]
-pub fn inputs(options: &AssembleOptions) -> OrderedJson {
+pub fn assembly_inputs(options: &AssembleOptions) -> OrderedJson {
     json!({ "task": options.named }).into()
 }

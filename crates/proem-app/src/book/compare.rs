@@ -152,11 +152,11 @@ impl ModelStanding {
     /// How it stands to a least share, in percent.
     #[must_use]
     pub fn verdict(&self, least: u32) -> ModelVerdict {
-        if self.counts().0 == 0 { ModelVerdict::Unknown } else { judge(self.interval(), least) }
+        if self.counts().0 == 0 { ModelVerdict::Unknown } else { model_verdict(self.interval(), least) }
     }
 }
 
-fn judge(interval: Option<Interval>, least: u32) -> ModelVerdict {
+fn model_verdict(interval: Option<Interval>, least: u32) -> ModelVerdict {
     let least = f64::from(least) / 100.0;
     match interval {
         None => ModelVerdict::Unknown,
@@ -173,7 +173,7 @@ const MOST_ANSWERS: u64 = 100_000;
 #[must_use]
 pub fn answers_needed(least: u32) -> Option<u64> {
     let mut enough = 1;
-    while judge(wilson(enough, enough, Z95), least) != ModelVerdict::Holds {
+    while model_verdict(wilson(enough, enough, Z95), least) != ModelVerdict::Holds {
         enough = if enough >= MOST_ANSWERS { return None } else { enough.saturating_add(1) };
     }
     Some(enough)
@@ -194,7 +194,7 @@ mod tests {
             (10, 20, 90, ModelVerdict::Fails),
             (0, 1, 0, ModelVerdict::Holds),
         ] {
-            assert_eq!(judge(wilson(expected, times, Z95), least), verdict, "{expected} of {times} at {least}");
+            assert_eq!(model_verdict(wilson(expected, times, Z95), least), verdict, "{expected} of {times} at {least}");
         }
         assert_eq!((answers_needed(90), answers_needed(50), answers_needed(100)), (Some(35), Some(4), None));
     }

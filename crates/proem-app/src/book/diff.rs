@@ -77,23 +77,23 @@ pub struct FileDifference {
 /// # Errors
 ///
 /// If one is not there, or can't be read.
-pub fn compare(book: &Book, first: &str, second: &str) -> Result<BookDifference, Error> {
-    let (first_prompt, first_version) = named(book, first, first)?;
-    let (second_prompt, second_version) = named(book, second, &first_prompt)?;
+pub fn compare_versions(book: &Book, first: &str, second: &str) -> Result<BookDifference, Error> {
+    let (first_prompt, first_version) = prompt_and_version(book, first, first)?;
+    let (second_prompt, second_version) = prompt_and_version(book, second, &first_prompt)?;
     let before = book.as_it_is(&first_prompt, &first_version)?;
     let after = book.as_it_is(&second_prompt, &second_version)?;
-    let files = files(book, (&before, &first_prompt), (&after, &second_prompt));
+    let files = file_differences(book, (&before, &first_prompt), (&after, &second_prompt));
     Ok(BookDifference {
         first: format!("{first_prompt}@{first_version}"),
         second: format!("{second_prompt}@{second_version}"),
         changes: after.file.strict.changes.clone(),
-        sections: sections(&before, &after),
+        sections: section_differences(&before, &after),
         files,
     })
 }
 
 /// A prompt and its version, of what somebody wrote.
-fn named(book: &Book, written: &str, otherwise: &str) -> Result<(String, String), Error> {
+fn prompt_and_version(book: &Book, written: &str, otherwise: &str) -> Result<(String, String), Error> {
     let (prompt, version) = match written.split_once('@') {
         Some(("", version)) => (otherwise, Some(version)),
         Some((prompt, version)) => (prompt, Some(version)),
@@ -106,7 +106,7 @@ fn named(book: &Book, written: &str, otherwise: &str) -> Result<(String, String)
     Ok((prompt.to_owned(), version))
 }
 
-fn sections(before: &Prompt, after: &Prompt) -> Vec<SectionDifference> {
+fn section_differences(before: &Prompt, after: &Prompt) -> Vec<SectionDifference> {
     let counter = OpenAi::O200k;
     let side = |prompt: &Prompt, section: &Section| {
         let text = prompt.own_text(section);
@@ -151,7 +151,7 @@ fn sections(before: &Prompt, after: &Prompt) -> Vec<SectionDifference> {
 }
 
 /// The files that differ, the prompt's own first.
-fn files(book: &Book, before: (&Prompt, &str), after: (&Prompt, &str)) -> Vec<FileDifference> {
+fn file_differences(book: &Book, before: (&Prompt, &str), after: (&Prompt, &str)) -> Vec<FileDifference> {
     let texts = |(prompt, name): (&Prompt, &str)| -> BTreeMap<String, String> {
         let files = prompt.files.iter().filter_map(|(path, _)| {
             let (text, _) = book.file(path)?;

@@ -20,7 +20,7 @@ use proem_text::diagnostic::DiagnosticSeverity;
 
 use crate::error::Error;
 use crate::places::Places;
-use crate::project::{BOOK, git, locate};
+use crate::project::{BOOK, find_git, locate_project};
 
 /// What is imported, and where to.
 #[derive(Debug, Clone)]
@@ -64,50 +64,50 @@ pub struct BookImport {
 /// # Errors
 ///
 /// With everything that is refused, each with its file and line; then nothing was written.
-pub fn import(options: &ImportOptions, places: &Places) -> Result<BookImport, Error> {
+pub fn import_prompts(options: &ImportOptions, places: &Places) -> Result<BookImport, Error> {
     let mut problems: Vec<String> = Vec::new();
     let mut prompts: Vec<ImportedFile> = Vec::new();
     if !is_folder_name(&options.agent) {
         problems.push(format!(
             "`{}` is no folder of a book; use letters, digits, `-` and `_`",
-            path_text(Path::new(&options.agent))
+            import_path(Path::new(&options.agent))
         ));
     }
     for file in &options.files {
-        match read_source(file, options) {
+        match read_import_source(file, options) {
             Ok(read) => prompts.extend(read),
             Err(error) => problems.push(error.to_string()),
         }
     }
-    let (root, below, folder) = destination(options, places)?;
+    let (root, below, folder) = import_destination(options, places)?;
     problems.extend(name_problems(&prompts, &folder));
     problems.extend(book_problems(&prompts));
     if !problems.is_empty() {
         return Err(Error::invalid(format!("{}\nnothing was written", problems.join("\n").trim_end())));
     }
     std::fs::create_dir_all(&root)
-        .map_err(|e| Error::outside(format!("could not create `{}`: {e}", path_text(&root))))?;
+        .map_err(|e| Error::outside(format!("could not create `{}`: {e}", import_path(&root))))?;
     for (path, text) in prompts.iter().flat_map(|prompt| &prompt.written.files) {
         files::write_new(&root, &below.join(path), text.as_bytes(), FileAccess::Shared)?;
     }
-    Ok(BookImport { folder: path_text(&folder), is_of_project: options.to.is_none(), prompts })
+    Ok(BookImport { folder: import_path(&folder), is_of_project: options.to.is_none(), prompts })
 }
 
 /// The folder under which is written, the book below it, and both together.
-fn destination(options: &ImportOptions, places: &Places) -> Result<(PathBuf, PathBuf, PathBuf), Error> {
+fn import_destination(options: &ImportOptions, places: &Places) -> Result<(PathBuf, PathBuf, PathBuf), Error> {
     if let Some(to) = &options.to {
         return Ok((to.clone(), PathBuf::new(), to.clone()));
     }
-    let (root, _) = locate(&options.root, &git(places)?)?;
+    let (root, _) = locate_project(&options.root, &find_git(places)?)?;
     let root = root.ok_or_else(|| {
-        Error::invalid(format!("`{}` is in a bare repository; name a folder with --to", path_text(&options.root)))
+        Error::invalid(format!("`{}` is in a bare repository; name a folder with --to", import_path(&options.root)))
     })?;
     let folder = root.join(BOOK);
     Ok((root, PathBuf::from(BOOK), folder))
 }
 
-fn read_source(file: &Path, options: &ImportOptions) -> Result<Vec<ImportedFile>, Error> {
-    let text = read_text(file)?;
+fn read_import_source(file: &Path, options: &ImportOptions) -> Result<Vec<ImportedFile>, Error> {
+    let text = read_import_file(file)?;
     let path = file.to_string_lossy().replace('\\', "/");
     let kind = match options.kind {
         Some(kind) => kind,
@@ -123,12 +123,12 @@ fn read_source(file: &Path, options: &ImportOptions) -> Result<Vec<ImportedFile>
             continue;
         }
         if let Some(content) = files::read_beneath(folder, Path::new(&wanted), MAX_SOURCE_BYTES)? {
-            beside.insert(wanted.clone(), text_of(content, &folder.join(&wanted))?);
+            beside.insert(wanted.clone(), import_text(content, &folder.join(&wanted))?);
         }
     }
     let prompts =
         read_prompts(kind, &ImportSource { path: &path, folder: &folder_name(file), text: &text, beside: &beside })?;
-    let source = path_text(file);
+    let source = import_path(file);
     let written = prompts.iter().map(|prompt| {
         let written = write_prompt(prompt, &options.agent)?;
         Ok(ImportedFile { source: source.clone(), kind, written })
@@ -142,20 +142,20 @@ fn folder_name(file: &Path) -> String {
     whole.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
 }
 
-fn read_text(file: &Path) -> Result<String, Error> {
+fn read_import_file(file: &Path) -> Result<String, Error> {
     match files::read_regular(file, MAX_SOURCE_BYTES) {
-        Ok(Some(content)) => text_of(content, file),
-        Ok(None) => Err(Error::invalid(format!("`{}` does not exist; check the path", path_text(file)))),
+        Ok(Some(content)) => import_text(content, file),
+        Ok(None) => Err(Error::invalid(format!("`{}` does not exist; check the path", import_path(file)))),
         Err(error) => Err(Error::invalid(error.to_string())),
     }
 }
 
-fn text_of(content: FileContent, file: &Path) -> Result<String, Error> {
+fn import_text(content: FileContent, file: &Path) -> Result<String, Error> {
     match content {
         FileContent::Whole(bytes) => String::from_utf8(bytes)
-            .map_err(|_| Error::invalid(format!("`{}` is not UTF-8; save it as UTF-8", path_text(file)))),
+            .map_err(|_| Error::invalid(format!("`{}` is not UTF-8; save it as UTF-8", import_path(file)))),
         FileContent::Cut(_) => {
-            Err(Error::invalid(format!("`{}` is larger than {MAX_SOURCE_BYTES} bytes; split it", path_text(file))))
+            Err(Error::invalid(format!("`{}` is larger than {MAX_SOURCE_BYTES} bytes; split it", import_path(file))))
         }
     }
 }
@@ -171,7 +171,7 @@ fn name_problems(prompts: &[ImportedFile], folder: &Path) -> Vec<String> {
         if let Some(other) = seen.insert(name, &prompt.source) {
             problems.push(format!("`{other}` and `{}` would both be `{name}`; {remedy}", prompt.source));
         } else if folder.join(name).exists() && told.insert(name) {
-            problems.push(format!("`{}`: `{}` already has `{name}`; {remedy}", prompt.source, path_text(folder)));
+            problems.push(format!("`{}`: `{}` already has `{name}`; {remedy}", prompt.source, import_path(folder)));
         }
     }
     problems
@@ -204,6 +204,6 @@ fn is_folder_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
-fn path_text(path: &Path) -> String {
+fn import_path(path: &Path) -> String {
     show::terminal_str(&path.display().to_string()).into_string()
 }

@@ -320,7 +320,7 @@ impl LiveAnswers {
                 let differences = live.differences(&value);
                 more(&mut self.heard.expected, differences.is_empty() && judged.is_none());
                 self.faults.extend(judged);
-                let seen = json::compact(&projected(&live.answer, &value));
+                let seen = json::compact(&project_onto_case(&live.answer, &value));
                 let count = self.seen.entry(seen).or_default();
                 *count = count.saturating_add(1);
                 self.heard.same = self.heard.same.max(*count);
@@ -366,17 +366,17 @@ fn expectation_in_words(live: &AnswerExpectation) -> String {
 }
 
 /// An answer as far as a case speaks of it; all of it where a case speaks of its words only.
-fn projected(expected: &Json, found: &Json) -> Json {
+fn project_onto_case(expected: &Json, found: &Json) -> Json {
     match (expected, found) {
         (Json::Object(expected), Json::Object(found)) => {
-            let fields = expected
-                .iter()
-                .map(|(key, expected)| (key.clone(), projected(expected, found.get(key).unwrap_or(&Json::Null))));
+            let fields = expected.iter().map(|(key, expected)| {
+                (key.clone(), project_onto_case(expected, found.get(key).unwrap_or(&Json::Null)))
+            });
             Json::Object(fields.collect())
         }
         (Json::Array(expected), Json::Array(found)) => {
             let form = expected.first().unwrap_or(&Json::Null);
-            Json::Array(found.iter().map(|item| projected(form, item)).collect())
+            Json::Array(found.iter().map(|item| project_onto_case(form, item)).collect())
         }
         (_, found) => found.clone(),
     }

@@ -53,7 +53,7 @@ impl LockTarget {
 /// # Errors
 ///
 /// If neither is there.
-pub fn found(root: &Path, places: &Places) -> Result<Vec<LockTarget>, Error> {
+pub fn find_books(root: &Path, places: &Places) -> Result<Vec<LockTarget>, Error> {
     let project = OpenProject::open(root, places, BookReading::All)?;
     let up_to = |origin: Origin| {
         let layers = project.layers.iter().filter(move |layer| layer.origin <= origin);
@@ -72,9 +72,9 @@ pub fn found(root: &Path, places: &Places) -> Result<Vec<LockTarget>, Error> {
         targets.push(LockTarget { origin: Origin::Project, folder, layers });
     }
     if targets.is_empty() {
-        let own = own.map_or_else(String::new, |own| format!("neither `{}` nor ", shown(&own)));
+        let own = own.map_or_else(String::new, |own| format!("neither `{}` nor ", lock_path(&own)));
         let verb = if own.is_empty() { "is not a folder" } else { "is a folder" };
-        return Err(Error::invalid(format!("there is no book to lock: {own}`{}` {verb}", shown(&places.book())))
+        return Err(Error::invalid(format!("there is no book to lock: {own}`{}` {verb}", lock_path(&places.book())))
             .hinting(Hint::MakeBook));
     }
     Ok(targets)
@@ -85,8 +85,8 @@ pub fn found(root: &Path, places: &Places) -> Result<Vec<LockTarget>, Error> {
 /// # Errors
 ///
 /// If something is, or the lock can't be written.
-pub fn lock(target: &LockTarget) -> Result<LockSummary, Error> {
-    let folder = shown(&target.folder);
+pub fn lock_book(target: &LockTarget) -> Result<LockSummary, Error> {
+    let folder = lock_path(&target.folder);
     let about = |why: &dyn std::fmt::Display| Error::negative(format!("`{folder}/book.lock` was not written: {why}"));
     let layers = target.layers.clone().map_err(|why| about(&why))?;
     let has_any = layers.iter().any(|layer| layer.origin == target.origin);
@@ -124,6 +124,6 @@ fn errors(book: &Book, origin: Origin) -> Result<usize, Error> {
     Ok(errors)
 }
 
-fn shown(path: &Path) -> String {
+fn lock_path(path: &Path) -> String {
     show::terminal_str(&path.display().to_string()).into_string()
 }

@@ -38,9 +38,11 @@ fn asked(
     let pair = |(name, value): &(&str, &str)| (OsString::from(name), OsString::from(value));
     let environment: Environment = variables.iter().map(pair).collect();
     let wanted = WantedModel { model: Some(wanted), provider, prompt: None };
-    ask(&config, &Providers::load().unwrap(), &wanted, &environment).map_err(|failure| match failure.hint() {
-        Some(hint) => format!("{failure}; {hint:?}"),
-        None => failure.to_string(),
+    wanted_endpoint(&config, &Providers::load().unwrap(), &wanted, &environment).map_err(|failure| {
+        match failure.hint() {
+            Some(hint) => format!("{failure}; {hint:?}"),
+            None => failure.to_string(),
+        }
     })
 }
 

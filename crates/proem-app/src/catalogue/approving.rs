@@ -3,9 +3,9 @@
 use proem_guard::show;
 use proem_select::catalogue::{Capability, Catalogue, EntryConcern, findings};
 
-use super::{approved, plain, store};
+use super::{approval_store, approved_in_project, exact_text};
 use crate::error::Error;
-use crate::guarding::shipped;
+use crate::guarding::shipped_guard;
 use crate::message::Hint;
 use crate::operator::Operator;
 use crate::project::OpenProject;
@@ -26,8 +26,8 @@ impl Approving {
     ///
     /// If it can't be read.
     pub fn open(project: &OpenProject) -> Result<Self, Error> {
-        let vouched = approved(project)?;
-        Ok(Self { store: store(&project.places)?, vouched, key: project.key.clone() })
+        let vouched = approved_in_project(project)?;
+        Ok(Self { store: approval_store(&project.places)?, vouched, key: project.key.clone() })
     }
 
     /// What was approved of an entry.
@@ -49,7 +49,7 @@ impl Approving {
     pub fn approve(&self, _: &Operator, entries: &[&Capability]) -> Result<(), Error> {
         let shown: Vec<(String, Vec<u8>)> = entries
             .iter()
-            .map(|entry| (entry.name().as_str().to_owned(), plain(entry.written()).into_bytes()))
+            .map(|entry| (entry.name().as_str().to_owned(), exact_text(entry.written()).into_bytes()))
             .collect();
         self.store.trust(&self.key, &shown)
     }
@@ -60,7 +60,7 @@ impl Approving {
 /// # Errors
 ///
 /// If there is none of a name.
-pub fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c Capability>, Error> {
+pub fn wanted_entries<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c Capability>, Error> {
     let matches = |entry: &Capability, name: &str| {
         entry.name().as_str() == name || entry.server().is_some_and(|server| server.as_str() == name)
     };
@@ -80,6 +80,6 @@ pub fn wanted<'c>(names: &[String], catalogue: &'c Catalogue) -> Result<Vec<&'c 
 ///
 /// Never, but for a bug.
 pub fn found_in(catalogue: &Catalogue) -> Result<Vec<EntryConcern>, Error> {
-    let guard = shipped(&[])?;
+    let guard = shipped_guard(&[])?;
     Ok(findings(catalogue, Some(&guard)))
 }

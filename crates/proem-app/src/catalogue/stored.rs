@@ -14,7 +14,7 @@ use crate::project::OpenProject;
 
 /// The stored manifest; an empty one, with the reason, if it can't be read.
 pub fn read_manifest(project: &OpenProject) -> (Manifest, Option<String>) {
-    let read = files::read_beneath(&project.places.cache, &path(project), MAX_MANIFEST_BYTES);
+    let read = files::read_beneath(&project.places.cache, &manifest_path(project), MAX_MANIFEST_BYTES);
     let bytes = match read {
         Ok(None) => return (Manifest::default(), None),
         Ok(Some(FileContent::Whole(bytes))) => bytes,
@@ -65,11 +65,16 @@ pub fn write_manifest(project: &OpenProject, manifest: &Manifest) -> Result<(), 
         Error::outside(format!("could not create `{shown}`: {e}"))
     };
     std::fs::create_dir_all(&project.places.cache).map_err(failed)?;
-    Ok(files::replace(&project.places.cache, &path(project), manifest.write().as_bytes(), FileAccess::Private)?)
+    Ok(files::replace(
+        &project.places.cache,
+        &manifest_path(project),
+        manifest.write().as_bytes(),
+        FileAccess::Private,
+    )?)
 }
 
 /// Below the cache folder; one for each project's root.
-fn path(project: &OpenProject) -> PathBuf {
+fn manifest_path(project: &OpenProject) -> PathBuf {
     let root = project.root.as_deref().unwrap_or_else(|| Path::new(&project.key));
     PathBuf::from("catalogue").join(format!("{}.json", Sha256Hash::of(root.as_os_str().as_encoded_bytes()).short(32)))
 }

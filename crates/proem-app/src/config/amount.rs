@@ -23,7 +23,7 @@ impl From<Dollars> for String {
 
 impl<'de> Deserialize<'de> for Dollars {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let written = AmountVisitor { expected: "dollars as a number, such as 0.25", read: dollars };
+        let written = AmountVisitor { expected: "dollars as a number, such as 0.25", read: parse_dollars };
         from.deserialize_any(written).map(Self)
     }
 }
@@ -33,8 +33,8 @@ impl<'de> Deserialize<'de> for Dollars {
 /// # Errors
 ///
 /// In words, if it is no such amount.
-pub fn dollars(text: &str) -> Result<NanoDollars, String> {
-    let shown = shown(text);
+pub fn parse_dollars(text: &str) -> Result<NanoDollars, String> {
+    let shown = shown_argument(text);
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if !digits(whole) || !digits(part) || (whole.is_empty() && part.is_empty()) {
@@ -57,12 +57,16 @@ pub fn dollars(text: &str) -> Result<NanoDollars, String> {
 }
 
 /// Whole tokens.
-pub(super) fn tokens<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
-    from.deserialize_any(AmountVisitor { expected: "whole tokens as a number, such as 100000", read: whole }).map(Some)
+pub(super) fn deserialize_tokens<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    from.deserialize_any(AmountVisitor {
+        expected: "whole tokens as a number, such as 100000",
+        read: parse_whole_number,
+    })
+    .map(Some)
 }
 
 /// So many tokens, exactly.
-fn whole(text: &str) -> Result<u64, String> {
+fn parse_whole_number(text: &str) -> Result<u64, String> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match text.strip_prefix('-') {
         _ if digits(text) => {
@@ -116,7 +120,7 @@ impl<T> Visitor<'_> for AmountVisitor<T> {
 }
 
 /// An argument as messages show it.
-fn shown(text: &str) -> String {
+fn shown_argument(text: &str) -> String {
     const MOST: usize = 40;
     let shown = show::terminal_str(text).into_string();
     if shown.chars().count() <= MOST {
@@ -217,7 +221,7 @@ mod tests {
             ("0.1000000000000", 100_000_000),
             ("18446744073.709551615", u64::MAX),
         ] {
-            assert_eq!(dollars(text), Ok(NanoDollars(expected)), "{text}");
+            assert_eq!(parse_dollars(text), Ok(NanoDollars(expected)), "{text}");
         }
     }
 
@@ -226,22 +230,22 @@ mod tests {
         let no_amount =
             |text: &str| format!("`{text}` is not an amount; write dollars as a number alone, such as 0.25");
         for text in ["", ".", "-", "--1", "1e3", "NaN", "inf", "$5", "5 USD", "5€", "1,000", "1_000", "+1", "1.2.3"] {
-            assert_eq!(dollars(text), Err(no_amount(text)), "{text}");
+            assert_eq!(parse_dollars(text), Err(no_amount(text)), "{text}");
         }
-        assert_eq!(dollars("\u{1b}[2J"), Err(no_amount("\\u{1b}[2J")));
+        assert_eq!(parse_dollars("\u{1b}[2J"), Err(no_amount("\\u{1b}[2J")));
         for text in ["-1", "-0.5", "-inf1"] {
             let below = format!("`{text}` is below zero; write dollars from 0 on, such as 0.25");
             let expected = if text == "-inf1" { no_amount(text) } else { below };
-            assert_eq!(dollars(text), Err(expected));
+            assert_eq!(parse_dollars(text), Err(expected));
         }
         assert_eq!(
-            dollars("0.0000000001"),
+            parse_dollars("0.0000000001"),
             Err("`0.0000000001` has more than nine decimal places; the smallest amount is $0.000000001".to_owned())
         );
         let digits = "9".repeat(40);
         for text in ["18446744073.709551616", "99999999999", &digits] {
             assert_eq!(
-                dollars(text),
+                parse_dollars(text),
                 Err(format!("`{text}` dollars is too much; the maximum is $18446744073.709551615"))
             );
         }

@@ -142,7 +142,7 @@ const NAMES: [(&str, &str); 4] =
 
 /// The file that is written for a new project, with `values` set and the most common settings.
 #[must_use]
-pub fn text(values: &KeyValues) -> String {
+pub fn new_config_text(values: &KeyValues) -> String {
     let table = |name: &'static str| name.rsplit_once('.').unwrap_or(("", name));
     let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, value, meaning) in COMMON.into_iter().filter(|(name, ..)| !values.contains_key(name)) {
@@ -185,7 +185,7 @@ fn of_projects() -> Json {
 
 /// The lines that set `values`, for a file that is there already.
 #[must_use]
-pub fn lines(values: &KeyValues) -> String {
+pub fn value_lines(values: &KeyValues) -> String {
     let mut tables: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (name, value) in values {
         let (table, key) = name.rsplit_once('.').unwrap_or(("", name));
@@ -233,11 +233,11 @@ impl<'w> Writer<'w> {
                 .filter(|schema| schema.is_object())
                 .map(|schema| self.resolved(schema))
             {
-                Some(of_each) if names(target).next().is_none() => self.named_by_user(&full, of_each),
+                Some(of_each) if schema_keys(target).next().is_none() => self.named_by_user(&full, of_each),
                 Some(of_each) if of_each.get("properties").is_some() => self.one_of_many(&full, target, of_each),
                 Some(_) => {
                     self.out.push_str(&format!("[{full}]\n"));
-                    for (key, about) in names(target) {
+                    for (key, about) in schema_keys(target) {
                         self.out.push_str(&format!("# {about}\n"));
                         self.key(&format!("{full}.{key}"), key, None);
                     }
@@ -253,7 +253,7 @@ impl<'w> Writer<'w> {
     /// Writes a table whose name is chosen, such as a mode's, for one name and commented out: an
     /// empty one would mean something.
     fn one_of_many(&mut self, full: &str, map: &'w Json, of_each: &'w Json) {
-        let all: Vec<&str> = names(map).map(|(key, _)| key).collect();
+        let all: Vec<&str> = schema_keys(map).map(|(key, _)| key).collect();
         let name = format!("{full}.{}", all.last().copied().unwrap_or_default());
         self.out.push_str(&format!("# One table for each of {}.\n#[{name}]\n", all.join(", ")));
         for (key, property) in of_each.get("properties").and_then(Json::as_object).into_iter().flatten() {
@@ -311,7 +311,7 @@ impl<'w> Writer<'w> {
 }
 
 /// The keys that a map may have, with what each stands for.
-fn names(map: &Json) -> impl Iterator<Item = (&str, &str)> {
+fn schema_keys(map: &Json) -> impl Iterator<Item = (&str, &str)> {
     let names = map.get("propertyNames").and_then(|names| names.get("oneOf")).and_then(Json::as_array);
     names.into_iter().flatten().filter_map(|name| {
         let about = name.get("description").and_then(Json::as_str).unwrap_or_default();
@@ -339,12 +339,12 @@ mod tests {
             ("assemble.paths.rules", "\".proem/prompts/rules.md\""),
         ];
         for values in [KeyValues::new(), paths.map(|(name, value)| (name, value.to_owned())).into()] {
-            let text = text(&values);
+            let text = new_config_text(&values);
             assert!(text.lines().count() <= MOST_LINES, "{text}");
             Config::parse("proem.toml", &uncommented(&text)).unwrap();
             assert_eq!(
                 Config::parse("proem.toml", &text).unwrap(),
-                Config::parse("proem.toml", &lines(&values)).unwrap()
+                Config::parse("proem.toml", &value_lines(&values)).unwrap()
             );
         }
         let defaults = toml::Table::try_from(AssembleSettings::default()).unwrap();
@@ -406,7 +406,8 @@ mod tests {
     #[test]
     fn what_is_the_users_alone_is_offered_to_no_project() {
         let known = schema_for!(Config).to_value();
-        for (name, offered) in [("every key", every_key().unwrap()), ("a new file", text(&KeyValues::new()))] {
+        for (name, offered) in [("every key", every_key().unwrap()), ("a new file", new_config_text(&KeyValues::new()))]
+        {
             let offered: toml::Table = uncommented(&offered).parse().unwrap();
             for key in USERS_ALONE {
                 assert!(known["properties"].get(key).is_some(), "`{key}` is a key");
@@ -419,13 +420,13 @@ mod tests {
     fn values_stand_where_they_belong() {
         let values =
             KeyValues::from([("baseline", "\"b.md\"".to_owned()), ("assemble.paths.rules", "\"r.md\"".to_owned())]);
-        for text in [text(&values), lines(&values)] {
+        for text in [new_config_text(&values), value_lines(&values)] {
             let config = Config::parse("proem.toml", &text).unwrap();
             assert_eq!(
                 (config.baseline.as_deref(), config.assemble.paths.rules.as_deref()),
                 (Some("b.md"), Some("r.md"))
             );
         }
-        assert_eq!(lines(&values), "baseline = \"b.md\"\n\n[assemble.paths]\nrules = \"r.md\"\n");
+        assert_eq!(value_lines(&values), "baseline = \"b.md\"\n\n[assemble.paths]\nrules = \"r.md\"\n");
     }
 }

@@ -90,7 +90,7 @@ impl LispFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::words::grouped;
+    use crate::words::group_thousands;
 
     #[test]
     fn the_documented_limits_are_those_that_hold() {
@@ -99,7 +99,7 @@ mod tests {
         let schema = schemars::schema_for!(LispFile).to_value();
         for (key, _, usual) in LispFile::default().keys() {
             let about = schema.pointer(&format!("/properties/{key}/description")).unwrap().as_str().unwrap();
-            let usual = grouped(usize::try_from(usual).unwrap());
+            let usual = group_thousands(usize::try_from(usual).unwrap());
             assert!(about.ends_with(&format!("without it, {usual}.")), "{key}: {about}");
         }
     }

@@ -6,7 +6,7 @@ use proem_guard::show;
 use proem_risk::path::PathPattern;
 
 use crate::error::Error;
-use crate::words::counted;
+use crate::words::count_with_noun;
 
 /// How many paths an error lists.
 const LISTED: usize = 3;
@@ -35,7 +35,7 @@ impl FileChoice {
     /// A pattern that can match nothing.
     pub fn new(task: &str, files: &[String], excluded: &[String]) -> Result<Self, Error> {
         let needed = files.iter().map(|path| (path.clone(), Necessity::Needed));
-        let mentioned = mentions(task).map(|path| (path.to_owned(), Necessity::IfThere));
+        let mentioned = at_mentions(task).map(|path| (path.to_owned(), Necessity::IfThere));
         let pattern = |text: &String| {
             let whole = if text.ends_with('/') { format!("{text}**") } else { text.clone() };
             PathPattern::new(whole.as_bytes()).ok_or_else(|| {
@@ -72,10 +72,10 @@ impl FileChoice {
     pub(super) fn places(&self, paths: &[&str], folder: &str) -> Result<Vec<usize>, Error> {
         let mut places = Vec::new();
         for (name, necessity) in &self.named {
-            match (place(name, paths, folder), necessity) {
+            match (named_file_place(name, paths, folder), necessity) {
                 (Some(place), _) if !places.contains(&place) => places.push(place),
                 (Some(_), _) | (None, Necessity::IfThere) => {}
-                (None, Necessity::Needed) => return Err(unknown(name, paths)),
+                (None, Necessity::Needed) => return Err(unknown_file(name, paths)),
             }
         }
         Ok(places)
@@ -83,7 +83,7 @@ impl FileChoice {
 }
 
 /// What a text names as `@path`.
-pub(crate) fn mentions(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn at_mentions(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace().filter_map(|word| {
         let path = word.trim_start_matches(['(', '"', '`', '\'']).strip_prefix('@')?;
         let path = path.trim_end_matches([',', ';', ':', '!', '?', ')', '"', '`', '\'', '.']);
@@ -92,18 +92,18 @@ pub(crate) fn mentions(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// The file of this name: from where the person stands, from the root, or the only one whose path ends so.
-fn place(name: &str, paths: &[&str], folder: &str) -> Option<usize> {
+fn named_file_place(name: &str, paths: &[&str], folder: &str) -> Option<usize> {
     let place_of = |path: &str| paths.iter().position(|other| *other == path);
     let from_here = path_from_root(folder, name);
     let from_root = path_from_root("", name);
     place_of(from_here.as_deref()?).or_else(|| place_of(from_root.as_deref()?)).or_else(|| {
-        let mut ending = ends(name, paths);
+        let mut ending = paths_ending_in(name, paths);
         ending.next().filter(|_| ending.next().is_none()).map(|(place, _)| place)
     })
 }
 
 /// The files whose paths end in these parts.
-fn ends<'p>(name: &str, paths: &'p [&'p str]) -> impl Iterator<Item = (usize, &'p str)> {
+fn paths_ending_in<'p>(name: &str, paths: &'p [&'p str]) -> impl Iterator<Item = (usize, &'p str)> {
     let end = format!("/{name}");
     paths.iter().copied().enumerate().filter(move |(_, path)| path.ends_with(&end))
 }
@@ -128,16 +128,16 @@ fn path_from_root(folder: &str, name: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-fn unknown(name: &str, paths: &[&str]) -> Error {
+fn unknown_file(name: &str, paths: &[&str]) -> Error {
     let shown = show::terminal_str(name);
-    let like: Vec<&str> = ends(name, paths).map(|(_, path)| path).collect();
+    let like: Vec<&str> = paths_ending_in(name, paths).map(|(_, path)| path).collect();
     if like.is_empty() {
         return Error::invalid(format!(
             "`{shown}` is no file that is read here; name its path from this folder or from the root"
         ));
     }
     let first: Vec<String> = like.iter().take(LISTED).map(|path| format!("`{}`", show::terminal_str(path))).collect();
-    let count = counted(u64::try_from(like.len()).unwrap_or(u64::MAX), "file");
+    let count = count_with_noun(u64::try_from(like.len()).unwrap_or(u64::MAX), "file");
     Error::invalid(format!("{count} end in `{shown}`; name one whole, such as {}", first.join(", ")))
 }
 

@@ -18,7 +18,7 @@ const SHOWN_DIGITS: usize = 8;
 const SUBJECT: usize = 60;
 
 /// The evidence, as text from outside.
-pub(super) fn in_words(said: &FileEvidence, words: &EvidenceWords<'_, '_>) -> String {
+pub(super) fn evidence_words(said: &FileEvidence, words: &EvidenceWords<'_, '_>) -> String {
     match said {
         FileEvidence::Named { line: Some(line) } => format!("named in the task at line {line}"),
         FileEvidence::Named { line: None } => "named in the task".to_owned(),
@@ -32,7 +32,7 @@ pub(super) fn in_words(said: &FileEvidence, words: &EvidenceWords<'_, '_>) -> St
         FileEvidence::PathWords => "its path shares words with the task".to_owned(),
         FileEvidence::Words { matched, of } => format!("has {matched} of the {of} words and names of the task"),
         FileEvidence::Commits { commits } => {
-            let about: Vec<String> = commits.iter().take(2).filter_map(|at| commit(*at, words)).collect();
+            let about: Vec<String> = commits.iter().take(2).filter_map(|at| commit_words(*at, words)).collect();
             format!("touched by commits about the same: {}", about.join("; "))
         }
         FileEvidence::CoChange { with, together, of } => {
@@ -50,7 +50,7 @@ pub(super) fn in_words(said: &FileEvidence, words: &EvidenceWords<'_, '_>) -> St
     }
 }
 
-fn commit(at: u32, words: &EvidenceWords<'_, '_>) -> Option<String> {
+fn commit_words(at: u32, words: &EvidenceWords<'_, '_>) -> Option<String> {
     let index = *usize::try_from(at).ok().and_then(|at| words.corpus.ids.get(at))?;
     let id: String = words.history?.commit(index)?.id.to_string().chars().take(SHOWN_DIGITS).collect();
     let subject: String = words.history?.subject(index).chars().take(SUBJECT).collect();

@@ -8,7 +8,7 @@ use proem_select::context::FilePurpose;
 use proem_text::normalise::without_marks;
 use proem_text::words::words;
 
-use super::reply::{is_name, is_of_replies};
+use super::reply::{is_of_replies, is_program_name};
 
 /// What a general task asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,7 +105,7 @@ impl GeneralTask {
     pub(super) fn of(task: &str) -> Option<Self> {
         let (mut kinds, mut count) = (Vec::new(), 0_usize);
         for word in task.split_whitespace() {
-            if is_name(word) {
+            if is_program_name(word) {
                 return None;
             }
             for part in words(word) {

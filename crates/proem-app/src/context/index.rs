@@ -47,7 +47,7 @@ pub enum IndexStart {
     NotStarted,
 }
 
-/// Starts `program`, which calls [`index`], unless there is nothing to keep, no place to keep it, or one is at it.
+/// Starts `program`, which calls [`index_repository`], unless there is nothing to keep, no place to keep it, or one is at it.
 ///
 /// # Errors
 ///
@@ -80,7 +80,7 @@ fn failed_lately(failure: &Path) -> bool {
 /// # Errors
 ///
 /// If the repository can't be read or what was read can't be kept; `doctor` says so, too.
-pub fn index(root: &Path, project: &OpenProject) -> Result<(), Error> {
+pub fn index_repository(root: &Path, project: &OpenProject) -> Result<(), Error> {
     let folder = cache_folder(project);
     let failed = |error: &dyn std::fmt::Display| Error::outside(format!("`{}`: {error}", folder.display()));
     fs::create_dir_all(&folder).map_err(|error| failed(&error))?;

@@ -19,9 +19,9 @@ use proem_select::context::{ContextTask, ContextWeights, FilePurpose, SubjectMod
 
 use super::{ContextPatience, ContextQuery};
 use crate::error::Error;
-use crate::project::{OpenProject, now};
-use crate::trust::hash;
-use crate::words::counted;
+use crate::project::{OpenProject, unix_seconds};
+use crate::trust::sha256_hex;
+use crate::words::count_with_noun;
 
 /// Of the files that a first look reads whole, the shares of tests, and of documentation and configuration.
 const OF_TESTS: usize = 6;
@@ -64,7 +64,7 @@ impl RepositoryAround {
 
 /// Where what is read of a project's repository is kept.
 pub(super) fn cache_folder(project: &OpenProject) -> std::path::PathBuf {
-    project.places.cache.join("context").join(hash(project.key.as_bytes()))
+    project.places.cache.join("context").join(sha256_hex(project.key.as_bytes()))
 }
 
 impl RepositoryReading {
@@ -97,7 +97,7 @@ impl RepositoryReading {
         let (read, past) = std::thread::scope(|scope| {
             let history = scope.spawn(|| {
                 let mut notes = Vec::new();
-                (context_history(&git, &repository, (Some(&cache), extent), now(), &mut notes), notes)
+                (context_history(&git, &repository, (Some(&cache), extent), unix_seconds(), &mut notes), notes)
             });
             let read = ContextReader::open(&git, &repository, Some(&cache), limits).map_err(Error::from).and_then(
                 |mut reader| {
@@ -227,7 +227,7 @@ impl RepositoryReading {
     }
 
     fn note_first_look(&mut self, whole: usize) {
-        let count = |count: usize, of: &str| counted(u64::try_from(count).unwrap_or(u64::MAX), of);
+        let count = |count: usize, of: &str| count_with_noun(u64::try_from(count).unwrap_or(u64::MAX), of);
         let unread = self.tree.unread;
         let seen = count(self.tree.texts().saturating_sub(unread), "file");
         let rest = if unread > 0 {

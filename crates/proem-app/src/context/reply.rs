@@ -6,7 +6,7 @@
 use proem_text::normalise::without_marks;
 use proem_text::words::words;
 
-use super::{TaskCandidates, exact};
+use super::{TaskCandidates, text_for_code};
 
 /// So many words beside those of replies are a task, wherever they stand.
 const TASK: usize = 3;
@@ -74,21 +74,21 @@ pub(crate) fn is_task(prompt: &str, found: &TaskCandidates) -> bool {
     if found.all().next().is_none() {
         return false;
     }
-    let mut telling = weight(prompt);
+    let mut telling = unspaced_word_count(prompt);
     if telling >= TASK {
         return true;
     }
     for word in prompt.split_whitespace() {
-        if is_name(word) {
+        if is_program_name(word) {
             return true;
         }
         for part in words(word) {
             let lower = part.to_lowercase();
-            if lower.chars().any(is_unspaced) || is_of_replies(&lower) {
+            if lower.chars().any(is_unspaced_letter) || is_of_replies(&lower) {
                 continue;
             }
             telling = telling.saturating_add(1);
-            if telling >= TASK || is_called(&lower, found) {
+            if telling >= TASK || is_in_found_name(&lower, found) {
                 return true;
             }
         }
@@ -97,7 +97,7 @@ pub(crate) fn is_task(prompt: &str, found: &TaskCandidates) -> bool {
 }
 
 /// Whether something in the prompt is a name of a program's or a place: `a_b`, `resetEntry`, `src/a.rs`, `f()`, `--flag`.
-pub(crate) fn is_name(word: &str) -> bool {
+pub(crate) fn is_program_name(word: &str) -> bool {
     let bare = word.trim_end_matches(['.', ',', ';', ':', '!', '?']);
     let inner = |mark: char| bare.trim_matches(|c: char| !c.is_alphanumeric()).contains(mark);
     let mut pairs = bare.chars().zip(bare.chars().skip(1));
@@ -121,14 +121,14 @@ fn replies() -> impl Iterator<Item = &'static str> {
 }
 
 /// Whether a letter belongs to a script that parts no words by spaces: Chinese, Japanese.
-const fn is_unspaced(c: char) -> bool {
+const fn is_unspaced_letter(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }
 
 /// How many words the letters of such scripts in a prompt count as, without what replies consist of.
-fn weight(prompt: &str) -> usize {
-    let mut rest: String = prompt.chars().filter(|c| is_unspaced(*c)).collect();
-    let mut replies: Vec<&str> = replies().filter(|reply| reply.chars().all(is_unspaced)).collect();
+fn unspaced_word_count(prompt: &str) -> usize {
+    let mut rest: String = prompt.chars().filter(|c| is_unspaced_letter(*c)).collect();
+    let mut replies: Vec<&str> = replies().filter(|reply| reply.chars().all(is_unspaced_letter)).collect();
     replies.sort_by_key(|reply| std::cmp::Reverse(reply.len()));
     for reply in replies {
         rest = rest.replace(reply, "");
@@ -137,10 +137,10 @@ fn weight(prompt: &str) -> usize {
 }
 
 /// Whether a file that was found, or a definition that fits, has the word in its name.
-fn is_called(word: &str, found: &TaskCandidates) -> bool {
+fn is_in_found_name(word: &str, found: &TaskCandidates) -> bool {
     let has = |name: &str| name.to_lowercase().contains(word);
     found.all().any(|file| {
-        has(&exact(&file.path))
+        has(&text_for_code(&file.path))
             || file.fitting.iter().filter_map(|at| file.symbols.get(*at)).any(|symbol| has(&symbol.name))
     })
 }

@@ -13,10 +13,10 @@ use proem_select::context::{
     SIGNALS, SubjectModel, is_named_by, rank, rank_definitions,
 };
 
-use super::evidence::{EvidenceWords, in_words};
+use super::evidence::{EvidenceWords, evidence_words};
 use super::general::GeneralTask;
 use super::reading::RepositoryReading;
-use super::{Contents, ContextCommit, ContextFile, ContextQuery, TaskCandidates, outside};
+use super::{Contents, ContextCommit, ContextFile, ContextQuery, TaskCandidates, repository_text};
 use crate::error::Error;
 use crate::project::OpenProject;
 
@@ -56,7 +56,7 @@ impl Search {
     ) -> Result<Self, Error> {
         let weights = ContextWeights::shipped()?;
         let reading = RepositoryReading::new(query, project, &weights, progress)?;
-        Ok(Self { reading, weights, folder: folder(query.root, project) })
+        Ok(Self { reading, weights, folder: standing_folder(query.root, project) })
     }
 
     /// Whether more is to be read and kept.
@@ -155,7 +155,7 @@ impl Search {
         let mut found: Vec<(usize, usize, String)> = if general == GeneralTask::Wish {
             let files =
                 self.reading.tree.files.iter().enumerate().filter(|(_, file)| file.used_for == FilePurpose::Code);
-            let commits = touches(corpus, self.reading.tree.files.len());
+            let commits = commits_per_file(corpus, self.reading.tree.files.len());
             files
                 .filter_map(|(place, _)| Some((place, *commits.get(place)?)))
                 .filter(|(_, count)| *count > 0)
@@ -182,7 +182,7 @@ impl Search {
         let looked = Looked { search: self, corpus, task, read, fitting: &[], ranked: &[] };
         let code = found.into_iter().enumerate().map(|(rank, (_, place, why))| ContextFile {
             probability: LIKELY - STEP * rank.min(MOST_STEPS) as f32,
-            evidence: vec![outside(why)],
+            evidence: vec![repository_text(why)],
             ..looked.file(&by_person(place))
         });
         let mut gaps = self.reading.gaps.clone();
@@ -328,7 +328,7 @@ impl Search {
         let commit = |at: &u32| {
             let index = *usize::try_from(*at).ok().and_then(|at| corpus.ids.get(at))?;
             let id = history.commit(index)?.id.to_string();
-            Some(ContextCommit { id, subject: outside(history.subject(index).to_owned()) })
+            Some(ContextCommit { id, subject: repository_text(history.subject(index).to_owned()) })
         };
         ids.filter_map(commit).collect()
     }
@@ -345,7 +345,7 @@ fn language_gap(task: &ContextTask) -> Option<String> {
 }
 
 /// How many commits touched each file.
-fn touches(corpus: &ContextCorpus<'_>, files: usize) -> Vec<usize> {
+fn commits_per_file(corpus: &ContextCorpus<'_>, files: usize) -> Vec<usize> {
     let mut touches = vec![0_usize; files];
     for file in corpus.corpus.commits.iter().flat_map(|commit| &commit.files) {
         if let Some(count) = usize::try_from(*file).ok().and_then(|file| touches.get_mut(file)) {
@@ -356,7 +356,7 @@ fn touches(corpus: &ContextCorpus<'_>, files: usize) -> Vec<usize> {
 }
 
 /// Where the person stands, from the root; the root itself if that can't be said.
-fn folder(from: &Path, project: &OpenProject) -> String {
+fn standing_folder(from: &Path, project: &OpenProject) -> String {
     let root = project.root.as_ref().and_then(|root| root.canonicalize().ok());
     let here = from.canonicalize().ok();
     let below = root.zip(here).and_then(|(root, here)| Some(here.strip_prefix(root).ok()?.to_str()?.to_owned()));
@@ -370,7 +370,7 @@ fn by_person(file: usize) -> RankedFile {
 }
 
 /// The places of a file's definitions, in their order.
-fn of_file(definitions: &[(usize, usize)], file: usize) -> Vec<usize> {
+fn file_definitions(definitions: &[(usize, usize)], file: usize) -> Vec<usize> {
     definitions.iter().filter(|(of, _)| *of == file).map(|(_, symbol)| *symbol).collect()
 }
 
@@ -409,15 +409,15 @@ impl Looked<'_, '_> {
         let words = EvidenceWords { corpus, history: search.reading.past.as_ref().map(ContextPast::history), record };
         let text = read.contents.get(&ranked.file).and_then(|bytes| source_text(bytes)).map(Cow::into_owned);
         ContextFile {
-            path: outside(file.map_or_else(String::new, |file| file.path.clone())),
+            path: repository_text(file.map_or_else(String::new, |file| file.path.clone())),
             used_for: file.map_or(FilePurpose::Foreign, |file| file.used_for),
             probability: ranked.probability,
-            evidence: ranked.evidence.iter().map(|said| outside(in_words(said, &words))).collect(),
+            evidence: ranked.evidence.iter().map(|said| repository_text(evidence_words(said, &words))).collect(),
             symbols: record.map(FileRecord::symbols).unwrap_or_default(),
-            fitting: of_file(fitting, ranked.file),
-            ranked: of_file(definitions, ranked.file),
+            fitting: file_definitions(fitting, ranked.file),
+            ranked: file_definitions(definitions, ranked.file),
             named_lines: search.named_lines(ranked.file, task),
-            content: text.map(outside),
+            content: text.map(repository_text),
         }
     }
 }

@@ -18,20 +18,20 @@ use crate::places::Places;
 use crate::project::OpenProject;
 use crate::records;
 use crate::records::file::RecordsFile;
-use crate::trust::{TrustPlace, TrustState, entries};
+use crate::trust::{TrustPlace, TrustState, trust_entries};
 use crate::when;
-use crate::words::{counted, cut, grouped};
+use crate::words::{count_with_noun, cut_to_width, group_thousands};
 
 /// How far the last recorded time may lie ahead before nothing is released any more, in milliseconds.
 const AHEAD: i64 = 60_000;
 
 /// Looks at the installation's key, and makes none.
-pub(super) fn key(places: &Places) -> CheckupLine {
+pub(super) fn key_line(places: &Places) -> CheckupLine {
     let subject = CheckupSubject::Key;
     let path = places.key();
-    let shown = shown(&path);
+    let shown = installation_path(&path);
     if path.symlink_metadata().is_err() {
-        if is_writable(&path) {
+        if is_creatable(&path) {
             let text = format!("none yet; the first command that needs one writes `{shown}`");
             return CheckupLine::new(subject, CheckupState::Good, text);
         }
@@ -58,7 +58,7 @@ pub(super) fn key(places: &Places) -> CheckupLine {
 }
 
 /// Looks at how the last reading of the whole repository ended; nothing if it is well.
-pub(super) fn index(project: &OpenProject) -> Option<CheckupLine> {
+pub(super) fn index_line(project: &OpenProject) -> Option<CheckupLine> {
     let why = index_failure(project)?;
     let text = format!(
         "the whole repository could not be read and kept: {}; `find` and `assemble` look only at what is likeliest until \
@@ -69,7 +69,7 @@ pub(super) fn index(project: &OpenProject) -> Option<CheckupLine> {
 }
 
 /// Whether a file that isn't there could be made: the nearest folder above it that is there can be written.
-fn is_writable(path: &Path) -> bool {
+fn is_creatable(path: &Path) -> bool {
     let above = path.ancestors().skip(1).find(|folder| folder.exists());
     above.is_some_and(|folder| {
         rustix::fs::access(folder, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
@@ -77,9 +77,9 @@ fn is_writable(path: &Path) -> bool {
 }
 
 /// Looks at the records.
-pub(super) fn store(project: &OpenProject) -> Result<CheckupLine, Error> {
+pub(super) fn records_line(project: &OpenProject) -> Result<CheckupLine, Error> {
     let subject = CheckupSubject::Store;
-    if let Err(failure) = records::zone(&project.config.budget) {
+    if let Err(failure) = records::booking_zone(&project.config.budget) {
         return Ok(CheckupLine::failed(subject, failure));
     }
     let runtime = records::runtime()?;
@@ -95,7 +95,7 @@ pub(super) fn store(project: &OpenProject) -> Result<CheckupLine, Error> {
             None => None,
         })
     });
-    let path = shown(&project.places.records());
+    let path = installation_path(&project.places.records());
     Ok(match opened {
         Err(failure) => CheckupLine::failed(subject, failure),
         Ok(_) if project.config.records.keep == KeepRecords::Nothing => {
@@ -110,14 +110,16 @@ pub(super) fn store(project: &OpenProject) -> Result<CheckupLine, Error> {
             let text = format!("effects are parked: {why}");
             CheckupLine::new(subject, CheckupState::Wrong, text).hinting(Hint::AdoptRecords)
         }
-        Ok(Some((StoreCreator::Own, status, None))) if status.last_seen.0.saturating_sub(when::now().0) > AHEAD => {
+        Ok(Some((StoreCreator::Own, status, None)))
+            if status.last_seen.0.saturating_sub(when::time_now().0) > AHEAD =>
+        {
             let text = format!("the last recorded time, {}, lies ahead of the clock", when::rfc3339(status.last_seen));
             CheckupLine::new(subject, CheckupState::Wrong, text).hinting(Hint::ResetClock)
         }
         Ok(Some((StoreCreator::Own, status, None))) => {
-            let runs = counted(status.runs.values().sum(), "run");
-            let bytes = grouped(usize::try_from(status.bytes).unwrap_or(usize::MAX));
-            let remarks: String = notes.iter().map(|note| format!("; {}", plain(note))).collect();
+            let runs = count_with_noun(status.runs.values().sum(), "run");
+            let bytes = group_thousands(usize::try_from(status.bytes).unwrap_or(usize::MAX));
+            let remarks: String = notes.iter().map(|note| format!("; {}", note_text(note))).collect();
             CheckupLine::new(subject, CheckupState::Good, format!("{runs}, {bytes} bytes, `{path}`{remarks}"))
         }
     })
@@ -137,7 +139,7 @@ pub(super) fn trust(folder: &Path, project: &OpenProject) -> CheckupLine {
         Ok(candidates) => candidates,
         Err(failure) => return CheckupLine::failed(subject, failure),
     };
-    let entries = entries(&candidates, &place.vouched);
+    let entries = trust_entries(&candidates, &place.vouched);
     let of = |wanted: fn(&TrustState) -> bool| entries.values().filter(|entry| wanted(&entry.state)).count();
     let counts = [
         (of(|state| matches!(state, TrustState::Trusted)), "trusted"),
@@ -158,8 +160,8 @@ pub(super) fn trust(folder: &Path, project: &OpenProject) -> CheckupLine {
 }
 
 /// Looks at the policy, the guard and the embedding model.
-pub(super) fn rules(project: &OpenProject) -> Vec<CheckupLine> {
-    let policy = match policy::in_force(project) {
+pub(super) fn rules_lines(project: &OpenProject) -> Vec<CheckupLine> {
+    let policy = match policy::policy_in_force(project) {
         Ok(policy) if policy.notes.is_empty() => {
             CheckupLine::new(CheckupSubject::Policy, CheckupState::Good, "can be read")
         }
@@ -197,7 +199,7 @@ pub(super) fn locale(environment: &Environment) -> CheckupLine {
         let text = "no locale is set, so lines and letters may come out garbled";
         return CheckupLine::new(subject, CheckupState::Missing, text).hinting(Hint::SetLocale);
     };
-    let shown = cut(value, 40);
+    let shown = cut_to_width(value, 40);
     let folded = value.to_ascii_lowercase();
     if folded.contains("utf-8") || folded.contains("utf8") {
         CheckupLine::new(subject, CheckupState::Good, format!("the locale is `{shown}`"))
@@ -218,11 +220,11 @@ fn with_notes(subject: CheckupSubject, notes: Vec<Note>) -> CheckupLine {
     line
 }
 
-fn plain(note: &Note) -> &str {
+fn note_text(note: &Note) -> &str {
     let (Note::Remark(message) | Note::Learned(message)) = note;
     &message.text
 }
 
-fn shown(path: &Path) -> String {
+fn installation_path(path: &Path) -> String {
     show::terminal_str(&path.display().to_string()).into_string()
 }

@@ -11,13 +11,13 @@ use proem_runtime::Environment;
 
 use super::{CheckupLine, CheckupState, CheckupSubject};
 use crate::answer_modes::{AnswerModes, mode_word};
-use crate::calling::{self, WantedModel, located};
+use crate::calling::{self, WantedModel, locate_provider};
 use crate::config::Config;
 use crate::error::Error;
 use crate::message::Hint;
 use crate::places::Places;
 use crate::windows::ContextWindows;
-use crate::words::cut;
+use crate::words::cut_to_width;
 
 /// The roles that shipped prompts name.
 const ROLES: [&str; 2] = ["small", "large"];
@@ -32,7 +32,7 @@ pub struct ReachableServer {
 }
 
 /// Looks at the models and their servers; the servers that could be asked.
-pub(super) fn models(
+pub(super) fn check_models(
     config: &Config,
     (environment, modes): (&Environment, &AnswerModes),
     lines: &mut Vec<CheckupLine>,
@@ -53,7 +53,7 @@ pub(super) fn models(
     let mut asked_models: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for name in names {
         let wanted = WantedModel { model: Some(name), ..WantedModel::default() };
-        match calling::ask(config, &providers, &wanted, environment) {
+        match calling::wanted_endpoint(config, &providers, &wanted, environment) {
             Ok(mut asked) => {
                 let mut file = config.providers.get(&asked.endpoint.name).cloned().unwrap_or_default();
                 let mode = modes.apply(&mut asked, &mut file).map_or_else(String::new, |mode| {
@@ -61,9 +61,9 @@ pub(super) fn models(
                 });
                 let text = format!(
                     "`{}` is {} at `{}`{mode}",
-                    cut(name, 60),
-                    cut(&asked.model.name, 80),
-                    cut(&asked.endpoint.name, 60)
+                    cut_to_width(name, 60),
+                    cut_to_width(&asked.model.name, 80),
+                    cut_to_width(&asked.endpoint.name, 60)
                 );
                 lines.push(CheckupLine::new(CheckupSubject::Model, CheckupState::Good, text));
                 asked_models.entry(asked.endpoint.name.clone()).or_default().insert(asked.model.name);
@@ -73,12 +73,12 @@ pub(super) fn models(
         }
     }
     for name in config.providers.keys() {
-        match located(config, name, environment) {
+        match locate_provider(config, name, environment) {
             Ok(endpoint) => _ = endpoints.insert(name.clone(), endpoint),
             Err(failure) => lines.push(CheckupLine::failed(CheckupSubject::Provider, failure)),
         }
     }
-    lines.extend(endpoints.values().map(keyed));
+    lines.extend(endpoints.values().map(endpoint_key_line));
     let reachable = endpoints.into_values().filter(|endpoint| endpoint.check().is_ok());
     reachable.map(|endpoint| server(config, endpoint, &mut asked_models)).collect()
 }
@@ -97,18 +97,19 @@ fn model_failed(role: &str, failure: Error) -> CheckupLine {
     let line = CheckupLine::failed(CheckupSubject::Model, failure);
     // Only the first line: what it lists below is for who named a model.
     let text = line.message.text.lines().next().unwrap_or_default().to_owned();
-    let role = cut(role, 60);
+    let role = cut_to_width(role, 60);
     CheckupLine::new(CheckupSubject::Model, CheckupState::Wrong, text).hinting(Hint::SetRole { role })
 }
 
 /// Whether there is a key for a server, and where it comes from.
-fn keyed(endpoint: &Endpoint) -> CheckupLine {
-    let (name, address) = described(endpoint);
+fn endpoint_key_line(endpoint: &Endpoint) -> CheckupLine {
+    let (name, address) = endpoint_name_and_address(endpoint);
     let subject = CheckupSubject::Provider;
     match (&endpoint.key, endpoint.check()) {
         (EndpointKey::Missing { variable }, _) => {
             let text = format!("`{name}` ({address}): its key `{variable}` is not set, so it can't be asked");
-            CheckupLine::new(subject, CheckupState::Missing, text).hinting(Hint::SetKey { variable: cut(variable, 80) })
+            CheckupLine::new(subject, CheckupState::Missing, text)
+                .hinting(Hint::SetKey { variable: cut_to_width(variable, 80) })
         }
         (_, Err(failure)) => CheckupLine::new(subject, CheckupState::Wrong, failure.message),
         (EndpointKey::None, Ok(())) => {
@@ -126,7 +127,7 @@ fn keyed(endpoint: &Endpoint) -> CheckupLine {
 /// large its models' context windows are, which is remembered. Whoever calls this asked first.
 pub async fn reach(server: &ReachableServer, places: &Places) -> CheckupLine {
     let endpoint = &server.endpoint;
-    let (name, address) = described(endpoint);
+    let (name, address) = endpoint_name_and_address(endpoint);
     let subject = CheckupSubject::Provider;
     let client = Client::new();
     match client.models(endpoint).await {
@@ -177,7 +178,7 @@ async fn windows(
     for (model, configured) in &models {
         let Some(window) = client.window(&server.endpoint, list, model).await else { continue };
         ContextWindows::remember(places, &server.endpoint, model, window)?;
-        text.push_str(&format!("; the context window of {} has {window} tokens", cut(model, 60)));
+        text.push_str(&format!("; the context window of {} has {window} tokens", cut_to_width(model, 60)));
         if let Some(configured) = configured.filter(|configured| *configured > window) {
             state = CheckupState::Wrong;
             text.push_str(&format!(
@@ -189,7 +190,7 @@ async fn windows(
 }
 
 /// Name and address of a server, on one line.
-fn described(endpoint: &Endpoint) -> (String, String) {
-    let address = cut(&endpoint.base_url, 100);
-    (cut(&endpoint.name, 60), address)
+fn endpoint_name_and_address(endpoint: &Endpoint) -> (String, String) {
+    let address = cut_to_width(&endpoint.base_url, 100);
+    (cut_to_width(&endpoint.name, 60), address)
 }

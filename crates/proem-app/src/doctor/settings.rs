@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 use crate::config::Config;
 use crate::error::Error;
 use crate::project::{CONFIG, OpenProject};
-use crate::trust::hash;
+use crate::trust::sha256_hex;
 
 /// The most bytes of a configuration.
 const MAX_BYTES: usize = 1 << 20;
@@ -78,11 +78,11 @@ struct ValueSources {
 /// # Errors
 ///
 /// If the user's configuration can't be read.
-pub fn settings(project: &OpenProject) -> Result<Vec<ConfigSetting>, Error> {
+pub fn config_settings(project: &OpenProject) -> Result<Vec<ConfigSetting>, Error> {
     let path = project.places.config_file();
     let text = files::read_text(&path, MAX_BYTES).unwrap_or_default();
     let bytes = project.read(CONFIG).ok().flatten().unwrap_or_default();
-    let own = if project.vouched.covers(CONFIG, &hash(&bytes)) { String::from_utf8(bytes).ok() } else { None };
+    let own = if project.vouched.covers(CONFIG, &sha256_hex(&bytes)) { String::from_utf8(bytes).ok() } else { None };
     let table = |text: &str| toml::Value::Table(text.parse().unwrap_or_default());
     let written = |config: &Config| toml::Value::try_from(config).map_err(|e| Error::bug("could not write TOML", e));
     let sources = ValueSources {
@@ -106,8 +106,8 @@ struct SettingListing<'l> {
 impl<'l> SettingListing<'l> {
     /// Adds what is at a path, or below it.
     fn add(&mut self, schema: &'l Json, path: &mut Vec<String>) {
-        let schema = resolved(self.root, schema);
-        let value = at(&self.sources.effective, path);
+        let schema = resolve_schema(self.root, schema);
+        let value = value_at_path(&self.sources.effective, path);
         let keys = schema.get("properties").and_then(Json::as_object).filter(|_| schema.get("oneOf").is_none());
         if let Some(keys) = keys {
             for (key, below) in keys {
@@ -134,31 +134,31 @@ impl<'l> SettingListing<'l> {
         let ValueSources { user, whole, project, .. } = self.sources;
         // What only the user's configuration decides was not taken from the project's.
         let is_users = path.first().is_some_and(|first| first == "effects") || path == ["records", "days"];
-        let origin = if !is_users && at(project, path).is_some() {
+        let origin = if !is_users && value_at_path(project, path).is_some() {
             SettingOrigin::Project
-        } else if value != at(whole, path) {
+        } else if value != value_at_path(whole, path) {
             SettingOrigin::Lowered
-        } else if at(user, path).is_some() {
+        } else if value_at_path(user, path).is_some() {
             SettingOrigin::User
         } else {
             SettingOrigin::Default
         };
         let is_header = path.iter().rev().nth(1).is_some_and(|table| table == HEADERS);
-        let value = value.map(|value| if is_header { Json::from(HIDDEN) } else { harmless(value) });
-        ConfigSetting { key: name(path), value, origin }
+        let value = value.map(|value| if is_header { Json::from(HIDDEN) } else { hide_credentials(value) });
+        ConfigSetting { key: toml_key_path(path), value, origin }
     }
 }
 
 /// A value without what could be a credential.
-fn harmless(value: &toml::Value) -> Json {
+fn hide_credentials(value: &toml::Value) -> Json {
     let text = |text: &str| {
         let text = without_password(text);
         credential::redact(&text).unwrap_or(text)
     };
     match value {
         toml::Value::String(given) => Json::from(text(given)),
-        toml::Value::Array(items) => items.iter().map(harmless).collect(),
-        toml::Value::Table(table) => table.iter().map(|(key, value)| (key.clone(), harmless(value))).collect(),
+        toml::Value::Array(items) => items.iter().map(hide_credentials).collect(),
+        toml::Value::Table(table) => table.iter().map(|(key, value)| (key.clone(), hide_credentials(value))).collect(),
         toml::Value::Integer(number) => Json::from(*number),
         toml::Value::Float(number) => Json::from(*number),
         toml::Value::Boolean(is) => Json::from(*is),
@@ -178,7 +178,7 @@ fn without_password(text: &str) -> String {
 }
 
 /// A path as TOML writes it.
-fn name(path: &[String]) -> String {
+fn toml_key_path(path: &[String]) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     let quoted = |part: &String| {
         if !part.is_empty() && part.chars().all(bare) {
@@ -190,12 +190,12 @@ fn name(path: &[String]) -> String {
     path.iter().map(quoted).collect::<Vec<_>>().join(".")
 }
 
-fn at<'v>(value: &'v toml::Value, path: &[String]) -> Option<&'v toml::Value> {
+fn value_at_path<'v>(value: &'v toml::Value, path: &[String]) -> Option<&'v toml::Value> {
     path.iter().try_fold(value, |value, key| value.get(key))
 }
 
 /// The schema behind a reference, or behind a value that may be left out.
-fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
+fn resolve_schema<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
     let schema = schema.get("anyOf").and_then(|any| any.get(0)).unwrap_or(schema);
     let path = schema.get("$ref").and_then(Json::as_str).map(|path| path.trim_start_matches('#'));
     path.and_then(|path| root.pointer(path)).unwrap_or(schema)
@@ -213,16 +213,16 @@ mod tests {
             ("http://a@b@h?x=@", "http://[redacted]@h?x=@"),
             ("plain", "plain"),
         ] {
-            assert_eq!(harmless(&toml::Value::from(given)), Json::from(expected));
+            assert_eq!(hide_credentials(&toml::Value::from(given)), Json::from(expected));
         }
         let key = format!("sk-ant-api03-{}", "a1B2".repeat(20));
-        assert!(!harmless(&toml::Value::from(key.as_str())).to_string().contains(&key));
+        assert!(!hide_credentials(&toml::Value::from(key.as_str())).to_string().contains(&key));
     }
 
     #[test]
     fn names_are_written_as_in_a_file() {
         let path = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>();
-        assert_eq!(name(&path(&["providers", "a b", "base_url"])), "providers.\"a b\".base_url");
-        assert_eq!(name(&path(&["models", "llama3.1"])), "models.\"llama3.1\"");
+        assert_eq!(toml_key_path(&path(&["providers", "a b", "base_url"])), "providers.\"a b\".base_url");
+        assert_eq!(toml_key_path(&path(&["models", "llama3.1"])), "models.\"llama3.1\"");
     }
 }

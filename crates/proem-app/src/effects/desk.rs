@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::guarding::LazyGuard;
 use crate::message::{Note, WithNotes};
 use crate::project::OpenProject;
-use crate::records::{actor, open, owner};
+use crate::records::{actor, open_records, records_owner};
 use crate::triage::charter;
 
 /// The actions of a project, open to read or to write.
@@ -103,15 +103,15 @@ impl<'p> ActionDesk<'p> {
         // What of a project's files does not count concerns whoever relies on it here.
         let mut notes = project.all_notes();
         let grounds = SweepGrounds::of_desk(project);
-        let WithNotes { value: policy, notes: said } = policy::in_force(project)?;
+        let WithNotes { value: policy, notes: said } = policy::policy_in_force(project)?;
         notes.extend(said);
         let guarding = LazyGuard::load(&project.places)?;
         notes.extend(guarding.notes.iter().cloned());
-        let access = if is_writable(&project.places.state) { access } else { StoreAccess::Read };
-        let opened = open(project, access).await?;
+        let access = if is_writable_folder(&project.places.state) { access } else { StoreAccess::Read };
+        let opened = open_records(project, access).await?;
         notes.extend(opened.notes.into_iter().map(Note::from));
-        let level = charter::level(project, &policy);
-        let owner = owner(project);
+        let level = charter::autonomy_in_force(project, &policy);
+        let owner = records_owner(project);
         let parked = if opened.origin == StoreCreator::Own { opened.store.examine_witness().await? } else { None };
         let status = EffectsStatus { parked, ..opened.store.effects(&owner).await? };
         Ok(WithNotes {
@@ -148,7 +148,7 @@ impl<'p> ActionDesk<'p> {
         if let Some(why) = &self.status.parked {
             found.push(EffectsObstacle::Parked(why.clone()));
         }
-        if !is_writable(&self.project.places.state) {
+        if !is_writable_folder(&self.project.places.state) {
             found.push(EffectsObstacle::ReadOnlyFolder(self.project.places.state.clone()));
         }
         let path = self.project.places.records();
@@ -174,7 +174,7 @@ impl<'p> ActionDesk<'p> {
 }
 
 /// Whether files can be made in a folder, or it is yet to be made.
-fn is_writable(folder: &Path) -> bool {
+fn is_writable_folder(folder: &Path) -> bool {
     let access = rustix::fs::access(folder, rustix::fs::Access::WRITE_OK);
     !matches!(access, Err(Errno::ROFS | Errno::ACCESS | Errno::PERM))
 }

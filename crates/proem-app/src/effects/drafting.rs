@@ -89,7 +89,7 @@ fn configuration(problem: impl Into<String>) -> DraftRefusal {
 /// # Errors
 ///
 /// [`DraftRefusal`] if the configuration lacks what they need, or a text of the action can't stand in them.
-pub fn draft(
+pub fn draft_action(
     action: &ProposedAction,
     key: &EffectKey,
     policy: &Policy,
@@ -101,8 +101,8 @@ pub fn draft(
         return Err(configuration("the policy has the action on no list; cancel it, or change the policy"));
     };
     match &terms.route {
-        EffectRoute::Mail => mail(action, key, policy, settings, at),
-        EffectRoute::Request(template) => request(action, key, template, settings),
+        EffectRoute::Mail => draft_mail(action, key, policy, settings, at),
+        EffectRoute::Request(template) => draft_request(action, key, template, settings),
         EffectRoute::Inside | EffectRoute::Nowhere => {
             let bytes = json::compact(&show::tree_json(action.tree())).into_bytes();
             Ok(ActionDraft { way: DraftWay::Inside, bytes })
@@ -110,7 +110,7 @@ pub fn draft(
     }
 }
 
-fn mail(
+fn draft_mail(
     action: &ProposedAction,
     key: &EffectKey,
     policy: &Policy,
@@ -121,8 +121,8 @@ fn mail(
         return Err(configuration("`effects.mail.from` is not set, so no mail can be made; set it to an address"));
     };
     let domain = from.rsplit_once('@').map(|(_, domain)| domain.to_owned()).unwrap_or_default();
-    let mut fields = values(action.tree());
-    let (mut to, mut attachments) = (vec![recipient(policy, action.target())?], Vec::new());
+    let mut fields = field_texts(action.tree());
+    let (mut to, mut attachments) = (vec![draft_recipient(policy, action.target())?], Vec::new());
     for (name, terms) in action.name().and_then(|name| policy.action(name)).into_iter().flat_map(|terms| &terms.fields)
     {
         if let Some(file) = &terms.attachment {
@@ -130,7 +130,7 @@ fn mail(
             attachments.extend(text.map(|text| MailAttachment { name: file.clone(), text }));
         } else if terms.role == FieldRole::Recipient {
             for text in fields.remove(name).unwrap_or_default() {
-                to.push(recipient(policy, &Untrusted::new(text, Label::trusted()))?);
+                to.push(draft_recipient(policy, &Untrusted::new(text, Label::trusted()))?);
             }
         }
     }
@@ -159,7 +159,7 @@ fn mail(
 }
 
 /// A recipient as the policy writes it, whatever case or spelling the action has.
-fn recipient(policy: &Policy, text: &Untrusted<String>) -> Result<Mailbox, DraftRefusal> {
+fn draft_recipient(policy: &Policy, text: &Untrusted<String>) -> Result<Mailbox, DraftRefusal> {
     let named = |value: &Untrusted<String>| Referent::of(&ActionField { path: "", role: FieldRole::Recipient, value });
     let wanted = named(text);
     let known = policy
@@ -171,7 +171,7 @@ fn recipient(policy: &Policy, text: &Untrusted<String>) -> Result<Mailbox, Draft
     }
 }
 
-fn request(
+fn draft_request(
     action: &ProposedAction,
     key: &EffectKey,
     template: &str,
@@ -181,9 +181,9 @@ fn request(
         let problem = format!("`effects.requests.{template}` is not set, so the request can't be made; declare it");
         return Err(configuration(problem));
     };
-    let written = of_file(file, settings)?;
+    let written = configured_template(file, settings)?;
     let mut values: BTreeMap<String, String> =
-        values(action.tree()).into_iter().map(|(name, texts)| (name, texts.join("\n"))).collect();
+        field_texts(action.tree()).into_iter().map(|(name, texts)| (name, texts.join("\n"))).collect();
     if let Some(target) = show::json(action.target()).as_str() {
         values.insert("target".to_owned(), target.to_owned());
     }
@@ -196,7 +196,7 @@ fn request(
 }
 
 /// The template that the configuration declares.
-fn of_file(file: &RequestFile, settings: &EffectsFile) -> Result<RequestTemplate, DraftRefusal> {
+fn configured_template(file: &RequestFile, settings: &EffectsFile) -> Result<RequestTemplate, DraftRefusal> {
     let RequestFile { server, kind, method, path, headers, body, not_done } = file;
     let Some(known) = settings.servers.get(server) else {
         return Err(configuration(format!("`effects.servers.{server}` is not set; declare the server")));
@@ -215,18 +215,18 @@ fn of_file(file: &RequestFile, settings: &EffectsFile) -> Result<RequestTemplate
 }
 
 /// The exact texts of an action's fields, by name: what leaves is what a screen of JSON shows.
-fn values(tree: &LabelTree) -> BTreeMap<String, Vec<String>> {
+fn field_texts(tree: &LabelTree) -> BTreeMap<String, Vec<String>> {
     let shown = show::tree_json(tree);
     let fields = shown.get("fields").and_then(Json::as_object).cloned().unwrap_or_default();
     let texts = |value: &Json| match value {
-        Json::Array(items) => items.iter().map(plain).collect(),
+        Json::Array(items) => items.iter().map(text_or_json).collect(),
         Json::Null => Vec::new(),
-        one => vec![plain(one)],
+        one => vec![text_or_json(one)],
     };
     fields.iter().map(|(name, value)| (name.clone(), texts(value))).collect()
 }
 
 /// A text as it is, and anything else as JSON.
-fn plain(value: &Json) -> String {
+fn text_or_json(value: &Json) -> String {
     value.as_str().map_or_else(|| json::compact(value), str::to_owned)
 }

@@ -132,7 +132,7 @@ impl ActionDesk<'_> {
                 escalation: escalation.id.clone(),
                 project: self.owner.clone(),
                 actor: operator.actor().clone(),
-                at: when::now(),
+                at: when::time_now(),
                 option: option.to_owned(),
                 words: words.to_owned(),
                 effect: effect.clone(),
@@ -223,7 +223,7 @@ fn require_displayed(
     action: Option<&ProposedAction>,
     displayed: &Displayed,
 ) -> Result<(), Error> {
-    let case = case(escalation);
+    let case = escalation_case(escalation);
     let texts = case.iter().flat_map(|case| [Some(&case.because), case.about.as_ref()]).flatten();
     let label = LabelTree::read(label).ok();
     for text in texts.chain(&label) {
@@ -333,7 +333,7 @@ pub struct EscalationCase {
 
 /// The case of an escalation; `None` once its text is gone.
 #[must_use]
-pub fn case(row: &EscalationRow) -> Option<EscalationCase> {
+pub fn escalation_case(row: &EscalationRow) -> Option<EscalationCase> {
     let tree = LabelTree::read(&row.reason).ok()?;
     let bare = |because: &LabelTree| EscalationCase {
         heading: None,
@@ -348,14 +348,14 @@ pub fn case(row: &EscalationRow) -> Option<EscalationCase> {
         heading: fields.get(HEADING).filter(|heading| **heading != LabelTree::Null).cloned(),
         because: because.clone(),
         about: fields.get(ABOUT).cloned(),
-        causes: causes(fields.get(CAUSES)),
-        matter: own_words(fields.get(MATTER)),
+        causes: cause_revisions(fields.get(CAUSES)),
+        matter: our_words(fields.get(MATTER)),
     })
 }
 
 /// What a case shows, without what speaks for and against the options of the rules, and that by option.
 #[must_use]
-pub fn apart(about: &LabelTree) -> (Option<LabelTree>, Vec<(String, OptionSides)>) {
+pub fn split_option_sides(about: &LabelTree) -> (Option<LabelTree>, Vec<(String, OptionSides)>) {
     let LabelTree::Map(map) = about else { return (Some(about.clone()), Vec::new()) };
     let Some(LabelTree::List(options)) = map.get(OPTIONS).filter(|_| map.label().is_trusted()) else {
         return (Some(about.clone()), Vec::new());
@@ -387,7 +387,7 @@ pub type OptionSides = Vec<(&'static str, LabelTree)>;
 const OPTIONS: &str = "options";
 
 /// A text that is words of ours.
-fn own_words(tree: Option<&LabelTree>) -> Option<String> {
+fn our_words(tree: Option<&LabelTree>) -> Option<String> {
     match tree {
         Some(LabelTree::Text(text)) => Some(text.clone()),
         _ => None,
@@ -395,17 +395,17 @@ fn own_words(tree: Option<&LabelTree>) -> Option<String> {
 }
 
 /// Ids and revisions, which are words of ours.
-fn causes(tree: Option<&LabelTree>) -> Vec<SignalRevision> {
+fn cause_revisions(tree: Option<&LabelTree>) -> Vec<SignalRevision> {
     let Some(LabelTree::List(causes)) = tree else { return Vec::new() };
     let cause = |tree: &LabelTree| {
         let LabelTree::Map(fields) = tree else { return None };
-        Some(SignalRevision { id: own_words(fields.get("id"))?, revision: own_words(fields.get("revision"))? })
+        Some(SignalRevision { id: our_words(fields.get("id"))?, revision: our_words(fields.get("revision"))? })
     };
     causes.iter().filter_map(cause).collect()
 }
 
 /// The id of an escalation as people write it.
 #[must_use]
-pub fn short(id: &EscalationId) -> &str {
+pub fn short_escalation_id(id: &EscalationId) -> &str {
     id.0.get(..8).unwrap_or(&id.0)
 }

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::message::{Hint, Note, WithNotes};
 use crate::project::OpenProject;
 use crate::triage::charter;
-use crate::trust::hash;
+use crate::trust::sha256_hex;
 
 /// The project's own policy.
 pub const PROJECT_POLICY: &str = ".proem/policy.toml";
@@ -25,14 +25,14 @@ pub(super) const MAX_POLICY: usize = 1 << 20;
 /// # Errors
 ///
 /// If one of the policies can't be read, with every problem and its place.
-pub fn in_force(project: &OpenProject) -> Result<WithNotes<Policy>, Error> {
+pub fn policy_in_force(project: &OpenProject) -> Result<WithNotes<Policy>, Error> {
     let allowances = charter::allowances(project);
     let own = of_user(&project.places.policy())?.knowing(&allowances);
     let Some(bytes) = project.read(PROJECT_POLICY)? else { return Ok(WithNotes { value: own, notes: Vec::new() }) };
     let text = String::from_utf8_lossy(&bytes);
     // What a broken file was to forbid is not known, so nothing is decided, trusted or not.
     let theirs = Policy::parse(&text, PROJECT_POLICY)?;
-    if project.vouched.has(PROJECT_POLICY, &hash(&bytes)) {
+    if project.vouched.has(PROJECT_POLICY, &sha256_hex(&bytes)) {
         return Ok(WithNotes { value: theirs.knowing(&allowances), notes: Vec::new() });
     }
     let note = format!("{PROJECT_POLICY} is not trusted, so it only makes the policy narrower");
@@ -43,8 +43,8 @@ pub fn in_force(project: &OpenProject) -> Result<WithNotes<Policy>, Error> {
 ///
 /// # Errors
 ///
-/// As [`in_force`].
-pub fn texts(project: &OpenProject) -> Result<SubjectPolicy, Error> {
+/// As [`policy_in_force`].
+pub fn policy_texts(project: &OpenProject) -> Result<SubjectPolicy, Error> {
     let own = match files::read_text(&project.places.policy(), MAX_POLICY) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Policy::shipped_text().to_owned(),
@@ -55,7 +55,7 @@ pub fn texts(project: &OpenProject) -> Result<SubjectPolicy, Error> {
         return Ok(SubjectPolicy::read(own, None, &allowances)?);
     };
     let theirs = String::from_utf8_lossy(&bytes).into_owned();
-    let is_trusted = project.vouched.has(PROJECT_POLICY, &hash(&bytes));
+    let is_trusted = project.vouched.has(PROJECT_POLICY, &sha256_hex(&bytes));
     let (base, narrower) = if is_trusted { (theirs, None) } else { (own, Some(theirs)) };
     Ok(SubjectPolicy::read(base, narrower, &allowances)?)
 }

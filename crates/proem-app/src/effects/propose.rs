@@ -65,7 +65,7 @@ pub enum ProposalFate {
 /// # Errors
 ///
 /// If it can't be read, is too large or is no JSON.
-pub fn read(path: &Path) -> Result<Untrusted<Json>, Error> {
+pub fn read_action(path: &Path) -> Result<Untrusted<Json>, Error> {
     let shown = proem_guard::show::terminal_str(&path.display().to_string()).into_string();
     let bytes = match files::read_regular(path, MAX_ACTION)? {
         Some(FileContent::Whole(bytes)) => bytes,
@@ -74,7 +74,7 @@ pub fn read(path: &Path) -> Result<Untrusted<Json>, Error> {
         }
         None => return Err(Error::invalid(format!("there is no file `{shown}`"))),
     };
-    parse(&bytes).map_err(|problem| Error::invalid(format!("`{shown}` is no JSON: {problem}")))
+    parse_action(&bytes).map_err(|problem| Error::invalid(format!("`{shown}` is no JSON: {problem}")))
 }
 
 /// An action from the bytes of its JSON; its texts are from outside.
@@ -82,7 +82,7 @@ pub fn read(path: &Path) -> Result<Untrusted<Json>, Error> {
 /// # Errors
 ///
 /// What is wrong with the JSON.
-pub fn parse(bytes: &[u8]) -> Result<Untrusted<Json>, String> {
+pub fn parse_action(bytes: &[u8]) -> Result<Untrusted<Json>, String> {
     let json = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     Ok(Untrusted::new(json, Label::from_source(SOURCE)))
 }
@@ -159,7 +159,7 @@ impl ActionDesk<'_> {
             Ok((key, claims)) if keeps_texts(self.project) && !decision.finds_credential() => (key, claims),
             key => return Ok(NewProposal::Unwritten(key.ok().map(|(key, _)| key))),
         };
-        let at = when::now();
+        let at = when::time_now();
         let scope = self.scope(action);
         Ok(NewProposal::Written(Box::new(NewAction {
             key,
@@ -237,7 +237,7 @@ impl ActionDesk<'_> {
             Ruling::Hold(minutes) => {
                 let wait = i64::from(minutes.0).saturating_mul(MINUTE);
                 // The store may know a later time than this clock, before which no hold may end.
-                let now = when::now().max(self.status.last_seen);
+                let now = when::time_now().max(self.status.last_seen);
                 ActionEvent::Hold { due: Time(now.0.saturating_add(wait)) }
             }
             // Whoever is asked says so by approving it or not.
@@ -263,7 +263,7 @@ impl ActionDesk<'_> {
             key: standing.key,
             project: self.owner.clone(),
             actor: self.system(),
-            at: when::now(),
+            at: when::time_now(),
             request: TransitionRequest { event, by: Authority::System, version: standing.version, epoch: None },
             policy: self.policy.hash(),
             window: self.policy.release_window(),
@@ -307,7 +307,7 @@ impl ActionDesk<'_> {
             reasons.extend(refusal_remedies(decision));
         }
         let option = |id: &str, label: &str, action: Option<String>| {
-            Ok::<_, Error>(EscalationOption { id: id.to_owned(), label: written(label)?, action })
+            Ok::<_, Error>(EscalationOption { id: id.to_owned(), label: written_label_text(label)?, action })
         };
         let options = match decision.ruling {
             Ruling::Escalation => vec![
@@ -331,7 +331,7 @@ impl ActionDesk<'_> {
             id: id.clone(),
             project: self.owner.clone(),
             actor: self.system(),
-            at: when::now(),
+            at: when::time_now(),
             action: key,
             reason: told.case(&because, &decision.ruling)?,
             sensitivity: "no_deadline".to_owned(),
@@ -411,7 +411,7 @@ impl ToldAction<'_> {
         let about = question_case(&background, about, reasons.iter().copied());
         let tree = LabelTree::map([(BECAUSE, LabelTree::from(because)), (ABOUT, about)]);
         // What is too long for the written form is left out; the reasons never are.
-        tree.write().or_else(|_| written(because))
+        tree.write().or_else(|_| written_label_text(because))
     }
 }
 
@@ -437,7 +437,7 @@ enum RefusedOffer {
 }
 
 /// A text of ours in the written form of texts with labels.
-fn written(text: &str) -> Result<String, Error> {
+fn written_label_text(text: &str) -> Result<String, Error> {
     LabelTree::from(text).write().map_err(|error| Error::bug("a question can't be written down", error))
 }
 

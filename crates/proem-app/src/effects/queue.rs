@@ -19,7 +19,7 @@ use proem_triage::ProjectSignal;
 use serde_json::{Value as Json, json};
 
 use super::desk::ActionDesk;
-use super::drafting::{ActionDraft, DraftRefusal, draft};
+use super::drafting::{ActionDraft, DraftRefusal, draft_action};
 use super::ruling::RulingTerms;
 use crate::error::Error;
 use crate::message::Hint;
@@ -132,7 +132,8 @@ impl ActionDesk<'_> {
     pub async fn find(&self, id: &str) -> Result<EffectKey, Error> {
         let is_id = id.len() >= SHORTEST_ID && id.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_id {
-            let problem = format!("`{}` is no id of an action; give {SHORTEST_ID} to 64 of its digits", escaped(id));
+            let problem =
+                format!("`{}` is no id of an action; give {SHORTEST_ID} to 64 of its digits", escape_for_terminal(id));
             return Err(Error::invalid(problem).hinting(Hint::ListQueue));
         }
         let id = id.to_ascii_lowercase();
@@ -158,7 +159,7 @@ impl ActionDesk<'_> {
         let terms = RulingTerms::proposal(self.level());
         let decision = self.ruling(&action, *key, terms).await?;
         let settings = &self.project.config.effects;
-        let mut draft = draft(&action, key, &self.policy, settings, when::now());
+        let mut draft = draft_action(&action, key, &self.policy, settings, when::time_now());
         if let (Ok(draft), Some(recorded)) = (&mut draft, &detail.bytes) {
             // A second attempt sends what the first one did.
             draft.bytes = recorded.to_vec();
@@ -166,7 +167,7 @@ impl ActionDesk<'_> {
         let mut causes = Vec::new();
         for signal in action.signals() {
             let row = self.store.signal(&self.owner, &signal).await?;
-            causes.push(row.and_then(|row| row.text).and_then(|text| cause(&text)));
+            causes.push(row.and_then(|row| row.text).and_then(|text| cause_tree(&text)));
         }
         Ok(QueuedAction { detail, action: Some(action), decision: Some(decision), draft: Some(draft), causes })
     }
@@ -213,7 +214,7 @@ impl ActionDesk<'_> {
         verdict: QueueVerdict,
         breadth: ApprovalBreadth,
     ) -> Result<NewTransition, Error> {
-        let at = when::now();
+        let at = when::time_now();
         let (event, load, details) = self.spoken(seen, verdict, breadth, at)?;
         Ok(NewTransition {
             key: seen.key,
@@ -278,7 +279,7 @@ impl ActionDesk<'_> {
     /// If it was not executed.
     pub async fn correct(&self, operator: &Operator, key: EffectKey, why: &str) -> Result<(), Error> {
         let (project, actor) = (self.owner.clone(), operator.actor().clone());
-        let correction = ActionCorrection { key, project, actor, at: when::now(), why: why.to_owned() };
+        let correction = ActionCorrection { key, project, actor, at: when::time_now(), why: why.to_owned() };
         Ok(self.store.correct_action(correction).await?)
     }
 
@@ -318,7 +319,7 @@ impl ActionDesk<'_> {
         };
         let id = item.id.clone();
         let (project, actor) = (self.owner.clone(), operator.actor().clone());
-        Ok(self.store.review_quarantine(QuarantineReview { id, project, actor, at: when::now(), state }).await?)
+        Ok(self.store.review_quarantine(QuarantineReview { id, project, actor, at: when::time_now(), state }).await?)
     }
 }
 
@@ -338,7 +339,7 @@ impl QueuedAction {
 }
 
 /// What a signal says, of its written form.
-fn cause(written: &str) -> Option<LabelTree> {
+fn cause_tree(written: &str) -> Option<LabelTree> {
     let signal = ProjectSignal::read(written).ok()?;
     let texts = [("ticket", signal.ticket), ("summary", signal.summary)];
     let texts = texts.into_iter().filter_map(|(name, text)| Some((name, LabelTree::Outside(text?))));
@@ -354,19 +355,19 @@ pub(super) fn approved_at(detail: &ActionDetail) -> Option<AutonomyLevel> {
 
 /// Where two versions of an action differ.
 #[must_use]
-pub fn differences<'t>(before: &'t ProposedAction, after: &'t ProposedAction) -> Vec<TreeDifference<'t>> {
+pub fn action_differences<'t>(before: &'t ProposedAction, after: &'t ProposedAction) -> Vec<TreeDifference<'t>> {
     before.differences(after)
 }
 
 /// The fields of an action, to show them.
 #[must_use]
-pub fn fields(action: &ProposedAction) -> Option<&LabelTree> {
+pub fn action_fields(action: &ProposedAction) -> Option<&LabelTree> {
     match action.tree() {
         LabelTree::Map(root) => root.get("fields"),
         _ => None,
     }
 }
 
-fn escaped(text: &str) -> String {
+fn escape_for_terminal(text: &str) -> String {
     proem_guard::show::terminal_str(text).into_string()
 }

@@ -86,7 +86,7 @@ impl ActionDesk<'_> {
         let bar = self.guarding.policy.bar("action", "text");
         let texts = outside_texts(action.tree());
         let guard = self.guarding.guard()?;
-        let judged = texts.into_iter().map(|text| judged(&bar, &guard.scan(text)));
+        let judged = texts.into_iter().map(|text| cause_verdict(&bar, &guard.scan(text)));
         let verdict = judged.max_by_key(|found| (found.worst, found.basis)).unwrap_or(CLEAN);
         Ok(ActionReading { typed: typed_texts(action.tree()), verdict })
     }
@@ -100,7 +100,10 @@ impl ActionDesk<'_> {
         evidence: &StoredEvidence,
     ) -> Decision {
         let ReadAction { action, reading: ActionReading { typed, verdict } } = read;
-        let past = ActionPast { executed: narrow(evidence.precedents), approvals: narrow(evidence.credit.approvals) };
+        let past = ActionPast {
+            executed: saturate_to_u32(evidence.precedents),
+            approvals: saturate_to_u32(evidence.credit.approvals),
+        };
         let trusted: Vec<TrustedExcerpt<'_>> =
             typed.iter().map(|text| TrustedExcerpt::whole("what a person typed", text)).collect();
         let quarantined = evidence.quarantine.filter(|worst| *worst > verdict.worst);
@@ -152,7 +155,7 @@ impl ActionDesk<'_> {
 const CLEAN: CauseVerdict = CauseVerdict { worst: Verdict::Allow, basis: VerdictBasis::ScoreAlone };
 
 /// What a scan says, and whether a rule or what was not looked at says so, or the learned score alone.
-fn judged(bar: &Bar, scan: &Scan) -> CauseVerdict {
+fn cause_verdict(bar: &Bar, scan: &Scan) -> CauseVerdict {
     let worst = bar.judge(scan);
     let of_rule = scan.findings.iter().any(|finding| {
         !matches!(finding.kind, FindingKind::Learned | FindingKind::Similar) && bar.of(finding) > Verdict::Allow
@@ -161,7 +164,7 @@ fn judged(bar: &Bar, scan: &Scan) -> CauseVerdict {
     CauseVerdict { worst, basis }
 }
 
-fn narrow(count: u64) -> u32 {
+fn saturate_to_u32(count: u64) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 

@@ -114,17 +114,18 @@ impl ActionDesk<'_> {
             )),
             LockRefusal::Io { .. } => Error::outside(refused.to_string()),
         })?;
-        let witness = self.store.open_witness(when::now()).await?;
-        let process = format!("{} since {}", std::process::id(), when::rfc3339(when::now()));
+        let witness = self.store.open_witness(when::time_now()).await?;
+        let process = format!("{} since {}", std::process::id(), when::rfc3339(when::time_now()));
         let system = self.system();
-        let claim = PerformerClaim { project: self.owner.clone(), actor: system.clone(), at: when::now(), process };
+        let claim =
+            PerformerClaim { project: self.owner.clone(), actor: system.clone(), at: when::time_now(), process };
         let epoch = self.store.take_epoch(claim).await?;
         let routes = DeliveryRoutes::new(self.project, credentials);
         let changes = SweptActions { progress, made: Vec::new() };
         let (ahead, course) = (Ahead::default(), SweepCourse::Steady);
         let mut performer =
             Performer { desk: self, epoch, witness, course, routes, system, changes, ahead, _lock: lock };
-        let due = self.store.due_actions(&self.owner, epoch, when::now().max(self.status.last_seen)).await?;
+        let due = self.store.due_actions(&self.owner, epoch, when::time_now().max(self.status.last_seen)).await?;
         for (row, next) in due.iter().zip(due.iter().skip(1).map(Some).chain([None])) {
             performer.look_around().await?;
             if performer.course != SweepCourse::Steady {

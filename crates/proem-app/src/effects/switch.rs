@@ -23,7 +23,7 @@ impl ActionDesk<'_> {
             return Err(Error::negative(problems.join("\n")));
         }
         let (project, actor) = (self.owner.clone(), operator.actor().clone());
-        Ok(self.store.switch_effects(EffectsSwitch { project, actor, at: when::now(), power: position }).await?)
+        Ok(self.store.switch_effects(EffectsSwitch { project, actor, at: when::time_now(), power: position }).await?)
     }
 
     /// What happened to actions, the newest first.
@@ -43,6 +43,6 @@ impl ActionDesk<'_> {
     /// If the records can't be written.
     pub async fn purge(&self, operator: &Operator, before: Time) -> Result<ActionPurgeCounts, Error> {
         let (project, actor): (Option<Owner>, _) = (Some(self.owner.clone()), operator.actor().clone());
-        Ok(self.store.purge_actions(ActionPurge { project, before, actor, at: when::now() }).await?)
+        Ok(self.store.purge_actions(ActionPurge { project, before, actor, at: when::time_now() }).await?)
     }
 }

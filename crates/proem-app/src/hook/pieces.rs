@@ -3,8 +3,8 @@
 use proem_guard::{Guard, LanguageFamily, Scan, Untrusted, credential};
 use proem_select::context::LineSpan;
 
-use crate::context::{ContextFile, TaskCandidates, exact};
-use crate::trust::hash;
+use crate::context::{ContextFile, TaskCandidates, text_for_code};
+use crate::trust::sha256_hex;
 
 /// How many definitions of a file are named.
 const NAMED: usize = 3;
@@ -37,11 +37,11 @@ impl HookPiece {
     }
 
     fn of(file: &ContextFile, text: String, syntax: Option<LanguageFamily>) -> Self {
-        let content = file.content.as_ref().map(exact).unwrap_or_default();
+        let content = file.content.as_ref().map(text_for_code).unwrap_or_default();
         let text = credential::redact(&text).unwrap_or(text);
         Self {
-            file: hash(exact(&file.path).as_bytes()),
-            version: hash(content.as_bytes()),
+            file: sha256_hex(text_for_code(&file.path).as_bytes()),
+            version: sha256_hex(content.as_bytes()),
             text: Untrusted::new(text, file.path.label().clone()),
             syntax,
         }
@@ -49,33 +49,33 @@ impl HookPiece {
 }
 
 /// Where each file begins to be about the task, likeliest first, then the source of the best definitions.
-pub(super) fn pieces(found: &TaskCandidates) -> Vec<HookPiece> {
-    let places = found.all().map(|file| HookPiece::of(file, place(file), None));
+pub(super) fn hook_pieces(found: &TaskCandidates) -> Vec<HookPiece> {
+    let places = found.all().map(|file| HookPiece::of(file, file_place(file), None));
     let sources = found.code.iter().filter_map(|file| {
-        let syntax = LanguageFamily::of_name(&exact(&file.path));
-        Some(HookPiece::of(file, source(file)?, syntax))
+        let syntax = LanguageFamily::of_name(&text_for_code(&file.path));
+        Some(HookPiece::of(file, best_definition_source(file)?, syntax))
     });
     places.chain(sources.take(SHOWN)).collect()
 }
 
 /// `src/clock.rs:12 forward 12-19, Clock 3-9`.
-fn place(file: &ContextFile) -> String {
+fn file_place(file: &ContextFile) -> String {
     let named = file.fitting.iter().take(NAMED).filter_map(|at| file.symbols.get(*at));
-    let named: Vec<String> = named.map(|symbol| format!("{} {}", symbol.name, range(symbol.lines))).collect();
+    let named: Vec<String> = named.map(|symbol| format!("{} {}", symbol.name, line_range(symbol.lines))).collect();
     let names = if named.is_empty() { String::new() } else { format!(" {}", named.join(", ")) };
-    format!("{}:{}{names}", exact(&file.path), file.line())
+    format!("{}:{}{names}", text_for_code(&file.path), file.line())
 }
 
 /// The source of a file's best definition, with its place above.
-fn source(file: &ContextFile) -> Option<String> {
+fn best_definition_source(file: &ContextFile) -> Option<String> {
     let lines = file.lines_of(*file.fitting.first()?)?;
-    let text = exact(file.content.as_ref()?);
+    let text = text_for_code(file.content.as_ref()?);
     let count = usize::try_from(lines.last.checked_sub(lines.first)?).ok()?.saturating_add(1);
     let skipped = usize::try_from(lines.first.checked_sub(1)?).ok()?;
     let body: Vec<&str> = text.lines().skip(skipped).take(count).collect();
-    Some(format!("\n{}:{}\n{}", exact(&file.path), range(lines), body.join("\n")))
+    Some(format!("\n{}:{}\n{}", text_for_code(&file.path), line_range(lines), body.join("\n")))
 }
 
-fn range(lines: LineSpan) -> String {
+fn line_range(lines: LineSpan) -> String {
     if lines.first == lines.last { lines.first.to_string() } else { format!("{}-{}", lines.first, lines.last) }
 }

@@ -12,7 +12,7 @@ use proem_runtime::files::{self, FileAccess};
 use super::pieces::HookPiece;
 use crate::message::Note;
 use crate::project::OpenProject;
-use crate::trust::hash;
+use crate::trust::sha256_hex;
 
 /// The folder in the state folder.
 const FOLDER: &str = "hook";
@@ -37,7 +37,7 @@ impl ToldFiles {
     /// is said twice.
     pub(super) fn of(session: Option<&str>, project: &OpenProject) -> Self {
         let place = session.map(|id| {
-            let name = hash(format!("{}\n{id}", project.key).as_bytes());
+            let name = sha256_hex(format!("{}\n{id}", project.key).as_bytes());
             (project.places.state.clone(), Path::new(FOLDER).join(format!("{name}.tsv")))
         });
         let read = place.as_ref().and_then(|(root, file)| files::read_text(&root.join(file), MAX_BYTES).ok());

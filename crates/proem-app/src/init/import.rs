@@ -37,8 +37,8 @@ pub struct PromptImport {
 }
 
 /// Reads and splits a prompt.
-pub(super) fn import(file: &Path) -> Result<PromptImport, Error> {
-    let text = read(file)?;
+pub(super) fn import_prompt(file: &Path) -> Result<PromptImport, Error> {
+    let text = read_prompt_to_import(file)?;
     refuse_foreign(file, &text)?;
     if let Some((line, tag)) = template_tag(&text) {
         let shown = show::terminal_str(&file.display().to_string());
@@ -123,7 +123,7 @@ fn refuse_foreign(file: &Path, text: &str) -> Result<(), Error> {
     Err(Error::invalid(problem).hinting(Hint::ImportPrompt { path: shown }))
 }
 
-fn read(file: &Path) -> Result<String, Error> {
+fn read_prompt_to_import(file: &Path) -> Result<String, Error> {
     let shown = show::terminal_str(&file.display().to_string()).into_string();
     let bytes = match files::read_regular(file, MAX_FILE_BYTES) {
         Ok(Some(FileContent::Whole(bytes))) => bytes,

@@ -19,9 +19,9 @@ use proem_runtime::tools::{MAX_RESULT, ToolPlace, ToolSet, check_http};
 use crate::config::effects::CredentialFile;
 use crate::error::Error;
 use crate::message::Hint;
-use crate::project::{OpenProject, plain};
+use crate::project::{OpenProject, plain_relative_path};
 use crate::secrets;
-use crate::trust::{MAX_FILE_BYTES, hash};
+use crate::trust::{MAX_FILE_BYTES, sha256_hex};
 
 /// The folder of a project's agents.
 pub const AGENTS: &str = ".proem/agents";
@@ -110,7 +110,7 @@ fn project_files(agent: &AgentDefinition, file: &Path, root: &Path) -> BTreeSet<
 fn file_of_project(path: &Path, root: &Path) -> Option<String> {
     let whole = std::fs::canonicalize(root.join(path)).ok()?;
     let inside = whole.strip_prefix(std::fs::canonicalize(root).ok()?).ok()?;
-    whole.is_file().then(|| inside.to_str().and_then(plain))?
+    whole.is_file().then(|| inside.to_str().and_then(plain_relative_path))?
 }
 
 /// Finds an agent: a path to its file, or the name of one in the project's folder or the user's.
@@ -200,7 +200,7 @@ pub fn load_agent(project: &OpenProject, path: &Path) -> Result<LoadedAgent, Err
 
 /// Trust while a folder is edited is not enough: agents edit files, too.
 fn must_be_trusted(project: &OpenProject, path: &str, text: &str) -> Result<(), Error> {
-    if project.vouched.has(path, &hash(text.as_bytes())) {
+    if project.vouched.has(path, &sha256_hex(text.as_bytes())) {
         return Ok(());
     }
     let shown = show::terminal_str(path);
@@ -225,7 +225,7 @@ pub fn ready_tools(project: &OpenProject, agent: &LoadedAgent) -> Result<(ToolSe
         };
         let secret = load(&name, &place, CredentialAccess::Own(&environment))
             .map_err(|refusal| Error::invalid(refusal.to_string()))?;
-        secrets::keep(&secret);
+        secrets::keep_from_print(&secret);
         loaded.insert(name, secret);
     }
     let here = PathBuf::from(".");

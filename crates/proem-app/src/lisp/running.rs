@@ -40,7 +40,7 @@ use super::agent::{LoadedAgent, load_agent, ready_tools};
 use super::files::read_memory_text;
 use super::{CheckedProgram, DelimiterRepair, LispSession, LispSource};
 use crate::agents::basis::RecordedTexts;
-use crate::agents::running::unrecorded;
+use crate::agents::running::drive_unrecorded;
 use crate::error::Error;
 use crate::message::Note;
 use crate::project::OpenProject;
@@ -202,7 +202,7 @@ impl ProgramJob {
             let mut machine = ProgramMachine::new(self.terms.clone());
             let ask = async |asked: &[Question]| ask("", asked).await;
             let outcome =
-                unrecorded(&mut machine, DriveStart::Event(EventKind::Started), &world, &bounds, ask).await?;
+                drive_unrecorded(&mut machine, DriveStart::Event(EventKind::Started), &world, &bounds, ask).await?;
             return Ok(ProgramReport { run: None, trouble: None, outcome });
         };
         let recording = Recording::new(kept, &self.start(OpenRecords::id()?, &policy));
@@ -233,7 +233,7 @@ impl ProgramJob {
     async fn finish(&self, outcome: ProgramOutcome, recording: &Recording<'_>, began: Instant) -> ProgramReport {
         let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let end = RunEnd {
-            at: when::now(),
+            at: when::time_now(),
             outcome: recorded_end(&outcome, &self.terms),
             assembly: None,
             numbers: Numbers { took_ms: Some(took), ..Numbers::default() },
@@ -336,8 +336,8 @@ impl ResumedProgram {
     ///
     /// If they are not, or this user doesn't trust them.
     pub async fn new(project: &OpenProject, detail: RunDetail, notes: &mut Vec<Note>) -> Result<Self, Error> {
-        resumable(&detail, &records::owner(project)).map_err(|error| Error::invalid(error.to_string()))?;
-        let store = records::look(project).await?.collect(notes);
+        resumable(&detail, &records::records_owner(project)).map_err(|error| Error::invalid(error.to_string()))?;
+        let store = records::look_at_records(project).await?.collect(notes);
         let recorded = read_back(&store, project, &detail).await;
         store.close().await;
         let recorded = recorded?;

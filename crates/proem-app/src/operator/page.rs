@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use tokio_util::sync::CancellationToken;
 
 use super::{Operator, terminal};
-use crate::effects::queue::fields;
+use crate::effects::queue::action_fields;
 use crate::error::Error;
 
 /// What the note of an action is called where a person decides about it.
@@ -74,7 +74,7 @@ impl ApprovalPage {
     ///
     /// As [`Self::tree`].
     pub fn action(&mut self, action: &ProposedAction) -> Result<(), Error> {
-        self.whole(fields(action).unwrap_or_else(|| action.tree()))?;
+        self.whole(action_fields(action).unwrap_or_else(|| action.tree()))?;
         if let LabelTree::Map(root) = action.tree()
             && let Some(target) = root.get("target")
         {
@@ -149,7 +149,7 @@ impl Operator {
     pub fn display(&mut self, pages: &[ApprovalPage], rows_of: RowsOf<'_>) -> Result<Option<Displayed>, Error> {
         let mut screens = Screens::new(pages);
         while let Some(prompt) = self.show_next(&mut screens, rows_of)? {
-            if !goes_on(self.ask(&prompt)?.as_deref()) {
+            if !asks_for_next_screen(self.ask(&prompt)?.as_deref()) {
                 return Ok(None);
             }
         }
@@ -169,7 +169,7 @@ impl Operator {
     ) -> Result<Option<Displayed>, Error> {
         let mut screens = Screens::new(pages);
         while let Some(prompt) = self.show_next(&mut screens, rows_of)? {
-            if !goes_on(self.ask_until(&prompt, stop).await?.as_deref()) {
+            if !asks_for_next_screen(self.ask_until(&prompt, stop).await?.as_deref()) {
                 return Ok(None);
             }
         }
@@ -185,7 +185,7 @@ impl Operator {
 }
 
 /// Whether an answer asks for the next screen.
-fn goes_on(answer: Option<&str>) -> bool {
+fn asks_for_next_screen(answer: Option<&str>) -> bool {
     answer.is_some_and(|answer| answer.trim_ascii().is_empty())
 }
 

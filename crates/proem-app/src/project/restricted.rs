@@ -63,17 +63,17 @@ fn restrict_limits(scope: &str, limits: &mut SpendLimits, theirs: &toml::Value) 
     let SpendLimits { day, month, run, day_tokens, month_tokens, run_tokens } = limits;
     for (key, slot) in [("day", day), ("month", month), ("run", run)] {
         let value = theirs.get(key).and_then(|value| value.clone().try_into::<Dollars>().ok());
-        lower(key, less(slot, value).map(String::from));
+        lower(key, lower_cap(slot, value).map(String::from));
     }
     for (key, slot) in [("day_tokens", day_tokens), ("month_tokens", month_tokens), ("run_tokens", run_tokens)] {
         let value = theirs.get(key).and_then(|value| u64::try_from(value.as_integer()?).ok());
-        lower(key, less(slot, value).map(|tokens| tokens.to_string()));
+        lower(key, lower_cap(slot, value).map(|tokens| tokens.to_string()));
     }
     lowered
 }
 
 /// Puts `value` into a cap that is higher, or isn't there; the value if it did.
-fn less<T: Copy + PartialOrd>(slot: &mut Option<T>, value: Option<T>) -> Option<T> {
+fn lower_cap<T: Copy + PartialOrd>(slot: &mut Option<T>, value: Option<T>) -> Option<T> {
     let value = value.filter(|value| slot.is_none_or(|current| *value < current))?;
     *slot = Some(value);
     Some(value)

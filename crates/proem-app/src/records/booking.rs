@@ -7,7 +7,7 @@ use proem_engine::call::NanoDollars;
 use proem_engine::ledger::Cap;
 
 use super::writing::{OpenRecords, budget_needs_records};
-use super::{agent_caps, caps, run_cap};
+use super::{agent_caps, budget_caps, run_cap};
 use crate::config::{BudgetFile, SpendLimits};
 use crate::error::Error;
 use crate::message::{Hint, Note};
@@ -71,7 +71,7 @@ impl Unbudgeted {
     ///
     /// If the configuration or the caller limits what they may spend.
     pub fn of_agent(budget: &BudgetFile, agent: &str, most: Option<NanoDollars>) -> Result<Self, Error> {
-        let mut all = caps(budget);
+        let mut all = budget_caps(budget);
         all.extend(agent_caps(budget, agent)?);
         all.extend(most.map(run_cap));
         if all.is_empty() {
@@ -87,7 +87,7 @@ impl Unbudgeted {
     /// If the configuration limits what the user, the project or any agent may spend.
     pub fn of_everybody(budget: &BudgetFile) -> Result<Self, Error> {
         let is_agent_capped = budget.agent.values().any(|agent| agent.limits() != SpendLimits::default());
-        if caps(budget).is_empty() && !is_agent_capped {
+        if budget_caps(budget).is_empty() && !is_agent_capped {
             return Ok(Self { sealed: () });
         }
         Err(Error::invalid("a budget is configured, and requests to an embedding model can't be booked"))

@@ -4,7 +4,7 @@ use proem_engine::run::Time;
 use proem_store::query::{StatusRow, WitnessList};
 use proem_store::{AdoptionCounts, Store, StoreAccess, StoreCreator};
 
-use super::open;
+use super::open_records;
 use crate::error::Error;
 use crate::message::Note;
 use crate::operator::Operator;
@@ -37,7 +37,7 @@ impl RecordsFile {
         if !project.places.records().exists() {
             return Ok(None);
         }
-        let opened = open(project, access).await?;
+        let opened = open_records(project, access).await?;
         notes.extend(opened.notes.into_iter().map(Note::from));
         let status = opened.store.status().await?;
         let witness = opened.store.witness_list().await?;
@@ -50,7 +50,7 @@ impl RecordsFile {
     ///
     /// If it can't be written.
     pub async fn adopt(self, operator: &Operator) -> Result<AdoptionCounts, Error> {
-        let done = self.store.adopt(operator.actor().clone(), when::now()).await;
+        let done = self.store.adopt(operator.actor().clone(), when::time_now()).await;
         self.store.close().await;
         Ok(done?)
     }

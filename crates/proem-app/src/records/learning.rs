@@ -16,13 +16,13 @@ use proem_store::query::RunDetail;
 use proem_store::{Store, StoreAccess};
 use serde_json::Value as Json;
 
-use super::{open, owner, zone};
+use super::{booking_zone, open_records, records_owner};
 use crate::config::AdaptFile;
 use crate::error::Error;
 use crate::message::{Hint, Message, Note, WithNotes};
 use crate::project::OpenProject;
 use crate::when;
-use crate::words::counted;
+use crate::words::count_with_noun;
 
 /// Where failures are looked up.
 #[derive(Debug, Clone, Copy)]
@@ -66,7 +66,7 @@ impl PromptLessons {
 pub fn learned_before(run: &RunDetail) -> Option<Note> {
     let profiles = run.profiles.as_ref()?;
     let lines = profiles.all().map(|(_, profile)| profile.learned()).sum::<usize>();
-    let (counted, id) = (counted(lines as u64, "line"), run.row.id.short());
+    let (counted, id) = (count_with_noun(lines as u64, "line"), run.row.id.short());
     let text = format!("learned: {counted}, as at the start of run {id}");
     (lines > 0).then(|| Note::Learned(Message { text, hint: Some(Hint::SeeRun { run: id.to_string() }) }))
 }
@@ -76,7 +76,7 @@ pub fn learned_before(run: &RunDetail) -> Option<Note> {
 /// # Errors
 ///
 /// If a wish is none. Records that can't be read are noted and count as empty: they only advise.
-pub async fn taught(
+pub async fn taught_profile(
     project: &OpenProject,
     prompt: &Prompt,
     adapting: &Adapting,
@@ -88,19 +88,19 @@ pub async fn taught(
     if adapting.is_off || (is_off && adapting.wishes.is_empty()) {
         return Ok(WithNotes::quiet(None));
     }
-    let now = when::now();
+    let now = when::time_now();
     let ageing = ageing(config);
-    let name = name(&prompt.id);
+    let name = results_prompt_name(&prompt.id);
     let mut unread = None;
     let mut notes = Vec::new();
     let recorded = match history {
         // Nobody has shown that lessons help, so it takes a person who wants them.
         _ if config.enabled != Some(true) => Vec::new(),
         FailureHistory::Fixed => Vec::new(),
-        FailureHistory::Open(store) => recorded(store, project, &name, &mut notes).await,
+        FailureHistory::Open(store) => prompt_results(store, project, &name, &mut notes).await,
         FailureHistory::Closed | FailureHistory::Unusable if !project.places.records().exists() => Vec::new(),
-        FailureHistory::Closed | FailureHistory::Unusable => match open(project, StoreAccess::Read).await {
-            Ok(opened) => recorded(&opened.store, project, &name, &mut notes).await,
+        FailureHistory::Closed | FailureHistory::Unusable => match open_records(project, StoreAccess::Read).await {
+            Ok(opened) => prompt_results(&opened.store, project, &name, &mut notes).await,
             Err(error) => {
                 let left_out = "the learned profile is left out of the prompt";
                 match history {
@@ -123,9 +123,9 @@ pub async fn taught(
         schema.as_ref().map_or_else(|| Registry::Closed(BTreeSet::new()), |schema| contract_parts(schema, tags));
     let mut adapted = grounded(&derived.signals, &Registry::Closed(BTreeSet::new()), &parts, baseline);
     adapted.notes.splice(0..0, unread.into_iter().chain(derived.notes.iter().cloned()));
-    let lessons = lessons(&name, &derived, &adapted.profile, ageing);
+    let lessons = profile_lessons(&name, &derived, &adapted.profile, ageing);
     let said = match (&lessons, derived.until(ageing)) {
-        (Some(lessons), Some(until)) => Some(in_words(lessons, until, &zone(&project.config.budget)?)),
+        (Some(lessons), Some(until)) => Some(lessons_note(lessons, until, &booking_zone(&project.config.budget)?)),
         _ => None,
     };
     Ok(WithNotes { value: Some(PromptLessons { adapted, lessons, said }), notes })
@@ -152,7 +152,7 @@ fn teaching(mut derived: SignalDerivation, schema: Option<&Json>) -> SignalDeriv
 }
 
 /// What of a profile was learned, and from which results.
-fn lessons(prompt: &str, derived: &SignalDerivation, profile: &Profile, ageing: Ageing) -> Option<Lessons> {
+fn profile_lessons(prompt: &str, derived: &SignalDerivation, profile: &Profile, ageing: Ageing) -> Option<Lessons> {
     let taught_by = |recorded: &ResultRecord| TaughtBy {
         run: recorded.run.clone(),
         at: when::rfc3339(recorded.at),
@@ -164,21 +164,27 @@ fn lessons(prompt: &str, derived: &SignalDerivation, profile: &Profile, ageing: 
 }
 
 /// `learned: 2 lines from 1 result of me/ask, until 29 Nov; see proem adapt me/ask`.
-fn in_words(lessons: &Lessons, until: Time, zone: &TimeZone) -> Note {
-    let (lines, results) = (counted(lessons.lines as u64, "line"), counted(lessons.results.len() as u64, "result"));
-    let (prompt, day) = (&lessons.prompt, when::day(until, zone));
+fn lessons_note(lessons: &Lessons, until: Time, zone: &TimeZone) -> Note {
+    let (lines, results) =
+        (count_with_noun(lessons.lines as u64, "line"), count_with_noun(lessons.results.len() as u64, "result"));
+    let (prompt, day) = (&lessons.prompt, when::day_and_month(until, zone));
     let text = format!("learned: {lines} from {results} of {prompt}, until {day}");
     Note::Learned(Message { text, hint: Some(Hint::SeeLearned { prompt: prompt.clone() }) })
 }
 
 /// A prompt's name, under which its results are recorded.
-fn name(id: &PromptId) -> String {
+fn results_prompt_name(id: &PromptId) -> String {
     format!("{}/{}", id.agent, id.name)
 }
 
 /// What is recorded of a prompt; what is too old is left out by the rules, which say so.
-async fn recorded(store: &Store, project: &OpenProject, prompt: &str, notes: &mut Vec<Note>) -> Vec<ResultRecord> {
-    store.history(&owner(project), prompt, Time(0)).await.unwrap_or_else(|error| {
+async fn prompt_results(
+    store: &Store,
+    project: &OpenProject,
+    prompt: &str,
+    notes: &mut Vec<Note>,
+) -> Vec<ResultRecord> {
+    store.history(&records_owner(project), prompt, Time(0)).await.unwrap_or_else(|error| {
         notes.push(format!("the learned profile is left out of the prompt: {error}").into());
         Vec::new()
     })
@@ -243,7 +249,9 @@ impl CallerWishes {
 
 /// What one prompt, or all of a run, show, as a record keeps it.
 pub fn profiles<'t>(all: impl IntoIterator<Item = (&'t PromptId, Option<&'t PromptLessons>)>) -> Option<Profiles> {
-    let profile = |(id, taught): (&PromptId, Option<&PromptLessons>)| Some((name(id), taught?.adapted.profile.clone()));
+    let profile = |(id, taught): (&PromptId, Option<&PromptLessons>)| {
+        Some((results_prompt_name(id), taught?.adapted.profile.clone()))
+    };
     let prompts = all.into_iter().map(profile).collect::<Option<_>>()?;
     Some(Profiles::Each { prompts })
 }

@@ -16,13 +16,13 @@ use proem_store::record::{Actor, Project as Owner, RunId};
 use proem_store::{Purge, Store, StoreAccess as Wanted, StoreCreator};
 
 use super::learning::FailureHistory;
-use super::{actor, open, owner, zone};
+use super::{actor, booking_zone, open_records, records_owner};
 use crate::config::KeepRecords;
 use crate::error::Error;
 use crate::message::{Hint, Message, Note, WithNotes};
 use crate::project::OpenProject;
 use crate::when;
-use crate::words::counted;
+use crate::words::count_with_noun;
 
 /// What is said where a run would go on in records, and none are kept.
 pub const NONE_TO_GO_ON_IN: &str =
@@ -110,10 +110,10 @@ impl OpenRecords {
             (RecordChoice::AsConfigured | RecordChoice::Needed, KeepRecords::Content) => RecordDepth::Content,
             (RecordChoice::AsConfigured | RecordChoice::Needed, KeepRecords::Hashes) => RecordDepth::Hashes,
         };
-        zone(&project.config.budget)?;
+        booking_zone(&project.config.budget)?;
         let made = async {
             let seal = SealKey::of(&project.places.key())?;
-            let opened = open(project, Wanted::Write).await?;
+            let opened = open_records(project, Wanted::Write).await?;
             match opened.origin {
                 StoreCreator::Own => Ok((seal, opened)),
                 StoreCreator::Foreign => {
@@ -130,7 +130,7 @@ impl OpenRecords {
                     keeping,
                     ledger,
                     secrets,
-                    owner: owner(project),
+                    owner: records_owner(project),
                     actor: actor(&Environment::inherited(), project.places.channel),
                     days: project.config.records.days(),
                     stamp: project.places.purged(),
@@ -228,7 +228,7 @@ impl OpenRecords {
 
     /// What was deleted, if anything was.
     async fn retain(&self) -> Result<Option<Note>, String> {
-        let now = when::now();
+        let now = when::time_now();
         let (stamp, today) = (&self.stamp, now.0.div_euclid(when::DAY));
         let last = match files::read_text(stamp, STAMP_BYTES) {
             // What can't be read is no day on which anything may be deleted.
@@ -252,7 +252,7 @@ impl OpenRecords {
         };
         let purged = self.store.purge(purge).await.map_err(|error| error.to_string())?;
         let note = (purged.runs > 0).then(|| {
-            let (runs, days) = (counted(purged.runs, "run"), counted(u64::from(self.days), "day"));
+            let (runs, days) = (count_with_noun(purged.runs, "run"), count_with_noun(u64::from(self.days), "day"));
             format!("deleted {runs} older than {days} (`records.days` says how long)").into()
         });
         let (Some(folder), Some(name)) = (stamp.parent(), stamp.file_name()) else { return Ok(note) };

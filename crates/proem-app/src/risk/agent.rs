@@ -20,10 +20,10 @@ use serde_json::Value as Json;
 
 use super::assessing::{AssessedRepository, ChangeAssessment};
 use super::grounds::AssessmentRecord;
-use super::investigating::{completed, subject};
-use super::made::{InvestigationStart, policy};
+use super::investigating::{complete_tier_two, investigation_subject};
+use super::made::{InvestigationStart, investigation_policy_hash};
 use super::prompts::{DECISION, InvestigationPrompts, SYNTHESIS};
-use super::recording::{InvestigationRun, ReportSubject, evaluations, inputs, outcome};
+use super::recording::{InvestigationRun, ReportSubject, evaluations, investigation_outcome, subject_inputs};
 use super::setting::false_positives;
 use crate::agents::access::{ModelAccess, RunTerms};
 use crate::agents::record::RunRecord;
@@ -57,7 +57,7 @@ impl Agent for RiskAgent {
             let InvestigationStart { prompts, changed, access, subject, limits, assessed, inputs } = start;
             let run = RecordedInvestigation {
                 prompts,
-                policy: policy(&access.guarding.rules, &record.detail.settings),
+                policy: investigation_policy_hash(&access.guarding.rules, &record.detail.settings),
                 access,
                 subject,
                 limits,
@@ -92,7 +92,7 @@ struct RecordedInvestigation {
 impl RecordedInvestigation {
     fn told(&self, investigated: InvestigationEnd) -> AgentEnd {
         AgentEnd {
-            outcome: outcome(&investigated),
+            outcome: investigation_outcome(&investigated),
             evaluations: evaluations(&self.prompts, &investigated),
             detail: Some(Box::new(investigated)),
         }
@@ -116,15 +116,15 @@ impl RecordedInvestigation {
         let missing = "its change is missing from the record";
         let assessing = AssessedRepository::again(&self.assessed, root, project, progress).map_err(anew)?;
         let looked = assessing.look_one(0).ok_or(missing)??;
-        let today = subject(&assessing.look_at(0).ok_or(missing)??, &looked.first);
-        if hash(inputs(&today)?.compact().as_bytes()) == recorded {
+        let today = investigation_subject(&assessing.look_at(0).ok_or(missing)??, &looked.first);
+        if hash(subject_inputs(&today)?.compact().as_bytes()) == recorded {
             return Ok((assessing, looked));
         }
         // Where the rules of before are meant, metrics were counted otherwise too; the change itself must be the same.
         let different = if self.assessed.grounds.level_rules.are_of_before() {
-            difference::of_change(&self.subject, &today)
+            difference::change_difference(&self.subject, &today)
         } else {
-            Some(difference::first(&self.subject, &today))
+            Some(difference::first_subject_difference(&self.subject, &today))
         };
         match different {
             Some(different) => Err(anew(format!("the change differs from the recorded one: {different}").into())),
@@ -159,7 +159,7 @@ impl AgentRun for RecordedInvestigation {
     }
 
     fn policy(&self, rules: &str) -> String {
-        policy(rules, &self.settings)
+        investigation_policy_hash(rules, &self.settings)
     }
 
     fn machine(&self) -> AgentMachine<'_> {
@@ -209,7 +209,7 @@ impl AgentRun for RecordedInvestigation {
             let Some(investigated) = detail else {
                 return Err(Error::bug("the investigation failed", "its end is none of an investigation"));
             };
-            let investigated = completed(*investigated, &looked.full);
+            let investigated = complete_tier_two(*investigated, &looked.full);
             let done = InvestigationRun { investigated, made: traces, earlier, began };
             let (prompts, false_positives) = (&self.prompts, &self.false_positives);
             let kept = ReportSubject { prompts, access: Ok(&self.access), false_positives, assessing, looked };

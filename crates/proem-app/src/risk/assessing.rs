@@ -19,8 +19,8 @@ use super::options::{HistoryCaching, RiskOptions, WantedChanges};
 use crate::error::Error;
 use crate::message::{Hint, Message, Note};
 use crate::project::OpenProject;
-use crate::trust::hash;
-use crate::words::counted;
+use crate::trust::sha256_hex;
+use crate::words::count_with_noun;
 
 /// The most changes at a time.
 const MOST_CHANGES: usize = 2_000;
@@ -73,9 +73,9 @@ impl AssessedRepository {
         progress: &dyn Fn(AssessorProgress),
     ) -> Result<Self, Error> {
         let git = GitProgram::find(&Environment::inherited())?.within(project.config.git.limits());
-        let repository = repository(&git, &options.root, project)?;
+        let repository = discover_repository(&git, &options.root, project)?;
         let (grounds, corpora) = AssessmentBasis::of(&options.evidence, project)?;
-        let (wanted, left_out) = wanted(&git, &repository, &options.changes, grounds.now)?;
+        let (wanted, left_out) = wanted_changes(&git, &repository, &options.changes, grounds.now)?;
         let found = ChangeScope { git: &git, repository: &repository, all: &wanted, grounds, corpora };
         Ok(Self { left_out, ..found.open(&wanted, project, progress)? })
     }
@@ -94,7 +94,7 @@ impl AssessedRepository {
     ) -> Result<Self, Message> {
         let git = GitProgram::find(&Environment::inherited()).map_err(|error| error.to_string())?;
         let git = git.within(project.config.git.limits());
-        let repository = repository(&git, root, project)?;
+        let repository = discover_repository(&git, root, project)?;
         let corpora = assessed.grounds.corpora()?;
         let find = |place: &ChangeLocation| place.find(&git, &repository, assessed.grounds.now);
         let change = find(&assessed.change)?;
@@ -191,7 +191,7 @@ impl ChangeScope<'_> {
         progress: &dyn Fn(AssessorProgress),
     ) -> Result<AssessedRepository, Error> {
         let Self { git, repository, all, grounds, corpora } = self;
-        let cache = project.places.cache.join("risk").join(hash(project.key.as_bytes()));
+        let cache = project.places.cache.join("risk").join(sha256_hex(project.key.as_bytes()));
         let options = AssessorOptions {
             changes: all.to_vec(),
             first_parent: grounds.first_parent,
@@ -220,7 +220,7 @@ fn workers(wanted: NonZeroUsize, changes: usize) -> usize {
     wanted.get().min(cores.max(1)).min(changes.max(1))
 }
 
-fn repository(git: &GitProgram, root: &Path, project: &OpenProject) -> Result<Repository, Error> {
+fn discover_repository(git: &GitProgram, root: &Path, project: &OpenProject) -> Result<Repository, Error> {
     let found = discover(git, root, git.limits().question)?;
     let found = found.map(|repository| Repository { set_up: project.set_up(), ..repository });
     found.ok_or_else(|| {
@@ -230,7 +230,7 @@ fn repository(git: &GitProgram, root: &Path, project: &OpenProject) -> Result<Re
 }
 
 /// The changes that are meant, and what of a range is left out.
-fn wanted(
+fn wanted_changes(
     git: &GitProgram,
     repository: &Repository,
     changes: &WantedChanges,
@@ -249,7 +249,7 @@ fn wanted(
     }
     let mut left_out = Vec::new();
     if listing.merges > 0 {
-        left_out.push(format!("{} left out", counted(u64::from(listing.merges), "merge")));
+        left_out.push(format!("{} left out", count_with_noun(u64::from(listing.merges), "merge")));
     }
     if listing.more {
         left_out.push(format!("only the newest {MOST_CHANGES} commits are assessed; choose a shorter range"));

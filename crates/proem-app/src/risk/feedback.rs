@@ -76,7 +76,7 @@ pub(super) fn thresholds(project: &OpenProject) -> Result<Thresholds, Error> {
 ///
 /// What the store says.
 pub(super) async fn rates(store: &Store, project: &OpenProject, since: Time) -> Result<BTreeMap<Meter, Rate>, Error> {
-    let tally = tally(&verdicts(&store.judged(&records::owner(project), KIND, since).await?));
+    let tally = tally(&verdicts(&store.judged(&records::records_owner(project), KIND, since).await?));
     let judged = tally.metrics.iter().filter(|metric| metric.n > 0);
     Ok(judged.map(|metric| (metric.metric, Rate { count: metric.false_positives, n: metric.n })).collect())
 }
@@ -101,14 +101,14 @@ fn verdicts(rows: &[JudgedRow]) -> Vec<FeedbackVerdict> {
 /// # Errors
 ///
 /// If `since` is no time, or the records or the project's thresholds can't be read.
-pub async fn judged(project: &OpenProject, since: &str) -> Result<WithNotes<FeedbackSummary>, Error> {
-    let zone = records::zone(&project.config.budget)?;
-    let since = when::since(since, when::now(), &zone)?;
-    let WithNotes { value: store, notes } = records::look(project).await?;
-    let rows = store.judged(&records::owner(project), KIND, since).await?;
+pub async fn count_feedback(project: &OpenProject, since: &str) -> Result<WithNotes<FeedbackSummary>, Error> {
+    let zone = records::booking_zone(&project.config.budget)?;
+    let since = when::since(since, when::time_now(), &zone)?;
+    let WithNotes { value: store, notes } = records::look_at_records(project).await?;
+    let rows = store.judged(&records::records_owner(project), KIND, since).await?;
     let tally = tally(&verdicts(&rows));
     let suggestions = suggest(&tally, &thresholds(project)?);
-    Ok(WithNotes { value: FeedbackSummary { since: when::date(since, &zone), tally, suggestions }, notes })
+    Ok(WithNotes { value: FeedbackSummary { since: when::iso_date(since, &zone), tally, suggestions }, notes })
 }
 
 /// Records what a person says of an assessment, which `run` names: the beginning of its id, `last` or `last~1`.
@@ -116,21 +116,21 @@ pub async fn judged(project: &OpenProject, since: &str) -> Result<WithNotes<Feed
 /// # Errors
 ///
 /// If the records can't be written, or there is no such assessment.
-pub async fn say(project: &OpenProject, run: &str, opinion: Opinion<'_>) -> Result<RunId, Error> {
-    let store = records::open(project, StoreAccess::Write).await?.store;
-    let written = write(&store, project, run, opinion).await;
+pub async fn record_opinion(project: &OpenProject, run: &str, opinion: Opinion<'_>) -> Result<RunId, Error> {
+    let store = records::open_records(project, StoreAccess::Write).await?.store;
+    let written = write_opinion(&store, project, run, opinion).await;
     store.close().await;
     written
 }
 
-async fn write(store: &Store, project: &OpenProject, run: &str, opinion: Opinion<'_>) -> Result<RunId, Error> {
-    let run = found(store, project, run).await?;
+async fn write_opinion(store: &Store, project: &OpenProject, run: &str, opinion: Opinion<'_>) -> Result<RunId, Error> {
+    let run = find_assessment(store, project, run).await?;
     let Opinion { said, about, reason } = opinion;
     let feedback = NewFeedback {
         evaluation: None,
         run: run.clone(),
         actor: records::actor(&Environment::inherited(), project.places.channel),
-        at: when::now(),
+        at: when::time_now(),
         verdict: said.as_str().to_owned(),
         note: note(about, reason),
     };
@@ -139,8 +139,9 @@ async fn write(store: &Store, project: &OpenProject, run: &str, opinion: Opinion
 }
 
 /// The assessment whose id begins like that; `last` counts assessments only.
-async fn found(store: &Store, project: &OpenProject, id: &str) -> Result<RunId, Error> {
-    let wanted = RunsWanted { project: Some(records::owner(project)), limit: Some(MOST_RUNS), ..RunsWanted::default() };
+async fn find_assessment(store: &Store, project: &OpenProject, id: &str) -> Result<RunId, Error> {
+    let wanted =
+        RunsWanted { project: Some(records::records_owner(project)), limit: Some(MOST_RUNS), ..RunsWanted::default() };
     let back = match id.strip_prefix("last") {
         Some("") => Some(0),
         Some(rest) => rest.strip_prefix('~').and_then(|rest| rest.parse::<usize>().ok()),
@@ -151,7 +152,7 @@ async fn found(store: &Store, project: &OpenProject, id: &str) -> Result<RunId, 
         let missing = || Error::negative("there is no such assessment in the records").hinting(Hint::RecordAssessment);
         return Ok(assessments.nth(back).ok_or_else(missing)?.id);
     }
-    let run = store.find(Some(&records::owner(project)), RunScope::Any, id).await?;
+    let run = store.find(Some(&records::records_owner(project)), RunScope::Any, id).await?;
     let row = store.run(&run).await?.row;
     if row.kind != KIND {
         let shown = show::terminal_str(id);
@@ -165,7 +166,7 @@ async fn found(store: &Store, project: &OpenProject, id: &str) -> Result<RunId, 
 /// # Errors
 ///
 /// If what was taken over before can't be used, or the file can't be written.
-pub fn apply(project: &OpenProject, suggestions: &[Suggestion]) -> Result<(), Error> {
+pub fn apply_thresholds(project: &OpenProject, suggestions: &[Suggestion]) -> Result<(), Error> {
     let mut kept = ThresholdsFile::load(project)?;
     let new = applied(&kept.in_force()?, suggestions);
     new.check().map_err(|error| Error::bug("suggested thresholds", error))?;
@@ -178,7 +179,7 @@ pub fn apply(project: &OpenProject, suggestions: &[Suggestion]) -> Result<(), Er
 /// # Errors
 ///
 /// If nothing was taken over, what was can't be used, or the file can't be written.
-pub fn undo(project: &OpenProject) -> Result<TakenBack, Error> {
+pub fn undo_thresholds(project: &OpenProject) -> Result<TakenBack, Error> {
     let mut kept = ThresholdsFile::load(project)?;
     let before = kept.in_force()?;
     if !kept.undo() {

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use super::feedback;
 use super::options::{EvidenceOptions, HistoryCaching};
 use crate::error::Error;
-use crate::project::{OpenProject, now};
-use crate::trust::hash;
+use crate::project::{OpenProject, unix_seconds};
+use crate::trust::sha256_hex;
 
 /// The most bytes of a file of incidents or coverage.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
@@ -62,10 +62,10 @@ impl AssessmentBasis {
     ///
     /// If a file or the project's thresholds can't be read.
     pub(super) fn of(evidence: &EvidenceOptions, project: &OpenProject) -> Result<(Self, Corpora), Error> {
-        let (incidents, known) = opened(evidence.incidents.as_deref(), Corpus::read)?;
-        let (coverage, covered) = opened(evidence.coverage.as_deref(), Coverage::read)?;
+        let (incidents, known) = open_caller_file(evidence.incidents.as_deref(), Corpus::read)?;
+        let (coverage, covered) = open_caller_file(evidence.coverage.as_deref(), Coverage::read)?;
         let grounds = Self {
-            now: now(),
+            now: unix_seconds(),
             window_months: evidence.window_months,
             first_parent: evidence.first_parent,
             caching: evidence.caching,
@@ -84,8 +84,8 @@ impl AssessmentBasis {
     /// In words, if one of them isn't.
     pub(super) fn corpora(&self) -> Result<Corpora, String> {
         Ok(Corpora {
-            incidents: again(&self.incidents, Corpus::read)?,
-            coverage: again(&self.coverage, Coverage::read)?,
+            incidents: reopen_caller_file(&self.incidents, Corpus::read)?,
+            coverage: reopen_caller_file(&self.coverage, Coverage::read)?,
         })
     }
 }
@@ -109,14 +109,14 @@ impl CallerFile {
             return Err(Error::invalid(format!("`{shown}` has more than {} MiB; split it", MOST_BYTES / 1024 / 1024)));
         }
         let path = std::path::absolute(path).map_err(failed)?.to_string_lossy().into_owned();
-        Ok((Self { path, hash: hash(&bytes) }, bytes))
+        Ok((Self { path, hash: sha256_hex(&bytes) }, bytes))
     }
 }
 
 /// How a file of the caller's is read.
 type FileParser<T> = fn(&[u8]) -> Result<T, proem_risk::Error>;
 
-fn opened<T>(path: Option<&Path>, reader: FileParser<T>) -> Result<(Option<CallerFile>, Option<T>), Error> {
+fn open_caller_file<T>(path: Option<&Path>, reader: FileParser<T>) -> Result<(Option<CallerFile>, Option<T>), Error> {
     let Some(path) = path else { return Ok((None, None)) };
     let (source, bytes) = CallerFile::open(path)?;
     let shown = terminal_str(&path.display().to_string());
@@ -124,7 +124,7 @@ fn opened<T>(path: Option<&Path>, reader: FileParser<T>) -> Result<(Option<Calle
     Ok((Some(source), Some(read)))
 }
 
-fn again<T>(source: &Option<CallerFile>, reader: FileParser<T>) -> Result<Option<T>, String> {
+fn reopen_caller_file<T>(source: &Option<CallerFile>, reader: FileParser<T>) -> Result<Option<T>, String> {
     let Some(source) = source else { return Ok(None) };
     let (found, bytes) = CallerFile::open(Path::new(&source.path)).map_err(|failure| failure.to_string())?;
     if found.hash != source.hash {
@@ -181,13 +181,13 @@ impl ChangeLocation {
         };
         let found = resolve(git, repository, &spec, now).map_err(|error| match error {
             proem_runtime::Error::NoRevision { revision } => {
-                format!("commit {} is not in this repository any more", shown(Some(&revision)))
+                format!("commit {} is not in this repository any more", short_commit_id(Some(&revision)))
             }
             other => other.to_string(),
         })?;
         let today = Self::of(&found);
         if today != *self {
-            let (before, today) = (shown(self.base.as_deref()), shown(today.base.as_deref()));
+            let (before, today) = (short_commit_id(self.base.as_deref()), short_commit_id(today.base.as_deref()));
             return Err(format!("the assessed changes were based on {before}, and are based on {today} now"));
         }
         Ok(found)
@@ -195,6 +195,6 @@ impl ChangeLocation {
 }
 
 /// A commit by the beginning of its id.
-fn shown(id: Option<&str>) -> String {
+fn short_commit_id(id: Option<&str>) -> String {
     id.map_or_else(|| "nothing".to_owned(), |id| terminal_str(id.get(..SHOWN_DIGITS).unwrap_or(id)).to_string())
 }

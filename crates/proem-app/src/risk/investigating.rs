@@ -90,7 +90,7 @@ impl OpenInvestigations {
         let Some(access) = self.investigator().filter(|_| looked.first.investigate == Investigate::Yes) else {
             let report = kept.report(id.as_ref(), None)?;
             let unrecorded = match records.zip(id) {
-                Some((records, id)) => recording::assessed(records, id, &kept, &report).await,
+                Some((records, id)) => recording::record_assessment(records, id, &kept, &report).await,
                 None => None,
             };
             return Ok(Reported { report, trouble: None, unbooked: None, learned: Vec::new(), unrecorded });
@@ -98,16 +98,16 @@ impl OpenInvestigations {
         let Some(look) = assessing.look_at(looked.change).transpose()? else {
             return Err(Error::bug("a change is missing", looked.change));
         };
-        let (subject, began) = (subject(&look, &looked.first), Instant::now());
+        let (subject, began) = (investigation_subject(&look, &looked.first), Instant::now());
         let common = records.map(OpenRecords::kept);
         let start = id.map(|id| kept.start(id, access, &subject, self.setting.limits)).transpose()?;
         let recording = common.as_ref().zip(start).map(|(common, start)| Recording::new(common, &start.start()));
         let calls = access.calls(1, &self.booking, recording.as_ref(), None)?;
         let machine = Investigation::new(self.setting.prompts.terms(access, self.setting.limits), subject);
         let (end, made) = self.investigate(machine, self.world(look, calls), recording.as_ref(), stop).await?;
-        let investigated = completed(end, &looked.full);
+        let investigated = complete_tier_two(end, &looked.full);
         let done = InvestigationRun { investigated, made, earlier: EarlierAttempts::default(), began };
-        let unbooked = recording::unbooked(&done.investigated).map(str::to_owned);
+        let unbooked = recording::unbooked_reason(&done.investigated).map(str::to_owned);
         let learned = self.said(&done.investigated);
         let (report, trouble) = match &recording {
             Some(recording) => kept.ended(recording, &done).await?,
@@ -142,7 +142,7 @@ impl OpenInvestigations {
 }
 
 /// What an investigation starts from.
-pub(super) fn subject(look: &ChangeView<'_>, first: &Assessment) -> Subject {
+pub(super) fn investigation_subject(look: &ChangeView<'_>, first: &Assessment) -> Subject {
     Subject {
         assessment: first.clone(),
         subject: look.change().subject.clone(),
@@ -152,7 +152,7 @@ pub(super) fn subject(look: &ChangeView<'_>, first: &Assessment) -> Subject {
 
 /// The investigation with every Tier 2 metric in its assessment that the rules would have measured without
 /// a model: what a model chose not to look at counts all the same.
-pub(super) fn completed(investigated: InvestigationEnd, full: &Assessment) -> InvestigationEnd {
+pub(super) fn complete_tier_two(investigated: InvestigationEnd, full: &Assessment) -> InvestigationEnd {
     let mut assessment = investigated.assessment;
     for file in &full.files {
         for metric in file.metrics.iter().filter(|metric| metric.name.tier() == Some(Tier::Two)) {

@@ -18,7 +18,7 @@ use crate::agents::record::RunRecord;
 use crate::error::Error;
 use crate::message::{Hint, Message};
 
-use crate::trust::hash;
+use crate::trust::sha256_hex;
 
 /// Under which key of a run's settings this stands.
 pub(super) const SETTINGS: &str = "investigation";
@@ -56,9 +56,9 @@ impl InvestigationSettings {
 
 /// The hash of what an investigation is held to: the rules of the guard, by their hash, and its settings. Its
 /// state is sealed for nothing else.
-pub(super) fn policy(rules: &str, settings: &Json) -> String {
+pub(super) fn investigation_policy_hash(rules: &str, settings: &Json) -> String {
     let settings = settings.get(SETTINGS).map(json::compact).unwrap_or_default();
-    hash(format!("rules {rules}\nsettings {}\n", hash(settings.as_bytes())).as_bytes())
+    sha256_hex(format!("rules {rules}\nsettings {}\n", sha256_hex(settings.as_bytes())).as_bytes())
 }
 
 /// An investigation's beginnings, read back from its record.

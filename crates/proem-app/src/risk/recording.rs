@@ -23,7 +23,7 @@ use super::made;
 use super::prompts::InvestigationPrompts;
 use crate::agents::EarlierAttempts;
 use crate::agents::access::ModelAccess;
-use crate::agents::base::numbers;
+use crate::agents::base::run_numbers;
 use crate::error::Error;
 use crate::message::Note;
 use crate::records::writing::OpenRecords;
@@ -90,7 +90,7 @@ impl InvestigationOpening<'_> {
 /// # Errors
 ///
 /// If it can't be written down, which is a bug.
-pub(super) fn inputs(subject: &Subject) -> Result<OrderedJson, Error> {
+pub(super) fn subject_inputs(subject: &Subject) -> Result<OrderedJson, Error> {
     serde_json::to_value(subject)
         .map(OrderedJson::from)
         .map_err(|error| Error::bug("the subject of the assessment can't be recorded", error))
@@ -122,8 +122,8 @@ impl<'k> ReportSubject<'k> {
             id,
             prompts: self.prompts,
             access,
-            inputs: inputs(subject)?,
-            policy: made::policy(&access.guarding.rules, &settings),
+            inputs: subject_inputs(subject)?,
+            policy: made::investigation_policy_hash(&access.guarding.rules, &settings),
             settings,
         })
     }
@@ -139,7 +139,7 @@ impl<'k> ReportSubject<'k> {
             return Err(Error::bug("a change is missing", self.looked.change));
         };
         let access = self.access.ok();
-        let spent = done.zip(access).map(|(done, access)| spent(done, access));
+        let spent = done.zip(access).map(|(done, access)| investigation_usage(done, access));
         let about = ReportContext {
             id: id.map(|id| id.short().to_owned()),
             chosen: Some(resolved.said.to_owned()),
@@ -163,7 +163,7 @@ impl<'k> ReportSubject<'k> {
         done: &InvestigationRun,
     ) -> Result<(RiskReport, Option<String>), Error> {
         let report = self.report(Some(recording.id()), Some(done))?;
-        recording.finish(end(self.prompts, done)).await;
+        recording.finish(recorded_investigation_end(self.prompts, done)).await;
         Ok((report, recording.trouble()))
     }
 
@@ -195,7 +195,7 @@ impl<'k> ReportSubject<'k> {
     /// Why nobody was asked although the rules wanted it, and what was lost.
     fn notes(&self, done: Option<&InvestigationRun>) -> Vec<String> {
         let lost = done.map_or(0, |done| done.earlier.lost);
-        let unbooked = done.and_then(|done| unbooked(&done.investigated));
+        let unbooked = done.and_then(|done| unbooked_reason(&done.investigated));
         match self.access.err() {
             None if let Some(why) = unbooked => vec![why.to_owned()],
             Some(why) if self.looked.full.investigate == Investigate::Yes => vec![why.to_owned()],
@@ -209,7 +209,7 @@ impl<'k> ReportSubject<'k> {
 }
 
 /// Why the last call of an investigation was not made, if that is for a budget's sake.
-pub(super) fn unbooked(investigated: &InvestigationEnd) -> Option<&str> {
+pub(super) fn unbooked_reason(investigated: &InvestigationEnd) -> Option<&str> {
     let last = investigated.exchanges.last()?.outcome.attempts.last()?;
     last.failure
         .as_ref()
@@ -218,7 +218,7 @@ pub(super) fn unbooked(investigated: &InvestigationEnd) -> Option<&str> {
 }
 
 /// What an investigation used.
-fn spent(done: &InvestigationRun, access: &ModelAccess) -> InvestigationUsage {
+fn investigation_usage(done: &InvestigationRun, access: &ModelAccess) -> InvestigationUsage {
     // What an answer used that was lost with its process is not known.
     let usage = done.investigated.usage().filter(|_| done.earlier.lost == 0);
     let cost = usage.as_ref().and_then(|usage| access.asked.cost(usage));
@@ -234,18 +234,18 @@ fn spent(done: &InvestigationRun, access: &ModelAccess) -> InvestigationUsage {
 }
 
 /// How a recorded investigation ended.
-fn end(prompts: &InvestigationPrompts, done: &InvestigationRun) -> RunEnd {
+fn recorded_investigation_end(prompts: &InvestigationPrompts, done: &InvestigationRun) -> RunEnd {
     let investigated = &done.investigated;
     let attempts: Vec<&Attempt> =
         investigated.exchanges.iter().flat_map(|exchange| &exchange.outcome.attempts).collect();
-    let numbers = Numbers { degraded: investigated.synthesis.is_none(), ..numbers(&attempts, done.began) };
-    let outcome = outcome(investigated);
-    RunEnd { at: when::now(), evaluations: evaluations(prompts, investigated), outcome, assembly: None, numbers }
+    let numbers = Numbers { degraded: investigated.synthesis.is_none(), ..run_numbers(&attempts, done.began) };
+    let outcome = investigation_outcome(investigated);
+    RunEnd { at: when::time_now(), evaluations: evaluations(prompts, investigated), outcome, assembly: None, numbers }
 }
 
 /// What a record has of an investigation's outcome: that of its last exchange with all attempts. One that ended
 /// before it asked anything had no time to.
-pub(super) fn outcome(investigated: &InvestigationEnd) -> Outcome {
+pub(super) fn investigation_outcome(investigated: &InvestigationEnd) -> Outcome {
     let unasked = || ExchangeEnd::Failed { because: FallbackReason::Cancelled(CancelReason::Deadline) };
     investigated.outcome().unwrap_or_else(|| Outcome { ended: unasked(), attempts: Vec::new() })
 }
@@ -266,17 +266,22 @@ pub(super) fn evaluations(prompts: &InvestigationPrompts, investigated: &Investi
 
 /// Records an assessment that no model was asked about. That it could not be is only noted, since nothing
 /// depends on it.
-pub(super) async fn assessed(
+pub(super) async fn record_assessment(
     records: &OpenRecords,
     id: RunId,
     kept: &ReportSubject<'_>,
     report: &RiskReport,
 ) -> Option<Note> {
-    let written = write(records, id, kept, report).await;
+    let written = write_assessment(records, id, kept, report).await;
     written.err().map(|why| format!("the assessment is not recorded: {why}").into())
 }
 
-async fn write(records: &OpenRecords, id: RunId, kept: &ReportSubject<'_>, report: &RiskReport) -> Result<(), Error> {
+async fn write_assessment(
+    records: &OpenRecords,
+    id: RunId,
+    kept: &ReportSubject<'_>,
+    report: &RiskReport,
+) -> Result<(), Error> {
     let common = records.kept();
     let keep = |text: String| match common.keeping {
         RecordDepth::Content => HashedContent::new(text),
@@ -295,7 +300,7 @@ async fn write(records: &OpenRecords, id: RunId, kept: &ReportSubject<'_>, repor
         model: String::new(),
         endpoint: String::new(),
         line: None,
-        started: when::now(),
+        started: when::time_now(),
         files: BTreeMap::new(),
         inputs: keep(proem_text::json::compact(&inputs)),
         settings: kept.settings(),
@@ -305,7 +310,7 @@ async fn write(records: &OpenRecords, id: RunId, kept: &ReportSubject<'_>, repor
     let finish = RunFinish {
         settles: None,
         run: id,
-        at: when::now(),
+        at: when::time_now(),
         begins: Some(Box::new(run)),
         steps: Vec::new(),
         outcome: RunOutcome::Assembled,

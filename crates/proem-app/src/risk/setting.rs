@@ -21,7 +21,7 @@ use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::project::OpenProject;
 use crate::records::booking::Booking;
-use crate::records::learning::{FailureHistory, taught};
+use crate::records::learning::{FailureHistory, taught_profile};
 use crate::records::writing::OpenRecords;
 use crate::run::options::Carriage;
 use crate::when;
@@ -115,7 +115,7 @@ impl RiskSetting {
                 records => OpenRecords::history(records, *record, project),
             };
             for shown in [&mut self.prompts.decision, &mut self.prompts.synthesis] {
-                shown.taught = taught(project, &shown.prompt, adapting, history).await?.collect(notes);
+                shown.taught = taught_profile(project, &shown.prompt, adapting, history).await?.collect(notes);
             }
         }
         Ok(OpenInvestigations { setting: self, booking })
@@ -143,7 +143,7 @@ pub(super) async fn false_positives(
     records: &OpenRecords,
     project: &OpenProject,
 ) -> Result<BTreeMap<Meter, Rate>, Error> {
-    let since = Time(when::now().0.saturating_sub(JUDGED_DAYS.saturating_mul(when::DAY)));
+    let since = Time(when::time_now().0.saturating_sub(JUDGED_DAYS.saturating_mul(when::DAY)));
     feedback::rates(records.store(), project, since).await
 }
 

@@ -12,7 +12,7 @@ use proem_store::record::RunId;
 use serde_json::Value as Json;
 use tokio::time::Instant;
 
-use super::asking::{FinishedRun, evaluation};
+use super::asking::{FinishedRun, outcome_evaluation};
 use super::made::{KIND, RunStart};
 use super::setting::RunSetting;
 use crate::agents::access::ModelAccess;
@@ -63,7 +63,7 @@ impl PromptRun {
     }
 
     fn told(&self, outcome: Outcome) -> AgentEnd {
-        let evaluations = evaluation(&self.setting.prompt.id, &outcome).into_iter().collect();
+        let evaluations = outcome_evaluation(&self.setting.prompt.id, &outcome).into_iter().collect();
         AgentEnd { outcome, evaluations, detail: None }
     }
 }

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::setting::{OpenRun, RunSetting};
-use crate::agents::base::numbers;
+use crate::agents::base::run_numbers;
 use crate::agents::person::{AbsentPerson, PersonAsk, driven_with};
 use crate::error::Error;
 use crate::message::Hint;
@@ -175,7 +175,7 @@ impl OpenRun {
         let outcome = driven_with(&mut exchange, &calls, &bounds, Some(&recording), person).await?;
         let made = calls.into_made();
         let TimedRequest { prepared, took } = assembled;
-        let mut ran = unwritten(&recording, prepared, outcome, made);
+        let mut ran = unwritten_run(&recording, prepared, outcome, made);
         let handed = hand_on(&ran);
         setting.write_end(&recording, &mut ran, took, began).await;
         handed?;
@@ -222,11 +222,13 @@ impl RunSetting {
             threats: Some(at_or_above(Verdict::Flag)),
             filtered: Some(at_or_above(Verdict::Quarantine)),
             degraded: !matches!(outcome.ended, ExchangeEnd::Answered { .. }),
-            ..numbers(&outcome.attempts.iter().collect::<Vec<_>>(), began)
+            ..run_numbers(&outcome.attempts.iter().collect::<Vec<_>>(), began)
         };
-        let evaluations = evaluation(&self.prompt.id, outcome).into_iter().collect();
+        let evaluations = outcome_evaluation(&self.prompt.id, outcome).into_iter().collect();
         let assembly = Some(prepared.request.assembly.clone());
-        recording.finish(RunEnd { at: when::now(), outcome: outcome.clone(), assembly, numbers, evaluations }).await;
+        recording
+            .finish(RunEnd { at: when::time_now(), outcome: outcome.clone(), assembly, numbers, evaluations })
+            .await;
         ran.trouble = recording.trouble();
     }
 
@@ -244,7 +246,7 @@ impl RunSetting {
 }
 
 /// A run that is over, whose end is not written yet.
-pub(super) fn unwritten(
+pub(super) fn unwritten_run(
     recording: &Recording<'_>,
     prepared: PreparedRequest,
     outcome: Outcome,
@@ -255,7 +257,7 @@ pub(super) fn unwritten(
 }
 
 /// How good a result is; `None` where it says nothing about the prompt.
-pub(crate) fn evaluation(id: &PromptId, outcome: &Outcome) -> Option<Evaluation> {
+pub(crate) fn outcome_evaluation(id: &PromptId, outcome: &Outcome) -> Option<Evaluation> {
     let issue = profile::of_outcome(outcome)?;
     Some(Evaluation { agent: format!("{}/{}", id.agent, id.name), kind: id.agent.clone(), issue })
 }

@@ -116,7 +116,7 @@ impl Over {
 /// # Errors
 ///
 /// If lines can't be read or results not be written. What went wrong with one line is its result.
-pub async fn run(
+pub async fn run_batch(
     run: &OpenRun,
     batch: Batch<'_>,
     watcher: Watcher<'_>,
@@ -151,7 +151,7 @@ pub async fn run(
         lines.borrow_mut().insert(row.line.number, row.line.input_hash.clone());
         answered.get(&row.line.number) != Some(&row.line.input_hash)
     });
-    let work = stream::iter(asked).map(|row| one(run, row, stop));
+    let work = stream::iter(asked).map(|row| ask_row(run, row, stop));
     let most = setting.access.asked.endpoint.limits.concurrency.get();
     let mut taking = Taking { setting, journal, tally: BatchTally::default(), halt: &halt, watcher };
     if taking.journal.is_some() {
@@ -172,7 +172,7 @@ pub async fn run(
 /// # Errors
 ///
 /// If a line can't be read or no request be made of it, and those of `hand_on`.
-pub fn requests(
+pub fn batch_requests(
     setting: &RunSetting,
     batch: Batch<'_>,
     hand_on: &dyn Fn(WithNotes<Json>) -> Result<(), Error>,
@@ -187,7 +187,7 @@ pub fn requests(
     Ok(())
 }
 
-async fn one(run: &OpenRun, row: Row, stop: &CancellationToken) -> BatchResult {
+async fn ask_row(run: &OpenRun, row: Row, stop: &CancellationToken) -> BatchResult {
     let ran = match row.inputs {
         Ok(inputs) => run.ask(&inputs, Some(row.line.number), stop).await.map_err(|failure| failure.to_string()),
         Err(why) => Err(why),

@@ -14,7 +14,7 @@ use super::input::InputForm;
 /// # Errors
 ///
 /// In words, if a name is missing or given twice.
-pub(super) fn names(row: &[String]) -> Result<(), String> {
+pub(super) fn csv_names(row: &[String]) -> Result<(), String> {
     for (index, name) in row.iter().enumerate() {
         if name.trim().is_empty() {
             return Err(format!("column {} of the first row has no name", index.saturating_add(1)));
@@ -32,7 +32,7 @@ pub(super) fn names(row: &[String]) -> Result<(), String> {
 /// # Errors
 ///
 /// In words, if the row has another number of fields, or one is not what its input wants.
-pub(super) fn inputs(names: &[String], row: &[String], form: &InputForm) -> Result<OrderedJson, String> {
+pub(super) fn csv_inputs(names: &[String], row: &[String], form: &InputForm) -> Result<OrderedJson, String> {
     if row.len() != names.len() {
         return Err(format!("it has {} fields, and the first row {}", row.len(), names.len()));
     }

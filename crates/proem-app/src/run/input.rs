@@ -36,7 +36,7 @@ impl<'s> Source<'s> {
     /// What messages call it.
     pub(super) fn shown(&self) -> String {
         match self {
-            Self::File(path) => shown(path),
+            Self::File(path) => input_path(path),
             Self::Reader(name, _) => (*name).to_owned(),
         }
     }
@@ -45,7 +45,7 @@ impl<'s> Source<'s> {
     pub(super) fn open(self) -> Result<Box<dyn BufRead + 's>, Error> {
         match self {
             Self::File(path) => {
-                let failed = |error| Error::invalid(format!("could not open {}: {error}", shown(path)));
+                let failed = |error| Error::invalid(format!("could not open {}: {error}", input_path(path)));
                 Ok(Box::new(BufReader::new(files::open(path).map_err(failed)?)))
             }
             Self::Reader(_, reader) => Ok(reader),
@@ -84,7 +84,7 @@ impl InputForm {
         let declared = schema.get("properties").and_then(Json::as_object).cloned().unwrap_or_default();
         let mut all = declared.iter();
         let text = match (all.next(), all.next()) {
-            (Some((name, schema)), None) if is_text(schema) => Some(name.clone()),
+            (Some((name, schema)), None) if is_text_schema(schema) => Some(name.clone()),
             _ => None,
         };
         if reading == InputReading::Text && text.is_none() {
@@ -109,7 +109,7 @@ impl InputForm {
             Some(name) => OrderedMap::from_iter([(name.as_str(), OrderedJson::from(text))]).into(),
             None => self.object(text, shown)?,
         };
-        set(&mut inputs, texts)?;
+        set_inputs(&mut inputs, texts)?;
         Ok(inputs)
     }
 
@@ -158,7 +158,7 @@ impl InputForm {
 }
 
 /// Whether a schema takes texts and nothing else.
-fn is_text(schema: &Json) -> bool {
+fn is_text_schema(schema: &Json) -> bool {
     match schema.get("type") {
         Some(Json::String(kind)) => kind == "string",
         Some(Json::Array(kinds)) => kinds.iter().all(|kind| kind == "string" || kind == "null"),
@@ -214,14 +214,18 @@ impl<'de> Deserialize<'de> for UniqueNames {
 /// # Errors
 ///
 /// If they can't be read, are not an object of JSON where one is wanted, or a text is given twice.
-pub fn one(source: Option<Source<'_>>, form: &InputForm, texts: &[(String, String)]) -> Result<OrderedJson, Error> {
+pub fn single_run_inputs(
+    source: Option<Source<'_>>,
+    form: &InputForm,
+    texts: &[(String, String)],
+) -> Result<OrderedJson, Error> {
     let Some(source) = source else {
         let mut inputs = OrderedMap::default().into();
-        set(&mut inputs, texts)?;
+        set_inputs(&mut inputs, texts)?;
         return Ok(inputs);
     };
     let shown = source.shown();
-    form.inputs(&read(source, &shown)?, &shown, texts)
+    form.inputs(&read_input(source, &shown)?, &shown, texts)
 }
 
 /// A text as it stands, whatever it looks like.
@@ -229,13 +233,13 @@ pub fn one(source: Option<Source<'_>>, form: &InputForm, texts: &[(String, Strin
 /// # Errors
 ///
 /// If it can't be read, is too long, or is no text.
-pub fn text(source: Source<'_>) -> Result<String, Error> {
+pub fn verbatim_input(source: Source<'_>) -> Result<String, Error> {
     let shown = source.shown();
-    read(source, &shown)
+    read_input(source, &shown)
 }
 
 /// Lays texts over inputs.
-pub(super) fn set(inputs: &mut OrderedJson, texts: &[(String, String)]) -> Result<(), Error> {
+pub(super) fn set_inputs(inputs: &mut OrderedJson, texts: &[(String, String)]) -> Result<(), Error> {
     let OrderedJson::Map(fields) = inputs else {
         return Err(Error::invalid("the input is not a JSON object; give one with the prompt's inputs by name"));
     };
@@ -247,11 +251,11 @@ pub(super) fn set(inputs: &mut OrderedJson, texts: &[(String, String)]) -> Resul
 }
 
 /// What messages call a file.
-pub(super) fn shown(path: &Path) -> String {
+pub(super) fn input_path(path: &Path) -> String {
     format!("`{}`", show::terminal_str(&path.display().to_string()))
 }
 
-fn read(source: Source<'_>, shown: &str) -> Result<String, Error> {
+fn read_input(source: Source<'_>, shown: &str) -> Result<String, Error> {
     let mut bytes = Vec::new();
     let read = source.open()?.take(MAX_BYTES.saturating_add(1)).read_to_end(&mut bytes);
     read.map_err(|e| Error::outside(format!("could not read {shown}: {e}")))?;

@@ -61,9 +61,12 @@ impl BatchJournal {
         partial.push(".partial");
         let partial = PathBuf::from(partial);
         let failed =
-            |error: std::io::Error| Error::outside(format!("could not open {}: {error}", input::shown(&partial)));
-        let earlier: Vec<String> =
-            [path, &partial].into_iter().map(|file| results(file, same)).collect::<Result<Vec<_>, _>>()?.concat();
+            |error: std::io::Error| Error::outside(format!("could not open {}: {error}", input::input_path(&partial)));
+        let earlier: Vec<String> = [path, &partial]
+            .into_iter()
+            .map(|file| answered_results(file, same))
+            .collect::<Result<Vec<_>, _>>()?
+            .concat();
         // What is kept is written anew: a line that was cut off by an interruption is not among it.
         let mut fresh = partial.as_os_str().to_owned();
         fresh.push(".new");
@@ -94,7 +97,9 @@ impl BatchJournal {
     pub(super) fn write(&mut self, line: u32, input_hash: &str, result: &str) -> Result<(), Error> {
         let text = format!("{result}\n");
         let written = self.file.seek(SeekFrom::Start(self.end)).and_then(|_| self.file.write_all(text.as_bytes()));
-        written.map_err(|error| Error::outside(format!("could not write {}: {error}", input::shown(&self.partial))))?;
+        written.map_err(|error| {
+            Error::outside(format!("could not write {}: {error}", input::input_path(&self.partial)))
+        })?;
         let length = text.len() as u64;
         self.places.insert(line, (self.end, length, input_hash.to_owned()));
         self.end = self.end.saturating_add(length);
@@ -109,7 +114,7 @@ impl BatchJournal {
     /// If they can't be written; the partial file stays.
     pub(super) fn finish(mut self, lines: &BTreeMap<u32, String>) -> Result<(), Error> {
         let failed = |path: &Path| {
-            let shown = input::shown(path);
+            let shown = input::input_path(path);
             move |error: std::io::Error| Error::outside(format!("could not write {shown}: {error}"))
         };
         let mut ordered = self.path.as_os_str().to_owned();
@@ -135,8 +140,8 @@ impl BatchJournal {
 }
 
 /// The answered results of a file; none if it isn't there.
-fn results(path: &Path, same: &BatchKey) -> Result<Vec<String>, Error> {
-    let shown = input::shown(path);
+fn answered_results(path: &Path, same: &BatchKey) -> Result<Vec<String>, Error> {
+    let shown = input::input_path(path);
     let failed = |error: std::io::Error| Error::outside(format!("could not read {shown}: {error}"));
     let file = match files::open(path) {
         Ok(file) => file,

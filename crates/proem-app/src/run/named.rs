@@ -13,7 +13,7 @@ use proem_engine::prompt::origin::Origin;
 use proem_guard::show;
 use proem_runtime::files::{self, FileContent};
 
-use super::input::shown;
+use super::input::input_path;
 use crate::error::Error;
 use crate::project::OpenProject;
 
@@ -29,10 +29,10 @@ pub(super) struct ChosenPrompt {
 /// # Errors
 ///
 /// If there is none, or it can't be read.
-pub(super) fn chosen(meant: &str, project: &OpenProject) -> Result<ChosenPrompt, Error> {
+pub(super) fn chosen_prompt(meant: &str, project: &OpenProject) -> Result<ChosenPrompt, Error> {
     let book = project.book()?;
     if is_file(meant) {
-        return of_file(Path::new(meant), &book);
+        return prompt_from_file(Path::new(meant), &book);
     }
     let (name, version) = match meant.split_once('@') {
         Some((name, version)) => (name, Some(version)),
@@ -51,7 +51,7 @@ pub fn book_of(meant: &str, counted: Book) -> Result<(Book, String), Error> {
     if !is_file(meant) {
         return Ok((counted, meant.to_owned()));
     }
-    let ChosenPrompt { prompt, book } = of_file(Path::new(meant), &counted)?;
+    let ChosenPrompt { prompt, book } = prompt_from_file(Path::new(meant), &counted)?;
     // What stands behind the plus is a hash of what nobody locked.
     let version = prompt.id.version.split('+').next().unwrap_or_default();
     Ok((book, format!("{}/{}@{version}", prompt.id.agent, prompt.id.name)))
@@ -62,10 +62,10 @@ fn is_file(meant: &str) -> bool {
     meant.ends_with(".prompt") || meant.starts_with(['.', '/']) || meant.matches('/').count() > 1
 }
 
-fn of_file(path: &Path, counted: &Book) -> Result<ChosenPrompt, Error> {
+fn prompt_from_file(path: &Path, counted: &Book) -> Result<ChosenPrompt, Error> {
     let failed = |error: std::io::Error| {
         let remedy = if error.kind() == std::io::ErrorKind::IsADirectory { "; name a prompt file in it" } else { "" };
-        Error::invalid(format!("could not read the prompt file {}: {error}{remedy}", shown(path)))
+        Error::invalid(format!("could not read the prompt file {}: {error}{remedy}", input_path(path)))
     };
     let text = files::read_text(path, MAX_FILE_BYTES).map_err(failed)?;
     let folder = match path.parent() {

@@ -42,10 +42,10 @@ impl<'r> BatchRows<'r> {
     /// If the source can't be read, or is no table of comma-separated values.
     pub(super) fn open(from: Source<'r>, reading: RowReading<'r>) -> Result<Self, Error> {
         if matches!(&from, Source::File(path) if is_csv(path)) {
-            return table(from, reading);
+            return table_rows(from, reading);
         }
         let total = match &from {
-            Source::File(path) => Some(count(path, reading.shown)?),
+            Source::File(path) => Some(count_filled_lines(path, reading.shown)?),
             Source::Reader(..) => None,
         };
         Ok(Self { total, rows: Box::new(Rows { from: from.open()?, number: 0, reading }) })
@@ -57,23 +57,23 @@ fn is_csv(path: &Path) -> bool {
 }
 
 /// The rows of a table, each with the line that it begins on.
-fn table<'r>(from: Source<'r>, reading: RowReading<'r>) -> Result<BatchRows<'r>, Error> {
+fn table_rows<'r>(from: Source<'r>, reading: RowReading<'r>) -> Result<BatchRows<'r>, Error> {
     let RowReading { form, texts, shown } = reading;
     if form.is_text_asked_for() {
         return Err(Error::invalid(format!("{shown} names its inputs in the first row; leave out --input-text")));
     }
-    let text = input::text(from)?;
+    let text = input::verbatim_input(from)?;
     let wrong = |problem: String| Error::invalid(format!("{shown}: {problem}"));
     let rows = read_csv(text.as_bytes(), BareQuotes::Refused);
     let mut rows = rows.map_err(|CsvError { line, expected }| wrong(format!("line {line}: {expected}")))?.into_iter();
     let Some(CsvRow { fields: names, .. }) = rows.next() else {
         return Err(wrong("the first row, with the names of the inputs, is missing".to_owned()));
     };
-    csv::names(&names).map_err(wrong)?;
+    csv::csv_names(&names).map_err(wrong)?;
     let row = move |CsvRow { line, fields }: CsvRow| {
         let number = u32::try_from(line).unwrap_or(u32::MAX);
-        let inputs = csv::inputs(&names, &fields, form).and_then(|mut inputs| {
-            input::set(&mut inputs, texts).map_err(|failure| failure.to_string())?;
+        let inputs = csv::csv_inputs(&names, &fields, form).and_then(|mut inputs| {
+            input::set_inputs(&mut inputs, texts).map_err(|failure| failure.to_string())?;
             Ok(inputs)
         });
         Ok(Row::new(number, inputs, fields.join(",").as_bytes()))
@@ -143,7 +143,7 @@ impl Rows<'_> {
 }
 
 /// How many lines of a file are not blank.
-fn count(path: &Path, shown: &str) -> Result<u64, Error> {
+fn count_filled_lines(path: &Path, shown: &str) -> Result<u64, Error> {
     let mut reader = Source::File(path).open()?;
     let mut lines = 0_u64;
     let mut blank = true;

@@ -22,7 +22,7 @@ use proem_store::query::{RunDetail, RunsWanted};
 use serde_json::{Value as Json, json};
 
 use super::made::{INQUIRY, KIND, RunRecipe, RunStart, WINDOW};
-use super::named::{ChosenPrompt, chosen};
+use super::named::{ChosenPrompt, chosen_prompt};
 use super::options::{Carriage, RunOptions};
 use crate::agents::access::{AccessOptions, ModelAccess, lessons_shown};
 use crate::calling;
@@ -31,7 +31,7 @@ use crate::message::{Hint, Note, WithNotes};
 use crate::project::OpenProject;
 use crate::records;
 use crate::records::booking::Booking;
-use crate::records::learning::{PromptLessons, taught};
+use crate::records::learning::{PromptLessons, taught_profile};
 use crate::records::writing::OpenRecords;
 
 /// What all runs of one command share. It makes requests; only an [`OpenRun`] sends them.
@@ -122,8 +122,8 @@ impl RunSetting {
     ///
     /// If the prompt, the model or the endpoint is not there or not readable, or a cassette can't be used.
     pub fn new(options: &RunOptions, project: &mut OpenProject) -> Result<Self, Error> {
-        let ChosenPrompt { prompt, book } = chosen(&options.prompt, project)?;
-        let contract = contract(&prompt, options.schema.as_deref())
+        let ChosenPrompt { prompt, book } = chosen_prompt(&options.prompt, project)?;
+        let contract = wanted_contract(&prompt, options.schema.as_deref())
             .map_err(|error| explain_missing_schema(error, &prompt, project))?;
         Self::of_prompt(prompt, contract, &book, options, project)
     }
@@ -199,7 +199,7 @@ impl RunSetting {
         Ok(Self {
             kind: KIND,
             is_contract_given: start.schema.is_some(),
-            contract: contract(&start.prompt, start.schema.as_deref())?,
+            contract: wanted_contract(&start.prompt, start.schema.as_deref())?,
             taught: lessons_shown(&start.prompt, detail),
             prompt: start.prompt,
             access: start.access,
@@ -245,7 +245,7 @@ impl RunSetting {
             return Err(Error::bug("nothing is sent", "the booking leaves out the most that a run may cost"));
         }
         let history = self.access.history(booking.records(), options.record, project);
-        self.taught = taught(project, &self.prompt, &options.adapting, history).await?.collect(notes);
+        self.taught = taught_profile(project, &self.prompt, &options.adapting, history).await?.collect(notes);
         notes.extend(self.taught.as_ref().and_then(|taught| taught.said.clone()));
         if let Some(records) = booking.records() {
             self.inquire(records, options, project).await?;
@@ -267,7 +267,7 @@ impl RunSetting {
         }
         let id = &self.prompt.id;
         let wanted = RunsWanted {
-            project: Some(crate::records::owner(project)),
+            project: Some(crate::records::records_owner(project)),
             prompt: Some(format!("{}/{}", id.agent, id.name)),
             limit: Some(1),
             ..RunsWanted::default()
@@ -381,7 +381,7 @@ impl RunSetting {
 }
 
 /// What the answer must be: what the caller says in one line, or what the prompt declares.
-fn contract(prompt: &Prompt, line: Option<&str>) -> Result<AnswerContract, proem_engine::Error> {
+fn wanted_contract(prompt: &Prompt, line: Option<&str>) -> Result<AnswerContract, proem_engine::Error> {
     let Some(line) = line else { return prompt.contract() };
     let (contract, _) = Contract::bounded("answer", "", schema_from_line(line)?)?;
     Ok(AnswerContract::Value(contract))

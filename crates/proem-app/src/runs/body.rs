@@ -15,15 +15,15 @@ use crate::error::Error;
 /// # Errors
 ///
 /// If there is no such call, or the bytes are not kept or were changed.
-pub async fn exact(store: &Store, run: &RunDetail, call: u32) -> Result<String, Error> {
-    let sent = sent(run, call)?;
+pub async fn exact_body(store: &Store, run: &RunDetail, call: u32) -> Result<String, Error> {
+    let sent = sent_call(run, call)?;
     if sent.pieces.is_null() {
         let short = run.row.id.short();
         return Err(Error::negative(format!(
             "the body of run {short} is not kept; only hashes are kept (see `records.keep`)"
         )));
     }
-    let texts = TextsByHash::load(store, strings(&sent.pieces)).await?;
+    let texts = TextsByHash::load(store, all_strings(&sent.pieces)).await?;
     let body = unfold(&sent.pieces, &|hash| texts.get(hash).map(str::to_owned));
     let Some(body) = body else {
         let short = run.row.id.short();
@@ -45,7 +45,7 @@ pub async fn exact(store: &Store, run: &RunDetail, call: u32) -> Result<String, 
     Ok(bytes)
 }
 
-fn sent(run: &RunDetail, call: u32) -> Result<&CallRow, Error> {
+fn sent_call(run: &RunDetail, call: u32) -> Result<&CallRow, Error> {
     let bodies: Vec<&CallRow> = run.calls.iter().filter(|call| !call.body.is_empty()).collect();
     let found = usize::try_from(call).ok().and_then(|call| bodies.get(call));
     found.copied().ok_or_else(|| {
@@ -59,11 +59,11 @@ fn sent(run: &RunDetail, call: u32) -> Result<&CallRow, Error> {
 }
 
 /// All strings of a value; the hashes are among them.
-fn strings(value: &Json) -> Vec<String> {
+fn all_strings(value: &Json) -> Vec<String> {
     match value {
         Json::String(text) if text.len() == 64 => vec![text.clone()],
-        Json::Array(items) => items.iter().flat_map(strings).collect(),
-        Json::Object(fields) => fields.values().flat_map(strings).collect(),
+        Json::Array(items) => items.iter().flat_map(all_strings).collect(),
+        Json::Object(fields) => fields.values().flat_map(all_strings).collect(),
         _ => Vec::new(),
     }
 }

@@ -19,7 +19,7 @@ use self::named::CallReference;
 use self::seen::RunCall;
 use self::texts::{AnswerDifference, FirstDifference};
 use self::theirs::ProviderDiagnosis;
-use super::found;
+use super::find_run;
 use crate::error::Error;
 use crate::message::Note;
 use crate::project::OpenProject;
@@ -73,9 +73,9 @@ impl<'w> Runs<'w> {
     pub async fn look(project: &OpenProject, options: &DiffOptions<'w>, notes: &mut Vec<Note>) -> Result<Self, Error> {
         let (first, second) =
             (CallReference::parse(options.first)?, options.second.map(CallReference::parse).transpose()?);
-        let store = records::look(project).await?.collect(notes);
+        let store = records::look_at_records(project).await?.collect(notes);
         let detail = async |named: &CallReference<'_>| -> Result<RunDetail, Error> {
-            Ok(store.run(&found(&store, project, named.run, options.whose, options.listed).await?).await?)
+            Ok(store.run(&find_run(&store, project, named.run, options.whose, options.listed).await?).await?)
         };
         let former = detail(&first).await?;
         let latter = match &second {
@@ -100,10 +100,13 @@ impl<'w> Runs<'w> {
         let (first, former) = (&self.first, &self.former);
         let calls = match (&self.second, &self.latter, first.call) {
             (Some(second), Some(latter), _) => {
-                vec![(named::call(former, first.call.unwrap_or(0))?, named::call(latter, second.call.unwrap_or(0))?)]
+                vec![(
+                    named::numbered_call(former, first.call.unwrap_or(0))?,
+                    named::numbered_call(latter, second.call.unwrap_or(0))?,
+                )]
             }
             (_, _, Some(number)) => vec![named::with_the_one_before(former, number)?],
-            (_, _, None) => named::each(former)?,
+            (_, _, None) => named::consecutive_calls(former)?,
         };
         let providers = prices(&self.store, self.latter.as_ref().unwrap_or(former), notes).await?;
         let mut pairs = Vec::with_capacity(calls.len());
@@ -132,7 +135,11 @@ pub struct CacheFinding {
 /// # Errors
 ///
 /// If the store can't be read.
-pub async fn beside(store: &Store, run: &RunDetail, notes: &mut Vec<Note>) -> Result<Vec<Option<CacheFinding>>, Error> {
+pub async fn compare_cache_findings(
+    store: &Store,
+    run: &RunDetail,
+    notes: &mut Vec<Note>,
+) -> Result<Vec<Option<CacheFinding>>, Error> {
     if run.calls.iter().all(|row| theirs::asked_about(row).is_none()) {
         return Ok(run.calls.iter().map(|_| None).collect());
     }
@@ -143,7 +150,7 @@ pub async fn beside(store: &Store, run: &RunDetail, notes: &mut Vec<Note>) -> Re
     let providers = prices(store, run, notes).await?;
     let mut found = Vec::with_capacity(run.calls.len());
     for (number, row) in run.calls.iter().enumerate() {
-        let earlier = before.iter().flat_map(calls).chain(calls(run).take(number));
+        let earlier = before.iter().flat_map(numbered_calls).chain(numbered_calls(run).take(number));
         let first = theirs::asked_about(row).and_then(|asked| earlier.into_iter().find(|call| call.answered_as(asked)));
         let Some(first) = first else {
             found.push(None);
@@ -157,7 +164,7 @@ pub async fn beside(store: &Store, run: &RunDetail, notes: &mut Vec<Note>) -> Re
 }
 
 /// The calls of a run.
-fn calls(run: &RunDetail) -> impl Iterator<Item = RunCall<'_>> {
+fn numbered_calls(run: &RunDetail) -> impl Iterator<Item = RunCall<'_>> {
     run.calls.iter().enumerate().map(move |(number, row)| RunCall { run, number, row })
 }
 

@@ -8,7 +8,7 @@ use proem_store::query::{RunRow, RunScope, RunState};
 use proem_store::record::{Evaluation, NewFeedback, RunId};
 use proem_store::{Store, StoreAccess};
 
-use super::found;
+use super::find_run;
 use crate::agents::Agents;
 use crate::error::Error;
 use crate::project::OpenProject;
@@ -38,7 +38,7 @@ impl FeedbackReceipt {
 
 /// A judgement as it is kept.
 #[must_use]
-pub const fn word(judgement: Judgement) -> &'static str {
+pub const fn judgement_word(judgement: Judgement) -> &'static str {
     match judgement {
         Judgement::Good => "good",
         Judgement::Bad => "bad",
@@ -63,25 +63,29 @@ pub struct RunFeedback<'o> {
 /// # Errors
 ///
 /// If there is no such run, or it can't be written.
-pub async fn write(agents: &Agents, project: &OpenProject, opinion: RunFeedback<'_>) -> Result<FeedbackReceipt, Error> {
-    let store = records::open(project, StoreAccess::Write).await?.store;
-    let written = written(&store, agents, project, opinion).await;
+pub async fn write_feedback(
+    agents: &Agents,
+    project: &OpenProject,
+    opinion: RunFeedback<'_>,
+) -> Result<FeedbackReceipt, Error> {
+    let store = records::open_records(project, StoreAccess::Write).await?.store;
+    let written = write_feedback_to_store(&store, agents, project, opinion).await;
     store.close().await;
     written
 }
 
-async fn written(
+async fn write_feedback_to_store(
     store: &Store,
     agents: &Agents,
     project: &OpenProject,
     opinion: RunFeedback<'_>,
 ) -> Result<FeedbackReceipt, Error> {
     let RunFeedback { run, whose, judgement, note } = opinion;
-    let run = found(store, project, run, whose, RunScope::Any).await?;
-    let evaluation = evaluation(agents, &store.run(&run).await?.row, judgement);
-    let at = when::now();
+    let run = find_run(store, project, run, whose, RunScope::Any).await?;
+    let evaluation = feedback_evaluation(agents, &store.run(&run).await?.row, judgement);
+    let at = when::time_now();
     let prompt = evaluation.as_ref().map(|evaluation| evaluation.agent.clone());
-    let (verdict, note) = (word(judgement).to_owned(), note.to_owned());
+    let (verdict, note) = (judgement_word(judgement).to_owned(), note.to_owned());
     let actor = records::actor(&Environment::inherited(), project.places.channel);
     store.feedback(NewFeedback { run: run.clone(), actor, at, verdict, note, evaluation }).await?;
     Ok(FeedbackReceipt { run, at, prompt })
@@ -89,7 +93,7 @@ async fn written(
 
 /// What is said of a run's prompt; `None` where nothing of the prompt's was there to be judged, and of an
 /// investigation, whose level is the rules': people say elsewhere what they think of that.
-fn evaluation(agents: &Agents, row: &RunRow, judgement: Judgement) -> Option<Evaluation> {
+fn feedback_evaluation(agents: &Agents, row: &RunRow, judgement: Judgement) -> Option<Evaluation> {
     let RunState::Ended(outcome) = row.state else { return None };
     let id = &row.prompt;
     let agent = format!("{}/{}", id.agent, id.name);

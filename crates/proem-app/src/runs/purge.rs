@@ -6,7 +6,7 @@ use proem_store::query::{RunRow, RunScope, RunsWanted};
 use proem_store::record::RunId;
 use proem_store::{Purge, PurgeCounts, Store, StoreAccess};
 
-use super::found;
+use super::find_run;
 use crate::error::Error;
 use crate::operator::Operator;
 use crate::project::OpenProject;
@@ -40,10 +40,10 @@ impl<'p> Purging<'p> {
     ///
     /// If the time is none, or the records can't be opened.
     pub async fn begin(project: &'p OpenProject, whose: Whose, before: Option<&str>) -> Result<Self, Error> {
-        let zone = records::zone(&project.config.budget)?;
-        let at = when::now();
+        let zone = records::booking_zone(&project.config.budget)?;
+        let at = when::time_now();
         let before = before.map_or(Ok(at), |before| when::since(before, at, &zone))?;
-        let store = records::open(project, StoreAccess::Write).await?.store;
+        let store = records::open_records(project, StoreAccess::Write).await?.store;
         let actor = records::actor(&Environment::inherited(), project.places.channel);
         let purge = Purge { project: whose.owner(project), before: None, runs: Vec::new(), actor, at };
         Ok(Self { store, project, whose, before, purge })
@@ -86,7 +86,7 @@ impl<'p> Purging<'p> {
         }
         let mut runs: Vec<RunId> = Vec::new();
         for name in names {
-            let id = found(&self.store, self.project, name, self.whose, RunScope::Acted).await?;
+            let id = find_run(&self.store, self.project, name, self.whose, RunScope::Acted).await?;
             if !runs.contains(&id) {
                 runs.push(id);
             }

@@ -5,7 +5,7 @@ use proem_runtime::records::{ReplayReport, replay};
 use proem_store::query::{RunDetail, RunScope};
 use proem_store::record::Replayable;
 
-use super::{found, versions};
+use super::{find_run, versions};
 use crate::agents::Agents;
 use crate::agents::record::RunRecord;
 use crate::error::Error;
@@ -31,19 +31,19 @@ pub struct ReplayedRun {
 /// # Errors
 ///
 /// If there is no such run, or something of its record is missing, damaged or changed.
-pub async fn replayed(
+pub async fn replay_run(
     agents: &Agents,
     project: &OpenProject,
     run: &str,
     whose: Whose,
     notes: &mut Vec<Note>,
 ) -> Result<ReplayedRun, Error> {
-    let store = records::look(project).await?.collect(notes);
-    let id = found(&store, project, run, whose, RunScope::Acted).await?;
+    let store = records::look_at_records(project).await?.collect(notes);
+    let id = find_run(&store, project, run, whose, RunScope::Acted).await?;
     let detail = store.run(&id).await?;
     if detail.row.kind == running::KIND {
         if let Replayable::No(why) = &detail.replayable {
-            return Err(refused(&detail, why.as_str()));
+            return Err(replay_refusal(&detail, why.as_str()));
         }
         let report = running::replay_program(&store, project, &detail).await;
         store.close().await;
@@ -52,11 +52,11 @@ pub async fn replayed(
     let record = RunRecord { store: &store, detail: &detail, places: &project.places };
     let read = agents.read_back(&record).await;
     if let Replayable::No(why) = &detail.replayable {
-        return Err(refused(&detail, why.as_str()));
+        return Err(replay_refusal(&detail, why.as_str()));
     }
-    let unknown = || refused(&detail, "the versions that made it are unknown");
+    let unknown = || replay_refusal(&detail, "the versions that made it are unknown");
     let versions = versions(&detail).ok_or_else(unknown)?.changed();
-    let read = read.map_err(|why| refused(&detail, blamed(&versions, why)))?;
+    let read = read.map_err(|why| replay_refusal(&detail, blame_versions(&versions, why)))?;
     let mut machine = read.run.machine();
     let models = read.run.access().models();
     let report = replay(&store, &detail, &models, &mut machine, |end| end.outcome.clone()).await?.between(&versions);
@@ -64,20 +64,20 @@ pub async fn replayed(
     store.close().await;
     match read.changed {
         // What was changed and shows in no request is no less changed.
-        Some(why) if report.difference.is_none() => Err(refused(&detail, why)),
+        Some(why) if report.difference.is_none() => Err(replay_refusal(&detail, why)),
         _ => Ok(ReplayedRun { detail, report, versions }),
     }
 }
 
 /// Says why a run can't be replayed.
-fn refused(detail: &RunDetail, why: impl Into<Message>) -> Error {
+fn replay_refusal(detail: &RunDetail, why: impl Into<Message>) -> Error {
     let Message { text, hint } = why.into();
     let refused = Error::negative(format!("run {} can't be replayed: {text}", detail.row.id.short()));
     hint.into_iter().fold(refused, Error::hinting)
 }
 
 /// Why a record made with other versions can't be read or rebuilt.
-fn blamed(versions: &[VersionChange], why: Message) -> Message {
+fn blame_versions(versions: &[VersionChange], why: Message) -> Message {
     if versions.is_empty() {
         return why;
     }

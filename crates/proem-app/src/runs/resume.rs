@@ -5,7 +5,7 @@
 
 use proem_store::query::{RunDetail, RunScope};
 
-use super::found;
+use super::find_run;
 use crate::agents::record::RunRecord;
 use crate::agents::{Agents, ReadBack};
 use crate::error::Error;
@@ -34,8 +34,8 @@ impl StoppedRun {
         whose: Whose,
         notes: &mut Vec<Note>,
     ) -> Result<Self, Error> {
-        let store = records::look(project).await?.collect(notes);
-        let id = found(&store, project, run, whose, RunScope::Acted).await?;
+        let store = records::look_at_records(project).await?.collect(notes);
+        let id = find_run(&store, project, run, whose, RunScope::Acted).await?;
         let detail = store.run(&id).await?;
         let read = agents.read_back(&RunRecord { store: &store, detail: &detail, places: &project.places }).await;
         store.close().await;

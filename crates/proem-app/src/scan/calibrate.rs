@@ -12,9 +12,9 @@ use proem_runtime::readers::Document;
 use proem_text::{Label, Source};
 use serde_json::Value;
 
-use super::examine::scan;
+use super::examine::scan_syntax;
 use crate::error::Error;
-use crate::guarding::{calibration_file, shipped};
+use crate::guarding::{calibration_file, shipped_guard};
 use crate::places::Places;
 
 /// The most that a file of texts may have, in bytes.
@@ -64,7 +64,7 @@ impl Calibrating {
     ///
     /// Never, but for a bug.
     pub fn new() -> Result<Self, Error> {
-        let guard = shipped(&[])?;
+        let guard = shipped_guard(&[])?;
         Ok(Self { guard, texts: Vec::new() })
     }
 
@@ -72,7 +72,10 @@ impl Calibrating {
     pub fn document(&mut self, name: String, document: Document) {
         let guard = &self.guard;
         let syntax = document.syntax;
-        let scanned = document.fields.into_iter().map(|field| (short(scan(guard, syntax, &field.text)), field.text));
+        let scanned = document
+            .fields
+            .into_iter()
+            .map(|field| (shorten_findings(scan_syntax(guard, syntax, &field.text)), field.text));
         let logit = |scan: &Found| guard.stage().logit(&scan.features);
         let highest = scanned.max_by(|(a, _), (b, _)| logit(a).total_cmp(&logit(b)));
         self.texts.extend(highest.map(|(scan, start)| CalibrationText { place: name, start, scan }));
@@ -98,7 +101,7 @@ impl Calibrating {
                 ))
             })?;
             let start = Untrusted::new(text.to_owned(), Label::from_source(Source::named("file")));
-            let scan = short(self.guard.scan(&start));
+            let scan = shorten_findings(self.guard.scan(&start));
             self.texts.push(CalibrationText { place: format!("{name}:{number}"), scan, start });
         }
         Ok(())
@@ -133,7 +136,7 @@ impl Calibrating {
 }
 
 /// Only what a calibration needs, so that a large corpus fits.
-fn short(mut scan: Found) -> Found {
+fn shorten_findings(mut scan: Found) -> Found {
     scan.findings.clear();
     scan
 }

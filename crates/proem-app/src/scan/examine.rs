@@ -91,7 +91,7 @@ pub enum LineScope {
 
 /// Scans all fields of a file.
 #[must_use]
-pub fn examine(
+pub fn scan_document(
     guarding: &GuardSetup,
     path: String,
     document: Document,
@@ -111,7 +111,7 @@ pub fn examine(
     };
     for field in document.fields {
         let bar = guarding.policy.bar(source, &field.name);
-        let scan = scan(&guarding.guard, document.syntax, &field.text);
+        let scan = scan_syntax(&guarding.guard, document.syntax, &field.text);
         let field = examine_field(&guarding.guard, field, scan, bar, cutting);
         file.verdict = file.verdict.max(field.verdict);
         file.score = file.score.max(field.score);
@@ -124,7 +124,7 @@ pub fn examine(
 }
 
 /// Looks for attacks in a text of a file that marks in this way what people write in it.
-pub(crate) fn scan(guard: &Guard, syntax: Option<LanguageFamily>, text: &Untrusted<String>) -> Scan {
+pub(crate) fn scan_syntax(guard: &Guard, syntax: Option<LanguageFamily>, text: &Untrusted<String>) -> Scan {
     syntax.map_or_else(|| guard.scan(text), |syntax| guard.scan_source(text, syntax))
 }
 
@@ -132,20 +132,20 @@ fn examine_field(guard: &Guard, field: DocumentField, scan: Scan, bar: Bar, cutt
     let verdict = bar.judge(&scan);
     let score = scan.score;
     let cut = (cutting == CutChoice::Wanted).then(|| cut(guard, bar, &field.text, &scan));
-    let (findings, unread) = found(&field.text, field.place, scan);
+    let (findings, unread) = place_findings(&field.text, field.place, scan);
     ExaminedField { name: field.name, verdict, score, findings, unread, cut }
 }
 
 /// Findings and what was not looked at, with their places.
-pub(crate) fn found(
+pub(crate) fn place_findings(
     text: &Untrusted<String>,
     at: Option<DocumentPosition>,
     scan: Scan,
 ) -> (Vec<PlacedFinding>, Vec<(Spot, UnreadReason)>) {
     let spans: Vec<Span> = scan.findings.iter().map(|finding| finding.span).collect();
-    let located = place::locate(text, &spans);
+    let located = place::locate_spans(text, &spans);
     let excerpts = place::excerpts(text, &located);
-    let texts = place::pieces(text, &spans);
+    let texts = place::copy_spans(text, &spans);
     // Each of the three has one for each span, in its order.
     let findings = scan.findings.into_iter().zip(located).zip(excerpts).zip(texts);
     let findings = findings
@@ -155,7 +155,7 @@ pub(crate) fn found(
         })
         .collect();
     let spans: Vec<Span> = scan.unread.iter().map(|unread| unread.span).collect();
-    let unread = scan.unread.iter().zip(place::locate(text, &spans));
+    let unread = scan.unread.iter().zip(place::locate_spans(text, &spans));
     let unread = unread
         .map(|(unread, located)| (spot(unread.span, (located.line, located.column), at), unread.reason))
         .collect();

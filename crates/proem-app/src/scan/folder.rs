@@ -12,11 +12,11 @@ use proem_runtime::readers::{
 };
 
 use super::ScanOptions;
-use super::examine::{CutChoice, FileScan, examine};
+use super::examine::{CutChoice, FileScan, scan_document};
 use crate::error::Error;
 use crate::guarding::GuardSetup;
 use crate::message::Note;
-use crate::words::grouped;
+use crate::words::group_thousands;
 
 /// Why a path of a folder was not looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,10 +56,10 @@ impl SkipReason {
     /// How many there are, in words; `most` is how large a file may be, in bytes.
     #[must_use]
     pub fn counted(self, count: usize, most: usize) -> String {
-        let number = grouped(count);
+        let number = group_thousands(count);
         match self {
             Self::Binary => format!("{number} binary"),
-            Self::TooLarge => format!("{number} larger than {} bytes", grouped(most)),
+            Self::TooLarge => format!("{number} larger than {} bytes", group_thousands(most)),
             Self::Link if count == 1 => format!("{number} link"),
             Self::Link => format!("{number} links"),
             Self::Submodule if count == 1 => format!("{number} submodule"),
@@ -114,7 +114,7 @@ impl<'f> Folder<'f> {
     /// An entry as a person would write it.
     #[must_use]
     pub fn name(&self, entry: &FolderEntry) -> String {
-        named(self.path, &entry.path).to_string_lossy().into_owned()
+        path_as_typed(self.path, &entry.path).to_string_lossy().into_owned()
     }
 
     /// Looks at an entry.
@@ -127,7 +127,7 @@ impl<'f> Folder<'f> {
             EntryKind::Special => PathReading::LeftOut(SkipReason::Special),
         };
         match looked {
-            PathReading::At(document) => FolderScanEvent::File(examine(
+            PathReading::At(document) => FolderScanEvent::File(scan_document(
                 guarding,
                 self.name(entry),
                 document,
@@ -142,7 +142,7 @@ impl<'f> Folder<'f> {
     /// What a person should know about which files were meant; `shown` is the folder's name, escaped.
     #[must_use]
     pub fn note(&self, shown: &str) -> Option<Note> {
-        note(shown, self.listing.entries.len(), self.listing.origin).map(Note::from)
+        listing_note(shown, self.listing.entries.len(), self.listing.origin).map(Note::from)
     }
 
     /// Reads a file of the folder.
@@ -171,12 +171,12 @@ impl<'f> Folder<'f> {
 }
 
 /// A path as a person would write it: below `.` without it.
-fn named(folder: &Path, relative: &Path) -> PathBuf {
+fn path_as_typed(folder: &Path, relative: &Path) -> PathBuf {
     if folder == Path::new(".") { relative.to_path_buf() } else { folder.join(relative) }
 }
 
 /// What a person should know about which files were meant.
-fn note(folder: &str, count: usize, origin: ListingOrigin) -> Option<String> {
+fn listing_note(folder: &str, count: usize, origin: ListingOrigin) -> Option<String> {
     match origin {
         ListingOrigin::NoRepository => {
             Some(format!("`{folder}` is not in a git repository; all of its files were scanned"))
@@ -193,7 +193,7 @@ fn note(folder: &str, count: usize, origin: ListingOrigin) -> Option<String> {
             Some(format!("1 file of `{folder}` that git doesn't track was not scanned"))
         }
         ListingOrigin::Tracked { untracked: Some(more) } => {
-            Some(format!("{} files of `{folder}` that git doesn't track were not scanned", grouped(more)))
+            Some(format!("{} files of `{folder}` that git doesn't track were not scanned", group_thousands(more)))
         }
     }
 }

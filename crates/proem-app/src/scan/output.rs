@@ -242,7 +242,7 @@ impl ScanFileOut {
             path: file.path.clone(),
             kind: file.kind.as_str(),
             verdict: file.verdict.as_str(),
-            score: rounded(file.score),
+            score: round_to_six(file.score),
             filtered_count: file.filtered_count,
             field_count: file.field_count,
             fields: file.fields.iter().map(FieldOut::new).collect(),
@@ -256,7 +256,7 @@ impl FieldOut {
         Self {
             name: field.name.clone(),
             verdict: field.verdict.as_str(),
-            score: rounded(field.score),
+            score: round_to_six(field.score),
             findings: field.findings.iter().map(FindingOut::new).collect(),
             unread: field.unread.iter().map(|(spot, reason)| UnreadOut::new(spot, reason.to_string())).collect(),
             cut: field.cut.as_ref().map(CutOut::new),
@@ -274,7 +274,7 @@ impl FindingOut {
             view: finding.steps.iter().copied().map(ReadingStep::as_str).collect(),
             hidden: finding.hidden,
             severity: finding.severity.as_str(),
-            score: rounded(f64::from(finding.score)),
+            score: round_to_six(f64::from(finding.score)),
             text: show::json(&found.text),
         }
     }
@@ -302,12 +302,12 @@ impl CutOut {
         Self {
             text: cut.text.as_ref().map_or(Json::Null, show::json),
             verdict: cut.verdict.as_str(),
-            content_preserved_ratio: rounded(cut.content_preserved_ratio),
+            content_preserved_ratio: round_to_six(cut.content_preserved_ratio),
         }
     }
 }
 
 /// Six decimals: more would be noise of the last bits.
-pub(crate) fn rounded(score: f64) -> f64 {
+pub(crate) fn round_to_six(score: f64) -> f64 {
     (score * 1e6).round() / 1e6
 }

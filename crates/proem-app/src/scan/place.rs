@@ -40,7 +40,7 @@ pub struct Excerpt {
 
 /// Where spans are, in one pass over the text. Spans are best in order: each one that lies before
 /// the last starts over.
-pub(crate) fn locate(text: &Untrusted<String>, spans: &[Span]) -> Vec<TextPlace> {
+pub(crate) fn locate_spans(text: &Untrusted<String>, spans: &[Span]) -> Vec<TextPlace> {
     let mut found = Vec::with_capacity(spans.len());
     text.measure(|text| {
         let (mut at, mut line, mut column) = (0_usize, 1_usize, 1_usize);
@@ -53,18 +53,18 @@ pub(crate) fn locate(text: &Untrusted<String>, spans: &[Span]) -> Vec<TextPlace>
                 (line, column) = if c == '\n' { (line.saturating_add(1), 1) } else { (line, column.saturating_add(1)) };
             }
             at = start;
-            found.push(around(text, Span::new(start, text.ceil_char_boundary(span.end)), (line, column)));
+            found.push(place_around_span(text, Span::new(start, text.ceil_char_boundary(span.end)), (line, column)));
         }
     });
     found
 }
 
-fn around(text: &str, span: Span, (line, column): (usize, usize)) -> TextPlace {
+fn place_around_span(text: &str, span: Span, (line, column): (usize, usize)) -> TextPlace {
     let (head, tail) = text.split_at_checked(span.start).unwrap_or((text, ""));
     let before: usize = head.chars().rev().take_while(|c| *c != '\n').take(AROUND).map(char::len_utf8).sum();
     let before = Span::new(span.start.saturating_sub(before), span.start);
     let marked: usize =
-        tail.chars().scan(0_usize, |at, c| within(at, c, span.len())).take(MARKED).map(char::len_utf8).sum();
+        tail.chars().scan(0_usize, |at, c| next_within(at, c, span.len())).take(MARKED).map(char::len_utf8).sum();
     let marked = Span::new(span.start, span.start.saturating_add(marked));
     let rest = if marked.end < span.end { "" } else { text.get(marked.end..).unwrap_or_default() };
     // A line break at the end is part of no line.
@@ -78,7 +78,7 @@ fn around(text: &str, span: Span, (line, column): (usize, usize)) -> TextPlace {
 }
 
 /// The characters of the first `len` bytes.
-fn within(at: &mut usize, c: char, len: usize) -> Option<char> {
+fn next_within(at: &mut usize, c: char, len: usize) -> Option<char> {
     let start = *at;
     *at = at.saturating_add(c.len_utf8());
     (start < len).then_some(c)
@@ -87,7 +87,7 @@ fn within(at: &mut usize, c: char, len: usize) -> Option<char> {
 /// The excerpts of places, and the texts of whole spans.
 pub(crate) fn excerpts(text: &Untrusted<String>, located: &[TextPlace]) -> Vec<Excerpt> {
     let spans: Vec<Span> = located.iter().flat_map(|place| [place.before, place.marked, place.after]).collect();
-    let mut pieces = pieces(text, &spans).into_iter();
+    let mut pieces = copy_spans(text, &spans).into_iter();
     let mut out = Vec::with_capacity(located.len());
     for place in located {
         let (Some(before), Some(marked), Some(after)) = (pieces.next(), pieces.next(), pieces.next()) else { break };
@@ -97,7 +97,7 @@ pub(crate) fn excerpts(text: &Untrusted<String>, located: &[TextPlace]) -> Vec<E
 }
 
 /// Copies of pieces of a text, under its label.
-pub(crate) fn pieces(text: &Untrusted<String>, spans: &[Span]) -> Vec<Untrusted<String>> {
+pub(crate) fn copy_spans(text: &Untrusted<String>, spans: &[Span]) -> Vec<Untrusted<String>> {
     let mut out = Vec::with_capacity(spans.len());
     text.measure(|whole| {
         for span in spans {
@@ -122,7 +122,7 @@ mod tests {
     /// `line:column before|marked|after`, with `…` where something is missing.
     fn shown(text: &str, span: Span) -> String {
         let text = outside(text);
-        let located = locate(&text, &[span]);
+        let located = locate_spans(&text, &[span]);
         let excerpt = &excerpts(&text, &located)[0];
         let [before, marked, after] = excerpt.clipped.map(|clipped| if clipped { "…" } else { "" });
         format!(
@@ -162,7 +162,7 @@ mod tests {
         let text = outside("a\nbb\nccc");
         let spans = [Span::new(0, 1), Span::new(6, 7), Span::new(3, 4)];
         let places: Vec<(usize, usize)> =
-            locate(&text, &spans).iter().map(|place| (place.line, place.column)).collect();
+            locate_spans(&text, &spans).iter().map(|place| (place.line, place.column)).collect();
         assert_eq!(places, [(1, 1), (3, 2), (2, 2)]);
     }
 }

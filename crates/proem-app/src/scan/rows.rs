@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ScanOptions;
 use super::examine;
-use super::output::{FindingOut, UnreadOut, rounded};
+use super::output::{FindingOut, UnreadOut, round_to_six};
 use crate::error::Error;
 use crate::guarding::GuardSetup;
 
@@ -109,7 +109,7 @@ impl<'r, R: Read> Rows<'r, R> {
     /// If nothing more can be read.
     pub fn batch(&mut self, shown: &str) -> Result<Vec<RowAnswer>, Error> {
         let batch = self.lines.batch().map_err(|error| Error::outside(format!("could not read {shown}: {error}")))?;
-        answers(self.guarding, &batch, &self.source)
+        score_rows(self.guarding, &batch, &self.source)
     }
 }
 
@@ -158,13 +158,13 @@ impl<R: Read> RowLines<R> {
 }
 
 /// Scores rows on all processors; the answers are in the order of the rows.
-fn answers(guarding: &GuardSetup, rows: &[Numbered], source: &Source) -> Result<Vec<RowAnswer>, Error> {
-    map_on_all(rows, |row| answer(guarding, row, source)).into_iter().collect()
+fn score_rows(guarding: &GuardSetup, rows: &[Numbered], source: &Source) -> Result<Vec<RowAnswer>, Error> {
+    map_on_all(rows, |row| score_row(guarding, row, source)).into_iter().collect()
 }
 
-fn answer(guarding: &GuardSetup, row: &Numbered, source: &Source) -> Result<RowAnswer, Error> {
+fn score_row(guarding: &GuardSetup, row: &Numbered, source: &Source) -> Result<RowAnswer, Error> {
     let number = row.number;
-    let (text, gaps) = match text_of(&row.line, source) {
+    let (text, gaps) = match row_text(&row.line, source) {
         Ok(found) => found,
         Err(why) => return Ok(RowAnswer { number, row: Err(why) }),
     };
@@ -172,9 +172,9 @@ fn answer(guarding: &GuardSetup, row: &Numbered, source: &Source) -> Result<RowA
     let unread = if gaps.is_empty() { Verdict::Allow } else { Verdict::Flag };
     let verdict = guarding.policy.bar(source.as_str(), FIELD).judge(&scan).max(unread);
     let score = scan.score;
-    let (findings, unread) = examine::found(&text, None, scan);
+    let (findings, unread) = examine::place_findings(&text, None, scan);
     let out = RowOut {
-        score: rounded(score),
+        score: round_to_six(score),
         verdict: verdict.as_str(),
         findings: findings.iter().map(FindingOut::new).collect(),
         unread: unread.iter().map(|(spot, reason)| UnreadOut::new(spot, reason.to_string())).collect(),
@@ -186,7 +186,7 @@ fn answer(guarding: &GuardSetup, row: &Numbered, source: &Source) -> Result<RowA
 }
 
 /// The row's text. What a strict parser refuses, such as a lone surrogate, is read with a gap.
-fn text_of(line: &RowBytes, source: &Source) -> Result<(Untrusted<String>, Vec<DocumentGap>), RowProblem> {
+fn row_text(line: &RowBytes, source: &Source) -> Result<(Untrusted<String>, Vec<DocumentGap>), RowProblem> {
     const FORM: &str = "write `{\"text\": \"…\"}` on each line";
     let RowBytes::Bytes(bytes) = line else {
         return Err(RowProblem::TooLong);

@@ -9,7 +9,7 @@ use proem_runtime::files;
 use serde_json::Value;
 
 use crate::error::Error;
-use crate::words::grouped;
+use crate::words::group_thousands;
 
 /// The longest line, in bytes without its end.
 const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
@@ -19,16 +19,16 @@ const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// # Errors
 ///
 /// If there is none, or it may not be read.
-pub fn open(path: &Path) -> Result<File, Error> {
+pub fn open_named_file(path: &Path) -> Result<File, Error> {
     files::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::IsADirectory => Error::invalid(format!("{} is a folder; name a file in it", shown(path))),
-        _ => Error::invalid(format!("could not read {}: {error}", shown(path))),
+        io::ErrorKind::IsADirectory => Error::invalid(format!("{} is a folder; name a file in it", lines_path(path))),
+        _ => Error::invalid(format!("could not read {}: {error}", lines_path(path))),
     })
 }
 
 /// A path as a message names it.
 #[must_use]
-pub fn shown(path: &Path) -> String {
+pub fn lines_path(path: &Path) -> String {
     if path == Path::new("-") {
         "standard input".to_owned()
     } else {
@@ -75,7 +75,7 @@ impl<R: BufRead> QueryLines<R> {
         let ended = bytes.pop_if(|byte| *byte == b'\n').is_some();
         if !ended && bytes.len() > MAX_LINE_BYTES {
             self.from.skip_until(b'\n')?;
-            let why = format!("longer than {} bytes; shorten it", grouped(MAX_LINE_BYTES));
+            let why = format!("longer than {} bytes; shorten it", group_thousands(MAX_LINE_BYTES));
             return Ok(Some((self.number, QueryLine::Unreadable(why))));
         }
         let mut line = match String::from_utf8(bytes) {

@@ -7,7 +7,7 @@ use proem_store::query::SignalRow;
 use proem_triage::ProjectSignal;
 use proem_triage::artefact::{
     Artefact, ArtefactKind, ArtefactLogEntry, ProjectFigures, ProjectHealth, ReportSource, ReportSources, ReportTerms,
-    markdown,
+    artefacts_markdown,
 };
 
 use super::desk::TriageDesk;
@@ -53,7 +53,7 @@ impl ArtefactReport {
             sources: &self.sources,
             ahead_of_utc: self.ahead_of_utc,
         };
-        markdown(&self.artefacts.iter().collect::<Vec<_>>(), terms)
+        artefacts_markdown(&self.artefacts.iter().collect::<Vec<_>>(), terms)
     }
 }
 
@@ -71,7 +71,7 @@ impl TriageDesk<'_> {
         let all = self.artefacts().await?;
         Ok(ArtefactReport {
             figures: self.figures(&all).await?,
-            health: ProjectHealth::of(all.iter(), self.charter.wall_clock(when::now())),
+            health: ProjectHealth::of(all.iter(), self.charter.wall_clock(when::time_now())),
             title: self.charter.name.clone(),
             sources: self.report_sources(&artefacts).await?,
             ahead_of_utc: self.charter.ahead_of_utc,

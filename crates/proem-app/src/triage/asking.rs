@@ -15,7 +15,7 @@ use super::desk::TriageDesk;
 use super::judged::ReadSignal;
 use super::models::{KIND, TriageModelOptions, TriageRun};
 use super::tape::{CycleMoment, CycleTape};
-use crate::agents::access::unused;
+use crate::agents::access::unused_cassettes_note;
 use crate::agents::{AgentRun, RunResult, running};
 use crate::effects::policy;
 use crate::error::Error;
@@ -121,7 +121,7 @@ impl TriageDesk<'_> {
     ///
     /// If the configured steps are none, or the records can't be read.
     pub async fn ladder(&self) -> Result<LadderPlace, Error> {
-        records::ladder_place(&self.desk.store, self.desk.project, KIND, when::now()).await
+        records::ladder_place(&self.desk.store, self.desk.project, KIND, when::time_now()).await
     }
 
     /// What a run is about that works on no signal yet.
@@ -131,14 +131,14 @@ impl TriageDesk<'_> {
     /// If the project's file or the artefacts can't be read.
     pub async fn subject(&self, mix: ModelMix) -> Result<PipelineSubject, Error> {
         Ok(PipelineSubject {
-            charter_text: charter::text(self.desk.project)?,
+            charter_text: charter::charter_text(self.desk.project)?,
             charter: self.charter.clone(),
             signals: Vec::new(),
             artefacts: self.artefacts().await?,
             level: self.desk.level(),
             gate: self.gate(),
             mix,
-            policy: policy::texts(self.desk.project)?,
+            policy: policy::policy_texts(self.desk.project)?,
             actions: self.earlier_actions().await?,
             situations: Vec::new(),
             now: self.moment(),
@@ -147,7 +147,7 @@ impl TriageDesk<'_> {
 
     /// The actions of the last 24 hours, oldest first.
     async fn earlier_actions(&self) -> Result<Vec<EarlierAction>, Error> {
-        let since = Time(when::now().0.saturating_sub(DAY));
+        let since = Time(when::time_now().0.saturating_sub(DAY));
         let rows = self.desk.store.actions_since(&self.desk.owner, since, MOST_ACTIONS).await?;
         let mut actions: Vec<EarlierAction> = rows
             .into_iter()
@@ -203,7 +203,7 @@ impl TriageDesk<'_> {
         let models = CycleModels { run, booking: &booking, stop, mix, tape, cycles: 0 };
         let worked = self.work_with(Some(models), progress).await;
         notes.extend(booking.end().await);
-        notes.extend(unused(run.access().replayer()));
+        notes.extend(unused_cassettes_note(run.access().replayer()));
         report.join(worked?);
         Ok(CycleReport { budget: Some(place), ..report })
     }
@@ -228,7 +228,7 @@ impl TriageDesk<'_> {
             let subject = models.run.subject().clone();
             models.run.about(PipelineSubject { now, mix, ..subject })?;
         }
-        let done = running::start::<Error>(models.run, models.cycles, models.booking, nobody, models.stop).await?;
+        let done = running::start_run::<Error>(models.run, models.cycles, models.booking, nobody, models.stop).await?;
         let asked = AskedCycle::new(about, done)
             .ok_or_else(|| Error::bug("triage failed", "its output is none of triage"))?
             .unless_broken_off()?;

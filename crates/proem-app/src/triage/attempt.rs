@@ -89,7 +89,7 @@ impl TriageDesk<'_> {
                     }
                 }
                 None if tries < TRIES => tries = tries.saturating_add(1),
-                None => return Err(overtaken()),
+                None => return Err(overtaken_attempt()),
             }
         }
     }
@@ -126,7 +126,7 @@ impl TriageDesk<'_> {
                 return Ok(Some(done));
             }
         }
-        Err(overtaken())
+        Err(overtaken_attempt())
     }
 
     /// These signals, if all of them are open in this revision and the project is active.
@@ -195,7 +195,7 @@ impl TriageDesk<'_> {
                     tries = tries.saturating_add(1);
                     waiting.push(part);
                 }
-                CycleAttempt::Overtaken => return Err(overtaken()),
+                CycleAttempt::Overtaken => return Err(overtaken_attempt()),
                 CycleAttempt::Unwritable(_) if part.len() > 1 => {
                     let (first, second) = part.split_at(part.len() / 2);
                     waiting.extend([second, first]);
@@ -226,6 +226,6 @@ fn is_of_the_cycle(error: &Error) -> bool {
     }
 }
 
-pub(super) fn overtaken() -> Error {
+pub(super) fn overtaken_attempt() -> Error {
     Error::negative("another process keeps changing the artefacts; nothing of this cycle was written, try again")
 }

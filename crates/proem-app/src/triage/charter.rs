@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::message::Hint;
 use crate::project::OpenProject;
 use crate::records;
-use crate::trust::hash;
+use crate::trust::sha256_hex;
 use crate::when;
 
 /// Where the file lies, relative to the project's root.
@@ -21,7 +21,7 @@ pub const CHARTER: &str = ".proem/triage/project.toml";
 /// # Errors
 ///
 /// If there is none, nobody vouched for it, or something in it is wrong, with every problem and its place.
-pub fn read(project: &OpenProject) -> Result<ProjectCharter, Error> {
+pub fn read_charter(project: &OpenProject) -> Result<ProjectCharter, Error> {
     if project.root.is_none() {
         return Err(Error::invalid("this is a bare git repository, which has no folder for the project's file"));
     }
@@ -29,8 +29,8 @@ pub fn read(project: &OpenProject) -> Result<ProjectCharter, Error> {
         return Err(Error::invalid(format!("there is no {CHARTER} here")).hinting(Hint::SetUpTriage));
     };
     // What is wrong in it is said first: nobody can vouch for what can't be read.
-    let charter = parse(&bytes)?;
-    if !project.vouched.has(CHARTER, &hash(&bytes)) {
+    let charter = parse_charter(&bytes)?;
+    if !project.vouched.has(CHARTER, &sha256_hex(&bytes)) {
         let problem = format!("{CHARTER} is not trusted, so nobody is known by it");
         return Err(Error::invalid(problem).hinting(Hint::ReviewTrust));
     }
@@ -42,16 +42,16 @@ pub fn read(project: &OpenProject) -> Result<ProjectCharter, Error> {
 #[must_use]
 pub fn allowances(project: &OpenProject) -> ProjectAllowances {
     let bytes = project.read(CHARTER).ok().flatten();
-    let bytes = bytes.filter(|bytes| project.vouched.has(CHARTER, &hash(bytes)));
-    bytes.and_then(|bytes| parse(&bytes).ok()).map(|charter| charter.allowances()).unwrap_or_default()
+    let bytes = bytes.filter(|bytes| project.vouched.has(CHARTER, &sha256_hex(bytes)));
+    bytes.and_then(|bytes| parse_charter(&bytes).ok()).map(|charter| charter.allowances()).unwrap_or_default()
 }
 
-/// The text of the file that [`read`] reads.
+/// The text of the file that [`read_charter`] reads.
 ///
 /// # Errors
 ///
 /// If it is missing or can't be read.
-pub fn text(project: &OpenProject) -> Result<String, Error> {
+pub fn charter_text(project: &OpenProject) -> Result<String, Error> {
     let gone = || Error::invalid(format!("there is no {CHARTER} here")).hinting(Hint::SetUpTriage);
     let bytes = project.read(CHARTER)?.ok_or_else(gone)?;
     String::from_utf8(bytes).map_err(|_| Error::invalid(format!("{CHARTER} is not UTF-8")))
@@ -62,7 +62,7 @@ pub fn text(project: &OpenProject) -> Result<String, Error> {
 /// # Errors
 ///
 /// Every problem with its place.
-pub fn parse(bytes: &[u8]) -> Result<ProjectCharter, Error> {
+pub fn parse_charter(bytes: &[u8]) -> Result<ProjectCharter, Error> {
     let text = std::str::from_utf8(bytes)
         .map_err(|error| Error::invalid(format!("{CHARTER} is not UTF-8 from byte {} on", error.valid_up_to())))?;
     let mut charter = ProjectCharter::parse(text, CHARTER).map_err(|error| Error::invalid(error.to_string()))?;
@@ -71,7 +71,7 @@ pub fn parse(bytes: &[u8]) -> Result<ProjectCharter, Error> {
         let problem = format!("{CHARTER}: no time zone `{zone}`; write `time_zone` like \"Europe/Lisbon\"");
         return Err(Error::invalid(problem));
     }
-    charter.ahead_of_utc = ahead_of_utc(&charter.time_zone, when::now());
+    charter.ahead_of_utc = ahead_of_utc(&charter.time_zone, when::time_now());
     Ok(charter)
 }
 
@@ -81,9 +81,9 @@ pub fn parse(bytes: &[u8]) -> Result<ProjectCharter, Error> {
 /// # Errors
 ///
 /// If the configured zone is unknown.
-pub fn zone(project: &OpenProject) -> Result<TimeZone, Error> {
-    let own = read(project).ok().and_then(|charter| TimeZone::get(&charter.time_zone).ok());
-    own.map_or_else(|| records::zone(&project.config.budget), Ok)
+pub fn project_zone(project: &OpenProject) -> Result<TimeZone, Error> {
+    let own = read_charter(project).ok().and_then(|charter| TimeZone::get(&charter.time_zone).ok());
+    own.map_or_else(|| records::booking_zone(&project.config.budget), Ok)
 }
 
 /// How many milliseconds a zone's clocks are ahead of UTC at a moment; 0 for a zone that this system does not know.
@@ -103,11 +103,11 @@ fn is_zone(name: &str) -> bool {
 /// The level of autonomy in force: the file's if this user vouched for it, else the policy's; a file that nobody
 /// vouched for only lowers it, and one that can't be read lowers it to the lowest.
 #[must_use]
-pub fn level(project: &OpenProject, policy: &Policy) -> AutonomyLevel {
+pub fn autonomy_in_force(project: &OpenProject, policy: &Policy) -> AutonomyLevel {
     match project.read(CHARTER) {
         Ok(None) => policy.level(),
-        Ok(Some(bytes)) => match parse(&bytes) {
-            Ok(charter) if project.vouched.has(CHARTER, &hash(&bytes)) => charter.level,
+        Ok(Some(bytes)) => match parse_charter(&bytes) {
+            Ok(charter) if project.vouched.has(CHARTER, &sha256_hex(&bytes)) => charter.level,
             Ok(charter) => charter.level.min(policy.level()),
             Err(_) => AutonomyLevel::Monitoring,
         },

@@ -35,7 +35,7 @@ pub struct ModelDestination {
 /// # Errors
 ///
 /// If a role stands for no model that is known.
-pub fn destinations(root: &Path, places: &Places) -> Result<Vec<ModelDestination>, Error> {
+pub fn model_destinations(root: &Path, places: &Places) -> Result<Vec<ModelDestination>, Error> {
     let project = OpenProject::without_book(root, places)?;
     let of = |role: PipelineModel| {
         let wanted = WantedModel { model: Some(role.as_str()), ..WantedModel::default() };
@@ -60,7 +60,7 @@ pub enum ModelConsent {
 /// # Errors
 ///
 /// If the configuration can't be read or written.
-pub fn keep(places: &Places, consent: ModelConsent) -> Result<(), Error> {
+pub fn keep_consent(places: &Places, consent: ModelConsent) -> Result<(), Error> {
     let path = places.config_file();
     let text = match files::read_text(&path, MAX_BYTES) {
         Ok(text) => text,

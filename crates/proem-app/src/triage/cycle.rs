@@ -19,7 +19,7 @@ use proem_triage::artefact::{AppliedChange, ArtefactActor};
 use proem_triage::pipeline::{PipelineStage, StageTally, StageTrace, ToolTally};
 use proem_triage::plan::{
     ArtefactGate, CycleContext, CycleMember, CyclePlan, PlannedOption, PlannedQuestion, RecommendationFate,
-    SignalOutcome, plan,
+    SignalOutcome, plan_cycle,
 };
 use proem_triage::{contract::RecommendedAction, contract::SignalImportance, original};
 use serde_json::{Value as Json, json};
@@ -160,7 +160,7 @@ impl TriageDesk<'_> {
         asked: Option<&AskedCycle>,
     ) -> Result<Option<CycleReport>, Error> {
         let artefacts = &standing.set;
-        let began = when::now();
+        let began = when::time_now();
         let lexicon = self.lexicon()?;
         let persons = self.person_judgements().await?;
         let mut links = SignalLinks::default();
@@ -187,7 +187,7 @@ impl TriageDesk<'_> {
             proposals,
             now: asked.and_then(|asked| asked.now).unwrap_or_else(|| self.moment()),
         };
-        let mut plan = plan(&members, &context);
+        let mut plan = plan_cycle(&members, &context);
         let suspected = u64::try_from(suspected).unwrap_or(u64::MAX);
         let mut report = CycleReport { suspected, links, ..CycleReport::default() };
         asked.into_iter().for_each(|asked| asked.tell(&mut report));
@@ -255,7 +255,7 @@ impl TriageDesk<'_> {
                     },
                     project: self.desk.owner.clone(),
                     actor: self.system(),
-                    at: when::now(),
+                    at: when::time_now(),
                     text: HashedContent::new(text.write().map_err(unwritten)?),
                     findings: json!(field.rules),
                     verdict: field.verdict.max(Verdict::Quarantine),
@@ -317,7 +317,7 @@ impl TriageDesk<'_> {
                         // A cycle that broke off after it had asked comes with the same signals again.
                         let known = self.desk.store.escalation(&self.desk.owner, &id).await?;
                         // One whose text was purged names none, so it is asked anew.
-                        let known = escalations::case(&known).map(|case| case.causes).unwrap_or_default();
+                        let known = escalations::escalation_case(&known).map(|case| case.causes).unwrap_or_default();
                         let are_written = question.causes.len() <= MOST_CAUSES;
                         if are_written && question.causes.iter().all(|cause| known.contains(cause)) {
                             break;
@@ -361,7 +361,8 @@ impl TriageDesk<'_> {
         let whole = whole.write();
         let is_whole = whole.is_ok();
         let reason = whole.or_else(|_| LabelTree::from(because.as_str()).write()).map_err(unwritten)?;
-        let mut left_out = |why: &str| problems.push(format!("question {}: {why}", escalations::short(&id)));
+        let mut left_out =
+            |why: &str| problems.push(format!("question {}: {why}", escalations::short_escalation_id(&id)));
         if !is_whole {
             left_out("what it is about is too long to be shown, so no option acts by itself");
         }
@@ -393,7 +394,7 @@ impl TriageDesk<'_> {
             id,
             project: self.desk.owner.clone(),
             actor: self.system(),
-            at: when::now(),
+            at: when::time_now(),
             action: None,
             reason,
             sensitivity: question.time.as_str().to_owned(),
@@ -442,7 +443,7 @@ impl TriageDesk<'_> {
         if report.questions.is_empty() || !is_known || self.desk.policy.action(NOTIFICATION).is_none() {
             return Ok(());
         }
-        let line = |asked: &AskedQuestion| format!("{}  {}", escalations::short(&asked.id), asked.title);
+        let line = |asked: &AskedQuestion| format!("{}  {}", escalations::short_escalation_id(&asked.id), asked.title);
         let lines: Vec<String> = report.questions.iter().map(line).collect();
         let waiting = match lines.len() {
             1 => "a question waits".to_owned(),
@@ -493,10 +494,10 @@ impl TriageDesk<'_> {
             project: self.desk.owner.clone(),
             actor: self.system(),
             began,
-            at: when::now(),
+            at: when::time_now(),
             artefacts,
             handled,
-            counts: counts(plan, report),
+            counts: cycle_counts(plan, report),
         })
     }
 }
@@ -519,7 +520,7 @@ pub(super) fn cause_tree(cause: &SignalRevision) -> LabelTree {
 }
 
 /// The line of a cycle: what it counted.
-fn counts(plan: &CyclePlan, report: &CycleReport) -> Json {
+fn cycle_counts(plan: &CyclePlan, report: &CycleReport) -> Json {
     let of = |word: &str| plan.outcomes.iter().filter(|outcome| outcome.kind.as_str() == word).count();
     let tools = report.tools.iter();
     let tools = tools.map(|(tool, tally)| (*tool, json!({ "calls": tally.calls, "taken": tally.taken })));

@@ -63,8 +63,8 @@ impl Decided<'_> {
     }
 
     pub(super) fn operation(&self) -> ArtefactOperation {
-        let case = escalations::case(self.escalation);
-        let because = case.as_ref().and_then(|case| own(&case.because));
+        let case = escalations::escalation_case(self.escalation);
+        let because = case.as_ref().and_then(|case| our_text(&case.because));
         let because = because.unwrap_or_else(|| "A question whose words are somebody else's was decided.".to_owned());
         let title = || self.own_words(because.split(" (").next().unwrap_or(&because), FieldForm::LINE);
         let options = self.options(case.as_ref());
@@ -116,7 +116,7 @@ impl Decided<'_> {
         let Some(label) = option.and_then(|option| LabelTree::read(&option.label).ok()) else {
             return OptionLabel::Own(id.to_owned());
         };
-        match own(&label) {
+        match our_text(&label) {
             Some(label) => OptionLabel::Own(label),
             None => self.statement(&label, most).map_or_else(|| OptionLabel::Own(id.to_owned()), OptionLabel::Foreign),
         }
@@ -186,7 +186,7 @@ fn heading_statement(case: EscalationCase) -> Option<ArtefactStatement> {
 }
 
 /// A text of ours; what is from outside is nobody's approval.
-fn own(tree: &LabelTree) -> Option<String> {
+fn our_text(tree: &LabelTree) -> Option<String> {
     match tree {
         LabelTree::Text(text) => Some(text.clone()),
         _ => None,

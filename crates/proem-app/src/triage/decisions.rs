@@ -12,7 +12,7 @@ use proem_store::record::{ArtefactEdit, HashedContent, NewArtefactVersion};
 use proem_triage::ProjectSignal;
 use proem_triage::artefact::{
     AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactItemId, ArtefactItemKind, ArtefactKind,
-    ArtefactOperation, ChangeOffer, RuleViolation, SignalReferences, apply, offered_operations,
+    ArtefactOperation, ChangeOffer, RuleViolation, SignalReferences, apply_operations, offered_operations,
 };
 use proem_triage::plan::ArtefactSet;
 
@@ -39,11 +39,11 @@ impl ActionDesk<'_> {
         chosen: DecidedOption<'_>,
     ) -> Result<Option<(ArtefactItemId, ArtefactEdit)>, Error> {
         // A project without a file that somebody vouched for has no artefacts.
-        let Ok(charter) = charter::read(self.project) else { return Ok(None) };
+        let Ok(charter) = charter::read_charter(self.project) else { return Ok(None) };
         let person = operator.actor().id.clone();
         let actor = ArtefactActor::Person(person.clone());
         // A question whose text was purged names no signals, and its entry says in our words that it was decided.
-        let causes = escalations::case(escalation).map(|case| case.causes).unwrap_or_default();
+        let causes = escalations::escalation_case(escalation).map(|case| case.causes).unwrap_or_default();
         let StandingArtefacts { set: mut artefacts, unreadable } = self.standing_artefacts(&charter.id).await?;
         if let Some(log) = unreadable.iter().find(|unreadable| unreadable.kind == ArtefactKind::DecisionLog) {
             return Err(Error::negative(format!("nothing was decided: the decision log {}", log.in_words())));
@@ -56,7 +56,7 @@ impl ActionDesk<'_> {
         let Some(artefact) = artefacts.get(kind) else { return Ok(None) };
         let others: Vec<&Artefact> = artefacts.iter().filter(|other| other.kind() != kind).collect();
         let context = ArtefactContext {
-            now: when::now().max(self.status.last_seen),
+            now: when::time_now().max(self.status.last_seen),
             project: &charter.id,
             actor: &actor,
             causes: &[],
@@ -64,7 +64,7 @@ impl ActionDesk<'_> {
             others: &others,
         };
         let id = artefact.next_id(ArtefactItemKind::Decision);
-        let change = apply(artefact, &[decision.operation()], &context).map_err(|violations| {
+        let change = apply_operations(artefact, &[decision.operation()], &context).map_err(|violations| {
             let said: Vec<String> = violations.iter().map(ToString::to_string).collect();
             Error::invalid(format!("nothing was decided: the decision log can't have it: {}", said.join("; ")))
         })?;
@@ -96,7 +96,7 @@ impl ActionDesk<'_> {
         escalation: &EscalationRow,
         action: &ProposedAction,
     ) -> Result<Vec<AppliedChange>, Error> {
-        let charter = charter::read(self.project)?;
+        let charter = charter::read_charter(self.project)?;
         let StandingArtefacts { set: mut artefacts, unreadable } = self.standing_artefacts(&charter.id).await?;
         if let Some(unreadable) = unreadable.first() {
             let name = unreadable.kind.as_str();
@@ -104,7 +104,7 @@ impl ActionDesk<'_> {
         }
         let gone =
             || Error::negative("nothing was decided: the text of the question was purged; change the item yourself");
-        let causes = escalations::case(escalation).ok_or_else(gone)?.causes;
+        let causes = escalations::escalation_case(escalation).ok_or_else(gone)?.causes;
         let signals = self.named_signals(&causes).await?;
         let content = offered_content(action).ok_or_else(|| Error::invalid("the option's changes can't be read"))?;
         let refused = |violations: Vec<RuleViolation>| {
@@ -115,7 +115,7 @@ impl ActionDesk<'_> {
             offered_operations(&artefacts.iter().collect::<Vec<_>>(), content, &causes).map_err(refused)?;
         let person = Chooser {
             actor: ArtefactActor::Person(operator.actor().id.clone()),
-            now: when::now().max(self.status.last_seen),
+            now: when::time_now().max(self.status.last_seen),
             causes: &causes,
             known: SignalReferences::of(&signals),
         };
@@ -142,7 +142,7 @@ impl ActionDesk<'_> {
                 causes: entry.causes.clone(),
             };
             let project = self.owner.clone();
-            Ok(ArtefactEdit { project, actor: operator.actor().clone(), at: when::now(), version })
+            Ok(ArtefactEdit { project, actor: operator.actor().clone(), at: when::time_now(), version })
         };
         changes.iter().map(edit).collect()
     }
@@ -212,7 +212,7 @@ impl Chooser<'_> {
                 known: &self.known,
                 others: &others,
             };
-            let change = apply(artefact, &of_kind, &context)?;
+            let change = apply_operations(artefact, &of_kind, &context)?;
             artefacts.set(change.artefact.clone());
             changes.push(change);
         }

@@ -27,7 +27,7 @@ use super::unreadable::StandingArtefacts;
 use crate::config::KeepRecords;
 use crate::effects::ActionDesk;
 use crate::error::Error;
-use crate::guarding::once;
+use crate::guarding::get_or_make;
 use crate::message::WithNotes;
 use crate::operator::Operator;
 use crate::project::OpenProject;
@@ -90,7 +90,7 @@ impl<'p> TriageDesk<'p> {
     ///
     /// If its file is missing, not trusted or wrong, records keep no texts, or the records can't be used.
     pub async fn open(project: &'p OpenProject, access: StoreAccess) -> Result<WithNotes<Self>, Error> {
-        let charter = charter::read(project)?;
+        let charter = charter::read_charter(project)?;
         if project.config.records.keep != KeepRecords::Content {
             let problem = "`records.keep` is not \"content\", so signals and artefacts would not be kept; set it in your \
                            own configuration";
@@ -103,7 +103,7 @@ impl<'p> TriageDesk<'p> {
                 id: charter.id.clone(),
                 name: charter.name.clone(),
                 actor: desk.system(),
-                at: when::now(),
+                at: when::time_now(),
             };
             desk.store.register_triage_project(known).await?;
         }
@@ -118,7 +118,7 @@ impl<'p> TriageDesk<'p> {
     ///
     /// If the data inside the program are damaged.
     pub(super) fn lexicon(&self) -> Result<&TriageLexicon, Error> {
-        once(&self.lexicon, || {
+        get_or_make(&self.lexicon, || {
             TriageLexicon::shipped().map_err(|error| Error::bug("the lexicon of triage is damaged", error))
         })
     }
@@ -143,7 +143,7 @@ impl<'p> TriageDesk<'p> {
 
     /// The time of a cycle that begins.
     pub(super) fn moment(&self) -> Time {
-        self.moment.unwrap_or_else(|| when::now().max(self.desk.status.last_seen))
+        self.moment.unwrap_or_else(|| when::time_now().max(self.desk.status.last_seen))
     }
 
     /// Whether signals are worked on, or only taken in.
@@ -169,7 +169,7 @@ impl<'p> TriageDesk<'p> {
                 return Err(Error::bug("signals were not all taken in", format!("{taken} answers for {given}")));
             }
             for (answer, standing) in answers.into_iter().zip(standings) {
-                counts = counts.and(counted(answer, standing));
+                counts = counts.and(intake_count(answer, standing));
             }
         }
         for malformed in &found.malformed {
@@ -213,7 +213,7 @@ impl<'p> TriageDesk<'p> {
     }
 
     fn intake(&self, signals: Vec<NewSignal>) -> SignalIntake {
-        SignalIntake { project: self.desk.owner.clone(), actor: self.desk.system(), at: when::now(), signals }
+        SignalIntake { project: self.desk.owner.clone(), actor: self.desk.system(), at: when::time_now(), signals }
     }
 
     fn line(&self, signal: &ProjectSignal) -> NewSignal {
@@ -243,7 +243,7 @@ impl<'p> TriageDesk<'p> {
         let revision = hash(exact.as_str().unwrap_or_default().as_bytes());
         let id = SignalRevision { id: format!("malformed:{}", revision.get(..16).unwrap_or_default()), revision };
         let unwritten = |error| Error::bug("what could not be read can't be written down", error);
-        let text = LabelTree::Flagged(capped(&malformed.text)).write().map_err(unwritten)?;
+        let text = LabelTree::Flagged(cap_malformed(&malformed.text)).write().map_err(unwritten)?;
         let line = NewSignal {
             id: id.clone(),
             source: "unknown".to_owned(),
@@ -260,7 +260,7 @@ impl<'p> TriageDesk<'p> {
             id: QuarantineId { signal: id.id.clone(), revision: id.revision.clone(), field: "whole".to_owned() },
             project: self.desk.owner.clone(),
             actor: self.desk.system(),
-            at: when::now(),
+            at: when::time_now(),
             text: HashedContent::new(text),
             findings: json!([malformed.reason]),
             verdict: Verdict::Quarantine,
@@ -306,7 +306,7 @@ impl<'p> TriageDesk<'p> {
             before,
             keep: keep.into_iter().collect(),
             actor: operator.actor().clone(),
-            at: when::now(),
+            at: when::time_now(),
         };
         Ok(self.desk.store.purge_triage(purge).await?)
     }
@@ -316,7 +316,7 @@ impl<'p> TriageDesk<'p> {
     }
 }
 
-const fn counted(answer: IntakeAnswer, standing: SignalStanding) -> IntakeCounts {
+const fn intake_count(answer: IntakeAnswer, standing: SignalStanding) -> IntakeCounts {
     let mut counts = IntakeCounts { new: 0, revised: 0, same: 0, set_aside: 0, malformed: 0 };
     match answer {
         IntakeAnswer::Same => counts.same = 1,
@@ -332,7 +332,7 @@ const fn counted(answer: IntakeAnswer, standing: SignalStanding) -> IntakeCounts
     counts
 }
 
-fn capped(text: &Untrusted<String>) -> Untrusted<String> {
+fn cap_malformed(text: &Untrusted<String>) -> Untrusted<String> {
     text.clone().map(|text| text.chars().take(MAX_MALFORMED).collect())
 }
 

@@ -13,10 +13,10 @@ use proem_store::query::{EscalationRow, LineDepth, QueueLine};
 use proem_store::record::{EscalationId, EscalationState, SignalStanding};
 use proem_triage::artefact::{
     Artefact, ArtefactField, ArtefactItem, ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemChangeKind,
-    ProjectHealth, one_line,
+    ProjectHealth, tree_on_one_line,
 };
 use proem_triage::plan::ArtefactSet;
-use proem_triage::utc;
+use proem_triage::utc_timestamp;
 
 use super::artefacts::{MAX_VERSIONS, VersionEntry};
 use super::desk::TriageDesk;
@@ -169,12 +169,12 @@ impl TriageDesk<'_> {
         lines.extend(actions.map(|line| self.action_line(line)));
         if open > 0 {
             let open = usize::try_from(open).unwrap_or(usize::MAX);
-            let words = format!("{} that no cycle worked on yet: ", counted(open, "signal"));
+            let words = format!("{} that no cycle worked on yet: ", counted_noun(open, "signal"));
             lines.push(vec![DigestPart::Words(words), DigestPart::Command("proem triage signals".to_owned())]);
         }
         if self.desk.status.quarantined > 0 {
             let texts = usize::try_from(self.desk.status.quarantined).unwrap_or(usize::MAX);
-            let words = format!("{} kept out: ", counted(texts, "text"));
+            let words = format!("{} kept out: ", counted_noun(texts, "text"));
             lines.push(vec![DigestPart::Words(words), DigestPart::Command("proem queue quarantine".to_owned())]);
         }
         lines
@@ -194,7 +194,7 @@ impl TriageDesk<'_> {
         };
         let mut parts = self.aimed(line);
         parts.push(DigestPart::Words(format!(", {state}: ")));
-        parts.push(DigestPart::Command(format!("proem queue show {}", short(&line.key.to_string()))));
+        parts.push(DigestPart::Command(format!("proem queue show {}", short_key(&line.key.to_string()))));
         parts
     }
 
@@ -243,7 +243,7 @@ impl TriageDesk<'_> {
         let items = changed.into_iter().filter(|(id, _)| is_told(id));
         let found = |id: ArtefactItemId| artefacts.get(id.kind.artefact()).and_then(|artefact| artefact.item(id));
         let mut items: Vec<_> = items.filter_map(|(id, word)| Some((id, word, found(id)?))).collect();
-        items.sort_by_key(|(id, _, item)| (severity(item), *id));
+        items.sort_by_key(|(id, _, item)| (severity_rank(item), *id));
         Ok(items.into_iter().map(|(id, word, item)| item_line(id, item, &word.replace('_', " "))).collect())
     }
 
@@ -265,8 +265,9 @@ impl TriageDesk<'_> {
         let mut asked = BTreeSet::new();
         let lines = late.into_iter().map(|(due, id, item)| {
             let days = today.0.saturating_sub(due.0).div_euclid(DAY);
-            let days = counted(usize::try_from(days).unwrap_or_default(), "day");
-            let mut line = item_line(id, item, &format!("due {}, {days} ago", utc(due).get(..10).unwrap_or_default()));
+            let days = counted_noun(usize::try_from(days).unwrap_or_default(), "day");
+            let mut line =
+                item_line(id, item, &format!("due {}, {days} ago", utc_timestamp(due).get(..10).unwrap_or_default()));
             if let Some(row) = questions.iter().find(|row| is_about_date(row, id)) {
                 asked.insert(row.id.clone());
                 line.extend([DigestPart::words(" "), show_question(row)]);
@@ -289,7 +290,7 @@ impl TriageDesk<'_> {
     }
 }
 
-fn severity(item: &ArtefactItem) -> usize {
+fn severity_rank(item: &ArtefactItem) -> usize {
     let word = item.word(ArtefactField::Severity);
     ["critical", "high", "medium", "low"].iter().position(|known| word == Some(known)).unwrap_or(4)
 }
@@ -308,17 +309,17 @@ fn item_line(id: ArtefactItemId, item: &ArtefactItem, words: &str) -> DigestLine
 
 /// Whether a question asks how an item stands whose date has passed: its words, which are ours, begin with the item.
 fn is_about_date(row: &EscalationRow, id: ArtefactItemId) -> bool {
-    let case = escalations::case(row);
+    let case = escalations::escalation_case(row);
     let because = case.map(|case| case.because);
     matches!(because, Some(LabelTree::Text(text)) if text.starts_with(&format!("{id} was due on ")))
 }
 
 fn show_question(row: &EscalationRow) -> DigestPart {
-    DigestPart::Command(format!("proem escalations show {}", escalations::short(&row.id)))
+    DigestPart::Command(format!("proem escalations show {}", escalations::short_escalation_id(&row.id)))
 }
 
 fn question_line(row: &EscalationRow) -> DigestLine {
-    let case = escalations::case(row);
+    let case = escalations::escalation_case(row);
     let heading = case.as_ref().and_then(|case| case.heading.clone());
     let because = case.map_or_else(|| "a question whose text was purged".into(), |case| case.because);
     // What stands in brackets behind a question of ours is for whoever looks at it.
@@ -327,7 +328,7 @@ fn question_line(row: &EscalationRow) -> DigestLine {
         other => other,
     };
     let mut parts = Vec::new();
-    if let Some(heading) = heading.filter(|heading| !one_line(heading, 1).is_empty()) {
+    if let Some(heading) = heading.filter(|heading| !tree_on_one_line(heading, 1).is_empty()) {
         parts.extend([DigestPart::Text(heading), DigestPart::words(": ")]);
     }
     parts.extend([DigestPart::Text(because), DigestPart::words(" "), show_question(row)]);
@@ -338,7 +339,7 @@ fn question_line(row: &EscalationRow) -> DigestLine {
 fn left_by_sender(entries: &[SignalEntry]) -> Vec<DigestLine> {
     let mut senders: BTreeMap<String, (LabelTree, Vec<&str>)> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| matches!(entry.fate, SignalFate::Left | SignalFate::SetAside)) {
-        let name = one_line(&entry.sender, SENDER_WIDTH);
+        let name = tree_on_one_line(&entry.sender, SENDER_WIDTH);
         let (_, reasons) = senders.entry(name).or_insert_with(|| (entry.sender.clone(), Vec::new()));
         reasons.push(entry.reason());
     }
@@ -357,14 +358,14 @@ fn left_by_sender(entries: &[SignalEntry]) -> Vec<DigestLine> {
 
 /// A time to the minute.
 fn minute(time: Time, zone: &jiff::tz::TimeZone) -> String {
-    when::clock(time, zone).chars().take(16).collect()
+    when::date_and_clock(time, zone).chars().take(16).collect()
 }
 
-fn short(key: &str) -> &str {
+fn short_key(key: &str) -> &str {
     key.get(..8).unwrap_or(key)
 }
 
 /// A count with its noun.
-fn counted(count: usize, noun: &str) -> String {
-    words::counted(u64::try_from(count).unwrap_or(u64::MAX), noun)
+fn counted_noun(count: usize, noun: &str) -> String {
+    words::count_with_noun(u64::try_from(count).unwrap_or(u64::MAX), noun)
 }

@@ -12,7 +12,7 @@ use proem_store::record::{ArtefactEdit, HashedContent, NewArtefactVersion};
 use proem_triage::artefact::{
     AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItemId, ArtefactItemKind,
     ArtefactOperation, ArtefactStatement, ArtefactValue, DecisionOption, FieldForm, ItemStatus, RuleViolation,
-    SignalReferences, apply, difference,
+    SignalReferences, apply_operations, artefact_difference,
 };
 
 use super::desk::TriageDesk;
@@ -54,7 +54,7 @@ impl PlannedEdit {
     /// What would differ, a line each, fit for a screen.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        difference(&self.before, &self.change.artefact, self.ahead_of_utc)
+        artefact_difference(&self.before, &self.change.artefact, self.ahead_of_utc)
     }
 
     /// The items that change, in order.
@@ -85,14 +85,14 @@ impl TriageDesk<'_> {
         let known = SignalReferences::of(log.current());
         let others: Vec<&Artefact> = artefacts.iter().filter(|other| other.kind() != before.kind()).collect();
         let context = ArtefactContext {
-            now: when::now().max(self.desk.status.last_seen),
+            now: when::time_now().max(self.desk.status.last_seen),
             project: &self.charter.id,
             actor: &ArtefactActor::Person(person),
             causes: &[],
             known: &known,
             others: &others,
         };
-        let change = apply(&before, &operations, &context).map_err(|violations| {
+        let change = apply_operations(&before, &operations, &context).map_err(|violations| {
             // A person changes one item, so which operation it was says nothing.
             let said = violations.into_iter().map(|violation| RuleViolation { operation: None, ..violation });
             Error::invalid(said.map(|violation| violation.to_string()).collect::<Vec<_>>().join("\n"))
@@ -125,7 +125,7 @@ impl TriageDesk<'_> {
             causes: Vec::new(),
         };
         let project = self.desk.owner.clone();
-        let edit = ArtefactEdit { project, actor: operator.actor().clone(), at: when::now(), version };
+        let edit = ArtefactEdit { project, actor: operator.actor().clone(), at: when::time_now(), version };
         match self.desk.store.edit_artefact(edit).await? {
             ArtefactAnswer::Written => Ok(()),
             ArtefactAnswer::Moved { .. } => Err(Error::negative(
@@ -138,7 +138,7 @@ impl TriageDesk<'_> {
 fn operations(kind: ArtefactItemKind, request: &EditRequest, person: &str) -> Result<Vec<ArtefactOperation>, Error> {
     let mut fields = BTreeMap::new();
     for (field, text) in &request.fields {
-        fields.insert(*field, value(kind, *field, text, person)?);
+        fields.insert(*field, typed_value(kind, *field, text, person)?);
     }
     let own = request.reason.as_deref().map(|reason| ArtefactStatement::by_person(reason, person));
     match request.item {
@@ -166,7 +166,7 @@ fn operations(kind: ArtefactItemKind, request: &EditRequest, person: &str) -> Re
 }
 
 /// What a person typed, as what stands in a field.
-fn value(kind: ArtefactItemKind, field: ArtefactField, text: &str, person: &str) -> Result<ArtefactValue, Error> {
+fn typed_value(kind: ArtefactItemKind, field: ArtefactField, text: &str, person: &str) -> Result<ArtefactValue, Error> {
     let name = field.as_str();
     let kind_name = kind.as_str();
     let rule = kind.rule(field).ok_or_else(|| {

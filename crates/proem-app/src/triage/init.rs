@@ -9,11 +9,11 @@ use proem_engine::policy::AutonomyLevel;
 use proem_runtime::files::{self, FileAccess};
 use proem_text::hex;
 
-use super::charter::{CHARTER, parse};
+use super::charter::{CHARTER, parse_charter};
 use crate::error::Error;
 use crate::operator::Operator;
 use crate::places::Places;
-use crate::project::{git, locate};
+use crate::project::{find_git, locate_project};
 use crate::trust::TrustStore;
 
 /// What the file is to say.
@@ -53,16 +53,16 @@ pub struct PlannedCharter {
 /// # Errors
 ///
 /// If the folder is a bare repository, there is a file already, or a value can't stand in it, with every problem.
-pub fn plan(folder: &Path, places: &Places, values: &CharterValues) -> Result<PlannedCharter, Error> {
-    let (root, repository) = locate(folder, &git(places)?)?;
+pub fn plan_charter(folder: &Path, places: &Places, values: &CharterValues) -> Result<PlannedCharter, Error> {
+    let (root, repository) = locate_project(folder, &find_git(places)?)?;
     let Some(root) = root else {
         return Err(Error::invalid("this is a bare git repository, which has no folder for the project's file"));
     };
     if files::read_beneath(&root, Path::new(CHARTER), crate::trust::MAX_FILE_BYTES)?.is_some() {
         return Err(Error::invalid(format!("{CHARTER} is there already; edit it, nothing was written")));
     }
-    let text = text(values)?;
-    parse(text.as_bytes())?;
+    let text = new_charter_text(values)?;
+    parse_charter(text.as_bytes())?;
     Ok(PlannedCharter { text, root, repository })
 }
 
@@ -83,7 +83,7 @@ impl PlannedCharter {
     }
 }
 
-fn text(values: &CharterValues) -> Result<String, Error> {
+fn new_charter_text(values: &CharterValues) -> Result<String, Error> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes)
         .map_err(|error| Error::outside(format!("the system gives no random numbers: {error}")))?;

@@ -14,7 +14,7 @@ use proem_triage::charter::ProjectCharter;
 use proem_triage::contract::{SignalCategory, SignalImportance};
 use proem_triage::{
     ClassificationContext, CountedJudgement, LearnedImportance, ProjectSignal, SignalClassification, SignalInBatch,
-    classify, proven_stakeholder,
+    classify_signals, proven_stakeholder,
 };
 
 use super::desk::TriageDesk;
@@ -144,7 +144,7 @@ impl TriageDesk<'_> {
     async fn rules_for(&self, row: SignalRow) -> Result<(SignalClassification, SignalImportance, String), Error> {
         let shown = short_signal_id(&row.id);
         if row.text.is_none() {
-            return Err(purged(&shown));
+            return Err(purged_signal(&shown));
         }
         let read = match self.read(vec![row])? {
             OpenSignals::Read(read) => read,
@@ -157,7 +157,7 @@ impl TriageDesk<'_> {
         let context = ClassificationContext { lexicon: self.lexicon()?, project: &self.people };
         let batch: Vec<SignalInBatch<'_>> =
             read.iter().map(|read| SignalInBatch { signal: &read.signal, sanitised: &read.sanitised }).collect();
-        let classified = classify(&batch, context);
+        let classified = classify_signals(&batch, context);
         let (Some(item), Some(rules)) = (batch.first(), classified.into_iter().next()) else {
             return Err(Error::bug("a signal was not classified", shown));
         };
@@ -184,7 +184,7 @@ impl TriageDesk<'_> {
         let judgement = SignalJudgement {
             project: self.desk.owner.clone(),
             actor: operator.actor().clone(),
-            at: when::now(),
+            at: when::time_now(),
             id: planned.id.clone(),
             importance: planned.importance.as_str(),
             before: planned.before.as_str(),
@@ -196,13 +196,13 @@ impl TriageDesk<'_> {
         match self.desk.store.judge_signal(judgement).await? {
             JudgementAnswer::Open => Ok(()),
             JudgementAnswer::Stands(standing) => refuse_unworked(&shown, standing),
-            JudgementAnswer::Purged => Err(purged(&shown)),
+            JudgementAnswer::Purged => Err(purged_signal(&shown)),
             JudgementAnswer::Unknown => Err(Error::negative(format!("signal {shown} is gone; list them again"))),
         }
     }
 }
 
-fn purged(shown: &str) -> Error {
+fn purged_signal(shown: &str) -> Error {
     Error::negative(format!(
         "the text of signal {shown} was purged, so it can't be worked on again; take its source in anew"
     ))

@@ -62,7 +62,7 @@ impl TriageDesk<'_> {
     pub(super) async fn open_matters(&self) -> Result<OpenMatters, Error> {
         let mut matters = OpenMatters::new();
         for row in self.desk.store.escalations(&self.desk.owner, Some(EscalationState::Open)).await? {
-            let matter = escalations::case(&row).and_then(|case| case.matter).map(EscalationId);
+            let matter = escalations::escalation_case(&row).and_then(|case| case.matter).map(EscalationId);
             matters.entry(matter.unwrap_or_else(|| row.id.clone())).or_default().push(row);
         }
         Ok(matters)
@@ -78,11 +78,11 @@ impl TriageDesk<'_> {
         let acts = row.action.is_some()
             || row.options.iter().any(|option| option.action.is_some())
             || question.options.iter().any(|option| option.action.is_some());
-        let Some(EscalationCase { causes, about, .. }) = escalations::case(row).filter(|_| !acts) else {
+        let Some(EscalationCase { causes, about, .. }) = escalations::escalation_case(row).filter(|_| !acts) else {
             return Ok(None);
         };
         // What spoke for and against the options is said of the new ones.
-        let about = about.and_then(|about| escalations::apart(&about).0);
+        let about = about.and_then(|about| escalations::split_option_sides(&about).0);
         let earlier = EarlierCase { causes, about };
         if earlier.with_causes(&question.causes).len() > MOST_CAUSES {
             return Ok(None);
@@ -91,7 +91,7 @@ impl TriageDesk<'_> {
             escalation: row.id.clone(),
             project: self.desk.owner.clone(),
             actor: self.system(),
-            at: when::now(),
+            at: when::time_now(),
         };
         self.desk.store.withdraw(withdrawal).await?;
         Ok(Some(earlier))
@@ -100,7 +100,7 @@ impl TriageDesk<'_> {
 
 /// Whether open questions name every signal of which the plan says that this question asks about it.
 pub(super) fn are_named(question: &PlannedQuestion, standing: &[EscalationRow], plan: &CyclePlan) -> bool {
-    let cases = standing.iter().filter_map(escalations::case);
+    let cases = standing.iter().filter_map(escalations::escalation_case);
     let named: BTreeSet<SignalRevision> = cases.flat_map(|case| case.causes).collect();
     let escalated = |cause: &SignalRevision| {
         plan.outcomes.iter().any(|outcome| outcome.id == *cause && outcome.kind == SignalOutcomeKind::Escalated)

@@ -39,7 +39,7 @@ use serde_json::{Value as Json, json};
 
 use super::charter;
 use crate::agents::access::{AccessOptions, ContractedPrompt, ModelAccess, RunTerms};
-use crate::agents::base::numbers;
+use crate::agents::base::run_numbers;
 use crate::agents::basis::{ModelBasis, RecordedPrompt, RecordedTexts, RunBasis};
 use crate::agents::record::RunRecord;
 use crate::agents::{Agent, AgentEnd, AgentMachine, AgentRun, EndedRun, OutcomeAdapter, ReadBack, RunResult, Today};
@@ -50,9 +50,9 @@ use crate::message::{Message, Note};
 use crate::places::Places;
 use crate::project::{BookReading, OpenProject};
 use crate::records::booking::Booking;
-use crate::records::learning::{Adapting, profiles, taught};
+use crate::records::learning::{Adapting, profiles, taught_profile};
 use crate::records::writing::RecordChoice;
-use crate::run::asking::evaluation;
+use crate::run::asking::outcome_evaluation;
 use crate::run::options::Carriage;
 use crate::when;
 
@@ -106,7 +106,7 @@ pub struct TriageModelOptions {
 /// # Errors
 ///
 /// As [`TriageRun::new`].
-pub fn opened(
+pub fn open_triage_run(
     root: &Path,
     places: &Places,
     options: &TriageModelOptions,
@@ -179,18 +179,18 @@ impl TriageRun {
     ///
     /// If a prompt is missing or calls no tools, or a model can't be asked.
     pub fn new(options: &TriageModelOptions, project: &mut OpenProject) -> Result<Self, Error> {
-        let charter = charter::read(project)?;
+        let charter = charter::read_charter(project)?;
         let subject = PipelineSubject {
-            charter_text: charter::text(project)?,
+            charter_text: charter::charter_text(project)?,
             signals: Vec::new(),
             artefacts: ArtefactSet::new(&charter.id),
             level: charter.level,
             gate: ArtefactGate::Withheld,
             mix: ModelMix::default(),
-            policy: policy::texts(project)?,
+            policy: policy::policy_texts(project)?,
             actions: Vec::new(),
             situations: Vec::new(),
-            now: when::now(),
+            now: when::time_now(),
             charter,
         };
         let book = project.book()?;
@@ -223,11 +223,11 @@ impl TriageRun {
         };
         let settings =
             serde_json::to_value(settings).map_err(|error| Error::bug("the settings can't be serialised", error))?;
-        let (lexicon, rules) = words()?;
+        let (lexicon, rules) = shipped_words()?;
         let inputs = subject.write()?;
         let counter = large.model.counter();
         let most = options.most;
-        let own = own(&prompts)?;
+        let own = listing_prompt(&prompts)?;
         let counted = Mutex::default();
         Ok(Self { access, counter, counted, prompts, own, lexicon, rules, limits, most, settings, subject, inputs })
     }
@@ -247,7 +247,8 @@ impl TriageRun {
         let booking = self.access.book(project, options.record, options.most, notes).await?;
         for contracted in &mut self.prompts {
             let history = self.access.history(booking.records(), options.record, project);
-            contracted.taught = taught(project, &contracted.prompt, &options.adapting, history).await?.collect(notes);
+            contracted.taught =
+                taught_profile(project, &contracted.prompt, &options.adapting, history).await?.collect(notes);
         }
         Ok(booking)
     }
@@ -274,7 +275,8 @@ impl TriageRun {
     ///
     /// If they can't be read.
     pub(super) fn is_held_to_the_same(&self, project: &OpenProject) -> Result<bool, Error> {
-        Ok(charter::text(project)? == self.subject.charter_text && policy::texts(project)? == self.subject.policy)
+        Ok(charter::charter_text(project)? == self.subject.charter_text
+            && policy::policy_texts(project)? == self.subject.policy)
     }
 
     /// What it is about.
@@ -348,10 +350,10 @@ impl TriageRun {
         let counter = large.model.counter();
         let access = ModelAccess::recorded(model, settings.basis, &texts, arrival, record)?.with(vec![large]);
         let subject = PipelineSubject::read(&texts.inputs).map_err(Error::from)?;
-        let (lexicon, rules) = words()?;
+        let (lexicon, rules) = shipped_words()?;
         let (inputs, limits) = (texts.inputs, settings.limits);
         let settings = detail.settings.clone();
-        let own = own(&prompts)?;
+        let own = listing_prompt(&prompts)?;
         let counted = Mutex::default();
         let run = Self {
             access,
@@ -407,7 +409,7 @@ impl TriageRun {
             let last = end.exchanges.iter().rfind(|exchange| exchange.stage == stage);
             let evaluated = last
                 .zip(self.prompt(stage))
-                .and_then(|(exchange, contracted)| evaluation(&contracted.prompt.id, &exchange.outcome));
+                .and_then(|(exchange, contracted)| outcome_evaluation(&contracted.prompt.id, &exchange.outcome));
             evaluations.extend(evaluated);
         }
         AgentEnd { outcome, evaluations, detail: Some(Box::new(end)) }
@@ -415,14 +417,14 @@ impl TriageRun {
 }
 
 /// The prompt that a run is listed by.
-fn own(prompts: &[ContractedPrompt]) -> Result<PromptId, Error> {
+fn listing_prompt(prompts: &[ContractedPrompt]) -> Result<PromptId, Error> {
     let classify = PROMPTS.iter().position(|name| *name == PipelineStage::Classify.prompt());
     let own = classify.and_then(|place| prompts.get(place)).map(|own| own.prompt.id.clone());
     own.ok_or_else(|| Error::bug("triage has no prompt", "a stage is missing"))
 }
 
 /// The words of the rules, which ship.
-fn words() -> Result<(TriageLexicon, DraftRules), Error> {
+fn shipped_words() -> Result<(TriageLexicon, DraftRules), Error> {
     let damaged = |error| Error::bug("a file of triage is damaged", error);
     Ok((TriageLexicon::shipped().map_err(damaged)?, DraftRules::shipped().map_err(damaged)?))
 }
@@ -513,7 +515,7 @@ impl AgentRun for TriageRun {
         }
         for other in &mut self.access.also {
             let environment = Environment::inherited();
-            other.endpoint = calling::located(&today.project.config, &other.endpoint.name, &environment)?;
+            other.endpoint = calling::locate_provider(&today.project.config, &other.endpoint.name, &environment)?;
         }
         Ok(())
     }
@@ -541,10 +543,10 @@ impl AgentRun for TriageRun {
                     threats: of(Verdict::Flag),
                     filtered: of(Verdict::Quarantine),
                     escalated: !detail.proposals.escalations.is_empty(),
-                    ..numbers(&attempts, began)
+                    ..run_numbers(&attempts, began)
                 };
                 let (outcome, evaluations) = (end.outcome.clone(), end.evaluations);
-                recording.finish(RunEnd { at: when::now(), outcome, assembly: None, numbers, evaluations }).await;
+                recording.finish(RunEnd { at: when::time_now(), outcome, assembly: None, numbers, evaluations }).await;
             }
             Ok(RunResult {
                 run: recording.map(|recording| recording.id().clone()),

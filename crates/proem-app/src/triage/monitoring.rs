@@ -82,14 +82,14 @@ impl TriageMonitoring {
             let (part, whole) = known.fold((0_u64, 0_u64), |(part, whole), (some, signals)| {
                 (part.saturating_add(some), whole.saturating_add(signals))
             });
-            share(part, whole)
+            counted_share(part, whole)
         };
         let stages = PLANNED.iter().map(|(stage, planned)| {
             let place = format!("/stages/{}", stage.as_str());
             StageShare {
                 stage: stage.as_str(),
                 calls: calls(*stage),
-                share: share(calls(*stage), all),
+                share: counted_share(calls(*stage), all),
                 planned: *planned,
                 threat_rate: rate(&place, "suspected"),
                 escalation_rate: rate(&place, "escalated"),
@@ -119,7 +119,7 @@ impl TriageMonitoring {
             stages: stages.collect(),
             tools: tools
                 .into_iter()
-                .map(|(tool, (taken, calls))| ToolSuccess { tool, taken: share(taken, calls) })
+                .map(|(tool, (taken, calls))| ToolSuccess { tool, taken: counted_share(taken, calls) })
                 .collect(),
             planned_cost,
             cycles: u64::try_from(counted).unwrap_or(u64::MAX),
@@ -135,7 +135,7 @@ fn per(sum: f64, n: u64) -> Option<f64> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure for people; sixteen digits are enough")]
-fn share(part: u64, whole: u64) -> CountedFigure {
+fn counted_share(part: u64, whole: u64) -> CountedFigure {
     CountedFigure { value: (whole > 0).then(|| part as f64 / whole as f64), n: whole }
 }
 

@@ -191,7 +191,7 @@ fn mail_parts(bytes: &[u8]) -> MailParts {
     let ask = DocumentOptions { source: Some(source.clone()), ..ask };
     let document = readers::extract(bytes, UnreadTail::Nothing, &ask);
     let (headers, beyond) = readers::mail_envelope(bytes, source);
-    let mut gaps: Vec<String> = document.gaps.iter().map(gap).collect();
+    let mut gaps: Vec<String> = document.gaps.iter().map(document_gap_line).collect();
     if beyond > 0 {
         gaps.push(format!("{beyond} headers not read, after the limit"));
     }
@@ -202,7 +202,7 @@ fn mail_parts(bytes: &[u8]) -> MailParts {
     }
 }
 
-fn gap(gap: &DocumentGap) -> String {
+fn document_gap_line(gap: &DocumentGap) -> String {
     let field = if gap.field.is_empty() { "mail" } else { &gap.field };
     format!("{field} {}: {}", gap.reason.as_str(), gap.about)
 }

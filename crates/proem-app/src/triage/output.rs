@@ -307,7 +307,7 @@ impl TriageStatusOutput {
             id: row.id.0.clone(),
             at: when::rfc3339(row.at),
             sensitivity: row.sensitivity.clone(),
-            heading: escalations::case(row)
+            heading: escalations::escalation_case(row)
                 .and_then(|case| case.heading)
                 .map_or(Json::Null, |heading| show::tree_json(&heading)),
         });

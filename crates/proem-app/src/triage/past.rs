@@ -10,7 +10,7 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict};
 use proem_store::query::{ActionRow, EscalationRow, SignalRow};
 use proem_triage::pipeline::{PastSituation, SituationQuery, most_alike};
-use proem_triage::{ProjectSignal, SanitisedSignal, sanitise};
+use proem_triage::{ProjectSignal, SanitisedSignal, sanitise_signal};
 
 use super::desk::TriageDesk;
 use super::judged::ReadSignal;
@@ -55,7 +55,7 @@ impl TriageDesk<'_> {
         let ended = store.ended_actions(owner, MOST_LOOKED_AT).await?;
         let matters: Vec<EndedMatter> = decided
             .iter()
-            .filter_map(decision)
+            .filter_map(decided_matter)
             .chain(ended.iter().filter_map(|row| self.ended(row)))
             .filter(|matter| !matter.causes.is_empty())
             .collect();
@@ -94,7 +94,7 @@ impl TriageDesk<'_> {
             let is_late = row.outcome.get(LATE).is_some();
             let text = row.text.as_deref().filter(|_| !is_late)?;
             let signal = ProjectSignal::read(text).ok()?;
-            let sanitised = sanitise(&signal, screening);
+            let sanitised = sanitise_signal(&signal, screening);
             (sanitised.verdict == Verdict::Allow).then_some((signal, sanitised))
         };
         let causes: Vec<_> = matter.causes.iter().take(MOST_CAUSES).map(read).collect::<Option<_>>()?;
@@ -109,8 +109,8 @@ impl TriageDesk<'_> {
 }
 
 /// A question with what a person decided.
-fn decision(row: &EscalationRow) -> Option<EndedMatter> {
-    let (decision, case) = (row.decision.as_ref()?, escalations::case(row)?);
+fn decided_matter(row: &EscalationRow) -> Option<EndedMatter> {
+    let (decision, case) = (row.decision.as_ref()?, escalations::escalation_case(row)?);
     let chosen = row.options.iter().find(|option| option.id == decision.option)?;
     let words = decision.words.trim();
     let outcome = if words.is_empty() { "a person decided so, without a word" } else { words };

@@ -16,11 +16,11 @@ use proem_store::{CycleAnswer, EscalationAnswer};
 use proem_text::{Audience, Label, Source, hex};
 use proem_triage::contract::TimeSensitivity;
 use proem_triage::plan::{OptionReasons, SignalOutcomeKind, question_case};
-use proem_triage::{ProjectSignal, SignalFormError, sanitise};
+use proem_triage::{ProjectSignal, SignalFormError, sanitise_signal};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::attempt::overtaken;
+use super::attempt::overtaken_attempt;
 use super::cycle::{AskedQuestion, CycleReport, MOST_CAUSES, cause_tree};
 use super::desk::{MAX_MALFORMED, TriageDesk};
 use super::judged::ReadSignal;
@@ -118,7 +118,7 @@ impl TriageDesk<'_> {
         let (guard, policy) = (self.desk.guarding.shared_guard()?, self.desk.guarding.policy.clone());
         let read = move || {
             let signal = ProjectSignal::read(&text)?;
-            let sanitised = sanitise(&signal, Screening { guard: &guard, policy: &policy });
+            let sanitised = sanitise_signal(&signal, Screening { guard: &guard, policy: &policy });
             Ok::<_, SignalFormError>(ReadSignal { signal, sanitised })
         };
         let read = in_time(self.reading_limit, move |give| _ = give(read()))?.next().flatten();
@@ -196,15 +196,15 @@ impl TriageDesk<'_> {
         let finish = CycleFinish {
             project: self.desk.owner.clone(),
             actor: self.system(),
-            began: when::now(),
-            at: when::now(),
+            began: when::time_now(),
+            at: when::time_now(),
             artefacts: Vec::new(),
             handled: handled.collect(),
             counts: json!(counts),
         };
         match self.desk.store.finish_cycle(finish).await? {
             CycleAnswer::Written { cycle } => report.cycles.push(cycle),
-            CycleAnswer::Overtaken => return Err(overtaken()),
+            CycleAnswer::Overtaken => return Err(overtaken_attempt()),
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl TriageDesk<'_> {
             },
             project: self.desk.owner.clone(),
             actor: self.system(),
-            at: when::now(),
+            at: when::time_now(),
             text: HashedContent::new(in_writing(&text)?),
             findings: json!([reason]),
             verdict: Verdict::Quarantine,
@@ -279,7 +279,7 @@ impl TriageDesk<'_> {
             id: EscalationId(hex::encode(Sha256::digest(subject))),
             project: self.desk.owner.clone(),
             actor: self.system(),
-            at: when::now(),
+            at: when::time_now(),
             action: None,
             reason: in_writing(&reason)?,
             sensitivity: TimeSensitivity::Today.as_str().to_owned(),

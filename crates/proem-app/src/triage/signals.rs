@@ -14,7 +14,7 @@ use proem_store::query::{ActionsWanted, EscalationRow, SignalRow};
 use proem_store::record::{EscalationState, SignalStanding, WHOLE_BACKLOG};
 use proem_text::hex;
 use proem_triage::plan::{SignalOutcome, SignalOutcomeKind};
-use proem_triage::{ProjectSignal, SignalTime, sender_name, signal_subject};
+use proem_triage::{ProjectSignal, SignalTime, sender_display_name, signal_subject};
 use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
@@ -163,10 +163,10 @@ impl SignalEntry {
 /// The short id of a signal in one of its revisions: the beginning of a hash.
 #[must_use]
 pub fn short_signal_id(id: &SignalRevision) -> String {
-    digest(id).chars().take(SHORT).collect()
+    revision_digest(id).chars().take(SHORT).collect()
 }
 
-fn digest(id: &SignalRevision) -> String {
+fn revision_digest(id: &SignalRevision) -> String {
     hex::encode(Sha256::digest(format!("{}\n{}", id.id, id.revision)))
 }
 
@@ -250,7 +250,7 @@ impl TriageDesk<'_> {
             let Some(last) = page.last() else { break };
             after = last.seq;
             found.extend(page.into_iter().filter(|row| {
-                let is_meant = (is_digits && digest(&row.id).starts_with(&digits))
+                let is_meant = (is_digits && revision_digest(&row.id).starts_with(&digits))
                     || (id.len() >= FEWEST && row.id.id.starts_with(id));
                 is_meant && row.kind != WHOLE_BACKLOG
             }));
@@ -310,8 +310,9 @@ impl TriageDesk<'_> {
             Some(signal) => signal_subject(signal),
             None => unread.into(),
         };
-        let sender =
-            signal.as_ref().map_or_else(|| "unknown".into(), |signal| sender_name(signal, &self.charter, screening));
+        let sender = signal
+            .as_ref()
+            .map_or_else(|| "unknown".into(), |signal| sender_display_name(signal, &self.charter, screening));
         let told = signal.as_ref().and_then(|signal| match signal.time {
             SignalTime::Known(time) => Some(time),
             SignalTime::Doubtful { .. } | SignalTime::Missing => None,
@@ -357,7 +358,7 @@ impl TriageDesk<'_> {
             let signal = &read.iter().find(of)?.signal;
             Some(LeftSignal {
                 handle: short_signal_id(&outcome.id),
-                sender: sender_name(signal, &self.charter, screening),
+                sender: sender_display_name(signal, &self.charter, screening),
                 subject: signal_subject(signal),
                 why: left_reason(outcome.category.as_str(), outcome.action.as_str()),
             })
@@ -485,7 +486,7 @@ fn question_words(links: EntryLinks<'_>, context: &EntryContext) -> Option<Strin
     let mut known: Vec<&EscalationRow> = links.questions.iter().filter_map(|id| context.questions.get(id)).collect();
     known.sort_by_key(|row| row.state != EscalationState::Open);
     let words = |row: &&EscalationRow| {
-        let id = escalations::short(&row.id);
+        let id = escalations::short_escalation_id(&row.id);
         match (row.state, &row.decision) {
             (EscalationState::Open, _) => format!("asked; `proem escalations show {id}`"),
             (_, Some(decision)) => format!("asked, and {} was decided in {id}", decision.option),
@@ -506,7 +507,7 @@ mod tests {
         let now = Time(1_795_958_160_000);
         let begins = |text: &str, zone: &str| {
             let zone = TimeZone::get(zone).unwrap();
-            period_start(text, now, &zone).map(|time| when::clock(time, &TimeZone::UTC)).unwrap()
+            period_start(text, now, &zone).map(|time| when::date_and_clock(time, &TimeZone::UTC)).unwrap()
         };
         assert_eq!(begins("today", "UTC"), "2026-11-29 00:00:00");
         assert_eq!(begins("today", "Pacific/Auckland"), "2026-11-29 11:00:00");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proem_engine::effect::ActionState;
 use proem_store::query::{CycleRow, EscalationRow};
 use proem_store::record::{EscalationState, SignalStanding, WHOLE_BACKLOG};
-use proem_triage::artefact::{BacklogExtent, FigureSources, ProjectFigures, figures};
+use proem_triage::artefact::{BacklogExtent, FigureSources, ProjectFigures, count_figures};
 use proem_triage::plan::ArtefactSet;
 use proem_triage::{ProjectSignal, SignalLog};
 
@@ -66,8 +66,8 @@ impl TriageDesk<'_> {
         let (log, coverage) = self.signal_log().await?;
         let signals: Vec<&ProjectSignal> = log.current().collect();
         let artefacts: Vec<_> = artefacts.iter().collect();
-        Ok(figures(&FigureSources {
-            now: when::now(),
+        Ok(count_figures(&FigureSources {
+            now: when::time_now(),
             signals: &signals,
             coverage,
             places: &self.charter.places(),

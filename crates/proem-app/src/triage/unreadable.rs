@@ -66,11 +66,11 @@ impl ActionDesk<'_> {
         let mut standing = StandingArtefacts { set: ArtefactSet::new(project), unreadable: Vec::new() };
         for kind in ArtefactKind::ALL {
             let Some(row) = self.store.artefact(&self.owner, kind.as_str(), None).await? else { continue };
-            match readable(&row) {
+            match parse_artefact_row(&row) {
                 Ok(artefact) => standing.set.set(artefact),
                 Err(problem) => {
                     let rows = self.store.artefact_versions(&self.owner, kind.as_str(), MOST_VERSIONS).await?;
-                    let older = rows.iter().find_map(|row| readable(row).ok());
+                    let older = rows.iter().find_map(|row| parse_artefact_row(row).ok());
                     let readable = older.as_ref().map(Artefact::version);
                     standing.unreadable.push(UnreadableArtefact { kind, version: row.version, readable, problem });
                     older.into_iter().for_each(|older| standing.set.set(older));
@@ -82,7 +82,7 @@ impl ActionDesk<'_> {
 }
 
 /// An artefact from its row, or what is wrong with it.
-fn readable(row: &ArtefactVersionRow) -> Result<Artefact, String> {
+fn parse_artefact_row(row: &ArtefactVersionRow) -> Result<Artefact, String> {
     let content = row.content.as_deref().ok_or_else(|| "its text is not in the records".to_owned())?;
     Artefact::read(content).map_err(|error| error.to_string())
 }
@@ -136,7 +136,7 @@ impl TriageDesk<'_> {
         let since = rows.iter().rev().filter(|row| row.version > version);
         let since: Vec<ArtefactLogEntry> =
             since.filter_map(|row| ArtefactLogEntry::read(row.entry.as_deref()?).ok()).collect();
-        let now = when::now().max(self.desk.status.last_seen);
+        let now = when::time_now().max(self.desk.status.last_seen);
         Ok(restored_version(&older, newest.saturating_add(1), &since, (now, &operator.actor().id)))
     }
 }

@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use super::asking::AskingTerms;
 use super::cycle::CycleReport;
 use super::desk::{IntakeCounts, TriageDesk};
-use super::models::{TriageModelOptions, opened};
+use super::models::{TriageModelOptions, open_triage_run};
 use super::normalise::NormaliseOptions;
 use crate::error::Error;
 use crate::message::{Note, WithNotes};
@@ -201,7 +201,7 @@ impl CycleWork {
         notes: &mut Vec<Note>,
     ) -> Result<CycleReport, Error> {
         let (mut project, run) = match &options.models {
-            Some(models) => opened(&options.root, places, models)?,
+            Some(models) => open_triage_run(&options.root, places, models)?,
             None => (OpenProject::without_book(&options.root, places)?, None),
         };
         notes.append(&mut project.notes);
@@ -355,7 +355,7 @@ impl Watch<'_> {
     }
 
     fn reading(&self) -> ClockReading {
-        ClockReading { steady: self.steady(), wall: when::now() }
+        ClockReading { steady: self.steady(), wall: when::time_now() }
     }
 
     /// Takes in what is new in the folder.
@@ -399,7 +399,7 @@ impl Watch<'_> {
     }
 
     async fn take_file(&mut self, desk: &TriageDesk<'_>, file: &SettledFile) -> Result<(), Error> {
-        let options = NormaliseOptions::of_project(&desk.charter, when::now());
+        let options = NormaliseOptions::of_project(&desk.charter, when::time_now());
         let path = file.path.as_path();
         let mut opened = match options.open(path) {
             Ok(opened) => opened,

@@ -12,12 +12,12 @@ use proem_runtime::catalogue;
 use proem_runtime::files::{self, FileContent};
 use proem_select::catalogue::skill;
 
-use super::{MAX_FILE_BYTES, hash};
+use super::{MAX_FILE_BYTES, sha256_hex};
 use crate::effects::policy::PROJECT_POLICY;
 use crate::error::Error;
 use crate::lisp::agent::{AGENTS, agent_files, is_agent_file, named_files, text_beneath};
 use crate::message::Hint;
-use crate::project::{BOOK, CONFIG, FOLDER_RULES, RULE_FILES, RULE_FOLDERS, is_rule_file, plain};
+use crate::project::{BOOK, CONFIG, FOLDER_RULES, RULE_FILES, RULE_FOLDERS, is_rule_file, plain_relative_path};
 use crate::triage::charter::CHARTER;
 
 /// The most files below the book's folder that are looked at.
@@ -158,7 +158,7 @@ impl Candidates {
         }
         let config = found.add(root, CONFIG, uses.remove(CONFIG).unwrap_or_default());
         for (part, path) in config.map(|text| named_paths(&text)).unwrap_or_default() {
-            match plain(&path) {
+            match plain_relative_path(&path) {
                 Some(path) => uses.entry(path).or_default().push(TrustUse::StandsIn(part)),
                 None => {
                     found.refuse(
@@ -219,7 +219,7 @@ impl Candidates {
         if names.is_empty() {
             return format!("{kinds}; there are none here");
         }
-        format!("{kinds}; here: {}", listed(&names))
+        format!("{kinds}; here: {}", shortened_name_list(&names))
     }
 
     fn refuse(&mut self, path: &str, why: impl Into<String>) {
@@ -243,7 +243,7 @@ impl Candidates {
                 return None;
             }
         };
-        let hash = hash(&bytes);
+        let hash = sha256_hex(&bytes);
         let Ok(text) = String::from_utf8(bytes) else {
             self.refuse(path, "it is not UTF-8; save it as UTF-8");
             return None;
@@ -364,7 +364,7 @@ pub(crate) fn is_book_file(path: &str) -> bool {
 
 /// Names, the first of them only if there are many.
 #[must_use]
-pub fn listed(names: &[&str]) -> String {
+pub fn shortened_name_list(names: &[&str]) -> String {
     const MOST: usize = 12;
     let shown: Vec<String> = names.iter().take(MOST).map(|name| show::terminal_str(name).into_string()).collect();
     let more = names.len().saturating_sub(MOST);
@@ -376,7 +376,7 @@ pub fn listed(names: &[&str]) -> String {
 /// # Errors
 ///
 /// If it lies outside `root`, or its name is not UTF-8.
-pub(crate) fn within(root: &Path, folder: &Path, file: &Path) -> Result<String, Error> {
+pub(crate) fn path_within_root(root: &Path, folder: &Path, file: &Path) -> Result<String, Error> {
     let shown = show::terminal_str(&file.display().to_string()).into_string();
     let absolute = without_dots(&folder.join(file));
     let relative = absolute.strip_prefix(root).map(Path::to_path_buf).ok().or_else(|| {

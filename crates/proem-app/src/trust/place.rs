@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use proem_guard::show;
 use proem_runtime::git::GitProgram;
 
-use super::candidates::{Candidates, TrustCandidate, listed, within};
+use super::candidates::{Candidates, TrustCandidate, path_within_root, shortened_name_list};
 use super::{EDITING_SECONDS, EditingGrant, RepositoryTrust, TrustStore};
 use crate::error::Error;
 use crate::message::{Hint, Note};
 use crate::operator::Operator;
 use crate::places::Places;
-use crate::project::{BOOK, git, head, locate, now};
+use crate::project::{BOOK, find_git, head_commit, locate_project, unix_seconds};
 
 /// A project and what is trusted in it.
 #[derive(Debug)]
@@ -87,8 +87,8 @@ impl TrustPlace {
     ///
     /// If it has no work tree, or the trust store can't be read.
     pub fn open(folder: &Path, places: &Places) -> Result<Self, Error> {
-        let git = git(places)?;
-        let (root, key) = locate(folder, &git)?;
+        let git = find_git(places)?;
+        let (root, key) = locate_project(folder, &git)?;
         let shown = show::terminal_str(&folder.display().to_string()).into_string();
         let Some(root) = root else {
             let problem =
@@ -98,7 +98,7 @@ impl TrustPlace {
         let folder =
             std::fs::canonicalize(folder).map_err(|e| Error::invalid(format!("could not open `{shown}`: {e}")))?;
         let store = TrustStore::new(places.state.clone());
-        let vouched = store.vouched(&key, &root.to_string_lossy(), now(), || head(&root, &git))?;
+        let vouched = store.vouched(&key, &root.to_string_lossy(), unix_seconds(), || head_commit(&root, &git))?;
         Ok(Self { root, folder, key, store, vouched, git })
     }
 
@@ -108,7 +108,7 @@ impl TrustPlace {
     ///
     /// If it lies outside the project, or its name is not UTF-8.
     pub fn path(&self, file: &Path) -> Result<String, Error> {
-        within(&self.root, &self.folder, file)
+        path_within_root(&self.root, &self.folder, file)
     }
 
     /// Outside git the project is called by its own path.
@@ -224,8 +224,8 @@ impl TrustPlace {
     ///
     /// If git does not say which commit is checked out.
     pub fn timed(&self, offer: EditingOffer) -> Result<EditingOffer, Error> {
-        let head = head(&self.root, &self.git)?;
-        Ok(EditingOffer { head, until: now().saturating_add(EDITING_SECONDS), ..offer })
+        let head = head_commit(&self.root, &self.git)?;
+        Ok(EditingOffer { head, until: unix_seconds().saturating_add(EDITING_SECONDS), ..offer })
     }
 
     /// Trusts it, as a person said.
@@ -290,7 +290,7 @@ impl TrustPlace {
             return Error::negative(format!("`{shown}` is not trusted; nothing is trusted here"));
         }
         let names: Vec<&str> = known.iter().copied().collect();
-        Error::negative(format!("`{shown}` is not trusted; the trusted files are {}", listed(&names)))
+        Error::negative(format!("`{shown}` is not trusted; the trusted files are {}", shortened_name_list(&names)))
     }
 
     /// The paths that were named; a folder stands for the candidates below it.
@@ -313,7 +313,7 @@ impl TrustPlace {
         let in_book = path == ".proem" || path == BOOK || is_below(path, BOOK);
         let holds_some = candidates.files.iter().any(|candidate| is_below(&candidate.path, path));
         let refused = candidates.refused.iter().any(|refused| refused.path == path);
-        if refused || !is_folder(&self.root, path) || !(in_book || holds_some) {
+        if refused || !is_plain_folder(&self.root, path) || !(in_book || holds_some) {
             return Ok(vec![candidates.get(path)?.clone()]);
         }
         let files = candidates.files.into_iter();
@@ -334,7 +334,7 @@ fn is_below(path: &str, folder: &str) -> bool {
 }
 
 /// Whether a path is a folder, and no link is on the way to it.
-fn is_folder(root: &Path, path: &str) -> bool {
+fn is_plain_folder(root: &Path, path: &str) -> bool {
     let mut folder = root.to_path_buf();
     path.split('/').all(|name| {
         folder.push(name);

@@ -33,7 +33,7 @@ pub struct TrustEntry {
 
 /// All files that are trusted or could be, by path.
 #[must_use]
-pub fn entries(candidates: &Candidates, vouched: &RepositoryTrust) -> BTreeMap<String, TrustEntry> {
+pub fn trust_entries(candidates: &Candidates, vouched: &RepositoryTrust) -> BTreeMap<String, TrustEntry> {
     let mut entries = BTreeMap::new();
     for (path, _) in vouched.hashes() {
         entries.insert(path.to_owned(), TrustEntry { state: TrustState::Gone, hash: None });

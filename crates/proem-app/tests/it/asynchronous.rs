@@ -6,7 +6,7 @@ use proem_app::records::Whose;
 use proem_app::run::asking::FinishedRun;
 use proem_app::run::options::RunOptions;
 use proem_app::run::setting::RunSetting;
-use proem_app::runs::replay::replayed;
+use proem_app::runs::replay::replay_run;
 use proem_app::runs::resume::StoppedRun;
 use proem_app::shipped;
 use proem_engine::run::ExchangeEnd;
@@ -65,7 +65,7 @@ async fn runs_are_asked_recorded_and_replayed_by_tasks() {
     let id = runs[0].run.clone().unwrap().0;
     let replayed = tokio::spawn(async move {
         let agents = shipped::agents();
-        let replayed = replayed(&agents, &project, &id, Whose::Project, &mut Vec::new()).await.unwrap();
+        let replayed = replay_run(&agents, &project, &id, Whose::Project, &mut Vec::new()).await.unwrap();
         let stopped = StoppedRun::find(&agents, &project, &id, Whose::Project, &mut Vec::new()).await.unwrap();
         assert!(stopped.read_back().is_ok());
         replayed.report

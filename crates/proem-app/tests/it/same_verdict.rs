@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use proem_app::ask::{Attachment, PROMPT, Question, attached};
+use proem_app::ask::{Attachment, PROMPT, Question, read_attachments};
 use proem_app::guarding::GuardSetup;
 use proem_app::message::Note;
 use proem_app::run::options::{Carriage, RunOptions};
 use proem_app::run::setting::RunSetting;
-use proem_app::scan::examine::{CutChoice, examine};
+use proem_app::scan::examine::{CutChoice, scan_document};
 use proem_guard::Verdict;
 use proem_runtime::readers::{DocumentOptions, FileSurroundings, UnreadTail, extract};
 
@@ -47,7 +47,7 @@ fn a_question_takes_a_file_as_a_scan_of_its_folder_does() {
     let (mut compared, mut clean, mut different) = (0, 0, Vec::new());
     for path in files() {
         let Ok(Some(Attachment { text, .. })) =
-            attached(std::slice::from_ref(&path)).map(|read| read.into_iter().next())
+            read_attachments(std::slice::from_ref(&path)).map(|read| read.into_iter().next())
         else {
             continue;
         };
@@ -57,9 +57,9 @@ fn a_question_takes_a_file_as_a_scan_of_its_folder_does() {
         if document.fields.len() != 1 {
             continue;
         }
-        let scan = examine(&guarding, String::new(), document, None, CutChoice::NotWanted);
+        let scan = scan_document(&guarding, String::new(), document, None, CutChoice::NotWanted);
         let mut question = Question::new("What is it?".to_owned(), None).unwrap();
-        question.files = attached(std::slice::from_ref(&path)).unwrap();
+        question.files = read_attachments(std::slice::from_ref(&path)).unwrap();
         let request = setting.request(&question.inputs()).unwrap();
         let is_clean = !request
             .notes

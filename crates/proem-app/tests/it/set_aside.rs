@@ -39,7 +39,7 @@ fn a_signal_that_takes_too_long_is_set_aside_asked_about_and_not_read_again() {
     });
     records::runtime().unwrap().block_on(async {
         let desk = TriageDesk::open(&project, StoreAccess::Write).await.unwrap().value;
-        let options = NormaliseOptions { now: when::now(), mail_servers: Vec::new(), audiences: Vec::new() };
+        let options = NormaliseOptions { now: when::time_now(), mail_servers: Vec::new(), audiences: Vec::new() };
         desk.take_in(&options.read_stream(signal.to_string().as_bytes()).unwrap()).await.unwrap();
         let hurried = desk.with_reading_limit(Duration::ZERO);
         let report = hurried.work(&mut |_| {}).await.unwrap();

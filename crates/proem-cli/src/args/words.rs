@@ -12,8 +12,8 @@ use super::CommandLine;
 /// Commands whose first argument is a person's words.
 const COMMANDS: [&str; 4] = ["ask", "assemble", "find", "select"];
 
-/// The command line, with a blank before each argument that is words and begins with a hyphen; [`words`] takes it away.
-pub(crate) fn marked(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+/// The command line, with a blank before each argument that is words and begins with a hyphen; [`unmark_hyphen_words`] takes it away.
+pub(crate) fn mark_hyphen_words(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = arguments.collect();
     let named = arguments.get(1).and_then(|name| name.to_str()).filter(|name| COMMANDS.contains(name));
     let line = CommandLine::command();
@@ -37,8 +37,8 @@ fn is_words(text: &str, command: &Command) -> bool {
     !(short.is_some() && command.get_arguments().any(|option| option.get_short() == short))
 }
 
-/// What a person wrote, without the blank of [`marked`].
-pub(crate) fn words(text: &str) -> Result<String, Infallible> {
+/// What a person wrote, without the blank of [`mark_hyphen_words`].
+pub(crate) fn unmark_hyphen_words(text: &str) -> Result<String, Infallible> {
     Ok(text.strip_prefix(' ').filter(|rest| rest.starts_with('-')).unwrap_or(text).to_owned())
 }
 
@@ -59,16 +59,16 @@ mod tests {
             (["scan", "-a file"], "-a file"),
         ] {
             let line = ["proem"].iter().chain(&arguments).map(OsString::from);
-            assert_eq!(marked(line).last().unwrap(), expected, "{arguments:?}");
+            assert_eq!(mark_hyphen_words(line).last().unwrap(), expected, "{arguments:?}");
         }
         let behind = ["proem", "find", "--", "-a b"].map(OsString::from);
-        assert_eq!(marked(behind.clone().into_iter()), behind, "everything behind `--` is words to clap");
+        assert_eq!(mark_hyphen_words(behind.clone().into_iter()), behind, "everything behind `--` is words to clap");
     }
 
     #[test]
     fn the_blank_is_taken_away() {
         for (text, expected) in [(" -a b", "-a b"), ("-a", "-a"), (" a", " a"), ("a", "a"), ("", "")] {
-            assert_eq!(words(text).unwrap(), expected);
+            assert_eq!(unmark_hyphen_words(text).unwrap(), expected);
         }
     }
 }
@@ -124,7 +124,7 @@ mod examples {
             for arguments in
                 commands(line).into_iter().filter(|arguments| arguments.first().is_some_and(|name| name == "proem"))
             {
-                let parsed = CommandLine::try_parse_from(marked(arguments.iter().map(OsString::from)));
+                let parsed = CommandLine::try_parse_from(mark_hyphen_words(arguments.iter().map(OsString::from)));
                 let problem = parsed.err().filter(clap::Error::use_stderr);
                 assert!(problem.is_none(), "{line}\n{arguments:?}\n{}", problem.unwrap());
                 count += 1;

@@ -10,8 +10,8 @@ use proem_agents::adapt::quoted;
 use proem_engine::profile::{Adaptation, Format, ProfileRule};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, styled};
-use proem_app::adapt::{AdaptOptions, adapted, moment, text_from, text_of};
+use crate::ui::{self, BOLD, DIM, style_text};
+use proem_app::adapt::{AdaptOptions, derive_adaptation, foreign_moment, read_history_file, read_history_stream};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 use proem_app::when;
@@ -52,16 +52,16 @@ pub(crate) struct Adapt {
     pub(crate) json: bool,
 }
 
-pub(super) fn run(args: &Adapt) -> Result<ExitCode, CommandFailure> {
-    let places = crate::places()?;
+pub(super) fn run_adapt(args: &Adapt) -> Result<ExitCode, CommandFailure> {
+    let places = crate::user_places()?;
     let project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
-    ui::notes(&project.all_notes());
+    ui::print_notes(&project.all_notes());
     if let Some(name) = &args.prompt {
-        return prompt::run(args, name, &project);
+        return prompt::run_adapt_prompt(args, name, &project);
     }
     let now = match &args.now {
-        None => when::now(),
-        Some(text) => moment(text).ok_or_else(|| {
+        None => when::time_now(),
+        Some(text) => foreign_moment(text).ok_or_else(|| {
             CommandFailure::usage(format!("`{text}` is not a time; write one such as 2026-11-22T10:00:00Z"))
         })?,
     };
@@ -79,26 +79,30 @@ pub(super) fn run(args: &Adapt) -> Result<ExitCode, CommandFailure> {
         now,
     };
     let read = |file: &Path| {
-        if file == Path::new("-") { text_from(file, std::io::stdin().lock()) } else { text_of(file) }
+        if file == Path::new("-") {
+            read_history_stream(file, std::io::stdin().lock())
+        } else {
+            read_history_file(file)
+        }
     };
     let mut said = Vec::new();
-    let adapted = records::blocking(adapted(&options, &project, &read, &mut said));
-    ui::notes(&said);
+    let adapted = records::blocking(derive_adaptation(&options, &project, &read, &mut said));
+    ui::print_notes(&said);
     let adapted = adapted?;
     if args.json {
         // The members stand in the order in which the interface lists them.
         let json = serde_json::to_string_pretty(&adapted.value.profile)
             .map_err(|e| CommandFailure::bug("could not write JSON", e))?;
-        ui::document(&json)?;
+        ui::print_json_document(&json)?;
     } else {
-        ui::listing(&account(&adapted.value))?;
+        ui::print_listing(&adaptation_account(&adapted.value))?;
     }
-    ui::notes(&adapted.notes);
+    ui::print_notes(&adapted.notes);
     Ok(ExitCode::SUCCESS)
 }
 
 /// The profile with what it was made from.
-fn account(adapted: &Adaptation) -> String {
+fn adaptation_account(adapted: &Adaptation) -> String {
     let profile = &adapted.profile;
     let mut out = String::new();
     for (title, lines) in [
@@ -106,17 +110,17 @@ fn account(adapted: &Adaptation) -> String {
         ("constraints", &profile.constraints),
         ("examples", &profile.examples),
     ] {
-        out.push_str(&format!("{}\n", styled(BOLD, title)));
+        out.push_str(&format!("{}\n", style_text(BOLD, title)));
         for line in lines {
             out.push_str(&format!("  - {line}\n"));
         }
         if lines.is_empty() {
-            out.push_str(&format!("  {}\n", styled(DIM, "none")));
+            out.push_str(&format!("  {}\n", style_text(DIM, "none")));
         }
     }
     let rules: Vec<&str> = adapted.rules.iter().copied().map(ProfileRule::as_str).collect();
-    out.push_str(&format!("\n{} {}\n", styled(BOLD, "rules:"), rules.join(", ")));
-    out.push_str(&format!("{} {}\n", styled(BOLD, "signals:"), signals_in_words(adapted)));
+    out.push_str(&format!("\n{} {}\n", style_text(BOLD, "rules:"), rules.join(", ")));
+    out.push_str(&format!("{} {}\n", style_text(BOLD, "signals:"), signals_in_words(adapted)));
     out
 }
 

@@ -13,7 +13,7 @@ use proem_app::project::OpenProject;
 use proem_app::records;
 use proem_app::triage::TriageDesk;
 use proem_store::StoreAccess;
-use proem_triage::artefact::{ArtefactKind, difference};
+use proem_triage::artefact::{ArtefactKind, artefact_difference};
 
 use crate::failure::CommandFailure;
 use crate::ui;
@@ -91,28 +91,28 @@ fn kinds(name: Option<ArtefactName>) -> Vec<ArtefactKind> {
     name.map_or_else(|| ArtefactKind::ALL.to_vec(), |name| vec![name.kind()])
 }
 
-pub(super) fn run(command: &ArtefactsCommand) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_artefacts(command: &ArtefactsCommand) -> Result<ExitCode, CommandFailure> {
     match command {
-        ArtefactsCommand::Show(args) => show::run(args),
-        ArtefactsCommand::Log(args) => log::run(args),
+        ArtefactsCommand::Show(args) => show::run_artefact_show(args),
+        ArtefactsCommand::Log(args) => log::run_artefact_log(args),
         ArtefactsCommand::Diff { artefact, from, to, root } => {
-            let project = OpenProject::without_book(root, &crate::places()?)?;
+            let project = OpenProject::without_book(root, &crate::user_places()?)?;
             records::blocking(async {
-                let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
+                let desk = ui::print_notes_of(TriageDesk::open(&project, StoreAccess::Read).await?);
                 let kind = artefact.kind();
                 let pair = async { Ok((desk.version(kind, Some(*from)).await?, desk.version(kind, Some(*to)).await?)) };
                 let pair: Result<_, CommandFailure> = pair.await;
                 let ahead_of_utc = desk.charter.ahead_of_utc;
                 desk.close().await;
                 let (before, after) = pair?;
-                let lines = difference(&before, &after, ahead_of_utc);
+                let lines = artefact_difference(&before, &after, ahead_of_utc);
                 let text = if lines.is_empty() { "nothing differs".to_owned() } else { lines.join("\n") };
-                ui::listing(&format!("{text}\n"))
+                ui::print_listing(&format!("{text}\n"))
             })?;
             Ok(ExitCode::SUCCESS)
         }
-        ArtefactsCommand::Edit(args) => edit::run(args),
-        ArtefactsCommand::Restore(args) => restore::run(args),
-        ArtefactsCommand::Export(args) => show::export(args),
+        ArtefactsCommand::Edit(args) => edit::run_artefact_edit(args),
+        ArtefactsCommand::Restore(args) => restore::run_artefact_restore(args),
+        ArtefactsCommand::Export(args) => show::run_artefact_export(args),
     }
 }

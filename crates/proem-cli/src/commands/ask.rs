@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::Parser;
 use proem_app::ask::disclosure::{Telling, disclosure};
-use proem_app::ask::{PROMPT, Question, attached, earlier, mentioned, piped};
+use proem_app::ask::{PROMPT, Question, last_answer, mentioned_files, read_attachments, read_pipe};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::{Carriage, RunOptions};
@@ -15,10 +15,10 @@ use proem_app::run::setting::RunSetting;
 use proem_engine::run::ExchangeLimits;
 
 use super::run::single::{self, RunVerbosity};
-use super::run::{calling, request};
+use super::run::{calling, print_request};
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
-use crate::args::words::words;
+use crate::args::words::unmark_hyphen_words;
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -38,7 +38,7 @@ Examples:
 #[derive(Debug, Parser)]
 pub(crate) struct AskArgs {
     /// The question; what is piped in is material for it
-    #[arg(value_parser = words)]
+    #[arg(value_parser = unmark_hyphen_words)]
     question: String,
     /// A file that the question is about; may be given several times
     #[arg(short, long, value_name = "FILE")]
@@ -65,7 +65,7 @@ pub(crate) struct AskArgs {
     #[arg(long, value_name = "TOKENS")]
     max_tokens: Option<std::num::NonZeroUsize>,
     /// Maximum cost, in dollars
-    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
+    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::parse_dollars)]
     max_cost: Option<proem_engine::call::NanoDollars>,
     /// Time limit, for reading standard input and again for the answer
     #[arg(long, value_name = "SECONDS", default_value = "300")]
@@ -122,32 +122,32 @@ impl AskArgs {
     }
 }
 
-pub(super) fn run(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_ask(args: &AskArgs) -> Result<ExitCode, CommandFailure> {
     let mut question = Question::new(args.question.clone(), args.system.clone())?;
-    let mentioned = mentioned(&args.question);
-    question.files = attached(&[args.file.as_slice(), &mentioned].concat())?;
-    let places = crate::places()?;
+    let mentioned = mentioned_files(&args.question);
+    question.files = read_attachments(&[args.file.as_slice(), &mentioned].concat())?;
+    let places = crate::user_places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let options = args.options();
     let setting = RunSetting::new(&options, &mut project);
-    ui::notes(&project.all_notes());
+    ui::print_notes(&project.all_notes());
     let setting = setting?;
     if !stdin().is_terminal() {
         let most = Duration::from_secs(u64::from(args.timeout.get()));
-        question.piped = piped(stdin(), most, || ui::note("waiting for standard input to end"))?;
+        question.piped = read_pipe(stdin(), most, || ui::print_note("waiting for standard input to end"))?;
     }
     calling(async |stop| {
         if args.goes_on {
-            question.earlier = Some(ui::tell(earlier(&project).await?));
+            question.earlier = Some(ui::print_notes_of(last_answer(&project).await?));
         }
         let inputs = question.inputs();
         if args.dry_run {
-            return request(&inputs, &setting);
+            return print_request(&inputs, &setting);
         }
         if args.replay.is_none() {
             let telling = if args.verbose { Telling::Always } else { Telling::Once };
             let endpoint = &setting.access.asked.endpoint;
-            ui::notes(&disclosure(&places, endpoint, &question.contents(), telling));
+            ui::print_notes(&disclosure(&places, endpoint, &question.contents(), telling));
         }
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
         single::run_in_any_mode(said, &inputs, setting, (&options, &mut project), &stop).await

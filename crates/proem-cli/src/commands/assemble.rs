@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use self::args::{Assemble, PromptFormat};
 use self::picture::{PictureSource, svg};
-use super::explain::{Account, SelectionAccount, explain};
+use super::explain::{Account, SelectionAccount, explain_assembly};
 use super::index;
 use crate::failure::CommandFailure;
 use crate::hints;
@@ -35,21 +35,21 @@ use proem_app::records;
 use proem_app::records::learning::PromptLessons;
 use proem_app::run::output::ProfileOut;
 
-pub(super) fn run(args: &Assemble) -> Result<ExitCode, CommandFailure> {
-    let places = crate::places()?;
+pub(super) fn run_assemble(args: &Assemble) -> Result<ExitCode, CommandFailure> {
+    let places = crate::user_places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     if args.send {
-        return send::run(args, &places, &mut project);
+        return send::run_assemble_send(args, &places, &mut project);
     }
-    let printed = print(args, &mut project);
+    let printed = print_assembly(args, &mut project);
     if !args.no_record {
-        index::go_on(&project, &args.root);
+        index::start_indexing(&project, &args.root);
     }
     // What was not trusted may be why it failed.
-    ui::notes(&project.all_notes());
+    ui::print_notes(&project.all_notes());
     match printed? {
         Printed::Explained(account) => ui::aside(&account),
-        Printed::Short(notes) => ui::notes(&notes),
+        Printed::Short(notes) => ui::print_notes(&notes),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -60,28 +60,36 @@ enum Printed {
     Short(Vec<Note>),
 }
 
-fn print(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandFailure> {
-    let options = args.options(task(args)?)?;
+fn print_assembly(args: &Assemble, project: &mut OpenProject) -> Result<Printed, CommandFailure> {
+    let options = args.options(assembly_task(args)?)?;
     let format = if args.json { PromptFormat::Json } else { args.format };
     let chosen = AssemblyChoice::new(&options, project)?;
     speaks(&chosen, format)?;
-    let start = gathered(&options, chosen, project)?;
+    let start = gather_with_progress(&options, chosen, project)?;
     let runtime = records::runtime()?;
     let mut notes = Vec::new();
     let begun = runtime.block_on(AssemblyRecord::new(&options, &start, project, &mut notes));
-    ui::notes(&notes);
+    ui::print_notes(&notes);
     let mut made = MadeAssembly::new(&options, start, begun?, project)?;
     let out = PromptOutput { format, copy: args.copy };
     out.put(project, &options, &made)?;
     if let Some(file) = &args.svg {
-        draw(file, &made)?;
+        draw_window(file, &made)?;
     }
-    ui::notes(&runtime.block_on(made.record(&options, project)));
-    Ok(if args.explain { Printed::Explained(account(&made, project)) } else { Printed::Short(made.shortfalls()) })
+    ui::print_notes(&runtime.block_on(made.record(&options, project)));
+    Ok(if args.explain {
+        Printed::Explained(assembly_account(&made, project))
+    } else {
+        Printed::Short(made.shortfalls())
+    })
 }
 
 /// Finds out what there is to know, and says on a terminal that it is being read.
-fn gathered(options: &AssembleOptions, chosen: AssemblyChoice, project: &OpenProject) -> Result<Start, CommandFailure> {
+fn gather_with_progress(
+    options: &AssembleOptions,
+    chosen: AssemblyChoice,
+    project: &OpenProject,
+) -> Result<Start, CommandFailure> {
     let bar = ui::working("reading the repository");
     let start = Start::gather(options, chosen, project);
     bar.finish_and_clear();
@@ -89,8 +97,8 @@ fn gathered(options: &AssembleOptions, chosen: AssemblyChoice, project: &OpenPro
 }
 
 /// Where every token comes from.
-fn account(made: &MadeAssembly, project: &OpenProject) -> String {
-    explain(&Account {
+fn assembly_account(made: &MadeAssembly, project: &OpenProject) -> String {
+    explain_assembly(&Account {
         assembled: &made.assembled,
         gathered: &made.gathered,
         model: &made.model,
@@ -116,18 +124,18 @@ struct PromptOutput {
 impl PromptOutput {
     /// Prints the prompt.
     fn put(self, project: &OpenProject, options: &AssembleOptions, made: &MadeAssembly) -> Result<(), CommandFailure> {
-        let text = written(self.format, project, options, made)?;
+        let text = formatted_prompt(self.format, project, options, made)?;
         match self.format {
             PromptFormat::Text if self.copy => copy::copy(&text),
             PromptFormat::Text => ui::data(&text),
             _ if self.copy => copy::copy(&ui::document_text(&text)),
-            _ => ui::document(&text),
+            _ => ui::print_json_document(&text),
         }
     }
 }
 
 /// Draws the context window into a file.
-fn draw(file: &Path, made: &MadeAssembly) -> Result<(), CommandFailure> {
+fn draw_window(file: &Path, made: &MadeAssembly) -> Result<(), CommandFailure> {
     let source = PictureSource { assembled: &made.assembled, model: &made.model, cache: &made.cache };
     let shown = show::terminal_str(&file.display().to_string());
     let failed = |error: std::io::Error| CommandFailure::outside(format!("could not write `{shown}`: {error}"));
@@ -135,7 +143,7 @@ fn draw(file: &Path, made: &MadeAssembly) -> Result<(), CommandFailure> {
 }
 
 /// The prompt in a format.
-fn written(
+fn formatted_prompt(
     format: PromptFormat,
     project: &OpenProject,
     options: &AssembleOptions,
@@ -153,7 +161,7 @@ fn written(
             let output = output(&options.task, &made.gathered, &made.assembled, extra);
             let profile = made.taught.as_ref().and_then(PromptLessons::shown).map(Into::into);
             let learned = made.taught.as_ref().and_then(|taught| taught.lessons.clone());
-            as_json(WithProfile { output, profile, learned })
+            assembly_json(WithProfile { output, profile, learned })
         }
     }
 }
@@ -171,15 +179,15 @@ pub(super) struct WithProfile {
     learned: Option<Lessons>,
 }
 
-fn as_json(out: WithProfile) -> Result<String, CommandFailure> {
+fn assembly_json(out: WithProfile) -> Result<String, CommandFailure> {
     let json = serde_json::to_value(out).map_err(|e| CommandFailure::bug("could not write JSON", e))?;
     Ok(text_json::pretty(&json))
 }
 
-fn task(args: &Assemble) -> Result<Task, CommandFailure> {
+fn assembly_task(args: &Assemble) -> Result<Task, CommandFailure> {
     let text = if args.task == "-" {
         if std::io::stdin().is_terminal() {
-            ui::note("reading the task from the terminal; end it with Ctrl-D");
+            ui::print_note("reading the task from the terminal; end it with Ctrl-D");
         }
         let mut bytes = Vec::new();
         let read = std::io::stdin().lock().take(MAX_TASK_BYTES.saturating_add(1)).read_to_end(&mut bytes);
@@ -190,7 +198,7 @@ fn task(args: &Assemble) -> Result<Task, CommandFailure> {
         args.task.clone()
     };
     let author = if args.task_untrusted { TaskAuthor::Outside } else { TaskAuthor::Caller };
-    Ok(proem_app::assemble::task(text, author)?)
+    Ok(proem_app::assemble::bounded_task(text, author)?)
 }
 
 /// Whether the model speaks the format.

@@ -20,24 +20,24 @@ use serde_json::json;
 
 use self::args::{BookCommand, BookPlace};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, styled};
+use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, style_text};
 use proem_app::project::{BOOK, BookReading, OpenProject, read_book};
 use proem_app::run::named::book_of;
 
-pub(super) fn run(command: &BookCommand) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_book(command: &BookCommand) -> Result<ExitCode, CommandFailure> {
     match command {
-        BookCommand::List(place) => list(place),
+        BookCommand::List(place) => list_book(place),
         BookCommand::Show { prompt, place } => show_prompt(prompt, place),
-        BookCommand::Lock(place) => lock::run(place),
-        BookCommand::Diff { first, second, place } => diff::run(first, second, place),
+        BookCommand::Lock(place) => lock::run_book_lock(place),
+        BookCommand::Diff { first, second, place } => diff::run_book_diff(first, second, place),
         BookCommand::Check(place) => check_book(place),
-        BookCommand::Test(args) => test::run(args),
-        BookCommand::Import(args) => import::run(args),
+        BookCommand::Test(args) => test::run_book_test(args),
+        BookCommand::Import(args) => import::run_book_import(args),
     }
 }
 
 /// The book that is meant: a folder on its own, or a project's with all that lies below it.
-fn open(place: &BookPlace) -> Result<Book, CommandFailure> {
+fn open_book(place: &BookPlace) -> Result<Book, CommandFailure> {
     if let Some(folder) = &place.book {
         let layer = read_book(folder, Origin::Project)?;
         let layer = layer.ok_or_else(|| CommandFailure::usage(format!("`{}` is not a folder", folder.display())))?;
@@ -49,18 +49,18 @@ fn open(place: &BookPlace) -> Result<Book, CommandFailure> {
 /// The book of the project around a folder with all that lies below it, and why the project's own could
 /// not be read, if it could not.
 fn looked_at(root: &Path) -> Result<(Book, Option<String>), CommandFailure> {
-    let mut project = OpenProject::open(root, &crate::places()?, BookReading::All)?;
+    let mut project = OpenProject::open(root, &crate::user_places()?, BookReading::All)?;
     let book = project.looked_at();
-    ui::notes(&project.all_notes());
+    ui::print_notes(&project.all_notes());
     Ok((book?, project.unread))
 }
 
-fn list(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
-    let book = open(place)?;
+fn list_book(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
+    let book = open_book(place)?;
     let versions = book.versions()?;
     if place.json {
         let all: Vec<serde_json::Value> = versions.iter().map(|version| version_json(&book, version)).collect();
-        ui::document(&json::pretty(&json!(all)))?;
+        ui::print_json_document(&json::pretty(&json!(all)))?;
         return Ok(ExitCode::SUCCESS);
     }
     // Folders of a project's book are named by whoever wrote the project.
@@ -71,9 +71,9 @@ fn list(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     for version in &versions {
         let current = if version.current { "current" } else { "" };
         let state = match version.state {
-            LockState::Locked => styled(GREEN, &format!("{:8}", "locked")),
-            LockState::Unlocked => styled(YELLOW, &format!("{:8}", "unlocked")),
-            LockState::Edited => styled(RED, &format!("{:8}", "edited")),
+            LockState::Locked => style_text(GREEN, &format!("{:8}", "locked")),
+            LockState::Unlocked => style_text(YELLOW, &format!("{:8}", "unlocked")),
+            LockState::Edited => style_text(RED, &format!("{:8}", "edited")),
         };
         let about = match book.as_it_is(&version.prompt, &version.version) {
             Ok(prompt) => {
@@ -81,7 +81,7 @@ fn list(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
                 let about = if version.current { strict.purpose.as_ref() } else { strict.changes.as_ref() };
                 show::terminal_str(about.map_or("", String::as_str)).into_string()
             }
-            Err(_) => styled(RED, "can't be read; see `proem book check`"),
+            Err(_) => style_text(RED, "can't be read; see `proem book check`"),
         };
         out.push_str(&format!(
             "{LEAD}{:longest$}  {:9}  {current:7}  {state}  {:widest$}  {about}\n",
@@ -90,7 +90,7 @@ fn list(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
             origins(version)
         ));
     }
-    ui::listing(&out)?;
+    ui::print_listing(&out)?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -119,7 +119,7 @@ fn version_json(book: &Book, version: &PromptVersion) -> serde_json::Value {
 }
 
 fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, CommandFailure> {
-    let (book, name) = book_of(name, open(place)?)?;
+    let (book, name) = book_of(name, open_book(place)?)?;
     let name = name.as_str();
     let (prompt, version) = match name.split_once('@') {
         Some((prompt, version)) => (prompt, version.to_owned()),
@@ -133,32 +133,35 @@ fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, CommandFailure
             .map_or_else(CommandFailure::from, |_| CommandFailure::usage("no such version")));
     };
     if place.json {
-        ui::document(&json::pretty(&version_json(&book, &found)))?;
+        ui::print_json_document(&json::pretty(&version_json(&book, &found)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = String::new();
     for (path, origin) in &found.files {
         let text = book.file(path).map_or("", |(text, _)| text.as_str());
-        out.push_str(&format!("{}\n", styled(BOLD, &format!("── {} ({})", show::terminal_str(path), origin.as_str()))));
+        out.push_str(&format!(
+            "{}\n",
+            style_text(BOLD, &format!("── {} ({})", show::terminal_str(path), origin.as_str()))
+        ));
         for line in text.lines() {
             out.push_str(&format!("{}\n", show::terminal_str(line)));
         }
         out.push('\n');
     }
     let name = show::terminal_str(prompt);
-    out.push_str(&styled(
+    out.push_str(&style_text(
         DIM,
         &format!("{name}@{version}: {}, hash of all its files {}", found.state.as_str(), found.closure),
     ));
     out.push('\n');
-    ui::listing(&out)?;
+    ui::print_listing(&out)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Looks for what is wrong in the embedded book, the user's and the project's.
 fn check_book(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     let (book, unread) = match &place.book {
-        Some(_) => (open(place)?, None),
+        Some(_) => (open_book(place)?, None),
         None => looked_at(&place.root)?,
     };
     let remarks = check(&book, &OpenAi::O200k)?;
@@ -167,31 +170,31 @@ fn check_book(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     let code = ExitCode::from(u8::from(errors > 0));
     if place.json {
         let out = json!({ "remarks": remarks, "errors": errors, "unread": unread });
-        ui::document(&json::pretty(&out))?;
+        ui::print_json_document(&json::pretty(&out))?;
         return Ok(code);
     }
     let mut out = String::new();
     for remark in &remarks {
         let style = if remark.severity == DiagnosticSeverity::Error { RED } else { YELLOW };
-        let head = styled(style, &format!("{}:", remark.severity.as_str()));
-        out.push_str(&said(&head, &remark.prompt, &remark.text));
+        let head = style_text(style, &format!("{}:", remark.severity.as_str()));
+        out.push_str(&book_remark(&head, &remark.prompt, &remark.text));
     }
     if let Some(why) = &unread {
-        out.push_str(&said(&styled(RED, "error:"), BOOK, why));
+        out.push_str(&book_remark(&style_text(RED, "error:"), BOOK, why));
     }
     let warnings = remarks.iter().filter(|remark| remark.severity != DiagnosticSeverity::Error).count();
     out.push_str(&format!(
         "{} checked: {}, {}\n",
-        counted(book.versions()?.len(), "version"),
-        counted(errors, "error"),
-        counted(warnings, "warning")
+        count_with_plural(book.versions()?.len(), "version"),
+        count_with_plural(errors, "error"),
+        count_with_plural(warnings, "warning")
     ));
-    ui::listing(&out)?;
+    ui::print_listing(&out)?;
     Ok(code)
 }
 
 /// A remark: its first line behind what it is about, the others below.
-fn said(head: &str, about: &str, text: &str) -> String {
+fn book_remark(head: &str, about: &str, text: &str) -> String {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
     let first = first.strip_prefix("error: ").unwrap_or(first);
@@ -201,6 +204,6 @@ fn said(head: &str, about: &str, text: &str) -> String {
 }
 
 /// `1 error`, `2 errors`.
-fn counted(n: usize, what: &str) -> String {
+fn count_with_plural(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }

@@ -21,7 +21,7 @@ use crate::failure::CommandFailure;
 use proem_app::places::Places;
 use proem_app::project::OpenProject;
 
-pub(super) use proem_app::catalogue::{LoadedCatalogue, found_in, plain, tokens};
+pub(super) use proem_app::catalogue::{LoadedCatalogue, definition_tokens, exact_text, found_in};
 
 pub(crate) const CATALOGUE_EXAMPLES: &str = "\
 Examples:
@@ -90,22 +90,22 @@ pub(crate) struct CataloguePlace {
     pub(crate) json: bool,
 }
 
-pub(super) fn run(command: &CatalogueCommand) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_catalogue(command: &CatalogueCommand) -> Result<ExitCode, CommandFailure> {
     match command {
-        CatalogueCommand::List { kind, server, place } => list::run(*kind, server.as_deref(), place),
-        CatalogueCommand::Show { name, place } => show::run(name, place),
-        CatalogueCommand::Refresh(place) => refresh::run(place),
-        CatalogueCommand::Check(place) => check::run(place),
-        CatalogueCommand::Approve { names, root } => approve::run(names, root),
+        CatalogueCommand::List { kind, server, place } => list::run_catalogue_list(*kind, server.as_deref(), place),
+        CatalogueCommand::Show { name, place } => show::run_catalogue_show(name, place),
+        CatalogueCommand::Refresh(place) => refresh::run_catalogue_refresh(place),
+        CatalogueCommand::Check(place) => check::run_catalogue_check(place),
+        CatalogueCommand::Approve { names, root } => approve::run_catalogue_approve(names, root),
     }
 }
 
 /// The project around a folder with its catalogue.
-pub(super) fn open(root: &Path) -> Result<(OpenProject, Places, LoadedCatalogue), CommandFailure> {
-    let places = crate::places()?;
+pub(super) fn open_catalogue(root: &Path) -> Result<(OpenProject, Places, LoadedCatalogue), CommandFailure> {
+    let places = crate::user_places()?;
     let mut said = Vec::new();
-    let opened = proem_app::catalogue::open(root, &places, &mut said);
-    crate::ui::notes(&said);
+    let opened = proem_app::catalogue::open_with_catalogue(root, &places, &mut said);
+    crate::ui::print_notes(&said);
     let (project, loaded) = opened?;
     Ok((project, places, loaded))
 }
@@ -126,7 +126,7 @@ fn modes_json(modes: Modes) -> Vec<&'static str> {
 fn summary_json(entry: &Capability, findings: &[EntryConcern]) -> Value {
     let definition = entry.definition();
     let tags: Vec<&str> = definition.tags.iter().map(CatalogueName::as_str).collect();
-    let own: Vec<Value> = about(findings, entry).iter().map(finding_json).collect();
+    let own: Vec<Value> = concerns_about(findings, entry).iter().map(finding_json).collect();
     json!({
         "name": entry.name().as_str(),
         "kind": entry.kind().as_str(),
@@ -136,14 +136,14 @@ fn summary_json(entry: &Capability, findings: &[EntryConcern]) -> Value {
         "modes": modes_json(definition.modes),
         "tags": tags,
         "signature": door::json(&signature(entry)),
-        "origin": { "file": entry.origin().file, "place": place(entry) },
-        "tokens": tokens(entry),
+        "origin": { "file": entry.origin().file, "place": entry_place(entry) },
+        "tokens": definition_tokens(entry),
         "findings": own,
     })
 }
 
 /// Where in its file an entry stands.
-fn place(entry: &Capability) -> String {
+fn entry_place(entry: &Capability) -> String {
     use proem_select::catalogue::FilePosition;
     match &entry.origin().at {
         FilePosition::Whole => String::new(),
@@ -153,7 +153,7 @@ fn place(entry: &Capability) -> String {
 }
 
 /// What was found about one entry; findings are sorted by name.
-fn about<'f>(findings: &'f [EntryConcern], entry: &Capability) -> &'f [EntryConcern] {
+fn concerns_about<'f>(findings: &'f [EntryConcern], entry: &Capability) -> &'f [EntryConcern] {
     let start = findings.partition_point(|finding| finding.name < *entry.name());
     let end = findings.partition_point(|finding| finding.name <= *entry.name());
     findings.get(start..end).unwrap_or_default()
@@ -164,8 +164,8 @@ fn finding_json(finding: &EntryConcern) -> Value {
 }
 
 /// `1 tool`, `2 skills`.
-fn counted(count: usize, noun: &str) -> String {
-    format!("{} {noun}{}", crate::ui::grouped(count), if count == 1 { "" } else { "s" })
+fn count_of_entries(count: usize, noun: &str) -> String {
+    format!("{} {noun}{}", crate::ui::group_thousands(count), if count == 1 { "" } else { "s" })
 }
 
 const fn noun(kind: CatalogueEntryKind) -> &'static str {

@@ -12,7 +12,7 @@ use clap::builder::ValueHint;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter, ValueCompleter as _, complete};
 use clap_complete::env::{CompleteEnv, Elvish, EnvCompleter, Fish, Powershell, Shells, Zsh};
-use proem_app::completion::{NamePlace, is_plain};
+use proem_app::completion::{NamePlace, is_shell_safe};
 use proem_lisp::documentation::entries;
 
 use crate::args::CommandLine;
@@ -30,7 +30,7 @@ const LINE: &str = "_PROEM_LINE";
 const SHELLS: Shells<'static> = Shells(&[&Bash, &Elvish, &Fish, &Powershell, &Zsh]);
 
 /// Prints the script that a shell loads.
-pub(super) fn run(shell: clap_complete::Shell) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_completions(shell: clap_complete::Shell) -> Result<ExitCode, CommandFailure> {
     let name = shell.to_string();
     let mut script = Vec::new();
     let Some(completer) = SHELLS.completer(&name) else {
@@ -44,7 +44,7 @@ pub(super) fn run(shell: clap_complete::Shell) -> Result<ExitCode, CommandFailur
 }
 
 /// Answers a shell that asks for candidates; whether one did.
-pub(crate) fn answered() -> bool {
+pub(crate) fn answer_shell() -> bool {
     let folder = std::env::current_dir().ok();
     let environment = CompleteEnv::with_factory(|| with_names(CommandLine::command())).var(VARIABLE).shells(SHELLS);
     // Nobody can do anything about an error while a key is pressed.
@@ -61,23 +61,25 @@ fn with_names(command: Command) -> Command {
 fn with_candidates(arg: Arg) -> Arg {
     let value = arg.get_value_names().and_then(|names| names.first()).map(|name| name.as_str().to_owned());
     let completer = match (arg.get_id().as_str(), value.as_deref()) {
-        ("model", _) => ArgValueCompleter::new(|begun: &OsStr| names(begun, |place, _| place.models())),
-        ("provider", _) => ArgValueCompleter::new(|begun: &OsStr| names(begun, |place, _| place.providers())),
+        ("model", _) => ArgValueCompleter::new(|begun: &OsStr| name_candidates(begun, |place, _| place.models())),
+        ("provider", _) => ArgValueCompleter::new(|begun: &OsStr| name_candidates(begun, |place, _| place.providers())),
         ("prompt", _) | ("first" | "second", Some("PROMPT")) => {
-            ArgValueCompleter::new(|begun: &OsStr| names(begun, |place, begun| place.prompts(begun)))
+            ArgValueCompleter::new(|begun: &OsStr| name_candidates(begun, |place, begun| place.prompts(begun)))
         }
         ("run" | "runs" | "first" | "second", Some("RUN" | "RUNS" | "FIRST" | "SECOND")) => {
-            ArgValueCompleter::new(|begun: &OsStr| names(begun, |place, _| place.runs()))
+            ArgValueCompleter::new(|begun: &OsStr| name_candidates(begun, |place, _| place.runs()))
         }
-        ("signal", Some("SIGNAL")) => ArgValueCompleter::new(|begun: &OsStr| names(begun, |place, _| place.signals())),
-        ("function", _) => ArgValueCompleter::new(language),
+        ("signal", Some("SIGNAL")) => {
+            ArgValueCompleter::new(|begun: &OsStr| name_candidates(begun, |place, _| place.signals()))
+        }
+        ("function", _) => ArgValueCompleter::new(language_candidates),
         ("file", Some("NAME=FILE")) => ArgValueCompleter::new(named_file),
         _ => match arg.get_value_hint() {
-            ValueHint::DirPath => ArgValueCompleter::new(folders),
+            ValueHint::DirPath => ArgValueCompleter::new(folder_candidates),
             ValueHint::AnyPath | ValueHint::FilePath if value.as_deref() == Some("DIR") => {
-                ArgValueCompleter::new(folders)
+                ArgValueCompleter::new(folder_candidates)
             }
-            ValueHint::AnyPath | ValueHint::FilePath => ArgValueCompleter::new(files),
+            ValueHint::AnyPath | ValueHint::FilePath => ArgValueCompleter::new(file_candidates),
             _ => return arg,
         },
     };
@@ -85,38 +87,38 @@ fn with_candidates(arg: Arg) -> Arg {
 }
 
 /// The names that go on from what is written.
-fn names(begun: &OsStr, all: impl Fn(&NamePlace<'_>, &str) -> Vec<String>) -> Vec<CompletionCandidate> {
-    let (Some(begun), Ok(places)) = (begun.to_str(), crate::places()) else { return Vec::new() };
+fn name_candidates(begun: &OsStr, all: impl Fn(&NamePlace<'_>, &str) -> Vec<String>) -> Vec<CompletionCandidate> {
+    let (Some(begun), Ok(places)) = (begun.to_str(), crate::user_places()) else { return Vec::new() };
     let Some(place) = NamePlace::find(Path::new("."), &places) else { return Vec::new() };
     let names = all(&place, begun).into_iter().filter(|name| name.starts_with(begun));
     names.map(CompletionCandidate::new).collect()
 }
 
 /// Forms and functions of PTC-Lisp.
-fn language(begun: &OsStr) -> Vec<CompletionCandidate> {
+fn language_candidates(begun: &OsStr) -> Vec<CompletionCandidate> {
     let Some(begun) = begun.to_str() else { return Vec::new() };
-    let names = entries().map(|entry| entry.name).filter(|name| name.starts_with(begun) && is_plain(name));
+    let names = entries().map(|entry| entry.name).filter(|name| name.starts_with(begun) && is_shell_safe(name));
     names.map(CompletionCandidate::new).collect()
 }
 
-fn files(begun: &OsStr) -> Vec<CompletionCandidate> {
-    harmless(PathCompleter::any().complete(begun))
+fn file_candidates(begun: &OsStr) -> Vec<CompletionCandidate> {
+    shell_safe_paths(PathCompleter::any().complete(begun))
 }
 
-fn folders(begun: &OsStr) -> Vec<CompletionCandidate> {
-    harmless(PathCompleter::dir().complete(begun))
+fn folder_candidates(begun: &OsStr) -> Vec<CompletionCandidate> {
+    shell_safe_paths(PathCompleter::dir().complete(begun))
 }
 
 /// A file behind the name of the input that it is for.
 fn named_file(begun: &OsStr) -> Vec<CompletionCandidate> {
     let Some((name, path)) = begun.to_str().and_then(|begun| begun.split_once('=')) else { return Vec::new() };
     let prefix = format!("{name}=");
-    files(OsStr::new(path)).into_iter().map(|candidate| candidate.add_prefix(prefix.clone())).collect()
+    file_candidates(OsStr::new(path)).into_iter().map(|candidate| candidate.add_prefix(prefix.clone())).collect()
 }
 
 /// Paths without those that a shell could take for something else. Where none is left bash looks for files itself,
 /// and quotes them.
-fn harmless(candidates: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
+fn shell_safe_paths(candidates: Vec<CompletionCandidate>) -> Vec<CompletionCandidate> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '@' | '-' | '+' | ',');
     let is_plain = |candidate: &CompletionCandidate| {
         candidate.get_value().to_str().is_some_and(|path| !path.starts_with('-') && path.chars().all(plain))

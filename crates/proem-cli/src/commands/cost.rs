@@ -17,9 +17,9 @@ use proem_text::json;
 use serde_json::{Value as Json, json};
 
 use self::args::{Cost, CostCommand};
-use self::sums::{SpendSum, by, total};
+use self::sums::{SpendSum, by, total_spend};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, cell, counted, styled};
+use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, bar, count_with_noun, style_text, table_cell};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::{records, when};
 
@@ -29,13 +29,13 @@ const FIGURES: usize = 33;
 /// Cells of the longest bar.
 const BAR: usize = 28;
 
-pub(super) fn run(args: &Cost) -> Result<ExitCode, CommandFailure> {
-    let places = crate::places()?;
+pub(super) fn run_cost(args: &Cost) -> Result<ExitCode, CommandFailure> {
+    let places = crate::user_places()?;
     let open = |root: &Path| OpenProject::open(root, &places, BookReading::Trusted);
     match &args.command {
         None => records::blocking(spending(&open(&args.place.root)?, args)),
         Some(CostCommand::Correct { attempt, cost, why, root }) => {
-            records::blocking(correct::run(&open(root)?, *attempt, *cost, why))
+            records::blocking(correct::run_cost_correct(&open(root)?, *attempt, *cost, why))
         }
         Some(CostCommand::Fit { apply, revert, json }) => {
             let way = match (*apply, *revert) {
@@ -43,7 +43,7 @@ pub(super) fn run(args: &Cost) -> Result<ExitCode, CommandFailure> {
                 (_, true) => fit::FactorAction::Revert,
                 _ => fit::FactorAction::Show,
             };
-            records::blocking(fit::run(&open(&args.place.root)?, way, *json))
+            records::blocking(fit::run_cost_fit(&open(&args.place.root)?, way, *json))
         }
     }
 }
@@ -64,14 +64,15 @@ struct ShownCap {
 }
 
 async fn spending(project: &OpenProject, args: &Cost) -> Result<ExitCode, CommandFailure> {
-    let (zone, now, owner) = (records::zone(&project.config.budget)?, when::now(), records::owner(project));
-    let since = when::date(when::since(&args.since, now, &zone)?, &zone);
-    let store = crate::ui::tell(records::look(project).await?);
+    let (zone, now, owner) =
+        (records::booking_zone(&project.config.budget)?, when::time_now(), records::records_owner(project));
+    let since = when::iso_date(when::since(&args.since, now, &zone)?, &zone);
+    let store = crate::ui::print_notes_of(records::look_at_records(project).await?);
     let wanted = CostsWanted { project: (!args.place.all).then(|| owner.clone()), since: Some(since.clone()) };
     let costs = store.costs(&wanted).await?;
     let budget = &project.config.budget;
     let whose = Spender { project: owner, agent: None };
-    let caps = store.caps(&whose, &records::caps(budget), now).await?;
+    let caps = store.caps(&whose, &records::budget_caps(budget), now).await?;
     let mut caps: Vec<ShownCap> = caps.into_iter().map(|now| ShownCap { agent: None, now }).collect();
     // A budget that ships says nothing to who doesn't use the agent.
     let is_used = costs.lines.iter().any(|line| line.prompt.starts_with(&format!("{}/", records::BUDGETED)));
@@ -85,9 +86,9 @@ async fn spending(project: &OpenProject, args: &Cost) -> Result<ExitCode, Comman
     let zone = zone.iana_name().unwrap_or("UTC").to_owned();
     let spending = Spending { since, zone, project: wanted.project.map(|project| project.0), costs, caps };
     if args.place.json {
-        ui::document(&json::pretty(&spending.output()))?;
+        ui::print_json_document(&json::pretty(&spending.output()))?;
     } else {
-        ui::listing(&spending.page())?;
+        ui::print_listing(&spending.page())?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -95,26 +96,26 @@ async fn spending(project: &OpenProject, args: &Cost) -> Result<ExitCode, Comman
 impl Spending {
     fn page(&self) -> String {
         let whose = if self.project.is_some() { "this project" } else { "all projects" };
-        let mut out = format!("{} by {whose} since {}, days in {}\n", styled(BOLD, "spent"), self.since, self.zone);
+        let mut out = format!("{} by {whose} since {}, days in {}\n", style_text(BOLD, "spent"), self.since, self.zone);
         let lines = &self.costs.lines;
         if lines.is_empty() {
             out.push_str("nothing was spent; `proem run` records the cost of what it sends\n");
         }
-        out.push_str(&table("day", &by(lines, |line| line.day.clone())));
+        out.push_str(&spend_table("day", &by(lines, |line| line.day.clone())));
         if self.project.is_none() {
             let projects = by(lines, |line| line.project.0.clone()).into_iter();
-            let projects = projects.map(|(key, sum)| (records::folder(&Owner(key)).to_owned(), sum));
-            out.push_str(&table("project", &projects.collect::<Vec<_>>()));
+            let projects = projects.map(|(key, sum)| (records::records_folder_name(&Owner(key)).to_owned(), sum));
+            out.push_str(&spend_table("project", &projects.collect::<Vec<_>>()));
         }
         if !lines.is_empty() {
-            out.push_str(&table("prompt", &by(lines, |line| line.prompt.clone())));
-            out.push_str(&table("model", &by(lines, model)));
-            out.push_str(&self.sum(&total(lines)));
+            out.push_str(&spend_table("prompt", &by(lines, |line| line.prompt.clone())));
+            out.push_str(&spend_table("model", &by(lines, spend_model)));
+            out.push_str(&self.sum(&total_spend(lines)));
         }
         if self.costs.open > 0 {
-            let open = counted(self.costs.open, "attempt");
+            let open = count_with_noun(self.costs.open, "attempt");
             let text = format!("in progress: {open}, {} reserved", self.costs.reserved);
-            out.push_str(&format!("{}\n", styled(CYAN, &text)));
+            out.push_str(&format!("{}\n", style_text(CYAN, &text)));
         }
         out.push_str(&self.caps());
         out
@@ -123,24 +124,24 @@ impl Spending {
     fn sum(&self, sum: &SpendSum) -> String {
         let mut out = format!(
             "\n{} {} for {}, {} tokens\n",
-            styled(BOLD, "in all"),
+            style_text(BOLD, "in all"),
             sum.cost,
-            counted(sum.attempts, "attempt"),
-            ui::grouped(usize::try_from(sum.tokens).unwrap_or(usize::MAX))
+            count_with_noun(sum.attempts, "attempt"),
+            ui::group_thousands(usize::try_from(sum.tokens).unwrap_or(usize::MAX))
         );
         if sum.unknown > 0 {
             let text = format!(
                 "{} charged in full or by an estimate, because no usage was reported",
-                counted(sum.unknown, "attempt")
+                count_with_noun(sum.unknown, "attempt")
             );
-            out.push_str(&format!("{}\n", styled(YELLOW, &text)));
+            out.push_str(&format!("{}\n", style_text(YELLOW, &text)));
         }
         if sum.unpriced > 0 {
             let text = format!(
                 "{} without a known price: the true cost is higher than these sums",
-                counted(sum.unpriced, "attempt")
+                count_with_noun(sum.unpriced, "attempt")
             );
-            out.push_str(&format!("{}\n", styled(YELLOW, &text)));
+            out.push_str(&format!("{}\n", style_text(YELLOW, &text)));
         }
         out
     }
@@ -148,12 +149,12 @@ impl Spending {
     fn caps(&self) -> String {
         let caps: Vec<&ShownCap> = self.caps.iter().filter(|shown| shown.now.cap.period != CapPeriod::Run).collect();
         if caps.is_empty() {
-            return styled(
+            return style_text(
                 DIM,
                 "\nthere is no limit for a day or a month; set one under `[budget]` in the configuration",
             ) + "\n";
         }
-        let mut out = format!("\n{}\n", styled(BOLD, "caps"));
+        let mut out = format!("\n{}\n", style_text(BOLD, "caps"));
         for ShownCap { agent, now } in caps {
             let used = now.spent.settled.saturating_add(now.spent.open);
             let most = now.cap.most;
@@ -165,16 +166,21 @@ impl Spending {
                 80..=99 => YELLOW,
                 _ => RED,
             };
-            let whose = agent.as_ref().map_or_else(|| scope(now.cap.scope).to_owned(), |agent| format!("{agent},"));
-            let name = format!("{whose} {}", period(now.cap.period));
-            let (cap, spent) = (amount(now.cap.unit, most), amount(now.cap.unit, used));
+            let whose =
+                agent.as_ref().map_or_else(|| scope_word(now.cap.scope).to_owned(), |agent| format!("{agent},"));
+            let name = format!("{whose} {}", period_word(now.cap.period));
+            let (cap, spent) = (cap_amount(now.cap.unit, most), cap_amount(now.cap.unit, used));
             let open = match now.spent.open {
                 0 => String::new(),
-                open => format!(", {} of it reserved", amount(now.cap.unit, open)),
+                open => format!(", {} of it reserved", cap_amount(now.cap.unit, open)),
             };
-            let filled = if most == 0 { bar(1, 1, 20) } else { bar(whole(used.min(most)), whole(most), 20) };
-            let filled = cell(&filled, 20);
-            out.push_str(&format!("{name:14} {}▏{shown}%  {spent} of {cap}{open}\n", styled(style, &filled)));
+            let filled = if most == 0 {
+                bar(1, 1, 20)
+            } else {
+                bar(saturating_count(used.min(most)), saturating_count(most), 20)
+            };
+            let filled = table_cell(&filled, 20);
+            out.push_str(&format!("{name:14} {}▏{shown}%  {spent} of {cap}{open}\n", style_text(style, &filled)));
         }
         out
     }
@@ -211,7 +217,7 @@ impl Spending {
             "prompts": list(by(lines, |line| line.prompt.clone()), "prompt"),
             "models": models.collect::<Vec<_>>(),
             "projects": list(by(lines, |line| line.project.0.clone()), "project"),
-            "total": total(lines).output(&[]),
+            "total": total_spend(lines).output(&[]),
             "open": { "attempts": self.costs.open, "nanoDollars": self.costs.reserved.0 },
             "caps": caps,
         })
@@ -219,60 +225,60 @@ impl Spending {
 }
 
 /// A model as it is named where its endpoint is known: two may have models of one name, at two prices.
-fn model(line: &SpendLine) -> String {
+fn spend_model(line: &SpendLine) -> String {
     match &line.endpoint {
         Some(endpoint) => format!("{endpoint}/{}", line.model),
         None => line.model.clone(),
     }
 }
 
-fn table(name: &str, sums: &[(String, SpendSum)]) -> String {
+fn spend_table(name: &str, sums: &[(String, SpendSum)]) -> String {
     if sums.is_empty() {
         return String::new();
     }
     // What is not known stands behind the bars, on the same line.
-    let marked = sums.iter().map(|(_, sum)| marks(sum).len()).max().unwrap_or(0);
-    let longest = sums.iter().map(|(name, _)| ui::cut(name, 32).chars().count()).max().unwrap_or(0);
-    let longest = longest.min(ui::width().saturating_sub(FIGURES.saturating_add(marked))).max(10);
+    let marked = sums.iter().map(|(_, sum)| unknown_parts(sum).len()).max().unwrap_or(0);
+    let longest = sums.iter().map(|(name, _)| ui::cut_to_width(name, 32).chars().count()).max().unwrap_or(0);
+    let longest = longest.min(ui::output_width().saturating_sub(FIGURES.saturating_add(marked))).max(10);
     let most = sums.iter().map(|(_, sum)| sum.cost.0).max().unwrap_or(0);
     let head = format!("{name:longest$}  {:>12}  {:>8}  {:>7}", "cost", "attempts", "tokens");
-    let mut out = format!("\n{}\n", styled(DIM, &head));
-    let widest = BAR.min(ui::width().saturating_sub(head.len().saturating_add(marked).saturating_add(3)));
+    let mut out = format!("\n{}\n", style_text(DIM, &head));
+    let widest = BAR.min(ui::output_width().saturating_sub(head.len().saturating_add(marked).saturating_add(3)));
     for (name, sum) in sums {
         let bar = match widest {
             0 => String::new(),
-            _ => format!("  {}", styled(CYAN, &bar(scaled(sum.cost.0), scaled(most), widest))),
+            _ => format!("  {}", style_text(CYAN, &bar(bar_length(sum.cost.0), bar_length(most), widest))),
         };
         let cost = if sum.unpriced == sum.attempts { ui::UNKNOWN.to_owned() } else { sum.cost.to_string() };
         out.push_str(&format!(
             "{}  {cost:>12}  {:>8}  {:>7}{bar}{}\n",
-            cell(name, longest),
-            ui::grouped(usize::try_from(sum.attempts).unwrap_or(usize::MAX)),
-            ui::short(sum.tokens),
-            styled(YELLOW, &marks(sum)),
+            table_cell(name, longest),
+            ui::group_thousands(usize::try_from(sum.attempts).unwrap_or(usize::MAX)),
+            ui::short_number(sum.tokens),
+            style_text(YELLOW, &unknown_parts(sum)),
         ));
     }
     out
 }
 
 /// How much of a sum is not known.
-fn marks(sum: &SpendSum) -> String {
+fn unknown_parts(sum: &SpendSum) -> String {
     let marks = [(sum.unknown, "unknown"), (sum.unpriced, "unpriced")];
     let marks = marks.iter().filter(|(count, _)| *count > 0);
-    marks.map(|(count, what)| format!("  {} {what}", ui::grouped(whole(*count)))).collect()
+    marks.map(|(count, what)| format!("  {} {what}", ui::group_thousands(saturating_count(*count)))).collect()
 }
 
 /// A count as bars and tables take it.
-fn whole(value: u64) -> usize {
+fn saturating_count(value: u64) -> usize {
     usize::try_from(value).unwrap_or(usize::MAX)
 }
 
 /// A value on the scale of a bar: what is not zero stays so.
-fn scaled(value: u64) -> usize {
+fn bar_length(value: u64) -> usize {
     usize::try_from(value.div_ceil(1_000)).unwrap_or(usize::MAX)
 }
 
-const fn scope(scope: CapScope) -> &'static str {
+const fn scope_word(scope: CapScope) -> &'static str {
     match scope {
         CapScope::User => "you,",
         CapScope::Project => "project,",
@@ -280,7 +286,7 @@ const fn scope(scope: CapScope) -> &'static str {
     }
 }
 
-const fn period(period: CapPeriod) -> &'static str {
+const fn period_word(period: CapPeriod) -> &'static str {
     match period {
         CapPeriod::Run => "run",
         CapPeriod::Day => "today",
@@ -288,10 +294,10 @@ const fn period(period: CapPeriod) -> &'static str {
     }
 }
 
-fn amount(unit: CapUnit, amount: u64) -> String {
+fn cap_amount(unit: CapUnit, amount: u64) -> String {
     match unit {
         CapUnit::NanoDollars => NanoDollars(amount).to_string(),
-        CapUnit::Tokens => format!("{} tokens", ui::grouped(usize::try_from(amount).unwrap_or(usize::MAX))),
+        CapUnit::Tokens => format!("{} tokens", ui::group_thousands(usize::try_from(amount).unwrap_or(usize::MAX))),
     }
 }
 

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 
 use anstyle::Style;
 use clap::Parser;
-use proem_app::doctor::settings::{ConfigSetting, settings};
-use proem_app::doctor::{Checkup, CheckupLine, CheckupState, CheckupSubject, examine, reach};
+use proem_app::doctor::settings::{ConfigSetting, config_settings};
+use proem_app::doctor::{Checkup, CheckupLine, CheckupState, CheckupSubject, examine_installation, reach};
 use proem_app::operator::{Consent, Operator};
 use proem_app::places::Places;
 use proem_app::{Error, records};
@@ -19,7 +19,7 @@ use serde_json::json;
 
 use crate::failure::CommandFailure;
 use crate::hints;
-use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, cut, styled, width};
+use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, cut_to_width, style_text, width};
 
 pub(crate) const DOCTOR_EXAMPLES: &str = "\
 Examples:
@@ -83,13 +83,13 @@ const HEAD: usize = 24;
 /// The longest line.
 const WIDEST: usize = 110;
 
-pub(super) fn run(args: &DoctorArgs) -> Result<ExitCode, CommandFailure> {
-    let places = crate::places()?;
-    let mut checkup = examine(&args.root, &places)?;
-    connect(args, &mut checkup, &places)?;
-    checkup.lines.extend(terminal());
+pub(super) fn run_doctor(args: &DoctorArgs) -> Result<ExitCode, CommandFailure> {
+    let places = crate::user_places()?;
+    let mut checkup = examine_installation(&args.root, &places)?;
+    connect_to_servers(args, &mut checkup, &places)?;
+    checkup.lines.extend(terminal_lines());
     let settings = match &checkup.project {
-        Some(project) if args.config => Some(settings(project)?),
+        Some(project) if args.config => Some(config_settings(project)?),
         _ => None,
     };
     let is_wrong = checkup.lines.iter().any(|line| line.state == CheckupState::Wrong);
@@ -100,22 +100,22 @@ pub(super) fn run(args: &DoctorArgs) -> Result<ExitCode, CommandFailure> {
             checks: checkup.lines.iter().map(CheckOutput::new).collect(),
             settings,
         };
-        ui::document(&json::pretty(&json!(output)))?;
+        ui::print_json_document(&json::pretty(&json!(output)))?;
     } else {
-        let room = ui::width().min(WIDEST);
-        let mut page: String = checkup.lines.iter().map(|line| shown(line, room)).collect();
+        let room = ui::output_width().min(WIDEST);
+        let mut page: String = checkup.lines.iter().map(|line| checkup_line(line, room)).collect();
         if let Some(settings) = settings {
             page.push('\n');
-            page.extend(settings.iter().map(|setting| set(setting, room)));
+            page.extend(settings.iter().map(|setting| setting_line(setting, room)));
         }
-        page.push_str(&format!("\n{}\n", summary(&checkup.lines)));
-        ui::listing(&page)?;
+        page.push_str(&format!("\n{}\n", checkup_summary(&checkup.lines)));
+        ui::print_listing(&page)?;
     }
     Ok(if is_wrong { ExitCode::from(WRONG) } else { ExitCode::SUCCESS })
 }
 
 /// Connects to the servers that the person, or the command line, says yes to.
-fn connect(args: &DoctorArgs, checkup: &mut Checkup, places: &Places) -> Result<(), CommandFailure> {
+fn connect_to_servers(args: &DoctorArgs, checkup: &mut Checkup, places: &Places) -> Result<(), CommandFailure> {
     // Where a program reads the answer nobody expects a question.
     let asks = !args.connect && !args.json && std::io::stdout().is_terminal();
     let mut operator = if asks { Operator::at_terminal().ok() } else { None };
@@ -124,7 +124,7 @@ fn connect(args: &DoctorArgs, checkup: &mut Checkup, places: &Places) -> Result<
             continue;
         }
         let line = records::blocking(async { Ok::<_, Error>(reach(&server, places).await) })?;
-        let name = format!("`{}` ", cut(&server.endpoint.name, 60));
+        let name = format!("`{}` ", cut_to_width(&server.endpoint.name, 60));
         let is_same =
             |known: &CheckupLine| known.subject == CheckupSubject::Provider && known.message.text.starts_with(&name);
         match checkup.lines.iter_mut().find(|known| is_same(known)) {
@@ -136,14 +136,15 @@ fn connect(args: &DoctorArgs, checkup: &mut Checkup, places: &Places) -> Result<
 }
 
 fn consents(operator: &mut Operator, endpoint: &Endpoint) -> bool {
-    let address = cut(&endpoint.base_url, 100);
-    let with = endpoint.key.variable().map_or(String::new(), |name| format!(" with the key in {}", cut(name, 60)));
+    let address = cut_to_width(&endpoint.base_url, 100);
+    let with =
+        endpoint.key.variable().map_or(String::new(), |name| format!(" with the key in {}", cut_to_width(name, 60)));
     let question = format!("Ask {address} for its list of models{with}? It costs nothing.");
     operator.confirm(&question).is_ok_and(|consent| consent == Consent::Yes)
 }
 
 /// What can be said of the terminal.
-fn terminal() -> Vec<CheckupLine> {
+fn terminal_lines() -> Vec<CheckupLine> {
     let line = |text: String| CheckupLine::new(CheckupSubject::Terminal, CheckupState::Good, text);
     let output = match console::Term::stdout().size_checked() {
         Some((rows, columns)) => format!("output goes to a terminal of {columns} columns and {rows} rows"),
@@ -171,12 +172,12 @@ impl CheckOutput {
 
 /// What would mend it, as a sentence of its own.
 fn mend(line: &CheckupLine) -> Option<String> {
-    let tail = line.message.hint.as_ref().map(hints::tail)?;
+    let tail = line.message.hint.as_ref().map(hints::remedy_tail)?;
     let words = tail.trim_start_matches([';', ',', ' ', '\n']).to_owned();
     (!words.is_empty()).then_some(words)
 }
 
-fn mark(state: CheckupState) -> (Style, &'static str) {
+fn state_mark(state: CheckupState) -> (Style, &'static str) {
     match state {
         CheckupState::Good => (GREEN, "ok"),
         CheckupState::Missing => (YELLOW, "missing"),
@@ -186,15 +187,15 @@ fn mark(state: CheckupState) -> (Style, &'static str) {
 }
 
 /// A line as a person reads it.
-fn shown(line: &CheckupLine, room: usize) -> String {
-    let (style, word) = mark(line.state);
-    let head = format!("{} {}", styled(style, &format!("{word:8}")), styled(BOLD, line.subject.as_str()));
+fn checkup_line(line: &CheckupLine, room: usize) -> String {
+    let (style, word) = state_mark(line.state);
+    let head = format!("{} {}", style_text(style, &format!("{word:8}")), style_text(BOLD, line.subject.as_str()));
     let gap = " ".repeat(HEAD.saturating_sub(9 + line.subject.as_str().len()));
-    let mut texts = width::wrapped(&line.message.text.replace('\n', " "), below(room));
+    let mut texts = width::wrap_at_words(&line.message.text.replace('\n', " "), continuation_width(room));
     let mends: Vec<String> = mend(line)
         .iter()
-        .flat_map(|words| width::wrapped(&words.replace('\n', " "), below(room).saturating_sub(2)))
-        .map(|words| format!("  {}", styled(CYAN, &words)))
+        .flat_map(|words| width::wrap_at_words(&words.replace('\n', " "), continuation_width(room).saturating_sub(2)))
+        .map(|words| format!("  {}", style_text(CYAN, &words)))
         .collect();
     let indent = " ".repeat(if room < NARROW { 1 } else { HEAD });
     let mut out = head;
@@ -209,28 +210,28 @@ fn shown(line: &CheckupLine, room: usize) -> String {
 }
 
 /// The cells for a text beside or below its head.
-fn below(room: usize) -> usize {
+fn continuation_width(room: usize) -> usize {
     room.saturating_sub(if room < NARROW { 1 } else { HEAD }).max(10)
 }
 
 /// A setting as a person reads it.
-fn set(setting: &ConfigSetting, room: usize) -> String {
+fn setting_line(setting: &ConfigSetting, room: usize) -> String {
     let value = match &setting.value {
-        Some(value) => cut(&json::compact(value), below(room).max(20)),
-        None => styled(DIM, "not set"),
+        Some(value) => cut_to_width(&json::compact(value), continuation_width(room).max(20)),
+        None => style_text(DIM, "not set"),
     };
     let origin = setting.origin.as_str();
-    let key = cut(&setting.key, 100);
-    let origin = if origin == "default" { styled(DIM, origin) } else { styled(YELLOW, origin) };
+    let key = cut_to_width(&setting.key, 100);
+    let origin = if origin == "default" { style_text(DIM, origin) } else { style_text(YELLOW, origin) };
     if room < NARROW { format!("{key}\n {value}\n {origin}\n") } else { format!("{key} = {value}  {origin}\n") }
 }
 
-fn summary(lines: &[CheckupLine]) -> String {
+fn checkup_summary(lines: &[CheckupLine]) -> String {
     let of = |state: CheckupState| lines.iter().filter(|line| line.state == state).count();
     let (wrong, missing) = (of(CheckupState::Wrong), of(CheckupState::Missing));
     match (wrong, missing) {
-        (0, 0) => styled(GREEN, "nothing is wrong"),
-        (0, missing) => format!("{}; {missing} missing", styled(GREEN, "nothing is wrong")),
-        (wrong, missing) => format!("{}; {missing} missing", styled(RED, &format!("{wrong} wrong"))),
+        (0, 0) => style_text(GREEN, "nothing is wrong"),
+        (0, missing) => format!("{}; {missing} missing", style_text(GREEN, "nothing is wrong")),
+        (wrong, missing) => format!("{}; {missing} missing", style_text(RED, &format!("{wrong} wrong"))),
     }
 }

@@ -72,14 +72,14 @@ pub(crate) enum EffectsCommand {
     },
 }
 
-pub(super) fn run(args: &EffectsCommand) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_effects(args: &EffectsCommand) -> Result<ExitCode, CommandFailure> {
     match args {
-        EffectsCommand::Propose(args) => propose::run(args),
-        EffectsCommand::On { root } => turn::run(root, EffectsPower::On),
-        EffectsCommand::Off { root } => turn::run(root, EffectsPower::Off),
-        EffectsCommand::Status { root, json } => status::run(root, *json),
-        EffectsCommand::Sweep(args) => sweep::run(args),
-        EffectsCommand::Log(args) => log::run(args),
-        EffectsCommand::Purge { before, root } => purge::run(before, root),
+        EffectsCommand::Propose(args) => propose::run_effects_propose(args),
+        EffectsCommand::On { root } => turn::turn_effects(root, EffectsPower::On),
+        EffectsCommand::Off { root } => turn::turn_effects(root, EffectsPower::Off),
+        EffectsCommand::Status { root, json } => status::run_effects_status(root, *json),
+        EffectsCommand::Sweep(args) => sweep::run_effects_sweep(args),
+        EffectsCommand::Log(args) => log::run_effects_log(args),
+        EffectsCommand::Purge { before, root } => purge::run_effects_purge(before, root),
     }
 }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::Subcommand;
 use jiff::tz::TimeZone;
 use proem_app::effects::ActionDesk;
-use proem_app::effects::escalations::{self, DecisionResult, OptionChoice, short};
+use proem_app::effects::escalations::{self, DecisionResult, OptionChoice, short_escalation_id};
 use proem_app::operator::{ApprovalPage, Consent};
 use proem_app::triage::charter;
 use proem_app::when;
@@ -20,7 +20,7 @@ use serde_json::{Value as Json, json};
 
 use super::queue::{at_desk, page};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, cut, styled};
+use crate::ui::{self, BOLD, DIM, cut_to_width, style_text};
 
 pub(crate) const ESCALATIONS_EXAMPLES: &str = "\
 Examples:
@@ -74,40 +74,40 @@ pub(crate) enum EscalationsCommand {
     },
 }
 
-pub(super) fn run(args: &EscalationsCommand) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_escalations(args: &EscalationsCommand) -> Result<ExitCode, CommandFailure> {
     match args {
         EscalationsCommand::List { all, root, json } => at_desk(root, async |desk| {
             let state = if *all { None } else { Some(EscalationState::Open) };
             let rows = desk.escalations(state).await?;
             if *json {
-                let rows: Vec<Json> = rows.iter().map(as_value).collect();
-                ui::document(&json::pretty(&json!(rows)))?;
+                let rows: Vec<Json> = rows.iter().map(escalation_json).collect();
+                ui::print_json_document(&json::pretty(&json!(rows)))?;
             } else if rows.is_empty() {
-                ui::note("nobody has to decide anything in this project");
+                ui::print_note("nobody has to decide anything in this project");
             } else {
-                let zone = charter::zone(desk.project)?;
-                ui::listing(&rows.iter().map(|row| line(row, &zone)).collect::<String>())?;
+                let zone = charter::project_zone(desk.project)?;
+                ui::print_listing(&rows.iter().map(|row| escalation_line(row, &zone)).collect::<String>())?;
             }
             Ok(ExitCode::SUCCESS)
         }),
         EscalationsCommand::Show { id, root, json } => at_desk(root, async |desk| {
             let row = desk.escalation(id).await?;
             if *json {
-                ui::document(&json::pretty(&as_value(&row)))?;
+                ui::print_json_document(&json::pretty(&escalation_json(&row)))?;
             } else {
-                let zone = charter::zone(desk.project)?;
-                ui::listing(&shown(desk, &row, &zone))?;
+                let zone = charter::project_zone(desk.project)?;
+                ui::print_listing(&escalation_text(desk, &row, &zone))?;
             }
             Ok(ExitCode::SUCCESS)
         }),
         EscalationsCommand::Decide { id, option, because, root } => {
-            at_desk(root, async |desk| decide(desk, id, option, because).await)
+            at_desk(root, async |desk| decide_escalation(desk, id, option, because).await)
         }
     }
 }
 
-fn as_value(row: &EscalationRow) -> Json {
-    let case = escalations::case(row);
+fn escalation_json(row: &EscalationRow) -> Json {
+    let case = escalations::escalation_case(row);
     json!({
         "id": row.id.0,
         "state": row.state,
@@ -120,7 +120,7 @@ fn as_value(row: &EscalationRow) -> Json {
         "deadline": row.deadline.map(when::rfc3339),
         "options": row.options.iter().map(|option| json!({
             "id": option.id,
-            "label": exact(&option.label),
+            "label": exact_written_value(&option.label),
             "acts": option.action.is_some(),
         })).collect::<Vec<_>>(),
         "decision": row.decision.as_ref().map(|made| json!({
@@ -130,17 +130,17 @@ fn as_value(row: &EscalationRow) -> Json {
 }
 
 /// A written form as the exact value that it holds.
-fn exact(written: &str) -> Json {
+fn exact_written_value(written: &str) -> Json {
     LabelTree::read(written).map_or(Json::Null, |tree| show::tree_json(&tree))
 }
 
 /// A written form on a screen.
 fn on_screen(written: &str) -> String {
-    LabelTree::read(written).map_or_else(|_| GONE.to_owned(), |tree| worded(&tree))
+    LabelTree::read(written).map_or_else(|_| GONE.to_owned(), |tree| our_words_or_barred(&tree))
 }
 
 /// Our own words as they are, anything else between bars.
-fn worded(tree: &LabelTree) -> String {
+fn our_words_or_barred(tree: &LabelTree) -> String {
     match tree {
         LabelTree::Text(text) => show::terminal_str(text).into_string(),
         tree => show::tree(tree, TreeCap { characters: 400, lines: 20 }).into_string(),
@@ -148,12 +148,12 @@ fn worded(tree: &LabelTree) -> String {
 }
 
 fn because(row: &EscalationRow) -> String {
-    escalations::case(row).map_or_else(|| GONE.to_owned(), |case| worded(&case.because))
+    escalations::escalation_case(row).map_or_else(|| GONE.to_owned(), |case| our_words_or_barred(&case.because))
 }
 
 /// What an action that no list has is called by whoever proposed it.
-fn name(row: &EscalationRow) -> Option<String> {
-    let Some(LabelTree::Map(fields)) = escalations::case(row)?.about else { return None };
+fn unlisted_action_name(row: &EscalationRow) -> Option<String> {
+    let Some(LabelTree::Map(fields)) = escalations::escalation_case(row)?.about else { return None };
     match fields.get("action")? {
         LabelTree::Outside(name) | LabelTree::Flagged(name) => {
             Some(show::terminal_capped(name, MAX_NAME).into_string())
@@ -167,76 +167,82 @@ const MAX_NAME: usize = 60;
 /// What is said once a text is gone.
 const GONE: &str = "its text is gone";
 
-fn line(row: &EscalationRow, zone: &TimeZone) -> String {
-    let decided = row.decision.as_ref().map(|made| format!(", decided for {}", cut(&made.option, 8)));
-    let heading = escalations::case(row).and_then(|case| case.heading).map(|heading| ui::on_line(&heading, 100));
+fn escalation_line(row: &EscalationRow, zone: &TimeZone) -> String {
+    let decided = row.decision.as_ref().map(|made| format!(", decided for {}", cut_to_width(&made.option, 8)));
+    let heading =
+        escalations::escalation_case(row).and_then(|case| case.heading).map(|heading| ui::on_line(&heading, 100));
     let heading = heading.filter(|heading| !heading.is_empty());
     format!(
         "{}  {}  {}{}{}{}\n",
-        short(&row.id),
-        when::clock(row.at, zone),
+        short_escalation_id(&row.id),
+        when::date_and_clock(row.at, zone),
         heading.map(|heading| format!("{heading}\n          ")).unwrap_or_default(),
-        cut(&because(row), 100),
-        name(row).map(|name| format!("; it calls itself {name}")).unwrap_or_default(),
+        cut_to_width(&because(row), 100),
+        unlisted_action_name(row).map(|name| format!("; it calls itself {name}")).unwrap_or_default(),
         decided.unwrap_or_default()
     )
 }
 
-fn heading(row: &EscalationRow, zone: &TimeZone) -> String {
-    format!("{}  asked {} by {}\n", styled(BOLD, short(&row.id)), when::clock(row.at, zone), cut(&row.actor, 60))
+fn escalation_heading(row: &EscalationRow, zone: &TimeZone) -> String {
+    format!(
+        "{}  asked {} by {}\n",
+        style_text(BOLD, short_escalation_id(&row.id)),
+        when::date_and_clock(row.at, zone),
+        cut_to_width(&row.actor, 60)
+    )
 }
 
-fn shown(desk: &ActionDesk<'_>, row: &EscalationRow, zone: &TimeZone) -> String {
-    let mut out = heading(row, zone);
-    let about = escalations::case(row).and_then(|case| case.about);
-    let (about, reasons) = about.map_or((None, Vec::new()), |about| escalations::apart(&about));
+fn escalation_text(desk: &ActionDesk<'_>, row: &EscalationRow, zone: &TimeZone) -> String {
+    let mut out = escalation_heading(row, zone);
+    let about = escalations::escalation_case(row).and_then(|case| case.about);
+    let (about, reasons) = about.map_or((None, Vec::new()), |about| escalations::split_option_sides(&about));
     if let Some(about) = about {
         out.push_str(&format!("{}\n", show::tree(&about, TreeCap::default())));
     }
-    out.push_str(&format!("{}  {}\n\n", styled(DIM, "because"), because(row)));
+    out.push_str(&format!("{}  {}\n\n", style_text(DIM, "because"), because(row)));
     for option in &row.options {
         let label = on_screen(&option.label);
-        out.push_str(&format!("{}  {label}\n", styled(BOLD, &cut(&option.id, 8))));
+        out.push_str(&format!("{}  {label}\n", style_text(BOLD, &cut_to_width(&option.id, 8))));
         for (side, reason) in reasons.iter().filter(|(id, _)| *id == option.id).flat_map(|(_, sides)| sides) {
-            out.push_str(&format!("   {} {}\n", styled(DIM, &format!("{side}:")), ui::on_line(reason, MAX_LABEL)));
+            out.push_str(&format!("   {} {}\n", style_text(DIM, &format!("{side}:")), ui::on_line(reason, MAX_LABEL)));
         }
         let action = option.action.as_deref().map(|form| ProposedAction::stored(form, &desk.policy));
         match action {
             None => {}
-            Some(Ok(action)) => out.push_str(&format!("{}\n", page::said(&action))),
+            Some(Ok(action)) => out.push_str(&format!("{}\n", page::action_text(&action))),
             Some(Err(_)) => out.push_str("its action can't be read under the policy in force\n"),
         }
     }
     if let Some(made) = &row.decision {
-        let words = if made.words.is_empty() { String::new() } else { format!(": {}", cut(&made.words, 200)) };
+        let words = if made.words.is_empty() { String::new() } else { format!(": {}", cut_to_width(&made.words, 200)) };
         out.push_str(&format!(
             "decided for {} by {} {}{words}\n",
-            cut(&made.option, 8),
-            cut(&made.actor, 60),
-            when::clock(made.at, zone)
+            cut_to_width(&made.option, 8),
+            cut_to_width(&made.actor, 60),
+            when::date_and_clock(made.at, zone)
         ));
     }
     out
 }
 
 /// An escalation as a whole, with what the chosen option does beside the question.
-async fn decision_page(
+async fn escalation_page(
     desk: &ActionDesk<'_>,
     row: &EscalationRow,
     chosen: &str,
 ) -> Result<ApprovalPage, CommandFailure> {
-    let zone = charter::zone(desk.project)?;
+    let zone = charter::project_zone(desk.project)?;
     let mut page = ApprovalPage::new();
-    page.words(&heading(row, &zone));
-    if let Some(case) = escalations::case(row) {
+    page.words(&escalation_heading(row, &zone));
+    if let Some(case) = escalations::escalation_case(row) {
         if let Some(about) = &case.about {
             page.tree(about)?;
         }
-        page.words(&format!("{}\n", styled(DIM, "because")));
+        page.words(&format!("{}\n", style_text(DIM, "because")));
         page.tree(&case.because)?;
     }
     for option in &row.options {
-        let id = styled(BOLD, &cut(&option.id, 8));
+        let id = style_text(BOLD, &cut_to_width(&option.id, 8));
         page.words(&format!("\n{id}\n"));
         if let Ok(label) = LabelTree::read(&option.label) {
             page.tree(&label)?;
@@ -249,7 +255,7 @@ async fn decision_page(
             page.words("its action can't be read under the policy in force\n");
             continue;
         };
-        page.words(&format!("{}\n", page::name(&action)));
+        page.words(&format!("{}\n", page::action_name(&action)));
         page.action(&action)?;
         if option.id == chosen {
             let about = match &row.action {
@@ -266,7 +272,12 @@ async fn decision_page(
 /// The most characters of an option's label beside the question.
 const MAX_LABEL: usize = 200;
 
-async fn decide(desk: &ActionDesk<'_>, id: &str, option: &str, because: &str) -> Result<ExitCode, CommandFailure> {
+async fn decide_escalation(
+    desk: &ActionDesk<'_>,
+    id: &str,
+    option: &str,
+    because: &str,
+) -> Result<ExitCode, CommandFailure> {
     let row = desk.escalation(id).await?;
     let ended = match row.state {
         EscalationState::Open => None,
@@ -274,14 +285,16 @@ async fn decide(desk: &ActionDesk<'_>, id: &str, option: &str, because: &str) ->
         EscalationState::Withdrawn => Some("was taken back"),
     };
     if let Some(ended) = ended {
-        let what =
-            format!("{} {ended}, so nothing is decided; `proem escalations list` shows what is open", short(&row.id));
+        let what = format!(
+            "{} {ended}, so nothing is decided; `proem escalations list` shows what is open",
+            short_escalation_id(&row.id)
+        );
         return Err(CommandFailure::finding(what));
     }
     let mut operator = ui::operator("an escalation would be decided", "look at it with `proem escalations show`")?;
-    let page = decision_page(desk, &row, option).await?;
-    let Some(displayed) = ui::display(&mut operator, &[page])? else { return Ok(ExitCode::from(NO)) };
-    if ui::confirm(&mut operator, &format!("Decide for {}?", cut(option, 8)))? == Consent::No {
+    let page = escalation_page(desk, &row, option).await?;
+    let Some(displayed) = ui::display_pages(&mut operator, &[page])? else { return Ok(ExitCode::from(NO)) };
+    if ui::confirm(&mut operator, &format!("Decide for {}?", cut_to_width(option, 8)))? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
     let made = desk.decide(&operator, &row, OptionChoice { option, words: because, displayed: &displayed }).await?;
@@ -294,7 +307,7 @@ async fn decide(desk: &ActionDesk<'_>, id: &str, option: &str, because: &str) ->
             format!("decided; changed {}", items.join(", "))
         }
         DecisionResult::Proposed(proposal) => {
-            format!("decided; its action was proposed\n{}", page::decided(&proposal.decision))
+            format!("decided; its action was proposed\n{}", page::decision_text(&proposal.decision))
         }
     };
     ui::aside(&format!("{said}\n"));

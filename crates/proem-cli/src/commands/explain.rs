@@ -22,7 +22,7 @@ use proem_app::assemble::TaskFinding;
 
 use super::run::account::profile;
 use crate::hints::OTHERWISE;
-use crate::ui::{BLUE, BOLD, CYAN, DIM, GREEN, YELLOW, bar, grouped, styled};
+use crate::ui::{BLUE, BOLD, CYAN, DIM, GREEN, YELLOW, bar, group_thousands, style_text};
 
 /// What an account is written from.
 #[derive(Debug, Clone, Copy)]
@@ -51,43 +51,43 @@ const BAR: usize = 28;
 const SHOWN: usize = 100;
 
 /// A table with a bar for each section, and a sentence for each decision.
-pub(super) fn explain(account: &Account<'_>) -> String {
+pub(super) fn explain_assembly(account: &Account<'_>) -> String {
     let mut out = String::from("\n");
-    head(account, &mut out);
-    table(account, &mut out);
-    totals(account, &mut out);
-    selection(account, &mut out);
+    push_head(account, &mut out);
+    push_section_table(account, &mut out);
+    push_totals(account, &mut out);
+    push_selection(account, &mut out);
     if let Some(finding) = account.finding {
-        found::table(&account.assembled.found, finding, &mut out);
+        found::push_found_table(&account.assembled.found, finding, &mut out);
     }
     if let Some(adapted) = account.adapted {
         out.push('\n');
         out.push_str(&profile(adapted));
     }
-    decisions(account, &mut out);
+    push_decisions(account, &mut out);
     out
 }
 
-fn line(out: &mut String, text: &str) {
+fn push_account_line(out: &mut String, text: &str) {
     out.push_str(text);
     out.push('\n');
 }
 
-fn head(account: &Account<'_>, out: &mut String) {
+fn push_head(account: &Account<'_>, out: &mut String) {
     let (report, mode) = (&account.assembled.report, &account.assembled.mode);
     let counted = match report.counter.exactness {
         Exactness::Exact => format!("counted exactly by {}", report.counter.name),
         Exactness::Estimate => format!("estimated as {}", report.counter.name),
     };
-    let prompt = styled(BOLD, &format!("{} {}", report.prompt.name, report.prompt.version));
-    line(out, &format!("{prompt}  for {}, {counted}", account.model.name));
+    let prompt = style_text(BOLD, &format!("{} {}", report.prompt.name, report.prompt.version));
+    push_account_line(out, &format!("{prompt}  for {}, {counted}", account.model.name));
     let otherwise = if mode.basis == ModeBasis::Default { format!("; {OTHERWISE}") } else { String::new() };
     let reason = show::terminal_str(&mode.reason);
-    line(out, &format!("mode {}: {reason}{otherwise}", styled(BOLD, mode.mode.as_str())));
+    push_account_line(out, &format!("mode {}: {reason}{otherwise}", style_text(BOLD, mode.mode.as_str())));
     out.push('\n');
 }
 
-const fn colour(trust: Trust) -> Style {
+const fn trust_colour(trust: Trust) -> Style {
     match trust {
         Trust::Constitution | Trust::Rules => GREEN,
         Trust::Trusted => BLUE,
@@ -96,17 +96,20 @@ const fn colour(trust: Trust) -> Style {
     }
 }
 
-fn table(account: &Account<'_>, out: &mut String) {
-    sections(&account.assembled.report, &account.assembled.assembly, account.cache, out);
+fn push_section_table(account: &Account<'_>, out: &mut String) {
+    push_sections(&account.assembled.report, &account.assembled.assembly, account.cache, out);
 }
 
 /// A row with a bar for each section of a request, and a line where the stable prefix ends.
-pub(super) fn sections(report: &Report, assembly: &Assembly, cache: &CachePlan, out: &mut String) {
+pub(super) fn push_sections(report: &Report, assembly: &Assembly, cache: &CachePlan, out: &mut String) {
     let longest = report.sections.iter().map(|section| section.name.chars().count()).max().unwrap_or(0).max(7);
     let most = report.sections.iter().map(|section| section.tokens).max().unwrap_or(0);
-    line(out, &styled(DIM, &format!("{:longest$}  {:12}  {:7}  {:>7}", "section", "trust", "cache", "tokens")));
+    push_account_line(
+        out,
+        &style_text(DIM, &format!("{:longest$}  {:12}  {:7}  {:>7}", "section", "trust", "cache", "tokens")),
+    );
     for section in &report.sections {
-        line(out, &row(section, longest, most));
+        push_account_line(out, &section_row(section, longest, most));
         let boundary = assembly
             .boundaries
             .iter()
@@ -115,62 +118,65 @@ pub(super) fn sections(report: &Report, assembly: &Assembly, cache: &CachePlan, 
             let tokens = assembly.sections.get(..=*index).unwrap_or_default().iter().map(|s| s.tokens).sum::<usize>();
             let planned = cache.breakpoints.iter().any(|breakpoint| breakpoint.after == *index);
             let what = if planned { "breakpoint" } else { "stable prefix ends here" };
-            line(
+            push_account_line(
                 out,
-                &styled(DIM, &format!("{:┄<width$} {what}, {} tokens", "", grouped(tokens), width = longest + 32)),
+                &style_text(
+                    DIM,
+                    &format!("{:┄<width$} {what}, {} tokens", "", group_thousands(tokens), width = longest + 32),
+                ),
             );
         }
     }
 }
 
-fn row(section: &SectionReport, longest: usize, most: usize) -> String {
-    let style = colour(section.trust);
-    let name = styled(style, &format!("{:longest$}", section.name));
+fn section_row(section: &SectionReport, longest: usize, most: usize) -> String {
+    let style = trust_colour(section.trust);
+    let name = style_text(style, &format!("{:longest$}", section.name));
     let facts = format!("{:12}  {:7}", section.trust.as_str(), section.cache.as_str());
     match section.state {
-        SectionState::Empty => styled(DIM, &format!("{:longest$}  {facts}        –  empty", section.name)),
+        SectionState::Empty => style_text(DIM, &format!("{:longest$}  {facts}        –  empty", section.name)),
         SectionState::Dropped => {
-            format!("{name}  {facts}        –  {}", styled(YELLOW, section.reason.as_deref().unwrap_or_default()))
+            format!("{name}  {facts}        –  {}", style_text(YELLOW, section.reason.as_deref().unwrap_or_default()))
         }
         SectionState::Kept | SectionState::Shrunk => {
             let note =
-                section.reason.as_deref().map(|reason| format!("  {}", styled(YELLOW, reason))).unwrap_or_default();
+                section.reason.as_deref().map(|reason| format!("  {}", style_text(YELLOW, reason))).unwrap_or_default();
             format!(
                 "{name}  {facts}  {:>7}  {}{note}",
-                grouped(section.tokens),
-                styled(style, &bar(section.tokens, most, BAR))
+                group_thousands(section.tokens),
+                style_text(style, &bar(section.tokens, most, BAR))
             )
         }
     }
 }
 
-fn totals(account: &Account<'_>, out: &mut String) {
+fn push_totals(account: &Account<'_>, out: &mut String) {
     let totals = &account.assembled.report.totals;
     let limit = totals.limit.map_or_else(
         || "no limit".to_owned(),
-        |limit| format!("{} allowed", grouped(usize::try_from(limit).unwrap_or(usize::MAX))),
+        |limit| format!("{} allowed", group_thousands(usize::try_from(limit).unwrap_or(usize::MAX))),
     );
     out.push('\n');
-    line(
+    push_account_line(
         out,
         &format!(
             "{} tokens ({limit}): {} stable, {} for this task; {} kept free for the answer",
-            styled(BOLD, &grouped(totals.tokens)),
-            grouped(totals.prefix),
-            grouped(totals.suffix),
-            grouped(totals.output)
+            style_text(BOLD, &group_thousands(totals.tokens)),
+            group_thousands(totals.prefix),
+            group_thousands(totals.suffix),
+            group_thousands(totals.output)
         ),
     );
     if let (Some(before), Some(saved)) = (totals.monolithic, totals.saved) {
         let word = if saved < 0 { "more" } else { "fewer" };
         let saved = usize::try_from(saved.unsigned_abs()).unwrap_or(usize::MAX);
         let percent = saved.saturating_mul(100) / before.max(1);
-        let (saved, before) = (grouped(saved), grouped(before));
-        line(out, &format!("{saved} tokens {word} than the prompt it replaces ({before}; {percent} %)"));
+        let (saved, before) = (group_thousands(saved), group_thousands(before));
+        push_account_line(out, &format!("{saved} tokens {word} than the prompt it replaces ({before}; {percent} %)"));
     }
     let fit = &account.assembled.report.fit;
     if fit.worth < fit.bound {
-        line(
+        push_account_line(
             out,
             &format!(
                 "value kept: {}; no choice keeps more than {} (priority × share of each section)",
@@ -178,12 +184,12 @@ fn totals(account: &Account<'_>, out: &mut String) {
             ),
         );
     }
-    line(out, &format!("cache: {}", account.cache.sentence()));
-    gained(account, out);
+    push_account_line(out, &format!("cache: {}", account.cache.sentence()));
+    push_prefix_gain(account, out);
 }
 
 /// What the repository's own constant text adds to the stable prefix, and whether that decides about caching.
-fn gained(account: &Account<'_>, out: &mut String) {
+fn push_prefix_gain(account: &Account<'_>, out: &mut String) {
     let assembly = &account.assembled.assembly;
     let end = assembly.boundaries.last().map_or(0, |last| last.saturating_add(1));
     let prefix = assembly.sections.get(..end).unwrap_or_default();
@@ -199,39 +205,39 @@ fn gained(account: &Account<'_>, out: &mut String) {
     let minimum = account.model.min_prefix_tokens.map(std::num::NonZeroUsize::get);
     let decides = match minimum {
         Some(minimum) if before < minimum && stable >= minimum => {
-            format!(", which reaches the {} that are needed to cache anything", grouped(minimum))
+            format!(", which reaches the {} that are needed to cache anything", group_thousands(minimum))
         }
         _ => String::new(),
     };
-    line(
+    push_account_line(
         out,
         &format!(
             "  {} of this repository: {} tokens, the stable prefix has {} instead of {}{decides}",
             names.join(", "),
-            grouped(tokens),
-            grouped(stable),
-            grouped(before)
+            group_thousands(tokens),
+            group_thousands(stable),
+            group_thousands(before)
         ),
     );
 }
 
 /// Each candidate with its score, what speaks for it, and why it was left out.
-fn selection(account: &Account<'_>, out: &mut String) {
+fn push_selection(account: &Account<'_>, out: &mut String) {
     let calls = account.selection.embedding_calls;
     let Some(selected) = &account.assembled.selected else {
-        line(out, &styled(DIM, &format!("the catalogue is empty; embedding calls: {calls}")));
+        push_account_line(out, &style_text(DIM, &format!("the catalogue is empty; embedding calls: {calls}")));
         return;
     };
     let all = account.selection.catalogue_tokens.unwrap_or(0);
-    let (entries, named) = (grouped(selected.entries), grouped(capability_tokens(account.assembled)));
+    let (entries, named) = (group_thousands(selected.entries), group_thousands(capability_tokens(account.assembled)));
     out.push('\n');
-    line(
+    push_account_line(
         out,
         &format!(
             "{}  {entries} in the catalogue ({} tokens with all of them, {named} with those in the prompt); embedding \
              calls: {calls}",
-            styled(BOLD, "tools and skills"),
-            grouped(all)
+            style_text(BOLD, "tools and skills"),
+            group_thousands(all)
         ),
     );
     let longest = selected.candidates.iter().map(|candidate| candidate.name.chars().count()).max().unwrap_or(0);
@@ -240,28 +246,31 @@ fn selection(account: &Account<'_>, out: &mut String) {
             None => (GREEN, "chosen".to_owned()),
             Some(reason) => (DIM, reason.in_words().to_owned()),
         };
-        let name = styled(style, &format!("{:longest$}", candidate.name));
+        let name = style_text(style, &format!("{:longest$}", candidate.name));
         let approved = if candidate.approval == Approval::Approved { "" } else { ", not approved" };
-        line(
+        push_account_line(
             out,
             &format!(
                 "  {:.2}  {name}  {:5}  {verdict}{approved}: {}",
                 candidate.score,
                 candidate.kind.as_str(),
-                evidence(candidate)
+                candidate_evidence(candidate)
             ),
         );
     }
     if selected.abstained {
-        line(out, &format!("no tool or skill is relevant: none reaches the score {:.2}", selected.threshold));
+        push_account_line(
+            out,
+            &format!("no tool or skill is relevant: none reaches the score {:.2}", selected.threshold),
+        );
     }
     if selected.cut {
-        line(out, "only the beginning of the task was used to select tools and skills");
+        push_account_line(out, "only the beginning of the task was used to select tools and skills");
     }
 }
 
 /// What speaks for a candidate, in words.
-fn evidence(candidate: &CapabilityCandidate) -> String {
+fn candidate_evidence(candidate: &CapabilityCandidate) -> String {
     let mut parts = Vec::new();
     if !candidate.words.is_empty() {
         let words: Vec<String> = candidate.words.iter().map(|word| show::terminal_str(word).into_string()).collect();
@@ -281,11 +290,11 @@ fn evidence(candidate: &CapabilityCandidate) -> String {
     parts.join("; ")
 }
 
-fn decisions(account: &Account<'_>, out: &mut String) {
+fn push_decisions(account: &Account<'_>, out: &mut String) {
     let assembled = account.assembled;
     for section in assembled.report.sections.iter().filter(|section| !section.neutralised.is_empty()) {
         let kinds: Vec<String> = section.neutralised.iter().map(|(kind, count)| format!("{kind} × {count}")).collect();
-        line(out, &format!("neutralised in `{}`: {}", section.name, kinds.join(", ")));
+        push_account_line(out, &format!("neutralised in `{}`: {}", section.name, kinds.join(", ")));
     }
     let (memories, activity) = (&assembled.memories, &assembled.activity);
     let instructing = memories.instructing.saturating_add(activity.instructing);
@@ -293,7 +302,7 @@ fn decisions(account: &Account<'_>, out: &mut String) {
     let over = memories.over.saturating_add(activity.over);
     let withheld = memories.withheld.saturating_add(activity.withheld);
     if [instructing, withheld, unrelated, over].iter().any(|count| *count > 0) {
-        line(
+        push_account_line(
             out,
             &format!(
                 "memories and events left out: {instructing} that contain instructions, {withheld} that the injection \
@@ -301,18 +310,24 @@ fn decisions(account: &Account<'_>, out: &mut String) {
             ),
         );
     }
-    assembled.noted.iter().for_each(|noted| line(out, &styled(YELLOW, &format!("guard: {}", noted.in_words()))));
-    assembled.left_out.iter().for_each(|text| line(out, &format!("left out: {}", show::terminal_str(text))));
+    assembled
+        .noted
+        .iter()
+        .for_each(|noted| push_account_line(out, &style_text(YELLOW, &format!("guard: {}", noted.in_words()))));
+    assembled
+        .left_out
+        .iter()
+        .for_each(|text| push_account_line(out, &format!("left out: {}", show::terminal_str(text))));
     for file in account.untrusted {
-        line(out, &format!("not trusted: {} ({})", show::terminal_str(&file.path), file.effect));
+        push_account_line(out, &format!("not trusted: {} ({})", show::terminal_str(&file.path), file.effect));
     }
     let missed = account.finding.iter().flat_map(|finding| &finding.context.gaps);
     for gap in account.gathered.gaps.iter().chain(missed) {
         let about =
             gap.about.as_ref().map(|about| format!(" [{}]", show::terminal_capped(about, SHOWN))).unwrap_or_default();
-        line(out, &format!("unknown: {}: {}{about}", gap.what, gap.why));
+        push_account_line(out, &format!("unknown: {}: {}{about}", gap.what, gap.why));
     }
     for reason in degraded(assembled, account.selection.degraded) {
-        line(out, &styled(DIM, &format!("degraded: {}", show::terminal_str(&reason))));
+        push_account_line(out, &style_text(DIM, &format!("degraded: {}", show::terminal_str(&reason))));
     }
 }

@@ -13,7 +13,7 @@ use proem_text::json;
 use serde_json::json;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, styled};
+use crate::ui::{self, DIM, style_text};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records::{self, failures};
 
@@ -53,23 +53,23 @@ pub(crate) enum FailuresCommand {
     },
 }
 
-pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, CommandFailure> {
-    let places = crate::places()?;
+pub(super) fn run_failures(args: &FailuresCommand) -> Result<ExitCode, CommandFailure> {
+    let places = crate::user_places()?;
     let opened = |root: &Path| OpenProject::open(root, &places, BookReading::Trusted);
     match args {
         FailuresCommand::List { agent, root, json } => {
             let project = opened(root)?;
             let mut notes = Vec::new();
-            let rows = records::blocking(failures::list(&project, agent.as_deref(), &mut notes));
-            ui::notes(&notes);
+            let rows = records::blocking(failures::list_failures(&project, agent.as_deref(), &mut notes));
+            ui::print_notes(&notes);
             let rows = rows?;
             if *json {
                 let rows: Vec<serde_json::Value> = rows.iter().map(row_json).collect();
-                ui::document(&json::pretty(&json!(rows)))?;
+                ui::print_json_document(&json::pretty(&json!(rows)))?;
             } else if rows.is_empty() {
-                ui::note(&format!("no failures{} are recorded for this project", of(agent.as_deref())));
+                ui::print_note(&format!("no failures{} are recorded for this project", of_agent(agent.as_deref())));
             } else {
-                ui::listing(&table(&rows))?;
+                ui::print_listing(&failure_table(&rows))?;
             }
         }
         FailuresCommand::Clear { agent, undo, root } => {
@@ -77,12 +77,14 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, CommandFailure> {
             let way = if *undo { ClearingWay::Undo } else { ClearingWay::Clear };
             let mut notes = Vec::new();
             let count = records::blocking(failures::clear(&project, agent.as_deref(), way, &mut notes));
-            ui::notes(&notes);
+            ui::print_notes(&notes);
             let count = count?;
-            let failures = ui::counted(count, "failure");
-            ui::note(&match (count, way) {
-                (0, ClearingWay::Clear) => format!("there is no failure{} to clear", of(agent.as_deref())),
-                (0, ClearingWay::Undo) => format!("there are no cleared failures{} to restore", of(agent.as_deref())),
+            let failures = ui::count_with_noun(count, "failure");
+            ui::print_note(&match (count, way) {
+                (0, ClearingWay::Clear) => format!("there is no failure{} to clear", of_agent(agent.as_deref())),
+                (0, ClearingWay::Undo) => {
+                    format!("there are no cleared failures{} to restore", of_agent(agent.as_deref()))
+                }
                 (_, ClearingWay::Clear) => {
                     format!("{failures} cleared; `proem failures clear --undo` undoes that")
                 }
@@ -95,7 +97,7 @@ pub(super) fn run(args: &FailuresCommand) -> Result<ExitCode, CommandFailure> {
 }
 
 /// Whose failures are meant, if it is not all agents'.
-fn of(agent: Option<&str>) -> String {
+fn of_agent(agent: Option<&str>) -> String {
     agent.map_or_else(String::new, |agent| format!(" of `{}`", show::terminal_str(agent)))
 }
 
@@ -103,16 +105,16 @@ fn row_json(row: &FailureRow) -> serde_json::Value {
     let recorded = &row.recorded;
     json!({
         "run": row.run.0,
-        "timestamp": moment(recorded.at),
+        "timestamp": utc_second(recorded.at),
         "result_key": recorded.kind,
         "subagent": recorded.agent,
         "issue": { "quality": recorded.issue.quality, "completeness": recorded.issue.completeness, "risks": recorded.issue.risks },
         "source": row.found,
-        "cleared": row.cleared.map(moment),
+        "cleared": row.cleared.map(utc_second),
     })
 }
 
-fn table(rows: &[FailureRow]) -> String {
+fn failure_table(rows: &[FailureRow]) -> String {
     let agent = |row: &FailureRow| show::terminal_str(&row.recorded.agent).into_string();
     let widest = rows.iter().map(|row| agent(row).chars().count()).max().unwrap_or(0);
     let mut out = String::new();
@@ -126,10 +128,15 @@ fn table(rows: &[FailureRow]) -> String {
             what.extend((issue.quality == Quality::Low).then(|| "low quality".to_owned()));
             what.extend((issue.completeness == Completeness::Partial).then(|| "partial".to_owned()));
         }
-        let line =
-            format!("{}  {}  {:widest$}  {}", moment(row.recorded.at), row.run.short(), agent(row), what.join(", "));
+        let line = format!(
+            "{}  {}  {:widest$}  {}",
+            utc_second(row.recorded.at),
+            row.run.short(),
+            agent(row),
+            what.join(", ")
+        );
         match row.cleared {
-            Some(at) => out.push_str(&styled(DIM, &format!("{line}  (cleared {})", moment(at)))),
+            Some(at) => out.push_str(&style_text(DIM, &format!("{line}  (cleared {})", utc_second(at)))),
             None => out.push_str(&line),
         }
         out.push('\n');
@@ -138,7 +145,7 @@ fn table(rows: &[FailureRow]) -> String {
 }
 
 /// A time in UTC, to the second.
-fn moment(time: Time) -> String {
+fn utc_second(time: Time) -> String {
     let second = time.0.div_euclid(1_000);
     jiff::Timestamp::from_second(second).map_or_else(|_| format!("{second} s"), |timestamp| timestamp.to_string())
 }

@@ -11,12 +11,12 @@ use serde_json::json;
 
 use super::index;
 use crate::args::files::ChosenFiles;
-use crate::args::words::words;
+use crate::args::words::unmark_hyphen_words;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, GOES_ON, LEAD, counted, styled};
-use proem_app::assemble::{TaskAuthor, task as checked};
+use crate::ui::{self, BOLD, DIM, GOES_ON, LEAD, count_with_noun, style_text};
+use proem_app::assemble::{TaskAuthor, bounded_task as checked};
 use proem_app::context::output::{FindOutput, purpose};
-use proem_app::context::{ContextPatience, ContextQuery, TaskCandidates, find};
+use proem_app::context::{ContextPatience, ContextQuery, TaskCandidates, find_context};
 use proem_app::project::{BookReading, OpenProject};
 
 pub(crate) const FIND_EXAMPLES: &str = "\
@@ -33,7 +33,7 @@ const MOST_BYTES: u64 = proem_app::assemble::MAX_TASK_BYTES;
 #[derive(Debug, Parser)]
 pub(crate) struct Find {
     /// What is to be done, a stack trace or a compiler's errors; `-` is standard input
-    #[arg(value_parser = words)]
+    #[arg(value_parser = unmark_hyphen_words)]
     pub(crate) task: String,
     /// A folder in the repository
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -54,12 +54,12 @@ pub(crate) struct Find {
     pub(crate) json: bool,
 }
 
-pub(super) fn run(args: &Find) -> Result<ExitCode, CommandFailure> {
-    let text = if args.task == "-" { piped()? } else { args.task.clone() };
+pub(super) fn run_find(args: &Find) -> Result<ExitCode, CommandFailure> {
+    let text = if args.task == "-" { piped_task()? } else { args.task.clone() };
     // Refused as everywhere if it is empty or too long.
     checked(text.clone(), TaskAuthor::Outside)?;
-    let project = OpenProject::open(&args.root, &crate::places()?, BookReading::Trusted)?;
-    ui::notes(&project.notes);
+    let project = OpenProject::open(&args.root, &crate::user_places()?, BookReading::Trusted)?;
+    ui::print_notes(&project.notes);
     let bar = ui::working("reading files");
     let query = ContextQuery {
         task: &text,
@@ -69,26 +69,26 @@ pub(super) fn run(args: &Find) -> Result<ExitCode, CommandFailure> {
         choice: &args.files.choice(&text)?,
         answers: None,
     };
-    let found = find(&query, &project, &|done, of| {
+    let found = find_context(&query, &project, &|done, of| {
         bar.set_length(u64::try_from(of).unwrap_or(u64::MAX));
         bar.set_position(u64::try_from(done).unwrap_or(u64::MAX));
     });
     bar.finish_and_clear();
     let found = found?;
     for gap in &found.gaps {
-        ui::note(gap);
+        ui::print_note(gap);
     }
     if args.json {
-        ui::document(&json::pretty(&json!(FindOutput::new(&found))))?;
+        ui::print_json_document(&json::pretty(&json!(FindOutput::new(&found))))?;
     } else if args.explain {
-        ui::listing(&explained(&found))?;
+        ui::print_listing(&finding_text(&found))?;
     } else {
         let lines: String = found.all().map(|file| format!("{}:{}\n", path_column(&file.path), file.line())).collect();
-        ui::listing(&lines)?;
+        ui::print_listing(&lines)?;
     }
-    index::go_on(&project, &args.root);
+    index::start_indexing(&project, &args.root);
     if found.all().next().is_none() {
-        ui::note("nothing of this repository fits the task");
+        ui::print_note("nothing of this repository fits the task");
         return Ok(ExitCode::from(1));
     }
     Ok(ExitCode::SUCCESS)
@@ -98,10 +98,10 @@ pub(super) fn run(args: &Find) -> Result<ExitCode, CommandFailure> {
 fn path_column(path: &Untrusted<String>) -> String {
     let shown = show::terminal(path).into_string();
     let is_quoted = shown.len() > 1 && shown.starts_with('"') && shown.ends_with('"');
-    if is_quoted && show::json(path) == shown.as_str() { shown } else { ui::quoted(path) }
+    if is_quoted && show::json(path) == shown.as_str() { shown } else { ui::quote_name(path) }
 }
 
-fn piped() -> Result<String, CommandFailure> {
+fn piped_task() -> Result<String, CommandFailure> {
     use std::io::Read as _;
     let mut text = Vec::new();
     std::io::stdin()
@@ -112,12 +112,12 @@ fn piped() -> Result<String, CommandFailure> {
     Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
-fn explained(found: &TaskCandidates) -> String {
+fn finding_text(found: &TaskCandidates) -> String {
     let mut out = String::new();
     for file in found.all() {
         let likely = f64::from(file.probability) * 100.0;
         let place = format!("{LEAD}{}:{}", show::terminal(&file.path).into_string(), file.line());
-        out.push_str(&format!("{}  {} {likely:.0} %\n", styled(BOLD, &place), purpose(file.used_for)));
+        out.push_str(&format!("{}  {} {likely:.0} %\n", style_text(BOLD, &place), purpose(file.used_for)));
         for said in file.evidence.iter().take(4) {
             out.push_str(&format!("    {GOES_ON}{}\n", show::terminal(said).into_string()));
         }
@@ -133,8 +133,8 @@ fn explained(found: &TaskCandidates) -> String {
         out.push_str(&format!("  commit {id}  {subject}\n"));
     }
     let took = Duration::from_millis(u64::try_from(found.took.as_millis()).unwrap_or(u64::MAX));
-    let read = counted(u64::try_from(found.read).unwrap_or(u64::MAX), "file");
+    let read = count_with_noun(u64::try_from(found.read).unwrap_or(u64::MAX), "file");
     let line = format!("of {} files, {read} read anew, in {took:?}", found.files);
-    out.push_str(&format!("{}\n", styled(DIM, &line)));
+    out.push_str(&format!("{}\n", style_text(DIM, &line)));
     out
 }

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
 use proem_app::WithNotes;
-use proem_app::hook::{HookTool, PromptEvent, USUAL_BYTES, answer};
+use proem_app::hook::{HookTool, PromptEvent, USUAL_BYTES, answer_prompt};
 use proem_app::project::{BookReading, OpenProject};
 use proem_text::json;
 
@@ -61,25 +61,25 @@ pub(crate) struct HookArgs {
     bytes: u16,
 }
 
-pub(super) fn run(args: &HookArgs) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_hook(args: &HookArgs) -> Result<ExitCode, CommandFailure> {
     // Both take the same answer; the name says whose hook it is.
     _ = args.agent;
-    answered(args).map_err(|failure| CommandFailure::finding(failure.to_string()))?;
+    answer_event(args).map_err(|failure| CommandFailure::finding(failure.to_string()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn answered(args: &HookArgs) -> Result<(), CommandFailure> {
+fn answer_event(args: &HookArgs) -> Result<(), CommandFailure> {
     let mut text = String::new();
     let read = stdin().lock().take(MAX_EVENT_BYTES).read_to_string(&mut text);
     _ = read.map_err(|error| CommandFailure::usage(format!("could not read the event: {error}")))?;
     let event = PromptEvent::read(&text)?;
-    let project = OpenProject::open(&event.cwd, &crate::places()?, BookReading::Trusted)?;
-    let WithNotes { value, notes } = answer(&event, usize::from(args.bytes), &project)?;
+    let project = OpenProject::open(&event.cwd, &crate::user_places()?, BookReading::Trusted)?;
+    let WithNotes { value, notes } = answer_prompt(&event, usize::from(args.bytes), &project)?;
     if let Some(context) = value {
-        ui::document(&json::compact(&context))?;
+        ui::print_json_document(&json::compact(&context))?;
     }
     // The coding agent has its context; what is not kept is for the user to know.
-    ui::notes(&notes);
-    index::go_on(&project, &event.cwd);
+    ui::print_notes(&notes);
+    index::start_indexing(&project, &event.cwd);
     Ok(())
 }

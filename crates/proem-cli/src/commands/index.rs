@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_app::context::index::{begin_index, index};
+use proem_app::context::index::{begin_index, index_repository};
 use proem_app::project::OpenProject;
 use proem_runtime::schedule::own_process::{OwnProgram, leave_terminal};
 
@@ -19,27 +19,27 @@ pub(crate) struct Index {
     pub(crate) root: PathBuf,
 }
 
-pub(super) fn run(args: &Index) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_index(args: &Index) -> Result<ExitCode, CommandFailure> {
     leave_terminal();
-    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
-    index(&args.root, &project)?;
+    let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
+    index_repository(&args.root, &project)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Starts reading the whole of a repository beside this process if it was looked at for the first time. A failure is a note:
 /// the answer was given.
-pub(super) fn go_on(project: &OpenProject, root: &Path) {
+pub(super) fn start_indexing(project: &OpenProject, root: &Path) {
     if !project.first_look.is_noted() {
         return;
     }
-    let begun = program(root).and_then(|program| Ok(begin_index(&program, project)?));
+    let begun = index_program(root).and_then(|program| Ok(begin_index(&program, project)?));
     if let Err(failure) = begun {
-        ui::note(&failure.to_string());
+        ui::print_note(&failure.to_string());
     }
 }
 
 /// `proem index`, of this same program.
-fn program(root: &Path) -> Result<OwnProgram, CommandFailure> {
+fn index_program(root: &Path) -> Result<OwnProgram, CommandFailure> {
     let failed = |error: std::io::Error| CommandFailure::outside(format!("could not go on reading: {error}"));
     let root = std::path::absolute(root).map_err(failed)?;
     let arguments = vec![OsString::from("index"), OsString::from("--root"), root.into()];

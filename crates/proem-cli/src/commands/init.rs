@@ -12,12 +12,12 @@ use proem_text::json as text_json;
 use super::hook::HookName;
 use crate::failure::CommandFailure;
 use crate::hints;
-use crate::ui::{self, DIM, GREEN, styled};
-use account::account;
+use crate::ui::{self, DIM, GREEN, style_text};
+use account::import_account;
 use proem_app::config::document;
 use proem_app::init::{Initialisation, import, init};
 use proem_app::project::CONFIG;
-use proem_app::trust::candidates::listed;
+use proem_app::trust::candidates::shortened_name_list;
 
 pub(crate) const INIT_EXAMPLES: &str = "\
 Examples:
@@ -41,44 +41,44 @@ pub(crate) struct Init {
     pub(crate) hook: Option<HookName>,
 }
 
-pub(super) fn run(args: &Init) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_init(args: &Init) -> Result<ExitCode, CommandFailure> {
     if let Some(name) = args.hook {
         let entry = text_json::pretty(&name.tool().entry(name.command()));
-        ui::note(&format!(
+        ui::print_note(&format!(
             "put this into {}, beside what stands there; it counts from the next session on",
             name.tool().file()
         ));
-        ui::document(&entry)?;
+        ui::print_json_document(&entry)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.print {
         ui::data(&document::every_key()?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let project = init(&args.root, args.from.as_deref(), &crate::places()?)?;
+    let project = init(&args.root, args.from.as_deref(), &crate::user_places()?)?;
     let outcome = &project.outcome;
     if let Some((import, parts)) = &project.import
         && outcome.written.iter().any(|file| parts.contains(&file.path))
     {
-        ui::listing(&account(import))?;
+        ui::print_listing(&import_account(import))?;
         let stay: Vec<&str> = outcome.other.intersection(parts).map(String::as_str).collect();
         if !stay.is_empty() {
-            ui::note(&format!(
+            ui::print_note(&format!(
                 "{} already {} other content and {} changed; the original text is in {}",
-                listed(&stay),
+                shortened_name_list(&stay),
                 if stay.len() == 1 { "has" } else { "have" },
                 if stay.len() == 1 { "is not" } else { "are not" },
                 import::BASELINE
             ));
         }
     }
-    ui::listing(&told(&project))?;
-    ui::listing(&next(&args.root, &project)?)?;
+    ui::print_listing(&init_summary(&project))?;
+    ui::print_listing(&next_steps(&args.root, &project)?)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// What was written and what was left alone, one line each.
-fn told(project: &Initialisation) -> String {
+fn init_summary(project: &Initialisation) -> String {
     let Initialisation { root, outcome, .. } = project;
     let shown = show::terminal_str(&root.display().to_string());
     let mut out = if outcome.written.is_empty() {
@@ -92,38 +92,42 @@ fn told(project: &Initialisation) -> String {
         let not = if file.read_as_trusted { "" } else { " (does not need to be trusted)" };
         out.push_str(&format!(
             "  {}  {}{}\n",
-            styled(GREEN, &format!("{:width$}", file.path)),
-            hints::in_words(&file.why),
-            styled(DIM, not)
+            style_text(GREEN, &format!("{:width$}", file.path)),
+            hints::message_with_remedy(&file.why),
+            style_text(DIM, not)
         ));
     }
     for file in &outcome.kept {
-        out.push_str(&format!("  {:width$}  {}\n", file.path, styled(DIM, "already exists and was left unchanged")));
+        out.push_str(&format!(
+            "  {:width$}  {}\n",
+            file.path,
+            style_text(DIM, "already exists and was left unchanged")
+        ));
     }
     let missing = project.unset();
     if !missing.is_empty() {
         out.push_str(&format!("\n{CONFIG} already exists and was not changed; to use the parts, add this to it:\n\n"));
-        let lines = document::lines(&missing);
+        let lines = document::value_lines(&missing);
         lines.lines().for_each(|line| out.push_str(&format!("    {line}\n").replace("    \n", "\n")));
     }
     out
 }
 
 /// A path as a shell reads it.
-fn quoted(path: &Path) -> String {
+fn shell_quote(path: &Path) -> String {
     let shown = show::terminal_str(&path.display().to_string()).into_string();
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
     if shown.chars().all(plain) { shown } else { format!("'{}'", shown.replace('\'', "'\\''")) }
 }
 
 /// What to do next.
-fn next(asked: &Path, project: &Initialisation) -> Result<String, CommandFailure> {
+fn next_steps(asked: &Path, project: &Initialisation) -> Result<String, CommandFailure> {
     let open = project.untrusted()?;
     let open: Vec<&str> = open.iter().map(String::as_str).collect();
-    let elsewhere = if asked == Path::new(".") { String::new() } else { format!(" --root {}", quoted(asked)) };
+    let elsewhere = if asked == Path::new(".") { String::new() } else { format!(" --root {}", shell_quote(asked)) };
     let mut out = String::new();
     if !open.is_empty() {
-        out.push_str(&format!("  proem trust{elsewhere}    # not trusted yet: {}\n", listed(&open)));
+        out.push_str(&format!("  proem trust{elsewhere}    # not trusted yet: {}\n", shortened_name_list(&open)));
     }
     if !project.outcome.written.is_empty() {
         out.push_str(&format!("  proem assemble \"what does this project do?\" --explain{elsewhere}\n"));

@@ -23,23 +23,23 @@ const INTERRUPTED: i32 = 130;
 
 /// Cancels `stop` at the first ^C, and ends the process at the second one. `meanwhile` says what goes on between them,
 /// for a person who waits.
-pub(crate) async fn listen(stop: CancellationToken, meanwhile: &'static str) {
-    if let Err(error) = asked().await {
-        ui::note(&format!("can't listen for ^C: {error}"));
+pub(crate) async fn stop_on_interrupt(stop: CancellationToken, meanwhile: &'static str) {
+    if let Err(error) = interrupt_signal().await {
+        ui::print_note(&format!("can't listen for ^C: {error}"));
         return;
     }
-    let mut second = pin!(asked());
+    let mut second = pin!(interrupt_signal());
     stop.cancel();
     let heard = tokio::select! {
         biased;
         heard = &mut second => heard,
         () = tokio::time::sleep(UNSAID) => {
-            say(meanwhile);
+            say_how_to_end(meanwhile);
             second.await
         }
     };
     if heard.is_ok() {
-        end();
+        end_as_killed();
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn flag() -> io::Result<Arc<AtomicBool>> {
 
 /// Waits until somebody asks the process to end.
 #[cfg(unix)]
-async fn asked() -> io::Result<()> {
+async fn interrupt_signal() -> io::Result<()> {
     use tokio::signal::unix::{SignalKind, signal};
 
     let mut stopped = signal(SignalKind::terminate())?;
@@ -82,20 +82,20 @@ async fn asked() -> io::Result<()> {
 
 /// Waits until somebody asks the process to end.
 #[cfg(not(unix))]
-async fn asked() -> io::Result<()> {
+async fn interrupt_signal() -> io::Result<()> {
     ctrl_c().await
 }
 
 /// Says how to end at once.
-fn say(meanwhile: &str) {
-    let _still = ui::cleared();
-    ui::note(meanwhile);
+fn say_how_to_end(meanwhile: &str) {
+    let _still = ui::clear_progress();
+    ui::print_note(meanwhile);
 }
 
 /// Ends the process as a kill does, with the terminal as it was.
 #[expect(clippy::exit, reason = "the way out that runs no destructors is the one that was asked for")]
-fn end() {
+fn end_as_killed() {
     // Held, so that nothing is drawn again.
-    let _still = ui::cleared();
+    let _still = ui::clear_progress();
     std::process::exit(INTERRUPTED);
 }

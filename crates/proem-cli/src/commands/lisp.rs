@@ -114,7 +114,7 @@ struct KeptSession {
 
 impl ProgramArgs {
     fn session(&self, places: &Places) -> Result<KeptSession, CommandFailure> {
-        let limits = limits(&self.root, self.fuel, places)?;
+        let limits = configured_limits(&self.root, self.fuel, places)?;
         let input = self.input.as_deref().map(|path| read_input(path, &limits)).transpose()?;
         let opened = self.memory.as_deref().map(|path| MemoryFile::open(path, &limits)).transpose()?;
         let (memory, kept) = opened.unzip();
@@ -133,15 +133,15 @@ impl KeptSession {
 }
 
 /// The limits that are configured; notes on the project go to standard error.
-fn limits(root: &Path, fuel: Option<u64>, places: &Places) -> Result<Limits, CommandFailure> {
+fn configured_limits(root: &Path, fuel: Option<u64>, places: &Places) -> Result<Limits, CommandFailure> {
     let mut said = Vec::new();
     let limits = limits_in(root, fuel, places, &mut said);
-    ui::notes(&said);
+    ui::print_notes(&said);
     Ok(limits?)
 }
 
 /// The source in a file; `-` is standard input.
-fn read_source(path: &Path, limits: &Limits) -> Result<LispSource, proem_app::Error> {
+fn read_lisp_source(path: &Path, limits: &Limits) -> Result<LispSource, proem_app::Error> {
     if path == Path::new("-") {
         LispSource::from_reader("standard input", std::io::stdin().lock(), limits)
     } else {
@@ -156,7 +156,7 @@ fn refusal_text(refusal: &SourceRefusal) -> String {
     if let Some(repair) = &refusal.repair {
         out.push_str(&format!("these brackets fit the indentation: {}\n", repair.changes.join(", ")));
         for line in repair.text.lines() {
-            out.push_str(&format!("{}\n", format!("  | {}", ui::plain(line)).trim_end()));
+            out.push_str(&format!("{}\n", format!("  | {}", ui::terminal_safe(line)).trim_end()));
         }
     }
     out
@@ -165,7 +165,7 @@ fn refusal_text(refusal: &SourceRefusal) -> String {
 /// Says which brackets were corrected, if any were.
 fn note_repairs(repairs: &[String]) {
     if !repairs.is_empty() {
-        ui::note(&format!("brackets were corrected: {}", repairs.join(", ")));
+        ui::print_note(&format!("brackets were corrected: {}", repairs.join(", ")));
     }
 }
 
@@ -180,7 +180,7 @@ impl PrintedLines {
     fn push(&mut self, text: &str) {
         self.begun.push_str(text);
         if let Some((whole, rest)) = self.begun.rsplit_once('\n') {
-            whole.split('\n').for_each(|line| ui::aside(&format!("{}\n", ui::plain(line))));
+            whole.split('\n').for_each(|line| ui::aside(&format!("{}\n", ui::terminal_safe(line))));
             self.begun = rest.to_owned();
         }
     }
@@ -188,7 +188,7 @@ impl PrintedLines {
     /// Writes the last line, which has no end.
     fn finish(self) {
         if !self.begun.is_empty() {
-            ui::aside(&format!("{}\n", ui::plain(&self.begun)));
+            ui::aside(&format!("{}\n", ui::terminal_safe(&self.begun)));
         }
     }
 }
@@ -202,18 +202,18 @@ fn declare_signature(session: LispSession, text: Option<&str>) -> Result<LispSes
 
 /// A line for each place that isn't what a signature says. Values in them come from outside.
 fn mismatch_lines(problems: &[SignatureProblem]) -> Vec<String> {
-    problems.iter().map(|problem| ui::plain(&problem.to_string())).collect()
+    problems.iter().map(|problem| ui::terminal_safe(&problem.to_string())).collect()
 }
 
 /// Goes on whatever was printed.
 const GO_ON: ControlFlow<()> = ControlFlow::Continue(());
 
-pub(super) fn run(command: &LispCommand) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_lisp(command: &LispCommand) -> Result<ExitCode, CommandFailure> {
     match command {
-        LispCommand::Run(args) => run::run(args),
-        LispCommand::Check(args) => check::run(args),
-        LispCommand::Doc(args) => doc::run(args),
-        LispCommand::Agent(command) => agent::run(command),
-        LispCommand::Repl(args) => repl::run(args),
+        LispCommand::Run(args) => run::run_lisp_program(args),
+        LispCommand::Check(args) => check::run_lisp_check(args),
+        LispCommand::Doc(args) => doc::run_lisp_doc(args),
+        LispCommand::Agent(command) => agent::run_lisp_agent(command),
+        LispCommand::Repl(args) => repl::run_lisp_repl(args),
     }
 }

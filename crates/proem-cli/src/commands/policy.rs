@@ -14,7 +14,7 @@ use proem_text::json;
 
 use super::queue::page;
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, counted, styled};
+use crate::ui::{self, DIM, count_with_noun, style_text};
 
 pub(crate) const POLICY_EXAMPLES: &str = "\
 Examples:
@@ -56,18 +56,18 @@ pub(crate) enum PolicyCommand {
     },
 }
 
-pub(super) fn run(args: &PolicyCommand) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_policy(args: &PolicyCommand) -> Result<ExitCode, CommandFailure> {
     match args {
-        PolicyCommand::Check { file, root } => check(file.as_deref(), root),
+        PolicyCommand::Check { file, root } => check_policy(file.as_deref(), root),
         PolicyCommand::Print => {
             ui::data(Policy::shipped_text())?;
             Ok(ExitCode::SUCCESS)
         }
-        PolicyCommand::Explain { action, root, json } => explain(action, root, *json),
+        PolicyCommand::Explain { action, root, json } => explain_decision(action, root, *json),
     }
 }
 
-fn check(file: Option<&Path>, root: &Path) -> Result<ExitCode, CommandFailure> {
+fn check_policy(file: Option<&Path>, root: &Path) -> Result<ExitCode, CommandFailure> {
     let policy = match file {
         Some(file) if !file.exists() => {
             let shown = show::terminal_str(&file.display().to_string()).into_string();
@@ -75,17 +75,17 @@ fn check(file: Option<&Path>, root: &Path) -> Result<ExitCode, CommandFailure> {
         }
         Some(file) => policy::of_user(file)?,
         None => {
-            let project = OpenProject::without_book(root, &crate::places()?)?;
-            ui::tell(policy::in_force(&project)?)
+            let project = OpenProject::without_book(root, &crate::user_places()?)?;
+            ui::print_notes_of(policy::policy_in_force(&project)?)
         }
     };
-    ui::listing(&lists(&policy))?;
+    ui::print_listing(&policy_lists(&policy))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// The lists of a policy, and whom it knows.
-fn lists(policy: &Policy) -> String {
-    let mut out = format!("{}  {}\n", styled(DIM, &format!("{:11}", "level")), policy.level().as_str());
+fn policy_lists(policy: &Policy) -> String {
+    let mut out = format!("{}  {}\n", style_text(DIM, &format!("{:11}", "level")), policy.level().as_str());
     let named = |wanted: fn(&ActionList) -> bool| -> Vec<String> {
         let actions = policy.actions().filter(|(_, terms)| wanted(&terms.list));
         actions
@@ -103,29 +103,33 @@ fn lists(policy: &Policy) -> String {
         ("never", never),
     ] {
         let actions = if actions.is_empty() { "nothing".to_owned() } else { actions.join(", ") };
-        out.push_str(&format!("{}  {actions}\n", styled(DIM, &format!("{name:11}"))));
+        out.push_str(&format!("{}  {actions}\n", style_text(DIM, &format!("{name:11}"))));
     }
     let recipients = u64::try_from(policy.recipients().count()).unwrap_or(u64::MAX);
     let domains: Vec<&str> = policy.domains().collect();
     let domains = if domains.is_empty() { "none, so everybody is outside".to_owned() } else { domains.join(", ") };
-    out.push_str(&format!("{}  {}\n", styled(DIM, &format!("{:11}", "recipients")), counted(recipients, "person")));
-    out.push_str(&format!("{}  {domains}\n", styled(DIM, &format!("{:11}", "own domains"))));
+    out.push_str(&format!(
+        "{}  {}\n",
+        style_text(DIM, &format!("{:11}", "recipients")),
+        count_with_noun(recipients, "person")
+    ));
+    out.push_str(&format!("{}  {domains}\n", style_text(DIM, &format!("{:11}", "own domains"))));
     out
 }
 
-fn explain(file: &Path, root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(root, &crate::places()?)?;
-    let given = propose::read(file)?;
+fn explain_decision(file: &Path, root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::user_places()?)?;
+    let given = propose::read_action(file)?;
     let (action, decision) = records::blocking(async {
-        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let desk = ui::print_notes_of(ActionDesk::open(&project, StoreAccess::Write).await?);
         let explained = desk.explain(&given).await;
         desk.close().await;
         explained.map_err(CommandFailure::from)
     })?;
     if as_json {
-        ui::document(&json::pretty(&decision.to_json()))?;
+        ui::print_json_document(&json::pretty(&decision.to_json()))?;
     } else {
-        ui::listing(&format!("{}\n{}", page::said(&action), page::decided(&decision)))?;
+        ui::print_listing(&format!("{}\n{}", page::action_text(&action), page::decision_text(&decision)))?;
     }
     Ok(ExitCode::from(if matches!(decision.ruling, Ruling::Refusal(_)) { NO } else { 0 }))
 }

@@ -139,10 +139,10 @@ fn assignment(text: &str) -> Result<(String, String), String> {
     Ok((name.to_owned(), value.to_owned()))
 }
 
-pub(super) fn run(args: &QueueCommand) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_queue(args: &QueueCommand) -> Result<ExitCode, CommandFailure> {
     match args {
-        QueueCommand::List(args) => list::run(args),
-        QueueCommand::Show { id, root, json, raw } => show::run(
+        QueueCommand::List(args) => list::run_queue_list(args),
+        QueueCommand::Show { id, root, json, raw } => show::run_queue_show(
             id,
             root,
             match (json, raw) {
@@ -153,19 +153,23 @@ pub(super) fn run(args: &QueueCommand) -> Result<ExitCode, CommandFailure> {
         ),
         QueueCommand::Approve { ids, root } => say::approve(ids, root),
         QueueCommand::Cancel { id, because, root } => say::cancel(id, because, root),
-        QueueCommand::Edit { id, set, file, root } => edit::run(id, &changes(set, file)?, root),
+        QueueCommand::Edit { id, set, file, root } => edit::run_queue_edit(id, &field_changes(set, file)?, root),
         QueueCommand::Release { id, root } => say::release(id, root),
-        QueueCommand::Resolve { id, answer, because, root } => say::resolve(id, *answer, because, root),
-        QueueCommand::Quarantine(args) => quarantine::run(args),
+        QueueCommand::Resolve { id, answer, because, root } => say::resolve_action(id, *answer, because, root),
+        QueueCommand::Quarantine(args) => quarantine::run_queue_quarantine(args),
     }
 }
 
 /// The new texts of fields, those of files read.
-fn changes(set: &[(String, String)], files: &[(String, String)]) -> Result<BTreeMap<String, String>, CommandFailure> {
+fn field_changes(
+    set: &[(String, String)],
+    files: &[(String, String)],
+) -> Result<BTreeMap<String, String>, CommandFailure> {
     let mut changes: BTreeMap<String, String> = set.iter().cloned().collect();
     for (field, path) in files {
-        let text = proem_runtime::files::read_text(Path::new(path), 1 << 20)
-            .map_err(|error| CommandFailure::usage(format!("could not read `{}`: {error}", ui::cut(path, 80))))?;
+        let text = proem_runtime::files::read_text(Path::new(path), 1 << 20).map_err(|error| {
+            CommandFailure::usage(format!("could not read `{}`: {error}", ui::cut_to_width(path, 80)))
+        })?;
         changes.insert(field.clone(), text);
     }
     if changes.is_empty() {
@@ -175,7 +179,7 @@ fn changes(set: &[(String, String)], files: &[(String, String)]) -> Result<BTree
 }
 
 /// The first eight digits of a key, by which people name an action.
-pub(crate) fn short(key: &EffectKey) -> String {
+pub(crate) fn short_effect_key(key: &EffectKey) -> String {
     key.to_string().chars().take(8).collect()
 }
 
@@ -184,9 +188,9 @@ pub(super) fn at_desk<T>(
     root: &Path,
     work: impl AsyncFnOnce(&ActionDesk<'_>) -> Result<T, CommandFailure>,
 ) -> Result<T, CommandFailure> {
-    let project = OpenProject::without_book(root, &crate::places()?)?;
+    let project = OpenProject::without_book(root, &crate::user_places()?)?;
     records::blocking(async {
-        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let desk = ui::print_notes_of(ActionDesk::open(&project, StoreAccess::Write).await?);
         let done = work(&desk).await;
         desk.close().await;
         done

@@ -46,9 +46,9 @@ pub(crate) enum ReferenceDocument {
     ArtefactsSchema,
 }
 
-pub(super) fn print(document: ReferenceDocument) -> Result<ExitCode, CommandFailure> {
+pub(super) fn print_reference(document: ReferenceDocument) -> Result<ExitCode, CommandFailure> {
     ui::data(&match document {
-        ReferenceDocument::Configuration => configuration(),
+        ReferenceDocument::Configuration => configuration_reference(),
         ReferenceDocument::AssembleSchema => {
             format!("{}\n", json::pretty(&schema_for!(assemble::WithProfile).to_value()))
         }
@@ -169,34 +169,34 @@ struct ConfigTable<'s> {
 }
 
 /// Every table of the configuration with its keys.
-fn configuration() -> String {
+fn configuration_reference() -> String {
     let root = schema_for!(Config).to_value();
     let mut out = String::from(INTRODUCTION);
     let mut tables = VecDeque::from([ConfigTable { name: String::new(), schema: &root }]);
     while let Some(table) = tables.pop_front() {
         let (heading, keys) = match table.name.as_str() {
             "" => ("Top level".to_owned(), String::new()),
-            name => (format!("`[{name}]`"), sentence(table.schema)),
+            name => (format!("`[{name}]`"), schema_sentence(table.schema)),
         };
         out.push_str(&format!("\n## {heading}\n\n"));
         if !keys.is_empty() {
             out.push_str(&format!("{keys}\n\n"));
         }
         out.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
-        tables.extend(rows(&root, &table, &mut out));
+        tables.extend(push_key_rows(&root, &table, &mut out));
     }
     out.push_str(&format!("\n## Example\n\n```toml\n{EXAMPLE}```\n"));
     out
 }
 
 /// Writes a row for each key; the tables among them.
-fn rows<'s>(root: &'s Json, table: &ConfigTable<'s>, out: &mut String) -> Vec<ConfigTable<'s>> {
+fn push_key_rows<'s>(root: &'s Json, table: &ConfigTable<'s>, out: &mut String) -> Vec<ConfigTable<'s>> {
     let mut tables = Vec::new();
     let properties = table.schema.get("properties").and_then(Json::as_object).into_iter().flatten();
     for (key, value) in properties {
-        let target = resolved(root, value);
+        let target = resolve_key_schema(root, value);
         let name = if table.name.is_empty() { key.clone() } else { format!("{}.{key}", table.name) };
-        let of_any = target.get("additionalProperties").map(|schema| resolved(root, schema));
+        let of_any = target.get("additionalProperties").map(|schema| resolve_key_schema(root, schema));
         let (schema, name) = match of_any {
             Some(schema) if is_table(schema) => {
                 (schema, format!("{name}.{}", key.trim_end_matches('s').to_uppercase()))
@@ -206,24 +206,29 @@ fn rows<'s>(root: &'s Json, table: &ConfigTable<'s>, out: &mut String) -> Vec<Co
         if is_table(schema) {
             let placeholder = name.rsplit('.').next().filter(|_| of_any.is_some_and(is_table));
             let names = placeholder.map_or_else(String::new, |placeholder| {
-                let names: Vec<String> = names(target).map(|(name, _)| format!("`{name}`")).collect();
+                let names: Vec<String> = schema_key_names(target).map(|(name, _)| format!("`{name}`")).collect();
                 if names.is_empty() { String::new() } else { format!(" {placeholder} is one of {}.", names.join(", ")) }
             });
-            out.push_str(&format!("| `{key}` | table `[{name}]` | | {}{names} |\n", sentence(value)));
+            out.push_str(&format!("| `{key}` | table `[{name}]` | | {}{names} |\n", schema_sentence(value)));
             tables.push(ConfigTable { name, schema });
         } else {
-            out.push_str(&format!("| `{key}` | {} |{}| {} |\n", kind(root, target), default(value), sentence(value)));
+            out.push_str(&format!(
+                "| `{key}` | {} |{}| {} |\n",
+                value_kind(root, target),
+                default(value),
+                schema_sentence(value)
+            ));
         }
     }
-    for (key, about) in names(table.schema) {
-        let kind = table.schema.get("additionalProperties").map(|of| kind(root, of)).unwrap_or_default();
+    for (key, about) in schema_key_names(table.schema) {
+        let kind = table.schema.get("additionalProperties").map(|of| value_kind(root, of)).unwrap_or_default();
         out.push_str(&format!("| `{key}` | {kind} | | {about} |\n"));
     }
     tables
 }
 
 /// The schema behind a reference, or behind a value that may be left out.
-fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
+fn resolve_key_schema<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
     let schema = schema.get("anyOf").and_then(|any| any.get(0)).unwrap_or(schema);
     let path = schema.get("$ref").and_then(Json::as_str).map(|path| path.trim_start_matches('#'));
     path.and_then(|path| root.pointer(path)).unwrap_or(schema)
@@ -234,18 +239,19 @@ fn is_table(schema: &Json) -> bool {
 }
 
 /// The keys that a map may have, with what each stands for.
-fn names(map: &Json) -> impl Iterator<Item = (&str, String)> {
+fn schema_key_names(map: &Json) -> impl Iterator<Item = (&str, String)> {
     let names = map.get("propertyNames").and_then(|names| names.get("oneOf")).and_then(Json::as_array);
-    names.into_iter().flatten().filter_map(|name| Some((name.get("const")?.as_str()?, sentence(name))))
+    names.into_iter().flatten().filter_map(|name| Some((name.get("const")?.as_str()?, schema_sentence(name))))
 }
 
-fn sentence(schema: &Json) -> String {
+fn schema_sentence(schema: &Json) -> String {
     schema.get("description").and_then(Json::as_str).unwrap_or_default().replace('\n', " ")
 }
 
 /// What a value looks like.
-fn kind(root: &Json, schema: &Json) -> String {
-    let below = |word: &str| schema.get(word).map(|of| kind(root, resolved(root, of))).unwrap_or_default();
+fn value_kind(root: &Json, schema: &Json) -> String {
+    let below =
+        |word: &str| schema.get(word).map(|of| value_kind(root, resolve_key_schema(root, of))).unwrap_or_default();
     let of = |name: &str| match name {
         "string" => "text".to_owned(),
         "integer" => "whole number".to_owned(),
@@ -259,14 +265,14 @@ fn kind(root: &Json, schema: &Json) -> String {
             names.iter().filter_map(Json::as_str).find(|name| *name != "null").map(of).unwrap_or_default()
         }
         _ => match schema.get("oneOf").and_then(Json::as_array) {
-            Some(choices) => chosen(choices),
+            Some(choices) => choice_kind(choices),
             None => "anything".to_owned(),
         },
     }
 }
 
 /// What a choice looks like: a word, each with its meaning, or a table with one of several keys.
-fn chosen(choices: &[Json]) -> String {
+fn choice_kind(choices: &[Json]) -> String {
     let keys = choices.iter().filter_map(|choice| choice.get("properties")?.as_object()?.keys().next());
     let tables: Vec<String> = keys.map(|key| format!("`{{ {key} = … }}`")).collect();
     if tables.is_empty() { "text".to_owned() } else { tables.join(" or ") }

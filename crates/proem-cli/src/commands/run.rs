@@ -106,7 +106,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "TOKENS")]
     pub(crate) max_total_tokens: Option<u64>,
     /// Maximum cost of one run, in dollars
-    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
+    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::parse_dollars)]
     pub(crate) max_cost: Option<proem_engine::call::NanoDollars>,
     /// Time limit of one run
     #[arg(long, value_name = "SECONDS", default_value = "300")]
@@ -185,34 +185,34 @@ fn name_and_file(argument: &str) -> Result<(String, PathBuf), String> {
     if path.is_empty() { Err("write NAME=FILE".to_owned()) } else { Ok((name.to_owned(), path.into())) }
 }
 
-pub(super) fn run(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_prompt(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
     let done = execute(args);
     if let Err(failure) = &done
         && args.json
         && !ui::has_printed_document()
     {
         // A program that reads standard output finds why there is no result.
-        ui::document(&json::pretty(&json!({ "outcome": "failed", "error": failure.to_string() })))?;
+        ui::print_json_document(&json::pretty(&json!({ "outcome": "failed", "error": failure.to_string() })))?;
     }
     done
 }
 
 fn execute(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
-    let places = crate::places()?;
+    let places = crate::user_places()?;
     let mut project = OpenProject::open(&args.root, &places, BookReading::Trusted)?;
     let options = args.options();
     let setting = RunSetting::new(&options, &mut project);
     // What was not trusted may be why it failed.
-    ui::notes(&project.all_notes());
+    ui::print_notes(&project.all_notes());
     let setting = setting?;
     if args.gives_nothing() {
         setting.takes_inputs_from_callers()?;
     }
-    let texts = texts(args)?;
+    let texts = given_texts(args)?;
     let form = InputForm::of(&setting.prompt, args.input_reading())?;
     let work = match &args.batch {
         Some(path) => Work::Batch(path),
-        None => Work::Single(inputs(args, &form, &texts)?),
+        None => Work::Single(given_inputs(args, &form, &texts)?),
     };
     calling(async |stop| {
         if let (Work::Single(inputs), false) = (&work, args.dry_run) {
@@ -222,17 +222,17 @@ fn execute(args: &RunArgs) -> Result<ExitCode, CommandFailure> {
         let run = open_run(setting, &options, &project).await?;
         let done = match &work {
             Work::Batch(path) => {
-                let batch = Batch { from: source(path), form: &form, texts: &texts, out: args.out.as_deref() };
-                batch::run(args, batch, &run, &stop).await
+                let batch = Batch { from: input_source(path), form: &form, texts: &texts, out: args.out.as_deref() };
+                batch::run_prompt_batch(args, batch, &run, &stop).await
             }
             Work::Single(inputs) => {
                 if args.explain {
                     account::forecast(run.setting(), &run.setting().prepare(inputs)?)?;
                 }
-                request(inputs, run.setting())
+                print_request(inputs, run.setting())
             }
         };
-        ui::notes(&run.end().await);
+        ui::print_notes(&run.end().await);
         done
     })
 }
@@ -249,12 +249,12 @@ pub(super) async fn open_run(
         setting.begin(booking, options, project, &mut notes).await
     };
     let opened = opened.await;
-    ui::notes(&notes);
+    ui::print_notes(&notes);
     Ok(opened?)
 }
 
 /// The inputs that are given one by one: literally, or as the text of a file.
-fn texts(args: &RunArgs) -> Result<Vec<(String, String)>, CommandFailure> {
+fn given_texts(args: &RunArgs) -> Result<Vec<(String, String)>, CommandFailure> {
     let of_input = args.input.iter().chain(&args.batch).filter(|path| path.as_os_str() == "-").count();
     let of_files = args.file.iter().filter(|(_, path)| path.as_os_str() == "-").count();
     if of_input.saturating_add(of_files) > 1 {
@@ -266,32 +266,32 @@ fn texts(args: &RunArgs) -> Result<Vec<(String, String)>, CommandFailure> {
             let name = show::terminal_str(name);
             return Err(CommandFailure::usage(format!("the input `{name}` is given twice; leave one out")));
         }
-        let from = source(path);
+        let from = input_source(path);
         if matches!(from, Source::Reader(..)) && stdin().is_terminal() {
-            ui::note("reading the input from the terminal; end it with Ctrl-D");
+            ui::print_note("reading the input from the terminal; end it with Ctrl-D");
         }
-        texts.push((name.clone(), input::text(from)?));
+        texts.push((name.clone(), input::verbatim_input(from)?));
     }
     Ok(texts)
 }
 
 /// The inputs of a single run.
-fn inputs(args: &RunArgs, form: &InputForm, texts: &[(String, String)]) -> Result<OrderedJson, CommandFailure> {
-    let from = args.input.as_deref().map(source);
+fn given_inputs(args: &RunArgs, form: &InputForm, texts: &[(String, String)]) -> Result<OrderedJson, CommandFailure> {
+    let from = args.input.as_deref().map(input_source);
     if matches!(from, Some(Source::Reader(..))) && stdin().is_terminal() {
-        ui::note("reading the inputs from the terminal; end them with Ctrl-D");
+        ui::print_note("reading the inputs from the terminal; end them with Ctrl-D");
     }
-    Ok(input::one(from, form, texts)?)
+    Ok(input::single_run_inputs(from, form, texts)?)
 }
 
 /// Prints what would be sent.
-pub(super) fn request(inputs: &OrderedJson, setting: &RunSetting) -> Result<ExitCode, CommandFailure> {
-    ui::document(&json::pretty_in_order(&ui::tell(setting.request(inputs)?)))?;
+pub(super) fn print_request(inputs: &OrderedJson, setting: &RunSetting) -> Result<ExitCode, CommandFailure> {
+    ui::print_json_document(&json::pretty_in_order(&ui::print_notes_of(setting.request(inputs)?)))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Where inputs are read from; `-` is standard input.
-fn source(path: &Path) -> Source<'_> {
+fn input_source(path: &Path) -> Source<'_> {
     if path.as_os_str() == "-" {
         Source::Reader("standard input", Box::new(stdin().lock()))
     } else {
@@ -321,7 +321,7 @@ pub(crate) fn calling<T>(
     let done = runtime.block_on(async {
         let stop = CancellationToken::new();
         // Nobody waits for it: it ends with the runtime.
-        _ = tokio::spawn(interrupt::listen(stop.clone(), STOPPING));
+        _ = tokio::spawn(interrupt::stop_on_interrupt(stop.clone(), STOPPING));
         work(stop).await
     });
     // A look-up of a name that hangs can't be broken off, and nobody waits for its answer any longer.

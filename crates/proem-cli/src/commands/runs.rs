@@ -20,7 +20,7 @@ use crate::failure::CommandFailure;
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::records;
 
-pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_runs(command: &RunsCommand) -> Result<ExitCode, CommandFailure> {
     let place = match command {
         RunsCommand::List { place, .. }
         | RunsCommand::Show { place, .. }
@@ -30,7 +30,7 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, CommandFailure> {
         | RunsCommand::Feedback { place, .. }
         | RunsCommand::Purge { place, .. } => place,
     };
-    let places = crate::places()?;
+    let places = crate::user_places()?;
     let mut project = OpenProject::open(&place.root, &places, BookReading::Trusted)?;
     match command {
         RunsCommand::List { since, prompt, outcome, any, limit, place } => {
@@ -39,32 +39,32 @@ pub(super) fn run(command: &RunsCommand) -> Result<ExitCode, CommandFailure> {
                 since: since.as_deref(),
                 prompt: prompt.as_deref(),
                 outcome: *outcome,
-                listed: listed(any),
+                listed: run_scope(any),
                 limit: *limit,
             };
-            records::blocking(list::run(&project, &wanted, place))
+            records::blocking(list::run_runs_list(&project, &wanted, place))
         }
         RunsCommand::Show { run, body, call, full, any, place } => {
-            let wanted = show::ShowRequest { run, body: *body, call: *call, full: *full, listed: listed(*any) };
-            records::blocking(show::run(&project, &wanted, place))
+            let wanted = show::ShowRequest { run, body: *body, call: *call, full: *full, listed: run_scope(*any) };
+            records::blocking(show::run_runs_show(&project, &wanted, place))
         }
         RunsCommand::Diff { first, second, any, place } => {
             let (second, whose) = (second.as_deref(), place.whose());
-            let options = DiffOptions { first, second, whose, listed: listed(*any) };
-            records::blocking(diff::run(&project, &options, place))
+            let options = DiffOptions { first, second, whose, listed: run_scope(*any) };
+            records::blocking(diff::run_runs_diff(&project, &options, place))
         }
-        RunsCommand::Replay { run, place } => replay::run(&mut project, run, place),
-        RunsCommand::Resume { run, fork, place } => resume::run(&mut project, run, *fork, place),
+        RunsCommand::Replay { run, place } => replay::run_runs_replay(&mut project, run, place),
+        RunsCommand::Resume { run, fork, place } => resume::run_runs_resume(&mut project, run, *fork, place),
         RunsCommand::Feedback { run, verdict, note, place } => {
-            records::blocking(feedback::run(&project, run, (*verdict).into(), note, place))
+            records::blocking(feedback::run_runs_feedback(&project, run, (*verdict).into(), note, place))
         }
         RunsCommand::Purge { runs, before, everything: _, place } => {
-            records::blocking(purge::run(&project, runs, before.as_deref(), place))
+            records::blocking(purge::run_runs_purge(&project, runs, before.as_deref(), place))
         }
     }
 }
 
 /// Which runs count where it is said whether any does.
-const fn listed(any: bool) -> RunScope {
+const fn run_scope(any: bool) -> RunScope {
     if any { RunScope::Any } else { RunScope::Acted }
 }

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_app::scan::ScanOptions;
-use proem_app::scan::examine::{CutChoice, FileScan, examine};
+use proem_app::scan::examine::{CutChoice, FileScan, scan_document};
 use proem_app::scan::output::ScanOutput;
 use proem_guard::{Verdict, show};
 use proem_runtime::readers::{Document, ReadError};
@@ -24,18 +24,18 @@ use self::args::{ScanArgs, VerdictThreshold};
 use crate::failure::CommandFailure;
 use crate::ui;
 
-pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_scan(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
     let options = args.options();
     if args.calibrate {
-        return calibrate::run(args, &options);
+        return calibrate::run_scan_calibrate(args, &options);
     }
-    let guarding = proem_app::scan::guarding(&args.root, &crate::places()?)?;
-    ui::notes(&guarding.notes);
+    let guarding = proem_app::scan::guard_for_project(&args.root, &crate::user_places()?)?;
+    ui::print_notes(&guarding.notes);
     if let Some(path) = &args.jsonl {
-        return rows::run(&guarding, path, args, &options);
+        return rows::run_scan_rows(&guarding, path, args, &options);
     }
     if args.files.iter().any(|path| path.is_dir()) {
-        return folder::run(&guarding, args, &options);
+        return folder::run_scan_folder(&guarding, args, &options);
     }
     if args.cut && !args.json && args.files.len() > 1 {
         return Err(CommandFailure::usage("`--cut` prints one text; name one file, or add `--json`"));
@@ -45,11 +45,11 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
     let mut progress = ui::CountLine::new("files");
     for (number, path) in args.files.iter().enumerate() {
         progress.tell(number, args.files.len());
-        let name = name(path);
-        match read(path, &options) {
+        let name = report_file_name(path);
+        match read_document(path, &options) {
             Ok(document) => {
                 let cutting = if args.cut { CutChoice::Wanted } else { CutChoice::NotWanted };
-                let file = examine(&guarding, name, document, options.source.as_ref(), cutting);
+                let file = scan_document(&guarding, name, document, options.source.as_ref(), cutting);
                 total.verdicts.push(file.verdict);
                 progress.clear();
                 show_file(&file, args)?;
@@ -60,7 +60,7 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
             Err(error) => {
                 progress.clear();
                 let why = error.to_string();
-                ui::error(&CommandFailure::outside(format!("`{}` {why}", show::terminal_str(&name))));
+                ui::print_failure(&CommandFailure::outside(format!("`{}` {why}", show::terminal_str(&name))));
                 total.unreadable.push((name, why));
             }
         }
@@ -68,9 +68,9 @@ pub(super) fn run(args: &ScanArgs) -> Result<ExitCode, CommandFailure> {
     progress.clear();
     if args.json {
         let output = ScanOutput::new(&examined, &total.unreadable);
-        ui::document(&json::pretty(&output.to_json()?))?;
+        ui::print_json_document(&json::pretty(&output.to_json()?))?;
     } else if args.files.len() > 1 && !args.quiet {
-        ui::listing(&listing::summary(&total.verdicts, total.unreadable.len()))?;
+        ui::print_listing(&listing::verdict_summary(&total.verdicts, total.unreadable.len()))?;
     }
     Ok(total.code(args.fail_on.unwrap_or(VerdictThreshold::Flag)))
 }
@@ -81,10 +81,10 @@ fn show_file(file: &FileScan, args: &ScanArgs) -> Result<(), CommandFailure> {
         return Ok(());
     }
     if !args.cut {
-        return ui::listing(&listing::file(file, listing::MarkStyle::of_stdout()));
+        return ui::print_listing(&listing::file_listing(file, listing::MarkStyle::of_stdout()));
     }
     if file.fields.is_empty() {
-        ui::aside(&listing::file(file, listing::MarkStyle::Carets));
+        ui::aside(&listing::file_listing(file, listing::MarkStyle::Carets));
     }
     for (number, field) in file.fields.iter().enumerate() {
         if let Some(text) = field.cut.as_ref().and_then(|cut| cut.text.as_ref()) {
@@ -101,7 +101,7 @@ fn show_file(file: &FileScan, args: &ScanArgs) -> Result<(), CommandFailure> {
     Ok(())
 }
 
-fn read(path: &Path, options: &ScanOptions) -> Result<Document, ReadError> {
+fn read_document(path: &Path, options: &ScanOptions) -> Result<Document, ReadError> {
     if is_stdin(path) { options.read_stream(io::stdin().lock()) } else { options.read(path) }
 }
 
@@ -110,7 +110,7 @@ fn is_stdin(path: &Path) -> bool {
 }
 
 /// A file as reports name it.
-fn name(path: &Path) -> String {
+fn report_file_name(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 

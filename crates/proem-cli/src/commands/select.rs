@@ -15,7 +15,7 @@ use proem_select::select::MAX_BYTES;
 use proem_text::json;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, CountLine, Printed, grouped};
+use crate::ui::{self, CountLine, Printed, group_thousands};
 use proem_app::select::lines::{self, QueryLine, QueryLines, RankedQuery};
 use proem_app::select::{QueryRanking, Ranker, SelectOptions};
 
@@ -66,38 +66,39 @@ impl Select {
     }
 }
 
-pub(super) fn run(args: &Select) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_select(args: &Select) -> Result<ExitCode, CommandFailure> {
     let mut said = Vec::new();
-    let ranker = Ranker::new(&args.options(), &crate::places()?, &mut said);
-    ui::notes(&said);
+    let ranker = Ranker::new(&args.options(), &crate::user_places()?, &mut said);
+    ui::print_notes(&said);
     let ranker = ranker?;
-    ui::notes(ranker.notes());
+    ui::print_notes(ranker.notes());
     let mut answers = SelectAnswers { ranker: &ranker, args, answered: 0, degraded: None };
     let Some(path) = &args.queries else {
         let query = args.query.as_deref().unwrap_or_default();
         _ = answers.answer(query, "the task")?;
         return Ok(ExitCode::SUCCESS);
     };
-    let shown = lines::shown(path);
+    let shown = lines::lines_path(path);
     let from: Box<dyn BufRead> = if path == Path::new("-") {
         Box::new(std::io::stdin().lock())
     } else {
-        Box::new(BufReader::new(lines::open(path)?))
+        Box::new(BufReader::new(lines::open_named_file(path)?))
     };
-    let refused = all(&mut answers, QueryLines::new(from), &shown)?;
+    let refused = answer_queries(&mut answers, QueryLines::new(from), &shown)?;
     if refused > 0 {
-        let lines = if refused == 1 { "1 line is".to_owned() } else { format!("{} lines are", grouped(refused)) };
-        let others = grouped(answers.answered);
+        let lines =
+            if refused == 1 { "1 line is".to_owned() } else { format!("{} lines are", group_thousands(refused)) };
+        let others = group_thousands(answers.answered);
         return Err(CommandFailure::usage(format!("{lines} not ranked in {shown}, as listed above; {others} are")));
     }
     if answers.answered == 0 {
-        ui::note(&format!("no query in {shown}"));
+        ui::print_note(&format!("no query in {shown}"));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Answers line by line; says how many lines were no queries.
-fn all(
+fn answer_queries(
     answers: &mut SelectAnswers<'_>,
     mut lines: QueryLines<Box<dyn BufRead>>,
     shown: &str,
@@ -115,14 +116,14 @@ fn all(
         };
         match asked {
             Ok(RankedQuery { query, .. }) => {
-                if answers.answer(&query, &format!("line {}", grouped(number)))?.is_break() {
+                if answers.answer(&query, &format!("line {}", group_thousands(number)))?.is_break() {
                     break;
                 }
             }
             Err(why) => {
                 refused = refused.saturating_add(1);
                 progress.clear();
-                ui::error(&CommandFailure::usage(format!("{shown}, line {number}: {why}")));
+                ui::print_failure(&CommandFailure::usage(format!("{shown}, line {number}: {why}")));
             }
         }
         progress.tell(answers.answered, 0);
@@ -145,20 +146,20 @@ impl SelectAnswers<'_> {
         let answered: QueryRanking = self.ranker.rank(query)?;
         let top = usize::from(self.args.top);
         let text = if self.args.json {
-            format!("{}\n", json::compact(&answer::to_json(self.ranker, &answered, query, top)))
+            format!("{}\n", json::compact(&answer::ranking_json(self.ranker, &answered, query, top)))
         } else {
             let heading = self.args.queries.as_ref().map(|_| query);
             let between = if self.answered > 0 { "\n" } else { "" };
-            format!("{between}{}", answer::listing(self.ranker, &answered, heading, top))
+            format!("{between}{}", answer::ranking_listing(self.ranker, &answered, heading, top))
         };
         self.answered = self.answered.saturating_add(1);
         let printed = if self.args.json { Printed::Document } else { Printed::Listing };
-        let flow = ui::print(printed, &text)?;
+        let flow = ui::write_to_stdout(printed, &text)?;
         if answered.ranking.cut {
-            ui::note(&format!("{place}: only the first {} bytes were used", grouped(MAX_BYTES)));
+            ui::print_note(&format!("{place}: only the first {} bytes were used", group_thousands(MAX_BYTES)));
         }
         if self.degraded != answered.ranking.degraded {
-            answered.ranking.degraded.iter().for_each(|reason| ui::note(&format!("degraded: {reason}")));
+            answered.ranking.degraded.iter().for_each(|reason| ui::print_note(&format!("degraded: {reason}")));
             self.degraded = answered.ranking.degraded;
         }
         Ok(flow)

@@ -12,7 +12,7 @@ use serde_json::Value as Json;
 
 use crate::args::place::RecordsPlace;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, CYAN, DIM, bar, columns, counted, cut, styled};
+use crate::ui::{self, BOLD, CYAN, DIM, bar, column_bars, count_with_noun, cut_to_width, style_text};
 use proem_app::project::{BookReading, OpenProject};
 use proem_app::{records, when};
 
@@ -46,18 +46,18 @@ const BAR: usize = 40;
 /// The most days that are drawn, the last ones.
 const DAYS: usize = 90;
 
-pub(super) fn run(args: &Stats) -> Result<ExitCode, CommandFailure> {
-    let places = crate::places()?;
+pub(super) fn run_stats(args: &Stats) -> Result<ExitCode, CommandFailure> {
+    let places = crate::user_places()?;
     let root: &Path = &args.place.root;
     let project = OpenProject::open(root, &places, BookReading::Trusted)?;
-    records::blocking(show(&project, args))
+    records::blocking(show_stats(&project, args))
 }
 
-async fn show(project: &OpenProject, args: &Stats) -> Result<ExitCode, CommandFailure> {
-    let (zone, now) = (records::zone(&project.config.budget)?, when::now());
+async fn show_stats(project: &OpenProject, args: &Stats) -> Result<ExitCode, CommandFailure> {
+    let (zone, now) = (records::booking_zone(&project.config.budget)?, when::time_now());
     let since = when::since(&args.since, now, &zone)?;
     let owner = args.place.whose().owner(project);
-    let store = crate::ui::tell(records::look(project).await?);
+    let store = crate::ui::print_notes_of(records::look_at_records(project).await?);
     let working = ui::working("reading the records");
     let cycles = match args.agent.as_deref() {
         Some(records::BUDGETED) => Some(store.cycles_since(owner.as_ref(), since).await),
@@ -78,7 +78,7 @@ async fn show(project: &OpenProject, args: &Stats) -> Result<ExitCode, CommandFa
         if let (Some(triage), Json::Object(fields)) = (triage, &mut value) {
             fields.insert("triage".to_owned(), serde_json::to_value(&triage).map_err(bug)?);
         }
-        ui::document(&json::pretty(&value))?;
+        ui::print_json_document(&json::pretty(&value))?;
     } else if found.all.runs == 0 && triage.as_ref().is_none_or(|triage| triage.cycles == 0) {
         let whose = if args.place.all { "" } else { " of this project" };
         let of = args.agent.as_ref().map(|agent| format!(" of the agent `{}`", show::terminal_str(agent)));
@@ -88,32 +88,32 @@ async fn show(project: &OpenProject, args: &Stats) -> Result<ExitCode, CommandFa
         ));
     } else {
         let whose = if args.place.all { "all runs" } else { "runs of this project" };
-        let mut page = page(&found, whose, &when::date(since, &zone), &when::date(now, &zone));
+        let mut page = stats_page(&found, whose, &when::iso_date(since, &zone), &when::iso_date(now, &zone));
         page.push_str(&triage.as_ref().map(monitoring).unwrap_or_default());
         page.push_str(&tool_calls(&tallies));
-        ui::listing(&page)?;
+        ui::print_listing(&page)?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn page(found: &Statistics, whose: &str, since: &str, today: &str) -> String {
-    let mut out = format!("{} since {since}; n is the number of values per figure\n", styled(BOLD, whose));
-    out.push_str(&group(&found.all));
-    out.push_str(&days(&found.days, since, today));
+fn stats_page(found: &Statistics, whose: &str, since: &str, today: &str) -> String {
+    let mut out = format!("{} since {since}; n is the number of values per figure\n", style_text(BOLD, whose));
+    out.push_str(&group_figures(&found.all));
+    out.push_str(&calls_by_day(&found.days, since, today));
     for (name, groups) in [("by prompt", &found.prompts), ("by tool", &found.tools), ("by role", &found.roles)] {
         if groups.is_empty() {
             continue;
         }
-        out.push_str(&format!("\n{}\n", styled(BOLD, name)));
+        out.push_str(&format!("\n{}\n", style_text(BOLD, name)));
         for one in groups {
             // A run that asked nobody has no role.
             let name = if one.name.is_empty() {
                 "(no model was asked)".to_owned()
             } else {
-                cut(&one.name, ui::width().min(90))
+                cut_to_width(&one.name, ui::output_width().min(90))
             };
-            out.push_str(&format!("{}\n", styled(CYAN, &name)));
-            out.push_str(&group(one));
+            out.push_str(&format!("{}\n", style_text(CYAN, &name)));
+            out.push_str(&group_figures(one));
         }
     }
     out.push_str(&latency(&found.prompts));
@@ -125,10 +125,10 @@ fn tool_calls(tallies: &[ToolTally]) -> String {
     let mut out = String::new();
     for ToolTally { tool, calls, failed, took_ms } in tallies {
         let mean = took_ms.checked_div(*calls).unwrap_or(0);
-        let name = cut(tool, 24);
-        out.push_str(&format!("  {name:24}{:>10}  {failed} failed  {mean} ms each\n", counted(*calls, "call")));
+        let name = cut_to_width(tool, 24);
+        out.push_str(&format!("  {name:24}{:>10}  {failed} failed  {mean} ms each\n", count_with_noun(*calls, "call")));
     }
-    if out.is_empty() { out } else { format!("\n{}\n{out}", styled(BOLD, "tools that programs called")) }
+    if out.is_empty() { out } else { format!("\n{}\n{out}", style_text(BOLD, "tools that programs called")) }
 }
 
 fn tally_json(tally: &ToolTally) -> Json {
@@ -138,63 +138,67 @@ fn tally_json(tally: &ToolTally) -> Json {
 
 /// What is counted of triage alone.
 fn monitoring(triage: &TriageMonitoring) -> String {
-    let n = |figure: CountedFigure| styled(DIM, &format!("n={}", ui::short(figure.n)));
-    let mut out = format!("\n{}, each beside the share it was planned to have\n", styled(BOLD, "calls by stage"));
+    let n = |figure: CountedFigure| style_text(DIM, &format!("n={}", ui::short_number(figure.n)));
+    let mut out = format!("\n{}, each beside the share it was planned to have\n", style_text(BOLD, "calls by stage"));
     for StageShare { stage, calls, share, planned, threat_rate, escalation_rate } in &triage.stages {
         let planned = planned * 100.0;
-        out.push_str(&format!("  {stage:16}{calls:>8}{:>10}  planned {planned:.0}% {}", percent(*share), n(*share)));
+        out.push_str(&format!(
+            "  {stage:16}{calls:>8}{:>10}  planned {planned:.0}% {}",
+            percent_figure(*share),
+            n(*share)
+        ));
         for (words, rate) in [("suspected", threat_rate), ("for a person", escalation_rate)] {
             // A stage that can't say so has no such figure.
             if rate.n > 0 {
-                out.push_str(&format!("  {words} {} {}", percent(*rate), n(*rate)));
+                out.push_str(&format!("  {words} {} {}", percent_figure(*rate), n(*rate)));
             }
         }
         out.push('\n');
     }
     let cost = triage.planned_cost;
-    out.push_str(&format!("  {:16}{:>18} {}\n", "100 as planned", dollars(cost), n(cost)));
+    out.push_str(&format!("  {:16}{:>18} {}\n", "100 as planned", dollar_figure(cost), n(cost)));
     let (threats, asked) = (triage.threat_rate, triage.escalation_rate);
-    out.push_str(&format!("\n{} of {}\n", styled(BOLD, "signals"), counted(triage.cycles, "cycle")));
-    out.push_str(&format!("  {:16}{:>18} {}\n", "suspected", percent(threats), n(threats)));
-    out.push_str(&format!("  {:16}{:>18} {}\n", "asked a person", percent(asked), n(asked)));
+    out.push_str(&format!("\n{} of {}\n", style_text(BOLD, "signals"), count_with_noun(triage.cycles, "cycle")));
+    out.push_str(&format!("  {:16}{:>18} {}\n", "suspected", percent_figure(threats), n(threats)));
+    out.push_str(&format!("  {:16}{:>18} {}\n", "asked a person", percent_figure(asked), n(asked)));
     if !triage.tools.is_empty() {
-        out.push_str(&format!("\n{}, and what of them was taken\n", styled(BOLD, "tool calls in answers")));
+        out.push_str(&format!("\n{}, and what of them was taken\n", style_text(BOLD, "tool calls in answers")));
     }
     for ToolSuccess { tool, taken } in &triage.tools {
-        out.push_str(&format!("  {tool:24}{:>10} {}\n", percent(*taken), n(*taken)));
+        out.push_str(&format!("  {tool:24}{:>10} {}\n", percent_figure(*taken), n(*taken)));
     }
     out
 }
 
 /// The figures of a group, a few on a line.
-fn group(group: &RunGroup) -> String {
-    let (calls, share) = (counted(group.calls, "call"), percent(group.share));
+fn group_figures(group: &RunGroup) -> String {
+    let (calls, share) = (count_with_noun(group.calls, "call"), percent_figure(group.share));
     // A prompt that only runs of other prompts called.
     let mut out = match group.runs {
         0 => format!("  {calls} in runs of other prompts, {share} of all calls\n"),
-        runs => format!("  {}, {calls}, {share} of all calls\n", counted(runs, "run")),
+        runs => format!("  {}, {calls}, {share} of all calls\n", count_with_noun(runs, "run")),
     };
     let figures = [
-        ("tokens in", whole(group.input_tokens), group.input_tokens.n),
-        ("tokens out", whole(group.output_tokens), group.output_tokens.n),
-        ("cost", dollars(group.cost), group.cost.n),
-        ("cache hits", percent(group.cache_hit_rate), group.cache_hit_rate.n),
-        ("saved", percent(group.saved_rate), group.saved_rate.n),
-        ("embeddings", decimal(group.embedding_calls), group.embedding_calls.n),
-        ("right away", percent(group.success_rate), group.success_rate.n),
-        ("broken", whole(group.schema_failures), group.schema_failures.n),
-        ("repairs", whole(group.repairs), group.repairs.n),
-        ("fell back", percent(group.fallback_rate), group.fallback_rate.n),
-        ("escalated", percent(group.escalation_rate), group.escalation_rate.n),
-        ("good", percent(group.approval_rate), group.approval_rate.n),
-        ("p50", millis(group.latency_p50_ms), group.latency_p50_ms.n),
-        ("p95", millis(group.latency_p95_ms), group.latency_p95_ms.n),
-        ("assembling", millis(group.assembly_p50_ms), group.assembly_p50_ms.n),
-        ("threats", percent(group.threat_rate), group.threat_rate.n),
-        ("kept out", whole(group.filtered), group.filtered.n),
+        ("tokens in", whole_figure(group.input_tokens), group.input_tokens.n),
+        ("tokens out", whole_figure(group.output_tokens), group.output_tokens.n),
+        ("cost", dollar_figure(group.cost), group.cost.n),
+        ("cache hits", percent_figure(group.cache_hit_rate), group.cache_hit_rate.n),
+        ("saved", percent_figure(group.saved_rate), group.saved_rate.n),
+        ("embeddings", decimal_figure(group.embedding_calls), group.embedding_calls.n),
+        ("right away", percent_figure(group.success_rate), group.success_rate.n),
+        ("broken", whole_figure(group.schema_failures), group.schema_failures.n),
+        ("repairs", whole_figure(group.repairs), group.repairs.n),
+        ("fell back", percent_figure(group.fallback_rate), group.fallback_rate.n),
+        ("escalated", percent_figure(group.escalation_rate), group.escalation_rate.n),
+        ("good", percent_figure(group.approval_rate), group.approval_rate.n),
+        ("p50", millis_figure(group.latency_p50_ms), group.latency_p50_ms.n),
+        ("p95", millis_figure(group.latency_p95_ms), group.latency_p95_ms.n),
+        ("assembling", millis_figure(group.assembly_p50_ms), group.assembly_p50_ms.n),
+        ("threats", percent_figure(group.threat_rate), group.threat_rate.n),
+        ("kept out", whole_figure(group.filtered), group.filtered.n),
     ];
     // As many as the terminal has room for.
-    let across = ui::width().saturating_sub(1).div_euclid(CELL).clamp(1, ACROSS);
+    let across = ui::output_width().saturating_sub(1).div_euclid(CELL).clamp(1, ACROSS);
     for row in figures.chunks(across).filter(|row| row.iter().any(|(_, _, n)| *n > 0)) {
         let mut line = String::from(" ");
         for (name, figure, n) in row {
@@ -203,9 +207,9 @@ fn group(group: &RunGroup) -> String {
                 line.push_str(&" ".repeat(CELL));
                 continue;
             }
-            let n = format!("n={}", ui::short(*n));
+            let n = format!("n={}", ui::short_number(*n));
             let gap = " ".repeat(CELL.saturating_sub(NAME + 10 + 2 + n.len()));
-            line.push_str(&format!(" {name:NAME$}{figure:>10} {}{gap}", styled(DIM, &n)));
+            line.push_str(&format!(" {name:NAME$}{figure:>10} {}{gap}", style_text(DIM, &n)));
         }
         out.push_str(line.trim_end());
         out.push('\n');
@@ -217,35 +221,35 @@ fn figure(summary: CountedFigure, words: impl Fn(f64) -> String) -> String {
     summary.value.map_or_else(|| ui::UNKNOWN.to_owned(), words)
 }
 
-fn percent(summary: CountedFigure) -> String {
+fn percent_figure(summary: CountedFigure) -> String {
     figure(summary, |share| format!("{:.1}%", share * 100.0))
 }
 
-fn whole(summary: CountedFigure) -> String {
+fn whole_figure(summary: CountedFigure) -> String {
     figure(summary, |value| {
         let digits = format!("{value:.0}");
-        digits.parse().map_or(digits, ui::grouped)
+        digits.parse().map_or(digits, ui::group_thousands)
     })
 }
 
-fn decimal(summary: CountedFigure) -> String {
+fn decimal_figure(summary: CountedFigure) -> String {
     figure(summary, |value| format!("{value:.2}"))
 }
 
-fn millis(summary: CountedFigure) -> String {
+fn millis_figure(summary: CountedFigure) -> String {
     figure(summary, |value| if value < 10.0 { format!("{value:.1} ms") } else { format!("{value:.0} ms") })
 }
 
-fn dollars(summary: CountedFigure) -> String {
+fn dollar_figure(summary: CountedFigure) -> String {
     figure(summary, |value| format!("${value:.6}"))
 }
 
 /// Calls on each day, with the days on which there were none.
-fn days(calls: &[(String, u64)], since: &str, today: &str) -> String {
+fn calls_by_day(calls: &[(String, u64)], since: &str, today: &str) -> String {
     let (Ok(first), Ok(last)) = (since.parse::<jiff::civil::Date>(), today.parse::<jiff::civil::Date>()) else {
         return String::new();
     };
-    let most = DAYS.min(ui::width().saturating_sub(4));
+    let most = DAYS.min(ui::output_width().saturating_sub(4));
     let mut days = Vec::new();
     let mut day = last;
     while day >= first && days.len() < most {
@@ -256,8 +260,8 @@ fn days(calls: &[(String, u64)], since: &str, today: &str) -> String {
     }
     days.reverse();
     let most = days.iter().copied().max().unwrap_or(0);
-    let chart = styled(CYAN, &columns(&days));
-    format!("  calls a day, {} days to {today}, at most {}\n  {chart}│\n", days.len(), counted(most, "call"))
+    let chart = style_text(CYAN, &column_bars(&days));
+    format!("  calls a day, {} days to {today}, at most {}\n  {chart}│\n", days.len(), count_with_noun(most, "call"))
 }
 
 /// The time of an answered attempt by prompt, drawn.
@@ -273,14 +277,14 @@ fn latency(prompts: &[RunGroup]) -> String {
     if known.is_empty() {
         return String::new();
     }
-    let widest = BAR.min(ui::width().saturating_sub(LATENCY));
+    let widest = BAR.min(ui::output_width().saturating_sub(LATENCY));
     let cells = |millis: u64| {
         bar(usize::try_from(millis).unwrap_or(usize::MAX), usize::try_from(most).unwrap_or(usize::MAX), widest)
     };
-    let mut out = format!("\n{}, median and 95th percentile\n", styled(BOLD, "latency"));
+    let mut out = format!("\n{}, median and 95th percentile\n", style_text(BOLD, "latency"));
     for (name, p50, p95) in known {
-        out.push_str(&format!("{} {p50:>7} ms {}\n", ui::cell(name, 34), styled(CYAN, &cells(p50))));
-        out.push_str(&format!("{:34} {p95:>7} ms {}\n", "", styled(DIM, &cells(p95))));
+        out.push_str(&format!("{} {p50:>7} ms {}\n", ui::table_cell(name, 34), style_text(CYAN, &cells(p50))));
+        out.push_str(&format!("{:34} {p95:>7} ms {}\n", "", style_text(DIM, &cells(p95))));
     }
     out
 }

@@ -12,7 +12,7 @@ use proem_text::json;
 use serde_json::json;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
+use crate::ui::{self, BOLD, DIM, YELLOW, count_with_noun, cut_to_width, style_text};
 use proem_app::operator::Consent;
 use proem_app::places::Places;
 use proem_app::project::{BookReading, OpenProject};
@@ -44,10 +44,10 @@ pub(crate) enum StoreCommand {
 /// The exit code of a negative answer.
 const NO: u8 = 1;
 
-pub(super) fn run(args: &StoreCommand) -> Result<ExitCode, CommandFailure> {
-    let places = crate::places()?;
+pub(super) fn run_store(args: &StoreCommand) -> Result<ExitCode, CommandFailure> {
+    let places = crate::user_places()?;
     let project = OpenProject::open(Path::new("."), &places, BookReading::Trusted)?;
-    let zone = records::zone(&project.config.budget)?;
+    let zone = records::booking_zone(&project.config.budget)?;
     let here = Here { places, project, zone };
     match args {
         StoreCommand::Status { json } => records::blocking(here.status(*json)),
@@ -67,7 +67,7 @@ impl Here {
     async fn file(&self, access: StoreAccess) -> Result<Option<RecordsFile>, CommandFailure> {
         let mut notes = Vec::new();
         let file = RecordsFile::open(&self.project, access, &mut notes).await;
-        ui::notes(&notes);
+        ui::print_notes(&notes);
         Ok(file?)
     }
 
@@ -75,11 +75,11 @@ impl Here {
         let path = self.places.records();
         let Some(file) = self.file(StoreAccess::Read).await? else {
             if as_json {
-                ui::document(&json::pretty(&json!({ "path": path.to_string_lossy(), "exists": false })))?;
+                ui::print_json_document(&json::pretty(&json!({ "path": path.to_string_lossy(), "exists": false })))?;
             } else {
                 ui::aside(&format!(
                     "no records yet in `{}`; `proem run` and `proem assemble` create them\n",
-                    cut(&path.to_string_lossy(), 80)
+                    cut_to_width(&path.to_string_lossy(), 80)
                 ));
             }
             return Ok(ExitCode::SUCCESS);
@@ -104,9 +104,9 @@ impl Here {
                 "parked": witness.parked,
                 "sent": witness.parked.is_some().then(|| sent_as_json(witness)),
             });
-            ui::document(&json::pretty(&value))?;
+            ui::print_json_document(&json::pretty(&value))?;
         } else {
-            ui::listing(&self.page(&file))?;
+            ui::print_listing(&self.page(&file))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -116,31 +116,31 @@ impl Here {
         let origin = match origin {
             StoreCreator::Own => "this installation".to_owned(),
             StoreCreator::Foreign => {
-                styled(YELLOW, "another installation, so they are read-only; `proem store adopt` takes them over")
+                style_text(YELLOW, "another installation, so they are read-only; `proem store adopt` takes them over")
             }
         };
         let all: u64 = status.runs.values().sum();
         let facts = [
-            ("file", cut(&self.places.records().to_string_lossy(), 84)),
-            ("id", cut(&status.id, 64)),
+            ("file", cut_to_width(&self.places.records().to_string_lossy(), 84)),
+            ("id", cut_to_width(&status.id, 64)),
             ("made by", origin),
-            ("made on", when::clock(status.created, &self.zone)),
-            ("last seen", when::clock(status.last_seen, &self.zone)),
+            ("made on", when::date_and_clock(status.created, &self.zone)),
+            ("last seen", when::date_and_clock(status.last_seen, &self.zone)),
             ("form", status.form.to_string()),
-            ("size", format!("{} bytes", ui::grouped(usize::try_from(status.bytes).unwrap_or(usize::MAX)))),
-            ("open", counted(status.open, "attempt")),
-            ("runs", counted(all, "run")),
+            ("size", format!("{} bytes", ui::group_thousands(usize::try_from(status.bytes).unwrap_or(usize::MAX)))),
+            ("open", count_with_noun(status.open, "attempt")),
+            ("runs", count_with_noun(all, "run")),
         ];
         let mut out = String::new();
         for (name, fact) in facts {
-            out.push_str(&format!("{}  {fact}\n", styled(DIM, &format!("{name:9}"))));
+            out.push_str(&format!("{}  {fact}\n", style_text(DIM, &format!("{name:9}"))));
         }
         if let Some(why) = &witness.parked {
-            let what = styled(YELLOW, &format!("parked: {why}; `proem store adopt` shows what was sent"));
-            out.push_str(&format!("{}  {what}\n", styled(DIM, &format!("{:9}", "effects"))));
+            let what = style_text(YELLOW, &format!("parked: {why}; `proem store adopt` shows what was sent"));
+            out.push_str(&format!("{}  {what}\n", style_text(DIM, &format!("{:9}", "effects"))));
         }
         for (project, runs) in &status.runs {
-            out.push_str(&format!("  {:>9}  {}\n", ui::short(*runs), cut(project, 84)));
+            out.push_str(&format!("  {:>9}  {}\n", ui::short_number(*runs), cut_to_width(project, 84)));
         }
         out
     }
@@ -212,13 +212,13 @@ impl Here {
         let key = line.key.to_string();
         let knowledge = match (line.knowledge, line.state) {
             (RecordKnowledge::Known, _) => "known here".to_owned(),
-            (RecordKnowledge::Unknown, None) => styled(YELLOW, "not in these records"),
+            (RecordKnowledge::Unknown, None) => style_text(YELLOW, "not in these records"),
             (RecordKnowledge::Unknown, Some(state)) => {
-                styled(YELLOW, &format!("`{}` in these records", state.as_str()))
+                style_text(YELLOW, &format!("`{}` in these records", state.as_str()))
             }
         };
         let id = key.get(..12).unwrap_or(&key);
-        let at = when::clock(line.at, &self.zone);
+        let at = when::date_and_clock(line.at, &self.zone);
         format!("  {id}  {at}  {:16}  {knowledge}\n", outcome_word(line))
     }
 
@@ -226,8 +226,9 @@ impl Here {
         let mut operator =
             ui::operator("the last recorded time would be reset", "look at it with `proem store status`")?;
         let file = self.shown().await?;
-        let now = when::now();
-        let question = format!("Set the last recorded time to {}?", styled(BOLD, &when::clock(now, &self.zone)));
+        let now = when::time_now();
+        let question =
+            format!("Set the last recorded time to {}?", style_text(BOLD, &when::date_and_clock(now, &self.zone)));
         if ui::confirm(&mut operator, &question)? == Consent::No {
             file.close().await;
             return Ok(ExitCode::from(NO));
@@ -262,11 +263,11 @@ fn sent_as_json(witness: &WitnessList) -> serde_json::Value {
 fn adoption_summary(counts: &AdoptionCounts) -> String {
     let mut out = String::new();
     if counts.doubted > 0 {
-        let actions = counted(counts.doubted, "action");
+        let actions = count_with_noun(counts.doubted, "action");
         out.push_str(&format!("; {actions} left or may have: look, then `proem queue resolve ID`"));
     }
     if counts.returned > 0 {
-        out.push_str(&format!("; {} to approve anew", counted(counts.returned, "action")));
+        out.push_str(&format!("; {} to approve anew", count_with_noun(counts.returned, "action")));
     }
     out
 }

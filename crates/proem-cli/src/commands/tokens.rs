@@ -11,9 +11,10 @@ use serde_json::json;
 
 use crate::args::models::with_models;
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, LEAD, grouped, styled};
+use crate::ui::{self, DIM, LEAD, group_thousands, style_text};
 use proem_app::tokens::{
-    FolderCount, MAX_FOLDER_FILE, TokenColumn, TokensOptions, columns, count_folder, text_from, text_of,
+    FolderCount, MAX_FOLDER_FILE, TokenColumn, TokensOptions, count_folder, read_counted_file, read_counted_stream,
+    token_columns,
 };
 
 pub(crate) const TOKENS_EXAMPLES: &str = with_models!(
@@ -61,29 +62,29 @@ struct FileCount {
     folder: Option<(usize, usize)>,
 }
 
-pub(super) fn run(args: &TokensArgs) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_tokens(args: &TokensArgs) -> Result<ExitCode, CommandFailure> {
     let mut said = Vec::new();
-    let columns = columns(&args.options(), &crate::places()?, &mut said);
-    ui::notes(&said);
+    let columns = token_columns(&args.options(), &crate::user_places()?, &mut said);
+    ui::print_notes(&said);
     let columns = columns?;
     let mut counted = Vec::new();
     let mut failures = Vec::new();
     for path in &args.files {
         let name = path.display().to_string();
-        match count(path, &name, &columns) {
+        match count_file(path, &name, &columns) {
             Ok(file) => counted.push(file),
             Err(why) => failures.push(format!("`{}` {why}", show::terminal_str(&name))),
         }
     }
     if args.json {
-        print_json(&columns, &counted, &failures)?;
+        print_token_json(&columns, &counted, &failures)?;
     } else {
         print_table(&columns, &counted)?;
     }
     if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(CommandFailure::outside(failures.join("\n"))) }
 }
 
-fn count(path: &Path, name: &str, columns: &[TokenColumn]) -> Result<FileCount, String> {
+fn count_file(path: &Path, name: &str, columns: &[TokenColumn]) -> Result<FileCount, String> {
     let name = name.to_owned();
     if path.is_dir() {
         let mut progress = ui::CountLine::of_few_results("files");
@@ -92,27 +93,27 @@ fn count(path: &Path, name: &str, columns: &[TokenColumn]) -> Result<FileCount, 
         let FolderCount { files, bytes, tokens, left_out } = count?;
         return Ok(FileCount { name, bytes, tokens, folder: Some((files, left_out)) });
     }
-    let text = read(path)?;
+    let text = read_text_to_count(path)?;
     let tokens = columns.iter().map(|column| column.count(&text)).collect();
     Ok(FileCount { name, bytes: text.len(), tokens, folder: None })
 }
 
 /// What was not counted of a folder, in a sentence.
-fn left_out(file: &FileCount) -> Option<String> {
+fn left_out_sentence(file: &FileCount) -> Option<String> {
     let (_, left_out) = file.folder.filter(|(_, left_out)| *left_out > 0)?;
-    let paths = ui::counted(left_out as u64, "path");
+    let paths = ui::count_with_noun(left_out as u64, "path");
     let name = show::terminal_str(&file.name);
     Some(format!(
         "{paths} of `{name}` not counted: binary, larger than {} bytes, or no regular file",
-        grouped(MAX_FOLDER_FILE)
+        group_thousands(MAX_FOLDER_FILE)
     ))
 }
 
-fn read(path: &Path) -> Result<String, String> {
-    if path == Path::new("-") { text_from(std::io::stdin().lock()) } else { text_of(path) }
+fn read_text_to_count(path: &Path) -> Result<String, String> {
+    if path == Path::new("-") { read_counted_stream(std::io::stdin().lock()) } else { read_counted_file(path) }
 }
 
-fn totals(columns: &[TokenColumn], counted: &[FileCount]) -> Vec<usize> {
+fn token_totals(columns: &[TokenColumn], counted: &[FileCount]) -> Vec<usize> {
     let sum = |index: usize| counted.iter().filter_map(|file| file.tokens.get(index)).sum();
     (0..columns.len()).map(sum).collect()
 }
@@ -128,7 +129,7 @@ fn print_table(columns: &[TokenColumn], counted: &[FileCount]) -> Result<(), Com
     let shown = |file: &FileCount| {
         let name = show::terminal_str(&file.name).into_string();
         match file.folder {
-            Some((files, _)) => format!("{name} ({})", ui::counted(files as u64, "file")),
+            Some((files, _)) => format!("{name} ({})", ui::count_with_noun(files as u64, "file")),
             None => name,
         }
     };
@@ -139,27 +140,27 @@ fn print_table(columns: &[TokenColumn], counted: &[FileCount]) -> Result<(), Com
         head.push_str(&format!("  {:>width$}", title(column)));
     }
     let row = |(lead, name): (&str, &str), bytes: usize, tokens: &[usize]| {
-        let mut line = format!("{lead}{name:longest$}  {:>13}", grouped(bytes));
+        let mut line = format!("{lead}{name:longest$}  {:>13}", group_thousands(bytes));
         for (tokens, width) in tokens.iter().zip(&widths) {
-            line.push_str(&format!("  {:>width$}", grouped(*tokens)));
+            line.push_str(&format!("  {:>width$}", group_thousands(*tokens)));
         }
         line
     };
-    let mut out = format!("{}\n", styled(DIM, &head));
+    let mut out = format!("{}\n", style_text(DIM, &head));
     for file in counted {
         out.push_str(&format!("{}\n", row((LEAD, &shown(file)), file.bytes, &file.tokens)));
     }
     if counted.len() > 1 {
         let bytes = counted.iter().map(|file| file.bytes).sum();
-        out.push_str(&format!("{}\n", row(("  ", "total"), bytes, &totals(columns, counted))));
+        out.push_str(&format!("{}\n", row(("  ", "total"), bytes, &token_totals(columns, counted))));
     }
-    ui::listing(&out)?;
-    ui::notes(&columns.iter().filter_map(TokenColumn::estimate).collect::<Vec<_>>());
-    counted.iter().filter_map(left_out).for_each(|note| ui::note(&note));
+    ui::print_listing(&out)?;
+    ui::print_notes(&columns.iter().filter_map(TokenColumn::estimate).collect::<Vec<_>>());
+    counted.iter().filter_map(left_out_sentence).for_each(|note| ui::print_note(&note));
     Ok(())
 }
 
-fn print_json(columns: &[TokenColumn], counted: &[FileCount], failures: &[String]) -> Result<(), CommandFailure> {
+fn print_token_json(columns: &[TokenColumn], counted: &[FileCount], failures: &[String]) -> Result<(), CommandFailure> {
     let by_column = |tokens: &[usize]| -> serde_json::Value {
         columns
             .iter()
@@ -182,6 +183,6 @@ fn print_json(columns: &[TokenColumn], counted: &[FileCount], failures: &[String
         .iter()
         .map(|column| (column.title.clone(), json!({ "counter": column.counter(), "exactness": column.exactness })))
         .collect();
-    let out = json!({ "files": files, "totals": by_column(&totals(columns, counted)), "counters": counters, "unread": failures });
-    ui::document(&json::pretty(&out))
+    let out = json!({ "files": files, "totals": by_column(&token_totals(columns, counted)), "counters": counters, "unread": failures });
+    ui::print_json_document(&json::pretty(&out))
 }

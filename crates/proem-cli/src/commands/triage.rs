@@ -82,20 +82,20 @@ pub(crate) enum TriageCommand {
 
 /// Prints what came of a cycle whose signals were taken in before.
 pub(super) fn print_cycle(report: &CycleReport, json: bool) -> Result<(), CommandFailure> {
-    run::print(None, report, json)
+    run::print_cycles(None, report, json)
 }
 
-pub(super) fn run(command: &TriageCommand) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_triage(command: &TriageCommand) -> Result<ExitCode, CommandFailure> {
     match command {
-        TriageCommand::Init(args) => init::run(args),
-        TriageCommand::Run(args) => run::run(args),
-        TriageCommand::Watch(args) => watch::run(args),
-        TriageCommand::Signals(args) => signals::run(args),
-        TriageCommand::Judge(args) => judge::run(args),
-        TriageCommand::Digest(args) => digest::run(args),
-        TriageCommand::Status { root, json } => status::run(root, *json),
-        TriageCommand::Sources(args) => sources::run(args),
-        TriageCommand::Normalise(args) => normalise::run(args),
-        TriageCommand::Purge { before, root } => purge::run(before, root),
+        TriageCommand::Init(args) => init::run_triage_init(args),
+        TriageCommand::Run(args) => run::run_triage_run(args),
+        TriageCommand::Watch(args) => watch::run_triage_watch(args),
+        TriageCommand::Signals(args) => signals::run_triage_signals(args),
+        TriageCommand::Judge(args) => judge::run_triage_judge(args),
+        TriageCommand::Digest(args) => digest::run_triage_digest(args),
+        TriageCommand::Status { root, json } => status::run_triage_status(root, *json),
+        TriageCommand::Sources(args) => sources::run_triage_sources(args),
+        TriageCommand::Normalise(args) => normalise::run_triage_normalise(args),
+        TriageCommand::Purge { before, root } => purge::run_triage_purge(before, root),
     }
 }

@@ -17,10 +17,10 @@ use proem_guard::show;
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::operator::Consent;
-use proem_app::trust::candidates::{Candidates, TrustCandidate, listed};
+use proem_app::trust::candidates::{Candidates, TrustCandidate, shortened_name_list};
 use proem_app::trust::{FileReview, TrustPlace};
-use proem_app::words::counted;
-use review::review;
+use proem_app::words::count_with_noun;
+use review::trust_review;
 
 pub(crate) const TRUST_EXAMPLES: &str = "\
 Examples:
@@ -75,14 +75,14 @@ pub(crate) enum TrustCommand {
 /// The exit code of a negative answer.
 const NO: u8 = 1;
 
-pub(super) fn run(args: &TrustArgs) -> Result<ExitCode, CommandFailure> {
-    let place = TrustPlace::open(&args.root, &crate::places()?)?;
+pub(super) fn run_trust(args: &TrustArgs) -> Result<ExitCode, CommandFailure> {
+    let place = TrustPlace::open(&args.root, &crate::user_places()?)?;
     match &args.command {
-        Some(TrustCommand::List { json }) => list::run(&place, *json),
-        Some(TrustCommand::Revoke { files, all }) => revoke::run(&place, files, *all),
+        Some(TrustCommand::List { json }) => list::run_trust_list(&place, *json),
+        Some(TrustCommand::Revoke { files, all }) => revoke::run_trust_revoke(&place, files, *all),
         None if args.lock.is_some() => args.lock.iter().try_fold(ExitCode::SUCCESS, |_, lock| by_lock(&place, lock)),
         None => match (&args.while_editing, &args.sha256) {
-            (Some(path), _) => editing::run(&place, path),
+            (Some(path), _) => editing::run_trust_editing(&place, path),
             (None, Some(hash)) => by_hash(&place, &args.files, hash),
             (None, None) => by_review(&place, &args.files),
         },
@@ -96,8 +96,8 @@ fn by_review(place: &TrustPlace, files: &[PathBuf]) -> Result<ExitCode, CommandF
     let reviewed: Vec<FileReview<'_>> = open.iter().map(|candidate| place.reviewed(candidate)).collect();
     let names: Vec<&str> = open.iter().map(|candidate| candidate.path.as_str()).collect();
     if names.is_empty() {
-        ui::aside(&review(&[], &candidates.refused));
-        ui::aside(&format!("{}\n", nothing(&candidates)));
+        ui::aside(&trust_review(&[], &candidates.refused));
+        ui::aside(&format!("{}\n", nothing_to_trust(&candidates)));
         return Ok(ExitCode::SUCCESS);
     }
     let otherwise = if open.iter().all(|candidate| candidate.takes_a_person()) {
@@ -105,8 +105,8 @@ fn by_review(place: &TrustPlace, files: &[PathBuf]) -> Result<ExitCode, CommandF
     } else {
         "review each file yourself and run `proem trust --sha256 HEX FILE`"
     };
-    let mut operator = ui::operator(&format!("not trusted: {}", listed(&names)), otherwise)?;
-    ui::aside(&review(&reviewed, &candidates.refused));
+    let mut operator = ui::operator(&format!("not trusted: {}", shortened_name_list(&names)), otherwise)?;
+    ui::aside(&trust_review(&reviewed, &candidates.refused));
     let count = names.len();
     let question = if count == 1 { "Trust this file?".to_owned() } else { format!("Trust these {count} files?") };
     if ui::confirm(&mut operator, &question)? == Consent::No {
@@ -125,21 +125,21 @@ fn by_lock(place: &TrustPlace, lock: &Path) -> Result<ExitCode, CommandFailure> 
         .chain(locked.files.iter().copied())
         .filter(|candidate| place.is_untrusted(candidate))
         .collect();
-    let pinned = counted(locked.files.len() as u64, "file");
+    let pinned = count_with_noun(locked.files.len() as u64, "file");
     if open.is_empty() {
         ui::aside(&format!("nothing to do: the lock and the {pinned} that it pins are already trusted\n"));
         return Ok(ExitCode::SUCCESS);
     }
     let otherwise = "review the lock yourself and run `proem trust --sha256 HEX FILE` for each file that it pins";
     let mut operator = ui::operator(&format!("not trusted: the lock and the {pinned} that it pins"), otherwise)?;
-    ui::aside(&review(&[place.reviewed(locked.lock)], &[]));
+    ui::aside(&trust_review(&[place.reviewed(locked.lock)], &[]));
     let mut out = String::new();
     for file in &open {
-        out.push_str(&review::heading("  trusted with it: ", &file.path));
+        out.push_str(&review::path_heading("  trusted with it: ", &file.path));
     }
     if let [first, ..] = locked.unpinned.as_slice() {
         let first = show::terminal_str(first);
-        let rest = counted(locked.unpinned.len() as u64, "file");
+        let rest = count_with_noun(locked.unpinned.len() as u64, "file");
         out.push_str(&format!("{rest} of the book, such as `{first}`, are not pinned and stay as they are\n"));
     }
     out.push_str("The lock has the hash of each file; `proem trust FILE` shows what one holds.\n");
@@ -149,11 +149,11 @@ fn by_lock(place: &TrustPlace, lock: &Path) -> Result<ExitCode, CommandFailure> 
         return Ok(ExitCode::from(NO));
     }
     place.trust(&operator, &open)?;
-    ui::aside(&format!("trusted {}\n", counted(open.len() as u64, "file")));
+    ui::aside(&format!("trusted {}\n", count_with_noun(open.len() as u64, "file")));
     Ok(ExitCode::SUCCESS)
 }
 
-fn nothing(candidates: &Candidates) -> String {
+fn nothing_to_trust(candidates: &Candidates) -> String {
     match candidates.files.as_slice() {
         [] => format!("nothing to trust; {}", candidates.known()),
         [one] => {

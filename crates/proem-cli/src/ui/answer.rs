@@ -68,7 +68,7 @@ impl<'a> AnswerScreen<'a> {
         if rest.is_none() {
             let steps = std::mem::replace(&mut state.steps, Steps::new(self.secrets));
             state.write(&steps.finish());
-            super::note(OTHERWISE);
+            super::print_note(OTHERWISE);
         }
         let more = rest.or(answer).unwrap_or_default();
         let shown = state.steps.push(more);
@@ -93,9 +93,9 @@ impl<'a> AnswerScreen<'a> {
         }
         // What may be the beginning of a secret stays out: the next attempt could begin with the rest.
         let Steps { secrets: _, shapes, terminal } = std::mem::replace(&mut state.steps, Steps::new(self.secrets));
-        state.write(&ended(shapes, terminal));
+        state.write(&stream_tail(shapes, terminal));
         state.heard.clear();
-        super::note(BROKEN);
+        super::print_note(BROKEN);
     }
 }
 
@@ -119,7 +119,7 @@ impl TextListener for AnswerScreen<'_> {
     }
 
     fn waits(&self, asked: Duration) {
-        tell_wait(self.waiting, asked);
+        show_wait(self.waiting, asked);
     }
 }
 
@@ -135,15 +135,15 @@ impl TextListener for WaitNotes<'_> {
     fn breaks_off(&self) {}
 
     fn waits(&self, asked: Duration) {
-        tell_wait(self.0, asked);
+        show_wait(self.0, asked);
     }
 }
 
 /// Says for how long nothing happens, and who wants it so.
-fn tell_wait(waiting: &ProgressBar, asked: Duration) {
+fn show_wait(waiting: &ProgressBar, asked: Duration) {
     // Rounded up: whoever counts along is not to wait beyond it.
     let seconds = asked.as_millis().div_ceil(1_000);
-    waiting.suspend(|| super::note(&format!("waiting {seconds} s, as the server asked")));
+    waiting.suspend(|| super::print_note(&format!("waiting {seconds} s, as the server asked")));
 }
 
 impl ScreenState<'_> {
@@ -177,12 +177,12 @@ impl<'a> Steps<'a> {
         let Self { secrets, mut shapes, mut terminal } = self;
         let known = shapes.push(&secrets.finish());
         let shown = terminal.push(&known).into_string();
-        shown + &ended(shapes, terminal)
+        shown + &stream_tail(shapes, terminal)
     }
 }
 
 /// What the last two steps still hold.
-fn ended(shapes: CredentialStream, mut terminal: show::TerminalStream) -> String {
+fn stream_tail(shapes: CredentialStream, mut terminal: show::TerminalStream) -> String {
     let shown = terminal.push(&shapes.finish()).into_string();
     shown + terminal.finish().as_str()
 }

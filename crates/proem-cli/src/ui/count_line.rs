@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};
 
-use super::grouped;
+use super::group_thousands;
 
 /// How long work may take without a word, and between two words.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -34,8 +34,8 @@ impl CountLine {
     /// Says how far it is; `all` is 0 where nobody knows.
     pub(crate) fn tell(&mut self, done: usize, all: usize) {
         if self.watched && self.last.elapsed() > SILENCE {
-            let of = if all > 0 { format!(" of {}", grouped(all)) } else { String::new() };
-            overwrite(&format!("{}{of} {}", grouped(done), self.what));
+            let of = if all > 0 { format!(" of {}", group_thousands(all)) } else { String::new() };
+            overwrite(&format!("{}{of} {}", group_thousands(done), self.what));
             (self.last, self.shown) = (Instant::now(), true);
         }
     }

@@ -37,15 +37,17 @@ pub(crate) enum Printed {
 /// # Errors
 ///
 /// If it can't be written.
-pub(crate) fn print(printed: Printed, text: &str) -> Result<ControlFlow<()>, CommandFailure> {
-    let plain = |text: &str| put(&mut std::io::stdout().lock(), text.as_bytes());
+pub(crate) fn write_to_stdout(printed: Printed, text: &str) -> Result<ControlFlow<()>, CommandFailure> {
+    let plain = |text: &str| write_and_flush(&mut std::io::stdout().lock(), text.as_bytes());
     match printed {
-        Printed::Exact => plain(&exact(text, Shapes::of_stdout())),
-        Printed::Report => plain(&report(text, Shapes::of_stdout())),
-        Printed::Listing => put(&mut anstream::stdout().lock(), report(text, Shapes::of_stdout()).as_bytes()),
+        Printed::Exact => plain(&exact_output(text, Shapes::of_stdout())),
+        Printed::Report => plain(&report_output(text, Shapes::of_stdout())),
+        Printed::Listing => {
+            write_and_flush(&mut anstream::stdout().lock(), report_output(text, Shapes::of_stdout()).as_bytes())
+        }
         Printed::Document => {
             HAS_DOCUMENT.store(true, Ordering::Relaxed);
-            plain(&document(text))
+            plain(&document_output(text))
         }
     }
 }
@@ -54,7 +56,7 @@ pub(crate) fn print(printed: Printed, text: &str) -> Result<ControlFlow<()>, Com
 static HAS_DOCUMENT: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process printed a document of JSON: a second one would make the first unreadable.
-pub(super) fn has_printed_document() -> bool {
+pub(super) fn is_document_printed() -> bool {
     HAS_DOCUMENT.load(Ordering::Relaxed)
 }
 
@@ -63,14 +65,14 @@ pub(super) fn has_printed_document() -> bool {
 /// # Errors
 ///
 /// If they hold a loaded credential, or can't be written.
-pub(super) fn print_bytes(bytes: &[u8]) -> Result<(), CommandFailure> {
+pub(super) fn write_bytes_to_stdout(bytes: &[u8]) -> Result<(), CommandFailure> {
     if holds_credential(bytes) {
         return Err(CommandFailure::finding("they hold a credential of your configuration, which is printed nowhere"));
     }
-    put(&mut std::io::stdout().lock(), bytes).map(|_| ())
+    write_and_flush(&mut std::io::stdout().lock(), bytes).map(|_| ())
 }
 
-fn put(out: &mut dyn Write, bytes: &[u8]) -> Result<ControlFlow<()>, CommandFailure> {
+fn write_and_flush(out: &mut dyn Write, bytes: &[u8]) -> Result<ControlFlow<()>, CommandFailure> {
     match out.write_all(bytes).and_then(|()| out.flush()) {
         Ok(()) => Ok(ControlFlow::Continue(())),
         // Whoever read the output has seen enough.
@@ -96,8 +98,8 @@ impl Shapes {
 }
 
 /// What was asked for, as exact as it may be.
-pub(super) fn exact(text: &str, shapes: Shapes) -> Cow<'_, str> {
-    let known = without(text, |finder| finder.redact_lines(text));
+pub(super) fn exact_output(text: &str, shapes: Shapes) -> Cow<'_, str> {
+    let known = redact_credentials(text, |finder| finder.redact_lines(text));
     match shapes {
         Shapes::Stay => known,
         Shapes::Cut => credential::redact(&known).map_or(known, Cow::Owned),
@@ -105,26 +107,27 @@ pub(super) fn exact(text: &str, shapes: Shapes) -> Cow<'_, str> {
 }
 
 /// A report, list or note.
-pub(super) fn report(text: &str, shapes: Shapes) -> String {
-    show::report(&exact(text, shapes)).into_owned()
+pub(super) fn report_output(text: &str, shapes: Shapes) -> String {
+    show::report(&exact_output(text, shapes)).into_owned()
 }
 
 /// A document of JSON, or one on each line.
-pub(crate) fn document(text: &str) -> String {
-    let clean = without(text, |finder| {
+pub(crate) fn document_output(text: &str) -> String {
+    let clean = redact_credentials(text, |finder| {
         let line = |line: &str| {
             let (json, end) = line.strip_suffix('\n').map_or((line, ""), |json| (json, "\n"));
-            value(finder, json).unwrap_or_else(|| finder.redact_lines(json).unwrap_or_else(|| json.to_owned())) + end
+            redacted_json(finder, json).unwrap_or_else(|| finder.redact_lines(json).unwrap_or_else(|| json.to_owned()))
+                + end
         };
         let (whole, end) = text.strip_suffix('\n').map_or((text, ""), |whole| (whole, "\n"));
-        let clean = value(finder, whole).map(|clean| clean + end);
+        let clean = redacted_json(finder, whole).map(|clean| clean + end);
         Some(clean.unwrap_or_else(|| text.split_inclusive('\n').map(line).collect()))
     });
     show::report_json(&clean).into_owned()
 }
 
 /// A value of JSON without loaded credentials, on as many lines as before; `None` if it is none.
-fn value(finder: &SecretFinder<'_>, text: &str) -> Option<String> {
+fn redacted_json(finder: &SecretFinder<'_>, text: &str) -> Option<String> {
     let value = serde_json::from_str(text).ok()?;
     let clean = finder.redact_json(&value).unwrap_or(value);
     Some(if text.trim_end().contains('\n') { json::pretty(&clean) } else { json::compact(&clean) })
@@ -132,13 +135,13 @@ fn value(finder: &SecretFinder<'_>, text: &str) -> Option<String> {
 
 /// Whether a loaded credential is among these bytes.
 fn holds_credential(bytes: &[u8]) -> bool {
-    let loaded = proem_app::secrets::loaded();
+    let loaded = proem_app::secrets::loaded_secrets();
     SecretFinder::new(&loaded).find(bytes).is_some()
 }
 
 /// The text without loaded credentials, which `redact` takes out if there are any.
-fn without<'t>(text: &'t str, redact: impl FnOnce(&SecretFinder<'_>) -> Option<String>) -> Cow<'t, str> {
-    let loaded = proem_app::secrets::loaded();
+fn redact_credentials<'t>(text: &'t str, redact: impl FnOnce(&SecretFinder<'_>) -> Option<String>) -> Cow<'t, str> {
+    let loaded = proem_app::secrets::loaded_secrets();
     if loaded.is_empty() {
         return Cow::Borrowed(text);
     }

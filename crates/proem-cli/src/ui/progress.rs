@@ -14,7 +14,7 @@ const FREE: u16 = 4;
 const RATE: u8 = 20;
 
 /// Standard error, if it is a terminal that can take back what it shows; nothing else is drawn on.
-pub(crate) fn target() -> ProgressDrawTarget {
+pub(crate) fn progress_target() -> ProgressDrawTarget {
     let term = Term::buffered_stderr();
     if !term.is_term() || is_dumb() {
         return ProgressDrawTarget::hidden();
@@ -24,7 +24,7 @@ pub(crate) fn target() -> ProgressDrawTarget {
 
 /// Takes away what is drawn on standard error, with the `^C` behind it. Nobody else writes there until the lock
 /// is let go.
-pub(crate) fn cleared() -> StderrLock<'static> {
+pub(crate) fn clear_progress() -> StderrLock<'static> {
     let mut held = io::stderr().lock();
     if Term::stderr().is_term() && !is_dumb() {
         // Back to the first column, and Erase in Line of all of it (ECMA-48, CR and EL 2): a bar has one line.

@@ -18,8 +18,8 @@ use proem_guard::{LabelTree, ScreenText};
 use tokio_util::sync::CancellationToken;
 use unicode_width::UnicodeWidthChar as _;
 
-use super::person::{on_terminal, rows};
-use super::{BOLD, aside, styled};
+use super::person::{on_terminal, operator_rows};
+use super::{BOLD, aside, style_text};
 use crate::failure::CommandFailure;
 
 /// Asks at the terminal what a run asks; nothing is drawn meanwhile on `waiting`.
@@ -40,8 +40,8 @@ pub(crate) fn answerer(run: &str) -> Result<Operator, CommandFailure> {
             OperatorAbsence::NoTerminal => "there is no terminal to answer it",
             other => other.in_words(),
         };
-        let remedy = again(run, "in a terminal");
-        CommandFailure::usage(format!("{} has a question, but {why}; {remedy}", named(run)))
+        let remedy = ask_again_sentence(run, "in a terminal");
+        CommandFailure::usage(format!("{} has a question, but {why}; {remedy}", run_label(run)))
     })
 }
 
@@ -80,19 +80,19 @@ impl TerminalQuestions<'_> {
         let unanswered = || {
             // What follows begins a line of its own.
             aside("\n");
-            let (who, remedy) = (named(run), again(run, ""));
+            let (who, remedy) = (run_label(run), ask_again_sentence(run, ""));
             CommandFailure::finding(format!("no answer was given, so {who} still waits; {remedy}"))
         };
-        let page = page(run, question, cells());
-        if operator.display_until(&[page], &rows, self.stop).await?.is_none() {
+        let page = question_page(run, question, terminal_cells());
+        if operator.display_until(&[page], &operator_rows, self.stop).await?.is_none() {
             return Err(unanswered());
         }
-        let prompt = format!("{} ", styled(BOLD, &format!("Which one? [1-{}]", question.options.len())));
+        let prompt = format!("{} ", style_text(BOLD, &format!("Which one? [1-{}]", question.options.len())));
         loop {
             let Some(line) = operator.ask_until(&on_terminal(&prompt), self.stop).await? else {
                 return Err(unanswered());
             };
-            if let Some((option, words)) = chosen(&line, question.options.len()) {
+            if let Some((option, words)) = chosen_option(&line, question.options.len()) {
                 return Ok(question.answered(option, words)?);
             }
         }
@@ -106,12 +106,12 @@ impl PersonAsk for TerminalQuestions<'_> {
 }
 
 /// A run in words.
-fn named(run: &str) -> String {
+fn run_label(run: &str) -> String {
     if run.is_empty() { "the run".to_owned() } else { format!("run {run}") }
 }
 
 /// How a run is asked about once more; `place` is where that has to be.
-fn again(run: &str, place: &str) -> String {
+fn ask_again_sentence(run: &str, place: &str) -> String {
     match (run, place) {
         ("", _) => "start it again, and leave out --no-record so that it can wait".to_owned(),
         (run, "") => format!("`proem runs resume {run}` asks again"),
@@ -121,12 +121,12 @@ fn again(run: &str, place: &str) -> String {
 
 /// A question as it is shown: what it is about as a whole, then our words, whom it reaches, what happens, and the
 /// options, numbered from one.
-fn page(run: &str, question: &Question, cells: usize) -> ApprovalPage {
-    let who = named(run);
+fn question_page(run: &str, question: &Question, cells: usize) -> ApprovalPage {
+    let who = run_label(run);
     let mut page = ApprovalPage::new();
     if question.content != LabelTree::Null {
         let mut content = format!("{who} asks about this, which others wrote:\n");
-        barred(&mut content, &show::tree(&question.content, TreeCap::WHOLE), cells);
+        push_barred(&mut content, &show::tree(&question.content, TreeCap::WHOLE), cells);
         page.words(&content);
     }
     let mut out = format!("{who} asks:\n");
@@ -162,7 +162,7 @@ const NARROWEST: usize = 20;
 
 /// A shown text, each row behind a bar. Rows are broken here, for where a terminal breaks one, the rest of it begins
 /// like a line of ours.
-fn barred(out: &mut String, shown: &ScreenText, cells: usize) {
+fn push_barred(out: &mut String, shown: &ScreenText, cells: usize) {
     // Some terminals draw wider than the tables say: one cell in eight is left to them.
     let most = cells.saturating_sub(BAR.len()).saturating_sub(cells / 8).max(NARROWEST);
     for line in shown.as_str().lines() {
@@ -183,12 +183,12 @@ fn barred(out: &mut String, shown: &ScreenText, cells: usize) {
 }
 
 /// The cells of a line of the terminal that is asked at.
-fn cells() -> usize {
+fn terminal_cells() -> usize {
     console::Term::stderr().size_checked().map_or(super::WIDTH, |(_, columns)| usize::from(columns))
 }
 
 /// The index of the option that a line names by its number, and the words behind a colon.
-fn chosen(line: &str, options: usize) -> Option<(usize, Option<String>)> {
+fn chosen_option(line: &str, options: usize) -> Option<(usize, Option<String>)> {
     let (number, words) = line.split_once(':').map_or((line, ""), |(number, words)| (number, words.trim()));
     let number: usize = number.trim().parse().ok()?;
     let option = number.checked_sub(1).filter(|index| *index < options)?;
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn an_answer_is_the_number_of_an_option_with_words_behind_a_colon() {
         let check = |line: &str, expected: Option<(usize, Option<&str>)>| {
-            let chosen = chosen(line, 2);
+            let chosen = chosen_option(line, 2);
             let chosen = chosen.as_ref().map(|(option, words)| (*option, words.as_deref()));
             assert_eq!(chosen, expected, "{line:?}");
         };
@@ -224,7 +224,7 @@ mod tests {
     fn a_question_is_shown_and_does_nothing() {
         let question = Question::new("May it run\n\u{1b}[2J`rm -r build`?", ["no", "yes\r\u{202e}on"]);
         assert_eq!(
-            page("0a1b2c3d", &question, 80).text(),
+            question_page("0a1b2c3d", &question, 80).text(),
             "run 0a1b2c3d asks:\n  May it run\n  \\u{1b}[2J`rm -r build`?\n    1  no\n    2  yes\\r\\u{202e}on\n"
         );
     }
@@ -240,7 +240,7 @@ mod tests {
             consequence: Some("a mail is sent".to_owned()),
             ..Question::new("Send the reply?", ["no", "yes"])
         };
-        let screen = page("0a1b2c3d", &question, 80).text();
+        let screen = question_page("0a1b2c3d", &question, 80).text();
         let (before, ours) = screen.split_once("\nrun 0a1b2c3d asks:\n").unwrap();
         let (heading, shown) = before.split_once('\n').unwrap();
         assert_eq!(heading, "run 0a1b2c3d asks about this, which others wrote:");
@@ -256,7 +256,10 @@ mod tests {
 
     #[test]
     fn a_run_that_is_not_recorded_can_only_be_started_again() {
-        assert_eq!(again("", "in a terminal"), "start it again, and leave out --no-record so that it can wait");
-        assert_eq!(again("0a1b2c3d", ""), "`proem runs resume 0a1b2c3d` asks again");
+        assert_eq!(
+            ask_again_sentence("", "in a terminal"),
+            "start it again, and leave out --no-record so that it can wait"
+        );
+        assert_eq!(ask_again_sentence("0a1b2c3d", ""), "`proem runs resume 0a1b2c3d` asks again");
     }
 }

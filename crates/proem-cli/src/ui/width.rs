@@ -29,12 +29,12 @@ impl LineWidth {
 }
 
 /// The cells that a text takes on one line.
-pub(crate) fn cells(text: &str) -> usize {
+pub(crate) fn text_cells(text: &str) -> usize {
     text.chars().fold(LineWidth::default(), LineWidth::with).cells
 }
 
 /// A text in pieces of at most `width` cells, each of them cut where it is full.
-pub(crate) fn folded(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn fold_at_cells(text: &str, width: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut line = LineWidth::default();
     for c in text.chars() {
@@ -78,30 +78,30 @@ pub(crate) fn page_rows(line: &str, width: usize) -> Vec<String> {
 }
 
 /// A text in lines of at most `width` cells, cut between words where that is possible.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap_at_words(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {
         let Some(last) = lines.last_mut() else { continue };
         let gap = usize::from(!last.is_empty());
-        if cells(last).saturating_add(gap).saturating_add(cells(word)) <= width {
+        if text_cells(last).saturating_add(gap).saturating_add(text_cells(word)) <= width {
             last.push_str(if gap == 1 { " " } else { "" });
             last.push_str(word);
         } else {
             if last.is_empty() {
                 lines.pop();
             }
-            lines.extend(folded(word, width));
+            lines.extend(fold_at_cells(word, width));
         }
     }
     lines
 }
 
 /// The beginning of a text, in at most `width` cells; what is cut off is marked.
-pub(crate) fn cut(text: &str, width: usize) -> String {
-    if cells(text) <= width {
+pub(crate) fn cut_to_cells(text: &str, width: usize) -> String {
+    if text_cells(text) <= width {
         return text.to_owned();
     }
-    let mut pieces = folded(text, width.saturating_sub(1)).into_iter();
+    let mut pieces = fold_at_cells(text, width.saturating_sub(1)).into_iter();
     format!("{}…", pieces.next().unwrap_or_default())
 }
 
@@ -132,7 +132,7 @@ mod tests {
             let barred = page_rows(&format!("    │ {shown}"), width.max(17));
             let is_barred = |row: &String| row.trim_start_matches(' ').starts_with("│ ") && row.width() <= width.max(17);
             prop_assert!(barred.iter().all(is_barred), "{barred:?}");
-            for line in folded(&shown, width).iter().chain(&wrapped(&shown, width)).chain([&cut(&shown, width)]) {
+            for line in fold_at_cells(&shown, width).iter().chain(&wrap_at_words(&shown, width)).chain([&cut_to_cells(&shown, width)]) {
                 prop_assert!(line.width() <= width, "{} cells: {line:?}", line.width());
             }
         }
@@ -140,10 +140,10 @@ mod tests {
         #[test]
         fn nothing_is_lost_but_what_is_cut_off(text in text(), width in 4_usize..90) {
             let shown = terminal_str(&text).into_string();
-            prop_assert_eq!(folded(&shown, width).concat(), shown.as_str());
+            prop_assert_eq!(fold_at_cells(&shown, width).concat(), shown.as_str());
             let words = |text: &str| text.replace(' ', "");
-            prop_assert_eq!(words(&wrapped(&shown, width).concat()), words(&shown));
-            let short = cut(&shown, width);
+            prop_assert_eq!(words(&wrap_at_words(&shown, width).concat()), words(&shown));
+            let short = cut_to_cells(&shown, width);
             prop_assert!(short == shown || shown.starts_with(short.trim_end_matches('…')));
         }
     }
@@ -152,7 +152,7 @@ mod tests {
     fn texts_are_cut_by_cells() {
         #[track_caller]
         fn check(text: &str, width: usize, expected: &[&str]) {
-            assert_eq!(folded(text, width), expected);
+            assert_eq!(fold_at_cells(text, width), expected);
         }
         check("", 4, &[""]);
         check("abcdef", 4, &["abcd", "ef"]);
@@ -160,8 +160,8 @@ mod tests {
         check("a木木", 4, &["a木", "木"]);
         check("e\u{301}e\u{301}", 1, &["e\u{301}", "e\u{301}"]);
         let tower = format!("a{}", "\u{301}".repeat(MARKS + 2));
-        assert_eq!((cells(&tower), folded(&tower, 2).len()), (3, 2), "no letter bears a tower");
-        assert_eq!((cut("木木木", 6).as_str(), cut("木木木", 5).as_str()), ("木木木", "木木…"));
+        assert_eq!((text_cells(&tower), fold_at_cells(&tower, 2).len()), (3, 2), "no letter bears a tower");
+        assert_eq!((cut_to_cells("木木木", 6).as_str(), cut_to_cells("木木木", 5).as_str()), ("木木木", "木木…"));
     }
 
     #[test]
@@ -182,7 +182,7 @@ mod tests {
     fn words_stay_whole_where_they_fit() {
         #[track_caller]
         fn check(text: &str, expected: &[&str]) {
-            assert_eq!(wrapped(text, 8), expected);
+            assert_eq!(wrap_at_words(text, 8), expected);
         }
         check("", &[""]);
         check("one two three", &["one two", "three"]);

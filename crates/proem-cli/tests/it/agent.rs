@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use proem_app::Error;
 use proem_app::agents::base::{AgentOptions, RunBase};
-use proem_app::agents::running::{Resumption, start as start_run};
+use proem_app::agents::running::{Resumption, start_run};
 use proem_app::agents::{Agent as _, Agents, RunResult};
 use proem_app::places::{Channel, Places};
 use proem_app::project::{BookReading, OpenProject};
@@ -19,7 +19,7 @@ use proem_app::records::blocking;
 use proem_app::records::learning::Adapting;
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
-use proem_app::runs::replay::replayed;
+use proem_app::runs::replay::replay_run;
 use proem_app::runs::resume::StoppedRun;
 use proem_app::shipped;
 use proem_engine::run::{ExchangeEnd, Outcome, Question, QuestionAnswer};
@@ -206,7 +206,7 @@ fn in_a_process_of_its_own() {
         "unsent" => format!("recorded: {}", unsent(&mut project).unwrap()),
         "resume" => value(resume(&agents, &project, nobody)),
         _ => {
-            let replayed = blocking(replayed(&agents, &project, "last", Whose::Project, &mut Vec::new())).unwrap();
+            let replayed = blocking(replay_run(&agents, &project, "last", Whose::Project, &mut Vec::new())).unwrap();
             assert_eq!(replayed.report.difference, None);
             format!("{} calls, no difference", replayed.report.calls)
         }

@@ -45,8 +45,8 @@ use proem_text::{Audience, Label, Source, character_ngrams, json, words};
 use proem_tokens::Vocabulary;
 use proem_triage::charter::ProjectCharter;
 use proem_triage::{
-    ClassificationContext, SignalInBatch, SourceContext, TriageLexicon, TriageProject, classify, normalise,
-    normalise_value, sanitise,
+    ClassificationContext, SignalInBatch, SourceContext, TriageLexicon, TriageProject, classify_signals,
+    normalise_signals, normalise_value, sanitise_signal,
 };
 use serde_json::json;
 
@@ -170,7 +170,7 @@ pub(super) const ENTRIES: &[EntryPoint] = &[
         read_webhook(with, &json!({ "summary": text, "description": document, "duedate": text }), &json!(null));
     }),
     entry("triage: lines", |_, text| {
-        consume(normalise(text, &SourceContext { now: Time(0), mail_servers: &[], audiences: &[] }));
+        consume(normalise_signals(text, &SourceContext { now: Time(0), mail_servers: &[], audiences: &[] }));
     }),
     entry("triage: charter", |_, text| consume(ProjectCharter::parse(text, "charter.md"))),
     entry("engine: decode", |with, text| consume(decode(text, &with.contract))),
@@ -344,10 +344,10 @@ fn read_webhook(with: &Fixtures, fields: &serde_json::Value, comment: &serde_jso
         normalise_value(document, &SourceContext { now: Time(1_795_392_000_000), mail_servers: &[], audiences: &[] });
     let screening = Screening { guard: &with.guard, policy: &with.policy };
     for signal in &found.signals {
-        let sanitised = sanitise(signal, screening);
+        let sanitised = sanitise_signal(signal, screening);
         let batch = [SignalInBatch { signal, sanitised: &sanitised }];
         let project = TriageProject::default();
-        consume(classify(&batch, ClassificationContext { lexicon: &with.lexicon, project: &project }));
+        consume(classify_signals(&batch, ClassificationContext { lexicon: &with.lexicon, project: &project }));
         consume(sanitised.to_tree());
     }
 }

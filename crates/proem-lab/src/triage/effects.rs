@@ -7,7 +7,7 @@ use proem_triage::answer::ModelProposals;
 use proem_triage::artefact::{Artefact, ArtefactActor, ItemChangeKind};
 use proem_triage::charter::ProjectCharter;
 use proem_triage::contract::RecommendedAction;
-use proem_triage::plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan};
+use proem_triage::plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan_cycle};
 use proem_triage::{ClassificationBasis, TriageLexicon};
 
 use super::eval::TriagedHalf;
@@ -48,7 +48,7 @@ pub(super) fn forbidden(half: &TriagedHalf) -> Result<ForbiddenEffects, String> 
     let actor = ArtefactActor::System("triage".to_owned());
     let proposals = ModelProposals::default();
     let of = |batch: &[CycleMember<'_>], artefacts: &ArtefactSet| {
-        plan(
+        plan_cycle(
             batch,
             &CycleContext {
                 charter: &charter,

@@ -9,7 +9,7 @@ use proem_guard::{Guard, Policy, Verdict};
 use proem_score::interval::{Z95, wilson};
 use proem_triage::{
     ClassificationBasis, ClassificationContext, ConfidenceTable, SanitisedSignal, SignalClassification, SignalInBatch,
-    TriageLexicon, classify, sanitise,
+    TriageLexicon, classify_signals, sanitise_signal,
 };
 
 use super::baseline::{keywords, majority};
@@ -90,12 +90,12 @@ impl TriagedHalf {
         let policy = Policy::shipped().map_err(|error| error.to_string())?;
         let screening = Screening { guard: &guard, policy: &policy };
         let sanitised: Vec<SanitisedSignal> =
-            signals.iter().map(|labelled| sanitise(&labelled.signal, screening)).collect();
+            signals.iter().map(|labelled| sanitise_signal(&labelled.signal, screening)).collect();
         let project = project(workspace)?;
         let batch = signals.iter().zip(&sanitised);
         let batch: Vec<SignalInBatch<'_>> =
             batch.map(|(labelled, sanitised)| SignalInBatch { signal: &labelled.signal, sanitised }).collect();
-        let told = classify(&batch, ClassificationContext { lexicon, project: &project });
+        let told = classify_signals(&batch, ClassificationContext { lexicon, project: &project });
         Ok(Self { signals, sanitised, told })
     }
 

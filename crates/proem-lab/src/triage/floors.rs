@@ -9,7 +9,7 @@ use proem_engine::run::Time;
 use proem_guard::{Guard, Policy};
 use proem_triage::contract::{ClassifySignal, RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity};
 use proem_triage::{
-    ClassificationContext, ProjectSignal, SignalInBatch, SourceContext, TriageLexicon, normalise_value, sanitise,
+    ClassificationContext, ProjectSignal, SignalInBatch, SourceContext, TriageLexicon, normalise_value, sanitise_signal,
 };
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
@@ -205,7 +205,7 @@ impl JudgedFloors {
         let mut lowered = Vec::new();
         for (labelled, rules) in triaged.signals.iter().zip(&triaged.told) {
             let signal = &labelled.signal;
-            let sanitised = sanitise(signal, Screening { guard: &guard, policy: &policy });
+            let sanitised = sanitise_signal(signal, Screening { guard: &guard, policy: &policy });
             let item = SignalInBatch { signal, sanitised: &sanitised };
             let said = ClassifySignal {
                 importance: SignalImportance::Low,

@@ -17,11 +17,11 @@ use proem_triage::artefact::{Artefact, ArtefactActor, ArtefactKind, ItemChangeKi
 use proem_triage::charter::ProjectCharter;
 use proem_triage::pipeline::{JudgedSignal, PipelineStage, PipelineSubject, SubjectPolicy};
 use proem_triage::plan::{
-    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, RecommendationFate, SignalOutcomeKind, plan,
+    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, RecommendationFate, SignalOutcomeKind, plan_cycle,
 };
 use proem_triage::{
     ClassificationContext, ProjectSignal, SanitisedSignal, SignalInBatch, SourceContext, classify_each,
-    contract::RecommendedAction, normalise_value, sanitise,
+    contract::RecommendedAction, normalise_value, sanitise_signal,
 };
 use serde_json::Value as Json;
 
@@ -232,13 +232,13 @@ impl Planned<'_> {
             proposals: self.proposals,
             now: self.subject.now,
         };
-        plan(&members, &context)
+        plan_cycle(&members, &context)
     }
 }
 
 pub(super) fn by_rules(bench: &StageBench, subject: &PipelineSubject) -> Vec<JudgedSignal> {
     let sanitised: Vec<SanitisedSignal> =
-        subject.signals.iter().map(|signal| sanitise(signal, bench.screening())).collect();
+        subject.signals.iter().map(|signal| sanitise_signal(signal, bench.screening())).collect();
     let batch: Vec<SignalInBatch<'_>> =
         subject.signals.iter().zip(&sanitised).map(|(signal, sanitised)| SignalInBatch { signal, sanitised }).collect();
     let people = subject.charter.people();

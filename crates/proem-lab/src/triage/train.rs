@@ -16,7 +16,7 @@ use proem_guard::{Guard, Policy};
 use proem_score::softmax::{DescentOptions, SparseExample, fit};
 use proem_triage::contract::{SignalCategory, SignalImportance};
 use proem_triage::{
-    CategoryWeights, ClassificationContext, SignalInBatch, SignalTrait, TriageLexicon, sanitise, traits,
+    CategoryWeights, ClassificationContext, SignalInBatch, SignalTrait, TriageLexicon, sanitise_signal, traits,
 };
 
 use super::eval::{TriagedHalf, counts};
@@ -114,7 +114,7 @@ impl Trainer {
         let (mut rows, mut known) = (Vec::new(), BTreeMap::<SignalTrait, usize>::new());
         for (set, signals) in &sets {
             for (place, labelled) in signals.iter().enumerate() {
-                let sanitised = sanitise(&labelled.signal, screening);
+                let sanitised = sanitise_signal(&labelled.signal, screening);
                 let found = traits(&SignalInBatch { signal: &labelled.signal, sanitised: &sanitised }, context);
                 let found: Vec<(SignalTrait, f64)> =
                     found.each().map(|(of, share)| (of.clone(), thousandths(share))).collect();

@@ -10,10 +10,10 @@ use proem_text::Span;
 /// Spaces and the sign at a sentence's end don't matter.
 #[must_use]
 pub fn kept_sentences(given: &str, said: &str) -> Option<Vec<Span>> {
-    let all = sentences(given);
+    let all = sentence_words(given);
     let mut rest = all.iter();
     let mut kept: Vec<Span> = Vec::new();
-    for (_, wanted) in sentences(said) {
+    for (_, wanted) in sentence_words(said) {
         // The first that fits leaves most for those behind it.
         let (span, _) = rest.find(|(_, words)| *words == wanted)?;
         match kept.last_mut() {
@@ -27,7 +27,7 @@ pub fn kept_sentences(given: &str, said: &str) -> Option<Vec<Span>> {
 }
 
 /// The sentences of a text: where each stands, and its words.
-fn sentences(text: &str) -> Vec<(Span, Vec<&str>)> {
+fn sentence_words(text: &str) -> Vec<(Span, Vec<&str>)> {
     let mut all = Vec::new();
     let mut start = 0;
     let mut rest = text.char_indices().peekable();
@@ -36,14 +36,14 @@ fn sentences(text: &str) -> Vec<(Span, Vec<&str>)> {
         let is_before_space = rest.peek().is_none_or(|(_, next)| next.is_whitespace());
         let is_end = c == '\n' || (matches!(c, '.' | '!' | '?' | ';' | ':') && is_before_space);
         if is_end || rest.peek().is_none() {
-            push(text, Span::new(start, end), &mut all);
+            push_sentence(text, Span::new(start, end), &mut all);
             start = end;
         }
     }
     all
 }
 
-fn push<'t>(text: &'t str, span: Span, all: &mut Vec<(Span, Vec<&'t str>)>) {
+fn push_sentence<'t>(text: &'t str, span: Span, all: &mut Vec<(Span, Vec<&'t str>)>) {
     let part = text.get(span.start..span.end).unwrap_or_default();
     let bare = part.trim().trim_end_matches(['.', '!', '?', ';', ':']);
     let words: Vec<&str> = bare.split_whitespace().collect();

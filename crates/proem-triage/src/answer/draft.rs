@@ -7,7 +7,7 @@ use proem_guard::{Untrusted, show};
 use serde_json::{Value as Json, json};
 
 use super::{
-    AnswerRemark, AnswerScope, typed,
+    AnswerRemark, AnswerScope, decode_arguments,
     wording::{DraftFault, DraftRules},
 };
 use crate::contract::{CommunicationUrgency, DraftCommunication, JiraComment};
@@ -36,7 +36,7 @@ impl ModelDraft {
     ///
     /// [`AnswerRemark`] if it is for another project, to nobody known or about nothing that the model was given.
     pub fn read(arguments: &Untrusted<Json>, scope: AnswerScope<'_>, rules: &DraftRules) -> Result<Self, AnswerRemark> {
-        let said: DraftCommunication = typed(arguments).ok_or(AnswerRemark::NotAsked)?;
+        let said: DraftCommunication = decode_arguments(arguments).ok_or(AnswerRemark::NotAsked)?;
         if !scope.is_project(&said.project_id) {
             return Err(AnswerRemark::OtherProject);
         }
@@ -123,7 +123,7 @@ impl ModelComment {
     ///
     /// [`AnswerRemark`] if it names a ticket or a signal that the model was not given.
     pub fn read(arguments: &Untrusted<Json>, scope: AnswerScope<'_>, rules: &DraftRules) -> Result<Self, AnswerRemark> {
-        let said: JiraComment = typed(arguments).ok_or(AnswerRemark::NotAsked)?;
+        let said: JiraComment = decode_arguments(arguments).ok_or(AnswerRemark::NotAsked)?;
         let (signals, is_beyond) = scope.named(&said.signals_referenced);
         if signals.is_empty() || is_beyond {
             return Err(AnswerRemark::UnknownSignal);

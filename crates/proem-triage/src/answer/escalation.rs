@@ -7,9 +7,8 @@ use proem_guard::{LabelTree, Untrusted};
 use serde_json::{Value as Json, json};
 
 use super::{
-    AnswerRemark, AnswerScope,
+    AnswerRemark, AnswerScope, decode_arguments,
     draft::{DraftApproval, with_causes},
-    typed,
 };
 use crate::artefact::ArtefactKind;
 use crate::contract::{CreateEscalation, EscalationAction, EscalationActionType, EscalationReason, TimeSensitivity};
@@ -67,7 +66,7 @@ impl ModelEscalation {
         arguments: &Untrusted<Json>,
         scope: AnswerScope<'_>,
     ) -> Result<(Self, BTreeSet<AnswerRemark>), AnswerRemark> {
-        let said: CreateEscalation = typed(arguments).ok_or(AnswerRemark::NotAsked)?;
+        let said: CreateEscalation = decode_arguments(arguments).ok_or(AnswerRemark::NotAsked)?;
         if !scope.is_project(&said.project_id) {
             return Err(AnswerRemark::OtherProject);
         }
@@ -96,7 +95,7 @@ impl ModelEscalation {
         let escalation = Self {
             signals,
             title: outside(&said.title),
-            about: about(&said, &outside),
+            about: escalation_subject(&said, &outside),
             options,
             recommended,
             reason: said.escalation_reason,
@@ -107,7 +106,7 @@ impl ModelEscalation {
 }
 
 /// What a person has to know, under the label of the answer.
-fn about(said: &CreateEscalation, outside: &impl Fn(&str) -> Untrusted<String>) -> LabelTree {
+fn escalation_subject(said: &CreateEscalation, outside: &impl Fn(&str) -> Untrusted<String>) -> LabelTree {
     let text = |text: &str| LabelTree::from(outside(text));
     let list = |texts: &[String]| LabelTree::list(texts.iter().map(|one| text(one)));
     let options = said.options.iter().zip(IDS).map(|(option, id)| {
@@ -154,11 +153,11 @@ fn typed_action(said: &EscalationAction, title: &str, scope: AnswerScope<'_>) ->
             (JiraCreateTicket, own_key()?, json!({ "summary": summary }))
         }
         NotificationInternal => {
-            (NotificationInternal, person()?, json!({ "subject": one_line(title), "body": detail? }))
+            (NotificationInternal, person()?, json!({ "subject": single_spaced(title), "body": detail? }))
         }
         EmailStakeholder | EmailExternal => {
             let address = person()?;
-            (mail(&address), address, json!({ "subject": one_line(title), "body": detail? }))
+            (mail(&address), address, json!({ "subject": single_spaced(title), "body": detail? }))
         }
         ScopeChange => (ScopeChange, ticket().or_else(own_key)?, json!({ "change": detail? })),
         MilestoneChange => (MilestoneChange, promised().or_else(own_key)?, json!({ "change": detail? })),
@@ -171,6 +170,6 @@ fn typed_action(said: &EscalationAction, title: &str, scope: AnswerScope<'_>) ->
     Some(json!({ "action": action.as_str(), "target": target, "fields": fields }))
 }
 
-fn one_line(text: &str) -> String {
+fn single_spaced(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -77,10 +77,10 @@ impl DraftRules {
     #[must_use]
     pub fn faults(&self, subject: &str, body: &str) -> BTreeSet<DraftFault> {
         let whole = format!("{subject}\n{body}");
-        let words = spaced(&whole);
+        let words = spaced_lower_case(&whole);
         let has = |phrases: &[String]| phrases.iter().any(|phrase| words.contains(&format!(" {phrase} ")));
         let is_american = || words.split(' ').any(|word| self.spelling.contains_key(word));
-        let first = spaced(first_sentence(body));
+        let first = spaced_lower_case(first_sentence(body));
         let begins = || self.consequences.iter().any(|phrase| first.contains(&format!(" {phrase} ")));
         let mut faults = BTreeSet::new();
         let mut say = |fault, holds: bool| _ = holds.then(|| faults.insert(fault));
@@ -96,7 +96,7 @@ impl DraftRules {
 }
 
 /// The words of a text in lower case, each between single spaces.
-fn spaced(text: &str) -> String {
+fn spaced_lower_case(text: &str) -> String {
     let mut words = String::from(" ");
     let text = without_country(text);
     for c in text.chars() {
@@ -151,13 +151,13 @@ fn has_markup(text: &str) -> bool {
         let name = rest.strip_prefix('/').unwrap_or(rest);
         name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '!') && rest.contains('>')
     };
-    let is_entity = |rest: &str| rest.split_once(';').is_some_and(|(name, _)| name.len() <= 8 && is_name(name));
+    let is_entity = |rest: &str| rest.split_once(';').is_some_and(|(name, _)| name.len() <= 8 && is_rule_name(name));
     text.split('<').skip(1).any(is_tag)
         || text.split('&').skip(1).any(is_entity)
         || text.contains("```")
         || text.contains('\u{1b}')
 }
 
-fn is_name(name: &str) -> bool {
+fn is_rule_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'#')
 }

@@ -43,7 +43,7 @@ pub enum EscalationNeed {
 /// # Errors
 ///
 /// Every rule that is broken, sorted by operation, with those of the whole version first.
-pub fn apply(
+pub fn apply_operations(
     artefact: &Artefact,
     operations: &[ArtefactOperation],
     context: &ArtefactContext<'_>,
@@ -64,7 +64,7 @@ pub fn apply(
         change.say(ArtefactRule::NothingChanges, None, None);
     }
     let ArtefactChange { next, changes, mut violations, .. } = change;
-    standing::check(artefact, &next, context, &mut violations);
+    standing::check_standing(artefact, &next, context, &mut violations);
     if !violations.is_empty() {
         violations.sort_by_key(|violation| (violation.operation, violation.item, violation.field, violation.rule));
         violations.dedup();

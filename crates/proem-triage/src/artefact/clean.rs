@@ -13,12 +13,12 @@ use proem_guard::{LabelTree, show};
 /// A text with its label as plain words of a Markdown document, of at most so many characters.
 #[must_use]
 pub fn clean_markdown(tree: &LabelTree, most: usize) -> String {
-    without_markup(&one_line(tree, most))
+    without_markup(&tree_on_one_line(tree, most))
 }
 
 /// A text with its label on one line for a screen: white space is a single space, and nothing else is left out.
 #[must_use]
-pub fn one_line(tree: &LabelTree, most: usize) -> String {
+pub fn tree_on_one_line(tree: &LabelTree, most: usize) -> String {
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     match tree {
         LabelTree::Text(text) => show::terminal_str(&flat(text)).into_string(),

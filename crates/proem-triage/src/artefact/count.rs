@@ -68,7 +68,7 @@ pub struct FigureSources<'s> {
 
 /// Counts all figures.
 #[must_use]
-pub fn figures(sources: &FigureSources<'_>) -> ProjectFigures {
+pub fn count_figures(sources: &FigureSources<'_>) -> ProjectFigures {
     let delivery = sources.artefacts.iter().find(|artefact| artefact.kind() == ArtefactKind::DeliveryState);
     let sprint = delivery.and_then(|delivery| delivery.open(ArtefactItemKind::Sprint).next()).map(|(_, sprint)| sprint);
     let count = FigureCount {
@@ -118,7 +118,7 @@ fn tickets(sources: &FigureSources<'_>) -> Vec<TicketState> {
         let key = signal.ticket.as_ref().map(show::json);
         let Some(key) = key.as_ref().and_then(|key| key.as_str()).filter(|_| is_ticket) else { continue };
         let known = latest.entry(key.to_owned()).or_insert(signal);
-        if order(signal) > order(known) {
+        if signal_recency(signal) > signal_recency(known) {
             *known = signal;
         }
     }
@@ -127,7 +127,7 @@ fn tickets(sources: &FigureSources<'_>) -> Vec<TicketState> {
 }
 
 /// Which of two signals says how a ticket stands.
-fn order(signal: &ProjectSignal) -> (Option<i64>, bool, &str, &str) {
+fn signal_recency(signal: &ProjectSignal) -> (Option<i64>, bool, &str, &str) {
     let time = if let SignalTime::Known(time) = signal.time { Some(time.0) } else { None };
     (time, signal.kind == SignalKind::TicketListed, &signal.id, &signal.revision)
 }
@@ -143,12 +143,12 @@ struct FigureCount<'s> {
 
 type Values = BTreeMap<Figure, FigureValue>;
 
-const fn unknown(reason: UnknownFigure) -> FigureValue {
+const fn unknown_figure(reason: UnknownFigure) -> FigureValue {
     FigureValue::Unknown(reason)
 }
 
 /// A figure of something, or why there is none.
-fn known<T>(of: Option<T>, reason: UnknownFigure, figure: impl FnOnce(T) -> FigureValue) -> FigureValue {
+fn figure_or_reason<T>(of: Option<T>, reason: UnknownFigure, figure: impl FnOnce(T) -> FigureValue) -> FigureValue {
     of.map_or(FigureValue::Unknown(reason), figure)
 }
 
@@ -156,7 +156,7 @@ impl FigureCount<'_> {
     fn backlog(&self, values: &mut Values) {
         let progress: Option<Vec<TicketProgress>> = self.tickets.iter().map(|ticket| ticket.progress).collect();
         let with = |wanted: TicketProgress| {
-            known(progress.as_ref(), UnknownFigure::StatusMissing, |all| {
+            figure_or_reason(progress.as_ref(), UnknownFigure::StatusMissing, |all| {
                 FigureValue::count(all.iter().filter(|progress| **progress == wanted).count())
             })
         };
@@ -169,14 +169,14 @@ impl FigureCount<'_> {
             .then(|| self.tickets.iter().filter(|ticket| ticket.progress != Some(TicketProgress::Done)).collect());
         values.insert(
             Figure::TotalItems,
-            known(open.as_ref(), UnknownFigure::StatusMissing, |open| FigureValue::count(open.len())),
+            figure_or_reason(open.as_ref(), UnknownFigure::StatusMissing, |open| FigureValue::count(open.len())),
         );
         let Some(open) = open else {
             for figure in [Figure::PriorityCritical, Figure::PriorityHigh, Figure::PriorityMedium, Figure::PriorityLow]
                 .into_iter()
                 .chain([Figure::Stale, Figure::MissingCriteria, Figure::DoneThisSprint])
             {
-                values.insert(figure, unknown(UnknownFigure::StatusMissing));
+                values.insert(figure, unknown_figure(UnknownFigure::StatusMissing));
             }
             return;
         };
@@ -187,19 +187,19 @@ impl FigureCount<'_> {
             (Figure::PriorityMedium, TicketPriority::Medium),
             (Figure::PriorityLow, TicketPriority::Low),
         ] {
-            let number = known(priorities.as_ref(), UnknownFigure::PriorityMissing, |all| {
+            let number = figure_or_reason(priorities.as_ref(), UnknownFigure::PriorityMissing, |all| {
                 FigureValue::count(all.iter().filter(|priority| **priority == wanted).count())
             });
             values.insert(figure, number);
         }
         let updated: Option<Vec<i64>> = open.iter().map(|ticket| ticket.updated).collect();
-        let stale = known(updated, UnknownFigure::TimeMissing, |all| {
+        let stale = figure_or_reason(updated, UnknownFigure::TimeMissing, |all| {
             FigureValue::count(all.iter().filter(|updated| self.now.saturating_sub(**updated) > STALE_AFTER).count())
         });
         values.insert(Figure::Stale, stale);
         // Tickets without a word and a search that asked for no descriptions look the same one by one.
         let criteria = if open.iter().all(|ticket| ticket.has_criteria.is_none()) && !open.is_empty() {
-            unknown(UnknownFigure::DescriptionMissing)
+            unknown_figure(UnknownFigure::DescriptionMissing)
         } else {
             FigureValue::count(open.iter().filter(|ticket| ticket.has_criteria != Some(true)).count())
         };
@@ -212,9 +212,9 @@ impl FigureCount<'_> {
     }
 
     fn done_this_sprint(&self) -> FigureValue {
-        let Some(start) = self.sprint_start else { return unknown(UnknownFigure::NoSprint) };
+        let Some(start) = self.sprint_start else { return unknown_figure(UnknownFigure::NoSprint) };
         let resolved: Option<Vec<i64>> = self.done().map(|ticket| ticket.resolved).collect();
-        known(resolved, UnknownFigure::TimeMissing, |all| {
+        figure_or_reason(resolved, UnknownFigure::TimeMissing, |all| {
             FigureValue::count(all.iter().filter(|resolved| **resolved >= start.0).count())
         })
     }
@@ -240,20 +240,20 @@ impl FigureCount<'_> {
         let is_empty = tickets.len() == unestimated;
         let is_doubtful = tickets.iter().any(|ticket| ticket.progress.is_none());
         let value = |needs_progress: bool, number: FigureValue| match reason {
-            Some(reason) => unknown(reason),
-            None if is_empty => unknown(UnknownFigure::NothingToCount),
-            None if needs_progress && is_doubtful => unknown(UnknownFigure::StatusMissing),
+            Some(reason) => unknown_figure(reason),
+            None if is_empty => unknown_figure(UnknownFigure::NothingToCount),
+            None if needs_progress && is_doubtful => unknown_figure(UnknownFigure::StatusMissing),
             None => number,
         };
         let percent = done.saturating_mul(10_000).checked_div(total);
-        let percent = known(percent, UnknownFigure::NothingToCount, FigureValue::Hundredths);
+        let percent = figure_or_reason(percent, UnknownFigure::NothingToCount, FigureValue::Hundredths);
         let of = |progress| FigureValue::Hundredths(sum(Some(progress)));
         values.insert(Figure::TotalPoints, value(false, FigureValue::Hundredths(total)));
         values.insert(Figure::CompletedPoints, value(true, FigureValue::Hundredths(done)));
         values.insert(Figure::InProgressPoints, value(true, of(TicketProgress::InProgress)));
         values.insert(Figure::BlockedPoints, value(true, of(TicketProgress::Blocked)));
         values.insert(Figure::CompletedPercent, value(true, percent));
-        let unestimated = reason.map_or_else(|| FigureValue::count(unestimated), unknown);
+        let unestimated = reason.map_or_else(|| FigureValue::count(unestimated), unknown_figure);
         values.insert(Figure::UnestimatedItems, unestimated);
     }
 
@@ -262,9 +262,11 @@ impl FigureCount<'_> {
         let recent = recent
             .filter(|(started, resolved)| resolved >= started && self.now.saturating_sub(*resolved) <= CYCLE_WINDOW);
         let times: Vec<i64> = recent.map(|(started, resolved)| resolved.saturating_sub(started)).collect();
-        let mean = mean(&times).map(|mean| mean.saturating_mul(100).div_euclid(DAY));
-        values
-            .insert(Figure::AverageCycleTimeDays, known(mean, UnknownFigure::HistoryMissing, FigureValue::Hundredths));
+        let mean = mean_of(&times).map(|mean| mean.saturating_mul(100).div_euclid(DAY));
+        values.insert(
+            Figure::AverageCycleTimeDays,
+            figure_or_reason(mean, UnknownFigure::HistoryMissing, FigureValue::Hundredths),
+        );
         let sprints = self.closed_sprints();
         let is_doubtful = self.tickets.iter().any(|ticket| ticket.progress.is_none());
         let reason = match (self.has_points && self.has_sprints, is_doubtful) {
@@ -274,9 +276,9 @@ impl FigureCount<'_> {
         };
         let counted = if is_doubtful { 0 } else { sprints.len().min(SPRINTS) };
         let last = sprints.get(..counted).unwrap_or_default();
-        values.insert(Figure::Velocity, known(self::mean(last), reason, FigureValue::Hundredths));
-        let trend = last.split_first().and_then(|(last, before)| Some(trend(*last, self::mean(before)?)));
-        values.insert(Figure::VelocityTrend, known(trend, reason, FigureValue::Trend));
+        values.insert(Figure::Velocity, figure_or_reason(self::mean_of(last), reason, FigureValue::Hundredths));
+        let trend = last.split_first().and_then(|(last, before)| Some(trend(*last, self::mean_of(before)?)));
+        values.insert(Figure::VelocityTrend, figure_or_reason(trend, reason, FigureValue::Trend));
     }
 
     /// Points done in each closed sprint, the latest first. What was done counts for the last sprint it was in.
@@ -299,7 +301,7 @@ impl FigureCount<'_> {
     }
 }
 
-fn mean(all: &[i64]) -> Option<i64> {
+fn mean_of(all: &[i64]) -> Option<i64> {
     let sum = all.iter().fold(0_i64, |sum, value| sum.saturating_add(*value));
     sum.checked_div(i64::try_from(all.len()).ok()?)
 }

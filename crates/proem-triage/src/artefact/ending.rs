@@ -32,7 +32,9 @@ pub fn operation_bearing(item: Option<&ArtefactItem>, operation: &ArtefactOperat
         // A new item takes nothing from the others.
         ArtefactOperation::Add { .. } => OperationBearing::Neutral,
         ArtefactOperation::Close { .. } => OperationBearing::Ends,
-        ArtefactOperation::ChangeStatus { to, .. } => item.map_or(OperationBearing::Softens, |item| status(item, *to)),
+        ArtefactOperation::ChangeStatus { to, .. } => {
+            item.map_or(OperationBearing::Softens, |item| status_bearing(item, *to))
+        }
         ArtefactOperation::Modify { changes, .. } => {
             let bearing = |(field, after): (&F, &ArtefactValue)| match item.map(|item| item.fields.get(field)) {
                 None => OperationBearing::Softens,
@@ -43,9 +45,9 @@ pub fn operation_bearing(item: Option<&ArtefactItem>, operation: &ArtefactOperat
     }
 }
 
-fn status(item: &ArtefactItem, to: ItemStatus) -> OperationBearing {
+fn status_bearing(item: &ArtefactItem, to: ItemStatus) -> OperationBearing {
     /// How far a status is from the end of its item.
-    const fn rank(status: ItemStatus) -> u8 {
+    const fn distance_from_end(status: ItemStatus) -> u8 {
         match status {
             ItemStatus::Delayed => 2,
             ItemStatus::Open | ItemStatus::AtRisk => 1,
@@ -54,7 +56,7 @@ fn status(item: &ArtefactItem, to: ItemStatus) -> OperationBearing {
     }
     if to.is_over() {
         OperationBearing::Ends
-    } else if rank(to) < rank(item.status) {
+    } else if distance_from_end(to) < distance_from_end(item.status) {
         OperationBearing::Softens
     } else {
         OperationBearing::Neutral

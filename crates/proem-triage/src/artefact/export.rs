@@ -13,7 +13,7 @@ use super::{
     kind::{ArtefactItemId, ArtefactItemKind as K, ArtefactKind},
     statement::{ArtefactStatement, StatementOrigin},
 };
-use crate::date::utc;
+use crate::date::utc_timestamp;
 
 /// The most characters of a text in a difference.
 const SHORT: usize = 200;
@@ -42,7 +42,7 @@ impl Artefact {
             "artefact": self.kind().as_str(),
             "project_id": self.project(),
             "version": self.version(),
-            "updated": self.updated().map(utc),
+            "updated": self.updated().map(utc_timestamp),
             "content": content,
             "over": over,
             "figures": figures.map(ProjectFigures::to_json),
@@ -151,7 +151,7 @@ pub(super) fn value_json(value: &ArtefactValue) -> Json {
     match value {
         ArtefactValue::Text(statement) => text(statement),
         ArtefactValue::Word(word) => (*word).into(),
-        ArtefactValue::Date(time) => utc(*time).into(),
+        ArtefactValue::Date(time) => utc_timestamp(*time).into(),
         ArtefactValue::RaidItems(items) => items.iter().map(ToString::to_string).collect(),
         ArtefactValue::Options(options) => {
             let options = options.iter().map(|option| {
@@ -182,15 +182,15 @@ fn statements_json(item: &ArtefactItem) -> Json {
 /// What differs between two versions of an artefact, a line each. Each begins with the id of its item. Times are those of
 /// clocks that are so many milliseconds ahead of UTC.
 #[must_use]
-pub fn difference(before: &Artefact, after: &Artefact, ahead_of_utc: i64) -> Vec<String> {
+pub fn artefact_difference(before: &Artefact, after: &Artefact, ahead_of_utc: i64) -> Vec<String> {
     let ids: BTreeSet<ArtefactItemId> = before.items().chain(after.items()).map(|(id, _)| id).collect();
     let mut lines = Vec::new();
     for id in ids {
         match (before.item(id), after.item(id)) {
             (None, Some(item)) => {
-                lines.push(format!("{id} added as {}{}", item.status, named(id, item)));
+                lines.push(format!("{id} added as {}{}", item.status, item_name(id, item)));
             }
-            (Some(item), None) => lines.push(format!("{id} not there yet{}", named(id, item))),
+            (Some(item), None) => lines.push(format!("{id} not there yet{}", item_name(id, item))),
             (Some(old), Some(new)) => differing(id, (old, new), ahead_of_utc, &mut lines),
             (None, None) => {}
         }
@@ -200,9 +200,9 @@ pub fn difference(before: &Artefact, after: &Artefact, ahead_of_utc: i64) -> Vec
 }
 
 /// What an item is called: the first text it has.
-fn named(id: ArtefactItemId, item: &ArtefactItem) -> String {
+fn item_name(id: ArtefactItemId, item: &ArtefactItem) -> String {
     let first = id.kind.fields().iter().find_map(|rule| item.text(rule.field));
-    first.map(|text| format!(": {}", quoted(text))).unwrap_or_default()
+    first.map(|text| format!(": {}", quote_statement(text))).unwrap_or_default()
 }
 
 fn differing(
@@ -211,7 +211,7 @@ fn differing(
     ahead_of_utc: i64,
     lines: &mut Vec<String>,
 ) {
-    let in_words = |value: &ArtefactValue| in_words(value, ahead_of_utc);
+    let in_words = |value: &ArtefactValue| value_words(value, ahead_of_utc);
     if old.status != new.status {
         lines.push(format!("{id} went from {} to {}", old.status, new.status));
     }
@@ -231,14 +231,14 @@ fn differing(
     }
 }
 
-fn in_words(value: &ArtefactValue, ahead_of_utc: i64) -> String {
+fn value_words(value: &ArtefactValue, ahead_of_utc: i64) -> String {
     match value {
-        ArtefactValue::Text(statement) => quoted(statement),
+        ArtefactValue::Text(statement) => quote_statement(statement),
         ArtefactValue::Word(word) => (*word).to_owned(),
         ArtefactValue::Date(time) => wall_clock_words(*time, ahead_of_utc),
         ArtefactValue::RaidItems(items) => items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         ArtefactValue::Options(options) => {
-            let options: Vec<String> = options.iter().map(|option| quoted(&option.option)).collect();
+            let options: Vec<String> = options.iter().map(|option| quote_statement(&option.option)).collect();
             options.join(", ")
         }
     }
@@ -248,14 +248,14 @@ fn in_words(value: &ArtefactValue, ahead_of_utc: i64) -> String {
 fn wall_clock_words(time: Time, ahead_of_utc: i64) -> String {
     const DAY: i64 = 86_400_000;
     if time.0.rem_euclid(DAY) == 0 {
-        return utc(time).get(..10).unwrap_or_default().to_owned();
+        return utc_timestamp(time).get(..10).unwrap_or_default().to_owned();
     }
-    let shown = utc(Time(time.0.saturating_add(ahead_of_utc)));
+    let shown = utc_timestamp(Time(time.0.saturating_add(ahead_of_utc)));
     shown.get(..16).unwrap_or_default().replace('T', " ")
 }
 
 /// A text on one line, capped, between quotation marks.
-fn quoted(statement: &ArtefactStatement) -> String {
+fn quote_statement(statement: &ArtefactStatement) -> String {
     let shown = match statement.words() {
         LabelTree::Text(text) => show::terminal_str(text),
         LabelTree::Outside(text) | LabelTree::Flagged(text) => show::terminal_capped(text, SHORT),

@@ -183,7 +183,7 @@ pub struct FieldRule {
 /// Critical threatens the project, high a milestone, medium the scope; low is a minor inconvenience.
 const SEVERITY: FieldForm = FieldForm::Word(&["critical", "high", "medium", "low"]);
 
-const fn required(field: ArtefactField, form: FieldForm) -> FieldRule {
+const fn required_field(field: ArtefactField, form: FieldForm) -> FieldRule {
     FieldRule { field, form, need: FieldNeed::Required }
 }
 
@@ -191,7 +191,7 @@ const fn optional(field: ArtefactField, form: FieldForm) -> FieldRule {
     FieldRule { field, form, need: FieldNeed::Optional }
 }
 
-const fn dated(field: ArtefactField) -> FieldRule {
+const fn dated_field(field: ArtefactField) -> FieldRule {
     FieldRule { field, form: FieldForm::Date, need: FieldNeed::Dated }
 }
 
@@ -199,14 +199,14 @@ const LINE: FieldForm = FieldForm::Text(FieldForm::LINE);
 const PARAGRAPH: FieldForm = FieldForm::Text(FieldForm::PARAGRAPH);
 
 const RAID: [FieldRule; 9] = [
-    required(ArtefactField::Title, LINE),
-    required(ArtefactField::Description, PARAGRAPH),
-    required(ArtefactField::Severity, SEVERITY),
+    required_field(ArtefactField::Title, LINE),
+    required_field(ArtefactField::Description, PARAGRAPH),
+    required_field(ArtefactField::Severity, SEVERITY),
     optional(ArtefactField::Owner, LINE),
-    dated(ArtefactField::RaisedDate),
+    dated_field(ArtefactField::RaisedDate),
     optional(ArtefactField::DueDate, FieldForm::Date),
     optional(ArtefactField::Mitigation, PARAGRAPH),
-    required(ArtefactField::Source, FieldForm::Word(&["agent_detected", "user_added", "integration_signal"])),
+    required_field(ArtefactField::Source, FieldForm::Word(&["agent_detected", "user_added", "integration_signal"])),
     optional(ArtefactField::SourceReference, LINE),
 ];
 
@@ -220,42 +220,48 @@ impl ArtefactItemKind {
             Self::Health => {
                 const {
                     &[
-                        required(F::OverallStatus, FieldForm::Word(&["green", "amber", "red"])),
-                        required(F::StatusSummary, PARAGRAPH),
+                        required_field(F::OverallStatus, FieldForm::Word(&["green", "amber", "red"])),
+                        required_field(F::StatusSummary, PARAGRAPH),
                     ]
                 }
             }
             Self::Sprint => {
                 const {
                     &[
-                        required(F::Name, LINE),
-                        required(F::StartDate, FieldForm::Date),
-                        required(F::EndDate, FieldForm::Date),
-                        required(F::Goal, PARAGRAPH),
+                        required_field(F::Name, LINE),
+                        required_field(F::StartDate, FieldForm::Date),
+                        required_field(F::EndDate, FieldForm::Date),
+                        required_field(F::Goal, PARAGRAPH),
                     ]
                 }
             }
             Self::Milestone => {
-                const { &[required(F::Name, LINE), required(F::DueDate, FieldForm::Date), optional(F::Notes, PARAGRAPH)] }
+                const {
+                    &[
+                        required_field(F::Name, LINE),
+                        required_field(F::DueDate, FieldForm::Date),
+                        optional(F::Notes, PARAGRAPH),
+                    ]
+                }
             }
             Self::Blocker => {
                 const {
                     &[
-                        required(F::Description, PARAGRAPH),
+                        required_field(F::Description, PARAGRAPH),
                         optional(F::Owner, LINE),
-                        dated(F::RaisedDate),
-                        required(F::Severity, SEVERITY),
+                        dated_field(F::RaisedDate),
+                        required_field(F::Severity, SEVERITY),
                         optional(F::SourceTicket, FieldForm::Ticket),
-                        required(F::RaidItem, FieldForm::RaidItems(1)),
+                        required_field(F::RaidItem, FieldForm::RaidItems(1)),
                     ]
                 }
             }
-            Self::NextAction => const { &[required(F::Action, PARAGRAPH)] },
+            Self::NextAction => const { &[required_field(F::Action, PARAGRAPH)] },
             Self::Backlog => {
                 const {
                     &[
-                        required(F::Source, FieldForm::Word(&["jira", "asana"])),
-                        dated(F::LastSynced),
+                        required_field(F::Source, FieldForm::Word(&["jira", "asana"])),
+                        dated_field(F::LastSynced),
                         optional(F::ScopeNotes, PARAGRAPH),
                     ]
                 }
@@ -263,30 +269,36 @@ impl ArtefactItemKind {
             Self::Highlight => {
                 const {
                     &[
-                        required(F::TicketId, FieldForm::Ticket),
-                        required(F::Title, LINE),
-                        required(
+                        required_field(F::TicketId, FieldForm::Ticket),
+                        required_field(F::Title, LINE),
+                        required_field(
                             F::Flag,
                             FieldForm::Word(&["blocked", "stale", "missing_criteria", "scope_creep", "new"]),
                         ),
-                        required(F::Detail, PARAGRAPH),
+                        required_field(F::Detail, PARAGRAPH),
                         optional(F::SuggestedAction, PARAGRAPH),
                     ]
                 }
             }
             Self::RefinementCandidate => {
-                const { &[required(F::TicketId, FieldForm::Ticket), required(F::Title, LINE), required(F::Issue, PARAGRAPH)] }
+                const {
+                    &[
+                        required_field(F::TicketId, FieldForm::Ticket),
+                        required_field(F::Title, LINE),
+                        required_field(F::Issue, PARAGRAPH),
+                    ]
+                }
             }
             Self::Decision => {
                 const {
                     &[
-                        required(F::Title, LINE),
-                        required(F::Context, PARAGRAPH),
-                        required(F::OptionsConsidered, FieldForm::Options(FieldForm::OPTIONS)),
-                        required(F::Decision, PARAGRAPH),
-                        required(F::Rationale, PARAGRAPH),
-                        required(F::MadeBy, FieldForm::Word(&["user", "agent"])),
-                        dated(F::Date),
+                        required_field(F::Title, LINE),
+                        required_field(F::Context, PARAGRAPH),
+                        required_field(F::OptionsConsidered, FieldForm::Options(FieldForm::OPTIONS)),
+                        required_field(F::Decision, PARAGRAPH),
+                        required_field(F::Rationale, PARAGRAPH),
+                        required_field(F::MadeBy, FieldForm::Word(&["user", "agent"])),
+                        dated_field(F::Date),
                         optional(F::RelatedRaidItems, FieldForm::RaidItems(FieldForm::RELATED)),
                     ]
                 }

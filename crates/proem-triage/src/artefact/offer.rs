@@ -109,8 +109,8 @@ impl<'a> OfferWriter<'a> {
         (before, after): (Option<&ArtefactValue>, &ArtefactValue),
         reason: &LabelTree,
     ) {
-        let entry = entry(id, field, (before.map(value_json), value_json(after)), reason);
-        let shown = |value: Option<&ArtefactValue>| value.map_or(LabelTree::Null, value_tree);
+        let entry = change_entry(id, field, (before.map(value_json), value_json(after)), reason);
+        let shown = |value: Option<&ArtefactValue>| value.map_or(LabelTree::Null, proposed_value_tree);
         let line = vec![
             ("item", LabelTree::from(id.to_string())),
             ("called", self.called(id)),
@@ -126,7 +126,7 @@ impl<'a> OfferWriter<'a> {
         let from = self.item(id).map(|item| item.status);
         let is_first = !self.items.contains(&id);
         let before = from.filter(|_| is_first).map(|from| from.as_str().into());
-        let entry = entry(id, "status", (before, to.as_str().into()), reason);
+        let entry = change_entry(id, "status", (before, to.as_str().into()), reason);
         let line = vec![
             ("item", LabelTree::from(id.to_string())),
             ("called", self.called(id)),
@@ -152,12 +152,12 @@ impl<'a> OfferWriter<'a> {
         entry.insert("new".to_owned(), id.to_string().into());
         entry.insert("status".to_owned(), status.as_str().into());
         let mut line = vec![("new item", LabelTree::from(id.to_string())), ("would stand", status.as_str().into())];
-        line.extend(fields.iter().map(|(field, value)| (field.as_str(), value_tree(value))));
+        line.extend(fields.iter().map(|(field, value)| (field.as_str(), proposed_value_tree(value))));
         self.push(id, entry, line);
     }
 }
 
-fn entry(
+fn change_entry(
     id: ArtefactItemId,
     field: &str,
     (before, after): (Option<Json>, Json),
@@ -171,7 +171,7 @@ fn entry(
     entry
 }
 
-fn value_tree(value: &ArtefactValue) -> LabelTree {
+fn proposed_value_tree(value: &ArtefactValue) -> LabelTree {
     match value {
         ArtefactValue::Text(statement) => statement.words().clone(),
         ArtefactValue::Options(options) => LabelTree::list(options.iter().map(|option| option.option.words().clone())),

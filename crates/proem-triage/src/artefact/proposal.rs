@@ -18,7 +18,7 @@ use super::{
     rule::{ArtefactRule, RuleViolation},
     statement::ArtefactStatement,
 };
-use crate::date::from_text;
+use crate::date::parse_timestamp;
 
 /// The operations that a proposed update comes to. `update` meets the [`super::contract`] of the artefact.
 ///
@@ -43,11 +43,11 @@ pub fn proposed_operations(
         ArtefactKind::DeliveryState => reader.read_delivery(&update),
         ArtefactKind::BacklogSummary => reader.read_backlog(&update),
         ArtefactKind::RaidLog => {
-            reader.read_added(list(&update, "items_added"), None);
+            reader.read_added(map_list(&update, "items_added"), None);
             reader.read_modified(&update, "items_modified");
         }
         ArtefactKind::DecisionLog => {
-            reader.read_added(list(&update, "decisions_added"), Some(ArtefactItemKind::Decision));
+            reader.read_added(map_list(&update, "decisions_added"), Some(ArtefactItemKind::Decision));
             reader.read_modified(&update, "decisions_modified");
         }
     }
@@ -69,9 +69,9 @@ impl<'a> ProposalReader<'a> {
 
     /// The item of an entry of an offer, and whether it would be new.
     pub(super) fn offered_item(entry: &LabelMap) -> (Option<ArtefactItemId>, bool) {
-        match text(entry, "new") {
-            Some(id) => (id_of(id), true),
-            None => (text(entry, "id").and_then(id_of), false),
+        match map_text(entry, "new") {
+            Some(id) => (parse_item_id(id), true),
+            None => (map_text(entry, "id").and_then(parse_item_id), false),
         }
     }
 
@@ -86,11 +86,12 @@ impl<'a> ProposalReader<'a> {
     }
 
     fn read_frame(&mut self, update: &LabelMap, context: &ArtefactContext<'_>) {
-        let is_project = text(update, "project_id").is_some_and(|id| id.measure(|id| id == self.artefact.project()));
+        let is_project =
+            map_text(update, "project_id").is_some_and(|id| id.measure(|id| id == self.artefact.project()));
         if !is_project {
             self.say(ArtefactRule::OtherProject, None, None);
         }
-        for named in list(update, "signals_incorporated").into_iter().flat_map(LabelList::iter) {
+        for named in map_list(update, "signals_incorporated").into_iter().flat_map(LabelList::iter) {
             let cause = context
                 .causes
                 .iter()
@@ -103,19 +104,21 @@ impl<'a> ProposalReader<'a> {
     }
 
     fn read_delivery(&mut self, update: &LabelMap) {
-        let Some(content) = map(update, "content") else { return self.say(ArtefactRule::WrongValue, None, None) };
+        let Some(content) = map_submap(update, "content") else {
+            return self.say(ArtefactRule::WrongValue, None, None);
+        };
         let reason = self.reason(update, "changes_summary");
         let seen = self.read_item(ArtefactItemKind::Health, content, &reason);
         let mut seen: BTreeSet<ArtefactItemId> = seen.into_iter().collect();
-        if let Some(sprint) = map(content, "current_sprint") {
+        if let Some(sprint) = map_submap(content, "current_sprint") {
             seen.extend(self.read_item(ArtefactItemKind::Sprint, sprint, &reason));
         }
         for (name, kind) in [("milestones", ArtefactItemKind::Milestone), ("blockers", ArtefactItemKind::Blocker)] {
-            for item in maps(list(content, name)) {
+            for item in maps(map_list(content, name)) {
                 seen.extend(self.read_item(kind, item, &reason));
             }
         }
-        for action in list(content, "next_actions").into_iter().flat_map(LabelList::iter) {
+        for action in map_list(content, "next_actions").into_iter().flat_map(LabelList::iter) {
             let action = LabelMap::new(proem_text::Label::trusted(), [("action", action.clone())]);
             seen.extend(self.read_item(ArtefactItemKind::NextAction, &action, &reason));
         }
@@ -123,7 +126,9 @@ impl<'a> ProposalReader<'a> {
     }
 
     fn read_backlog(&mut self, update: &LabelMap) {
-        let Some(content) = map(update, "content") else { return self.say(ArtefactRule::WrongValue, None, None) };
+        let Some(content) = map_submap(update, "content") else {
+            return self.say(ArtefactRule::WrongValue, None, None);
+        };
         let reason = self.reason(update, "changes_summary");
         let seen = self.read_item(ArtefactItemKind::Backlog, content, &reason);
         let mut seen: BTreeSet<ArtefactItemId> = seen.into_iter().collect();
@@ -132,7 +137,7 @@ impl<'a> ProposalReader<'a> {
             ("refinement_candidates", ArtefactItemKind::RefinementCandidate),
         ];
         for (name, kind) in lists {
-            for item in maps(list(content, name)) {
+            for item in maps(map_list(content, name)) {
                 seen.extend(self.read_item(kind, item, &reason));
             }
         }
@@ -193,7 +198,7 @@ impl<'a> ProposalReader<'a> {
             let kind = kind.or_else(|| {
                 let raid = ArtefactItemKind::ALL.into_iter().filter(|kind| kind.is_raid());
                 raid.into_iter()
-                    .find(|kind| text(map, "type").is_some_and(|word| word.measure(|word| word == kind.as_str())))
+                    .find(|kind| map_text(map, "type").is_some_and(|word| word.measure(|word| word == kind.as_str())))
             });
             let Some(kind) = kind else {
                 self.say(ArtefactRule::WrongValue, None, None);
@@ -206,8 +211,8 @@ impl<'a> ProposalReader<'a> {
     }
 
     fn read_modified(&mut self, update: &LabelMap, name: &str) {
-        for modification in maps(list(update, name)) {
-            match text(modification, "id").and_then(id_of) {
+        for modification in maps(map_list(update, name)) {
+            match map_text(modification, "id").and_then(parse_item_id) {
                 Some(id) => self.read_modification(id, modification),
                 None => self.say(ArtefactRule::UnknownItem, None, None),
             }
@@ -216,7 +221,7 @@ impl<'a> ProposalReader<'a> {
 
     /// The changes of an item.
     pub(super) fn read_modification(&mut self, id: ArtefactItemId, modification: &LabelMap) {
-        let Some(changes) = map(modification, "changes") else {
+        let Some(changes) = map_submap(modification, "changes") else {
             return self.say(ArtefactRule::UnknownItem, None, None);
         };
         let reason = self.reason(modification, "change_reason");
@@ -226,8 +231,8 @@ impl<'a> ProposalReader<'a> {
 
     /// The id that an item is given, if any; `None` if it is one of another kind.
     fn given_id(&mut self, kind: ArtefactItemKind, map: &LabelMap) -> Option<Option<ArtefactItemId>> {
-        let Some(given) = text(map, "id") else { return Some(None) };
-        let id = id_of(given).filter(|id| id.kind == kind);
+        let Some(given) = map_text(map, "id") else { return Some(None) };
+        let id = parse_item_id(given).filter(|id| id.kind == kind);
         if id.is_none() {
             self.say(ArtefactRule::IdOutOfSequence(self.artefact.next_id(kind)), None, None);
         }
@@ -236,11 +241,11 @@ impl<'a> ProposalReader<'a> {
 
     fn reason(&self, of: &LabelMap, name: &str) -> ArtefactStatement {
         let nothing = || Untrusted::new(String::new(), proem_text::Label::trusted());
-        ArtefactStatement::inference(text(of, name).cloned().unwrap_or_else(nothing), self.signals.clone())
+        ArtefactStatement::inference(map_text(of, name).cloned().unwrap_or_else(nothing), self.signals.clone())
     }
 
     fn status(&mut self, kind: ArtefactItemKind, map: &LabelMap) -> Option<ItemStatus> {
-        let said = text(map, "status")?;
+        let said = map_text(map, "status")?;
         let status = ItemStatus::ALL.into_iter().find(|status| said.measure(|said| said == status.as_str()));
         if status.is_none() {
             let id = self.artefact.next_id(kind);
@@ -275,16 +280,18 @@ impl<'a> ProposalReader<'a> {
                 ArtefactValue::Word(words.iter().find(|word| said.measure(|said| said == **word))?)
             }
             (FieldForm::Date, LabelTree::Outside(said)) => {
-                ArtefactValue::Date(Time(said.measure(|said| from_text(said).ok())?))
+                ArtefactValue::Date(Time(said.measure(|said| parse_timestamp(said).ok())?))
             }
-            (FieldForm::RaidItems(_), LabelTree::Outside(said)) => ArtefactValue::RaidItems(vec![id_of(said)?]),
+            (FieldForm::RaidItems(_), LabelTree::Outside(said)) => ArtefactValue::RaidItems(vec![parse_item_id(said)?]),
             (FieldForm::RaidItems(_), LabelTree::List(list)) => {
-                let ids = list.iter().map(|said| if let LabelTree::Outside(said) = said { id_of(said) } else { None });
+                let ids = list
+                    .iter()
+                    .map(|said| if let LabelTree::Outside(said) = said { parse_item_id(said) } else { None });
                 ArtefactValue::RaidItems(ids.collect::<Option<_>>()?)
             }
             (FieldForm::Options(_), LabelTree::List(options)) => {
                 let options = maps(Some(options)).into_iter().map(|option| {
-                    let all = |name| -> Option<Vec<_>> { list(option, name)?.iter().map(statement).collect() };
+                    let all = |name| -> Option<Vec<_>> { map_list(option, name)?.iter().map(statement).collect() };
                     let (pros, cons) = (all("pros")?, all("cons")?);
                     Some(DecisionOption { option: statement(option.get("option")?)?, pros, cons })
                 });
@@ -314,7 +321,7 @@ fn is_recognised(kind: ArtefactItemKind, stored: &Fields, said: &Fields) -> bool
 }
 
 /// The id that a text is, as a number and back: no text of a stranger's leaves.
-fn id_of(said: &Untrusted<String>) -> Option<ArtefactItemId> {
+fn parse_item_id(said: &Untrusted<String>) -> Option<ArtefactItemId> {
     let number = said.measure(|said| ArtefactItemId::parse(said).map(|id| u64::from(id.number)))?;
     let kind = ArtefactItemKind::ALL
         .into_iter()
@@ -322,15 +329,15 @@ fn id_of(said: &Untrusted<String>) -> Option<ArtefactItemId> {
     Some(ArtefactItemId { kind, number: u32::try_from(number).ok()? })
 }
 
-fn text<'t>(map: &'t LabelMap, name: &str) -> Option<&'t Untrusted<String>> {
+fn map_text<'t>(map: &'t LabelMap, name: &str) -> Option<&'t Untrusted<String>> {
     if let Some(LabelTree::Outside(text)) = map.get(name) { Some(text) } else { None }
 }
 
-fn map<'t>(of: &'t LabelMap, name: &str) -> Option<&'t LabelMap> {
+fn map_submap<'t>(of: &'t LabelMap, name: &str) -> Option<&'t LabelMap> {
     if let Some(LabelTree::Map(map)) = of.get(name) { Some(map) } else { None }
 }
 
-fn list<'t>(of: &'t LabelMap, name: &str) -> Option<&'t LabelList> {
+fn map_list<'t>(of: &'t LabelMap, name: &str) -> Option<&'t LabelList> {
     if let Some(LabelTree::List(list)) = of.get(name) { Some(list) } else { None }
 }
 

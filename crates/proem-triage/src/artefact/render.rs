@@ -18,7 +18,7 @@ use super::{
     sources::ReportSources,
     statement::{ArtefactStatement, Certainty, StatementOrigin},
 };
-use crate::date::utc;
+use crate::date::utc_timestamp;
 
 /// A day in milliseconds.
 const DAY: i64 = 86_400_000;
@@ -44,7 +44,7 @@ pub struct ReportTerms<'r> {
 
 /// The artefacts of a project as Markdown, those that were written, in the order of this function.
 #[must_use]
-pub fn markdown(artefacts: &[&Artefact], terms: ReportTerms<'_>) -> String {
+pub fn artefacts_markdown(artefacts: &[&Artefact], terms: ReportTerms<'_>) -> String {
     let figures = terms.figures;
     let mut report = MarkdownReport { out: String::new(), terms, now: figures.map(|figures| figures.as_of) };
     report.line(&format!("# {}", without_markup(show::terminal_str(terms.title).as_str())));
@@ -94,13 +94,13 @@ impl MarkdownReport<'_> {
     /// The day of a time. One that stands for a whole day is that day in every zone.
     fn day(&self, time: Time) -> String {
         let time = if time.0.rem_euclid(DAY) == 0 { time } else { self.wall_clock(time) };
-        utc(time).get(..10).unwrap_or_default().to_owned()
+        utc_timestamp(time).get(..10).unwrap_or_default().to_owned()
     }
 
     /// A field with a word of ours before it, if there is one.
     fn field(&self, item: &ArtefactItem, before: &str, field: F) -> String {
         let value = match item.fields.get(&field) {
-            Some(ArtefactValue::Text(statement)) => words_of(statement),
+            Some(ArtefactValue::Text(statement)) => statement_words(statement),
             Some(ArtefactValue::Word(word)) => word.replace('_', " "),
             Some(ArtefactValue::Date(time)) => self.day(*time),
             Some(ArtefactValue::RaidItems(items)) if !items.is_empty() => {
@@ -138,7 +138,7 @@ impl MarkdownReport<'_> {
 
     /// What an item refers to, unless the line of its sources names it.
     fn reference(&self, item: &ArtefactItem) -> String {
-        let Some(reference) = item.text(F::SourceReference).map(words_of) else { return String::new() };
+        let Some(reference) = item.text(F::SourceReference).map(statement_words) else { return String::new() };
         let signals = item.statements().flat_map(|(_, of)| of.origins()).filter_map(StatementOrigin::signal);
         let mut tickets = signals.filter_map(|signal| self.terms.sources.get(signal)?.ticket.as_ref());
         let is_named = tickets.any(|ticket| clean_markdown(ticket, SOURCE_WIDTH) == reference);
@@ -206,7 +206,7 @@ impl MarkdownReport<'_> {
         self.heading("### Over");
         for (id, item) in over {
             let name = self.field(item, "", names);
-            self.line(&format!("- **{id}** {}: {name}", words(item)));
+            self.line(&format!("- **{id}** {}: {name}", status_words(item)));
         }
     }
 
@@ -268,7 +268,7 @@ impl MarkdownReport<'_> {
     fn words(&self, item: &ArtefactItem) -> String {
         match self.now.filter(|now| item.is_overdue(self.wall_clock(*now))) {
             Some(_) => "overdue".to_owned(),
-            None => words(item),
+            None => status_words(item),
         }
     }
 
@@ -283,7 +283,7 @@ impl MarkdownReport<'_> {
 
     fn owner(&self, item: &ArtefactItem) -> String {
         match item.text(F::Owner) {
-            Some(owner) => format!("; owner: {}", words_of(owner)),
+            Some(owner) => format!("; owner: {}", statement_words(owner)),
             None => "; owner: **none**".to_owned(),
         }
     }
@@ -386,12 +386,12 @@ impl MarkdownReport<'_> {
     }
 }
 
-fn words(item: &ArtefactItem) -> String {
+fn status_words(item: &ArtefactItem) -> String {
     item.status.as_str().replace('_', " ")
 }
 
 /// The words of a statement, which never begin a line.
-fn words_of(statement: &ArtefactStatement) -> String {
+fn statement_words(statement: &ArtefactStatement) -> String {
     clean_markdown(statement.words(), FieldForm::PARAGRAPH)
 }
 
@@ -407,9 +407,9 @@ fn option_lines(item: &ArtefactItem) -> String {
     };
     let lines = options.iter().map(|option| {
         let reasons = |sign: &str, reasons: &[ArtefactStatement]| {
-            reasons.iter().map(|reason| format!("; {sign}: {}", words_of(reason))).collect::<String>()
+            reasons.iter().map(|reason| format!("; {sign}: {}", statement_words(reason))).collect::<String>()
         };
-        let option_words = words_of(&option.option);
+        let option_words = statement_words(&option.option);
         format!("  - Option: {option_words}{}{}", reasons("for", &option.pros), reasons("against", &option.cons))
     });
     lines.collect::<Vec<_>>().join("\n")

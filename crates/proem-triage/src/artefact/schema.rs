@@ -14,7 +14,7 @@ use super::kind::ArtefactKind;
 /// # Errors
 ///
 /// None with the types of this file; those of [`Contract::of`] otherwise.
-pub fn contract(kind: ArtefactKind) -> Result<Contract, Error> {
+pub fn proposal_contract(kind: ArtefactKind) -> Result<Contract, Error> {
     match kind {
         ArtefactKind::DeliveryState => Contract::of::<DeliveryStateUpdate>("update_delivery_state"),
         ArtefactKind::RaidLog => Contract::of::<RaidLogUpdate>("update_raid_log"),

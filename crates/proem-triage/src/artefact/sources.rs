@@ -8,7 +8,7 @@ use proem_guard::LabelTree;
 use crate::{
     charter::ProjectCharter,
     date::SignalTime,
-    sender::{sender_name, shown_name},
+    sender::{sender_display_name, shown_name},
     signal::{ProjectSignal, SignalKind},
 };
 use proem_agents::screen::Screening;
@@ -35,7 +35,7 @@ impl ReportSource {
         Self {
             ticket: signal.ticket.clone().map(|ticket| shown_name(ticket, signal.source, screening)),
             link: charter.ticket_page(signal),
-            sender: (!is_listed || signal.ticket.is_none()).then(|| sender_name(signal, charter, screening)),
+            sender: (!is_listed || signal.ticket.is_none()).then(|| sender_display_name(signal, charter, screening)),
             at,
         }
     }

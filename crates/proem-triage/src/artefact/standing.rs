@@ -10,7 +10,7 @@ use super::{
 };
 
 /// Adds every rule that the next version would break.
-pub(super) fn check(
+pub(super) fn check_standing(
     before: &Artefact,
     next: &Artefact,
     context: &ArtefactContext<'_>,

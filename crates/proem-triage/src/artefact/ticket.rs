@@ -9,7 +9,7 @@ use super::{
     statement::ArtefactStatement,
 };
 use crate::{
-    date::{SignalTime, from_text},
+    date::{SignalTime, parse_timestamp},
     signal::{ProjectSignal, SignalKind, SignalSource},
 };
 
@@ -87,17 +87,17 @@ pub(crate) struct TicketSprint {
 impl TicketState {
     pub(crate) fn read(signal: &ProjectSignal, places: &FigurePlaces) -> Self {
         let LabelTree::Map(fields) = &signal.fields else { return Self::nothing() };
-        let when = |name: &str| text(fields, name).and_then(time);
+        let when = |name: &str| field_text(fields, name).and_then(text_time);
         let of_signal = || if let SignalTime::Known(time) = signal.time { Some(time.0) } else { None };
         let points = places.points.as_ref().and_then(|place| signal.fields.get(place));
         let sprints = places.sprints.as_ref().and_then(|place| signal.fields.get(place));
         Self {
             progress: named_progress(fields, &places.words),
-            priority: text(fields, "priority").and_then(|said| word(said, &PRIORITIES)),
+            priority: field_text(fields, "priority").and_then(|said| word_meaning(said, &PRIORITIES)),
             updated: when("updated").or_else(of_signal),
             resolved: when("resolved"),
-            started: started(fields),
-            has_criteria: text(fields, "description").map(|said| {
+            started: work_start(fields),
+            has_criteria: field_text(fields, "description").map(|said| {
                 said.measure(|said| {
                     let said = said.to_lowercase();
                     let is_scenario = ["given ", "when ", "then "].iter().all(|word| said.contains(word));
@@ -106,7 +106,7 @@ impl TicketState {
             }),
             points: points.and_then(hundredths),
             sprints: match sprints {
-                Some(LabelTree::List(list)) => list.iter().filter_map(|tree| sprint(tree, signal)).collect(),
+                Some(LabelTree::List(list)) => list.iter().filter_map(|tree| ticket_sprint(tree, signal)).collect(),
                 _ => Vec::new(),
             },
         }
@@ -151,13 +151,13 @@ fn named_progress(fields: &LabelMap, words: &SectionStates) -> Option<TicketProg
     };
     let moved_to = || match fields.get("change") {
         Some(LabelTree::Map(change)) => {
-            let is_section = text(change, "field")?.measure(|field| field == "section");
-            text(change, "to").filter(|_| is_section)
+            let is_section = field_text(change, "field")?.measure(|field| field == "section");
+            field_text(change, "to").filter(|_| is_section)
         }
         _ => None,
     };
-    let by_section = text(fields, "section").or_else(moved_to).and_then(meaning);
-    let by_status = text(fields, "status").and_then(meaning);
+    let by_section = field_text(fields, "section").or_else(moved_to).and_then(meaning);
+    let by_status = field_text(fields, "status").and_then(meaning);
     // A category of the tracker's counts before a status' name, which tells only that work stands still.
     let by_status = by_status.filter(|meaning| marked.is_none() || *meaning == TicketProgress::Blocked);
     by_section.or(by_status).or(marked)
@@ -172,7 +172,7 @@ fn progress(fields: &LabelMap) -> Option<TicketProgress> {
         }),
         _ => None,
     };
-    let category = text(fields, "status_category").and_then(|said| word(said, &CATEGORIES));
+    let category = field_text(fields, "status_category").and_then(|said| word_meaning(said, &CATEGORIES));
     let by_completion = |is_done| if is_done { TicketProgress::Done } else { TicketProgress::ToDo };
     let category = category.or(completed.map(by_completion));
     let is_blocked = |said: &Untrusted<String>| said.measure(|said| said.eq_ignore_ascii_case("blocked"));
@@ -182,7 +182,7 @@ fn progress(fields: &LabelMap) -> Option<TicketProgress> {
         }
         _ => false,
     };
-    let is_blocked = by_label || text(fields, "status").is_some_and(is_blocked);
+    let is_blocked = by_label || field_text(fields, "status").is_some_and(is_blocked);
     category.map(|category| match category {
         TicketProgress::Done => category,
         _ if is_blocked => TicketProgress::Blocked,
@@ -190,36 +190,36 @@ fn progress(fields: &LabelMap) -> Option<TicketProgress> {
     })
 }
 
-fn started(fields: &LabelMap) -> Option<i64> {
+fn work_start(fields: &LabelMap) -> Option<i64> {
     let Some(LabelTree::List(changes)) = fields.get("changes") else { return None };
     let of_status = changes.iter().filter_map(|change| {
         let LabelTree::Map(change) = change else { return None };
-        let is_status = text(change, "field")?.measure(|field| field == "status");
-        is_status.then(|| text(change, "at").and_then(time)).flatten()
+        let is_status = field_text(change, "field")?.measure(|field| field == "status");
+        is_status.then(|| field_text(change, "at").and_then(text_time)).flatten()
     });
     of_status.min()
 }
 
-fn sprint(tree: &LabelTree, signal: &ProjectSignal) -> Option<TicketSprint> {
+fn ticket_sprint(tree: &LabelTree, signal: &ProjectSignal) -> Option<TicketSprint> {
     let LabelTree::Map(sprint) = tree else { return None };
-    let name = text(sprint, "name")?;
+    let name = field_text(sprint, "name")?;
     let is_closed =
-        text(sprint, "state").is_some_and(|state| state.measure(|state| state.eq_ignore_ascii_case("closed")));
-    let end = text(sprint, "endDate").and_then(time).filter(|_| is_closed);
+        field_text(sprint, "state").is_some_and(|state| state.measure(|state| state.eq_ignore_ascii_case("closed")));
+    let end = field_text(sprint, "endDate").and_then(text_time).filter(|_| is_closed);
     let closed = end.map(|end| (end, show::json(name).as_str().unwrap_or_default().to_owned()));
     Some(TicketSprint { name: ArtefactStatement::fact(name.clone(), SignalRevision::from(signal)), closed })
 }
 
 /// What a word stands for, in any case.
-fn word<T: Copy>(said: &Untrusted<String>, words: &[(&str, T)]) -> Option<T> {
+fn word_meaning<T: Copy>(said: &Untrusted<String>, words: &[(&str, T)]) -> Option<T> {
     let known = words.iter().find(|(word, _)| said.measure(|said| said.trim().eq_ignore_ascii_case(word)));
     known.map(|(_, meaning)| *meaning)
 }
 
-fn time(said: &Untrusted<String>) -> Option<i64> {
-    said.measure(|said| from_text(said).ok())
+fn text_time(said: &Untrusted<String>) -> Option<i64> {
+    said.measure(|said| parse_timestamp(said).ok())
 }
 
-fn text<'t>(map: &'t LabelMap, name: &str) -> Option<&'t Untrusted<String>> {
+fn field_text<'t>(map: &'t LabelMap, name: &str) -> Option<&'t Untrusted<String>> {
     if let Some(LabelTree::Outside(text)) = map.get(name) { Some(text) } else { None }
 }

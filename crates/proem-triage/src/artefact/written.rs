@@ -110,7 +110,7 @@ pub(super) fn time_tree(time: Time) -> LabelTree {
 }
 
 fn item_tree(item: &ArtefactItem) -> LabelTree {
-    let fields = item.fields.iter().map(|(field, value)| (field.as_str(), value_tree(value)));
+    let fields = item.fields.iter().map(|(field, value)| (field.as_str(), stored_value_tree(value)));
     LabelTree::map([
         ("status", LabelTree::from(item.status.as_str())),
         ("changed_in", item.changed_in.into()),
@@ -119,7 +119,7 @@ fn item_tree(item: &ArtefactItem) -> LabelTree {
 }
 
 /// What stands in a field.
-pub(super) fn value_tree(value: &ArtefactValue) -> LabelTree {
+pub(super) fn stored_value_tree(value: &ArtefactValue) -> LabelTree {
     match value {
         ArtefactValue::Text(statement) => statement_tree(statement),
         ArtefactValue::Word(word) => (*word).into(),
@@ -175,7 +175,7 @@ pub(super) fn read_value(form: FieldForm, tree: &LabelTree) -> Result<ArtefactVa
         (FieldForm::Word(words), LabelTree::Text(word)) => {
             ArtefactValue::Word(words.iter().find(|known| *known == word).ok_or_else(fault)?)
         }
-        (FieldForm::Date, tree) => ArtefactValue::Date(read_time(tree).ok_or_else(fault)?),
+        (FieldForm::Date, tree) => ArtefactValue::Date(tree_time(tree).ok_or_else(fault)?),
         (FieldForm::RaidItems(_), LabelTree::List(list)) => {
             let ids = list.iter().map(|id| match id {
                 LabelTree::Text(id) => ArtefactItemId::parse(id),
@@ -222,7 +222,7 @@ pub(super) fn read_signal(tree: &LabelTree) -> Result<SignalRevision, ArtefactFo
     Ok(SignalRevision { id: parts.word("signal")?.to_owned(), revision: parts.word("revision")?.to_owned() })
 }
 
-fn read_time(tree: &LabelTree) -> Option<Time> {
+fn tree_time(tree: &LabelTree) -> Option<Time> {
     if let LabelTree::Number(number) = tree { number.as_i64().map(Time) } else { None }
 }
 
@@ -254,7 +254,7 @@ impl<'t> WrittenMap<'t> {
     }
 
     pub(super) fn time(self, part: &'static str) -> Result<Time, ArtefactFormError> {
-        self.get(part).and_then(read_time).ok_or(ArtefactFormError::Part(part))
+        self.get(part).and_then(tree_time).ok_or(ArtefactFormError::Part(part))
     }
 
     pub(super) fn list(self, part: &'static str) -> Result<&'t LabelList, ArtefactFormError> {

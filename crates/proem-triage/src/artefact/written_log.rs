@@ -8,7 +8,7 @@ use super::{
     operation::{ArtefactActor, ArtefactLogEntry, ItemChange, ItemChangeKind},
     written::{
         ARTEFACT_FORM, ArtefactFormError, WrittenMap, read_signal, read_statement, read_value, signal_tree,
-        statement_tree, time_tree, value_tree,
+        statement_tree, stored_value_tree, time_tree,
     },
 };
 
@@ -70,8 +70,8 @@ fn change_tree(change: &ItemChange) -> LabelTree {
         ItemChangeKind::Modified { field, before, after, reason } => LabelTree::map([
             item,
             ("field", field.as_str().into()),
-            ("before", before.as_deref().map_or(LabelTree::Null, value_tree)),
-            ("after", value_tree(after)),
+            ("before", before.as_deref().map_or(LabelTree::Null, stored_value_tree)),
+            ("after", stored_value_tree(after)),
             ("reason", statement_tree(reason)),
         ]),
         ItemChangeKind::Status { from, to, reason } => LabelTree::map([

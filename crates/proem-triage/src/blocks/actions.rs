@@ -3,8 +3,8 @@
 use proem_engine::{input::Inputs, policy::ActionConfidence, run::Time};
 use proem_guard::LabelTree;
 
-use super::{StageContext, day};
-use crate::date::utc;
+use super::{StageContext, utc_day};
+use crate::date::utc_timestamp;
 
 /// A day in milliseconds.
 const DAY: i64 = 86_400_000;
@@ -69,7 +69,7 @@ pub struct SimilarSituation {
 
 /// The actions of the last 24 hours with their sums; their exact times stand apart, since only days may stand above
 /// the signals.
-pub(super) fn recent(context: &StageContext<'_>, inputs: &mut Inputs) {
+pub(super) fn add_recent_actions(context: &StageContext<'_>, inputs: &mut Inputs) {
     let all = context.actions;
     let numbered = || (1_u64..).zip(all);
     let of = |wanted: RecentActionState| {
@@ -85,24 +85,24 @@ pub(super) fn recent(context: &StageContext<'_>, inputs: &mut Inputs) {
     let told = numbered().map(|(number, action)| {
         LabelTree::from([
             ("number", number.into()),
-            ("day", relative(action.at, context.now).into()),
+            ("day", relative_day(action.at, context.now).into()),
             ("action_type", action.action.as_str().into()),
             ("description", action.description.clone()),
             ("executed", action.state.told().into()),
-            ("confidence", action.confidence.as_ref().map_or(LabelTree::Null, |sure| confidence(sure).into())),
+            ("confidence", action.confidence.as_ref().map_or(LabelTree::Null, |sure| confidence_line(sure).into())),
         ])
     });
     inputs.insert("actions".to_owned(), LabelTree::list(told));
     inputs.insert("sums".to_owned(), LabelTree::from(sums));
-    let times =
-        numbered().map(|(number, action)| LabelTree::from([("number", number.into()), ("at", utc(action.at).into())]));
+    let times = numbered()
+        .map(|(number, action)| LabelTree::from([("number", number.into()), ("at", utc_timestamp(action.at).into())]));
     inputs.insert("clock".to_owned(), LabelTree::list(times));
 }
 
 pub(super) fn situations(context: &StageContext<'_>) -> LabelTree {
     LabelTree::list(context.situations.iter().take(MOST_SITUATIONS).map(|past| {
         LabelTree::from([
-            ("day", day(past.at).into()),
+            ("day", utc_day(past.at).into()),
             ("situation", past.situation.clone()),
             ("action", past.action.clone()),
             ("outcome", past.outcome.clone()),
@@ -111,16 +111,16 @@ pub(super) fn situations(context: &StageContext<'_>) -> LabelTree {
 }
 
 /// The day of a time, as seen from another.
-fn relative(time: Time, now: Time) -> String {
+fn relative_day(time: Time, now: Time) -> String {
     let days = |time: Time| time.0.div_euclid(DAY);
     match days(now).saturating_sub(days(time)) {
         0 => "today".to_owned(),
         1 => "yesterday".to_owned(),
-        _ => day(time),
+        _ => utc_day(time),
     }
 }
 
-fn confidence(sure: &ActionConfidence) -> String {
+fn confidence_line(sure: &ActionConfidence) -> String {
     let of = |thousandths: u32| format!("{}.{:02}", thousandths / 1_000, thousandths % 1_000 / 10);
     format!(
         "Source agreement={}, Boundary={}, Schema={}, Precedent={}",

@@ -5,7 +5,7 @@ use proem_guard::{LabelTree, Untrusted};
 
 use crate::{
     classify::SignalClassification,
-    date::{SignalTime, utc},
+    date::{SignalTime, utc_timestamp},
     signal::{ProjectSignal, SignalKind},
 };
 
@@ -57,7 +57,7 @@ impl PromptBatch<'_> {
     pub(super) fn head(&self, now: Time) -> LabelTree {
         LabelTree::from([
             ("batch_id", self.id.into()),
-            ("timestamp", utc(now).into()),
+            ("timestamp", utc_timestamp(now).into()),
             ("signal_count", LabelTree::from(u64::try_from(self.signals.len()).unwrap_or(u64::MAX))),
         ])
     }
@@ -77,7 +77,7 @@ impl PromptSignal<'_> {
             kind => kind.as_str().into(),
         };
         let time = match &signal.time {
-            SignalTime::Known(time) => utc(*time),
+            SignalTime::Known(time) => utc_timestamp(*time),
             SignalTime::Doubtful { .. } | SignalTime::Missing => "unknown".to_owned(),
         };
         let mut told = vec![

@@ -86,7 +86,7 @@ mod tests {
     use proem_engine::run::Time;
 
     use super::*;
-    use crate::{SourceContext, normalise};
+    use crate::{SourceContext, normalise_signals};
 
     const CHARTER: &str = "id = \"0192f0c1-7a2b-7c3d-8e4f-5a6b7c8d9e0f\"\nname = \"Checkout\"\nkey = \"TES\"\n\
                            level = \"artefact\"\nowner = \"Olivia\"\ntime_zone = \"UTC\"\n";
@@ -103,7 +103,7 @@ mod tests {
                 "fields": { "project": { "key": "TES" }, "summary": "Refunds" } }], "startAt": 0, "total": 1,
         });
         let context = SourceContext { now: Time(1_795_500_000_000), mail_servers: &[], audiences: &[] };
-        let mut signal = normalise(&issue.to_string(), &context).signals.remove(0);
+        let mut signal = normalise_signals(&issue.to_string(), &context).signals.remove(0);
         signal.ticket = signal.ticket.map(|ticket| ticket.map(|_| key.to_owned()));
         signal
     }

@@ -39,10 +39,10 @@ impl<'s> TicketChange<'s> {
     /// A change as a signal holds it; `None` if that names nothing.
     pub(super) fn of(tree: &'s LabelTree, lexicon: &TriageLexicon) -> Option<Self> {
         let LabelTree::Map(change) = tree else { return None };
-        let name = lexicon.system_words(text_of(change.get("field")?)?);
+        let name = lexicon.system_words(non_empty_text(change.get("field")?)?);
         let of = NAMES.into_iter().find(|word| name.has(*word));
         let end = |end: &str| {
-            let text = change.get(end).and_then(text_of)?;
+            let text = change.get(end).and_then(non_empty_text)?;
             Some(ChangeEnd { text, words: lexicon.system_words(text) })
         };
         Some(Self { of, name, from: end("from"), to: end("to") })
@@ -74,7 +74,7 @@ impl<'s> TicketChange<'s> {
     /// Whether a date moved by more than can be made up for within a week, to whichever side.
     pub(super) fn is_moved_far(&self) -> bool {
         let is_far = |(from, to): (i64, i64)| to.abs_diff(from) >= LONG_MOVE;
-        self.both(|from, to| date::day(from).zip(date::day(to)).is_some_and(is_far))
+        self.both(|from, to| date::leading_day(from).zip(date::leading_day(to)).is_some_and(is_far))
     }
 
     /// Whether a text says the same as before and so many words more, or all but so many of them: what is made is more
@@ -83,7 +83,8 @@ impl<'s> TicketChange<'s> {
     pub(super) fn is_extended(&self, least: usize, lexicon: &TriageLexicon) -> bool {
         let is_thing =
             |word: &String| word.chars().count() >= LONG_WORD && !lexicon.floors().has(word, FloorWord::Manner);
-        let words = |text: &str| -> BTreeSet<String> { lexicon::words(text).into_iter().filter(is_thing).collect() };
+        let words =
+            |text: &str| -> BTreeSet<String> { lexicon::folded_words(text).into_iter().filter(is_thing).collect() };
         self.both(|from, to| {
             let (from, to) = (words(from), words(to));
             (from.is_subset(&to) || to.is_subset(&from)) && from.len().abs_diff(to.len()) >= least
@@ -125,7 +126,7 @@ const NAMES: [SystemWord; 16] = [
 ];
 
 /// A text that is not empty.
-pub(super) fn text_of(tree: &LabelTree) -> Option<&Untrusted<String>> {
+pub(super) fn non_empty_text(tree: &LabelTree) -> Option<&Untrusted<String>> {
     match tree {
         LabelTree::Outside(text) | LabelTree::Flagged(text) if !text.is_empty() => Some(text),
         _ => None,

@@ -30,7 +30,7 @@ impl Clauses {
         let mut chars = folded.chars().peekable();
         while let Some(c) = chars.next() {
             let is_letter = c.is_alphanumeric() || proem_text::character::is_mark(c) || c == '\'';
-            if is_unspaced(c) {
+            if is_unspaced_script(c) {
                 unspaced = unspaced.saturating_add(1);
                 if unspaced % UNSPACED == 1 {
                     place.word = place.word.saturating_add(1);
@@ -42,7 +42,7 @@ impl Clauses {
             } else {
                 is_inside = false;
             }
-            if !is_unspaced(c) {
+            if !is_unspaced_script(c) {
                 unspaced = 0;
             }
             places.extend(std::iter::repeat_n(place, c.len_utf8()));
@@ -86,7 +86,7 @@ fn ends_clause(c: char, next: Option<char>) -> bool {
 }
 
 /// Thai, Lao and Khmer letters, kana and Chinese characters.
-const fn is_unspaced(c: char) -> bool {
+const fn is_unspaced_script(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }
 

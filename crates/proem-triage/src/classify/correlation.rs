@@ -18,7 +18,7 @@ pub(super) const WINDOW: i64 = 7 * 24 * 3600 * 1000;
 const MAX_MENTIONS: usize = 20;
 
 /// Each signal with the ids of those related to it, sorted, without its own.
-pub(super) fn related<'b, 's>(
+pub(super) fn related_signals<'b, 's>(
     batch: &'b [SignalInBatch<'s>],
 ) -> impl Iterator<Item = (&'b SignalInBatch<'s>, Vec<String>)> {
     let subjects: Vec<(&SignalInBatch<'_>, SignalSubject)> =
@@ -36,7 +36,7 @@ pub(super) fn related<'b, 's>(
         let mut found = BTreeSet::new();
         for key in &subject.keys {
             let Some(members) = by_key.get(key) else { continue };
-            for other in within(members, subject.time) {
+            for other in members_within_window(members, subject.time) {
                 let id = batch.get(other).map_or("", |other| other.signal.id.as_str());
                 if id != own && found.len() < MAX_SIGNALS {
                     found.insert(id.to_owned());
@@ -48,7 +48,7 @@ pub(super) fn related<'b, 's>(
 }
 
 /// The members of a group within the window around a time; at most a few more than are listed.
-fn within(members: &[(Option<i64>, usize)], time: Option<i64>) -> impl Iterator<Item = usize> {
+fn members_within_window(members: &[(Option<i64>, usize)], time: Option<i64>) -> impl Iterator<Item = usize> {
     let first_timed = members.partition_point(|(time, _)| time.is_none());
     let (from, to) = match time {
         Some(time) => {
@@ -75,15 +75,18 @@ impl SignalSubject {
             keys.insert(ticket.measure(|ticket| ticket_key(ticket.trim())));
         }
         for field in &item.sanitised.fields {
-            field.measure_rest(|text| keys.extend(mentions(text)));
+            field.measure_rest(|text| keys.extend(ticket_mentions(text)));
         }
         if let LabelTree::Map(fields) = &item.signal.fields {
             for name in ["changes", "parent"] {
-                fields.get(name).into_iter().for_each(|tree| each_text(tree, &mut |text| keys.extend(mentions(text))));
+                fields
+                    .get(name)
+                    .into_iter()
+                    .for_each(|tree| visit_texts(tree, &mut |text| keys.extend(ticket_mentions(text))));
             }
             for name in ["conversation", "message_id", "in_reply_to", "references"] {
-                let mut add = |text: &str| keys.extend(text.split_whitespace().map(|id| hash("thread", id)));
-                fields.get(name).into_iter().for_each(|tree| each_text(tree, &mut add));
+                let mut add = |text: &str| keys.extend(text.split_whitespace().map(|id| correlation_key("thread", id)));
+                fields.get(name).into_iter().for_each(|tree| visit_texts(tree, &mut add));
             }
         }
         let time = if let SignalTime::Known(time) = &item.signal.time { Some(time.0) } else { None };
@@ -91,20 +94,20 @@ impl SignalSubject {
     }
 }
 
-fn each_text(tree: &LabelTree, ask: &mut dyn FnMut(&str)) {
+fn visit_texts(tree: &LabelTree, ask: &mut dyn FnMut(&str)) {
     match tree {
         LabelTree::Outside(text) | LabelTree::Flagged(text) => {
             let text: &Untrusted<String> = text;
             text.measure(|text| ask(text));
         }
-        LabelTree::List(list) => list.iter().for_each(|item| each_text(item, ask)),
-        LabelTree::Map(map) => map.iter().for_each(|(_, value)| each_text(value, ask)),
+        LabelTree::List(list) => list.iter().for_each(|item| visit_texts(item, ask)),
+        LabelTree::Map(map) => map.iter().for_each(|(_, value)| visit_texts(value, ask)),
         _ => {}
     }
 }
 
 /// The tickets that a text names: two to ten capitals or digits, a hyphen, and a number.
-fn mentions(text: &str) -> Vec<u64> {
+fn ticket_mentions(text: &str) -> Vec<u64> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_'));
     words.filter(|word| is_ticket(word)).take(MAX_MENTIONS).map(ticket_key).collect()
 }
@@ -119,11 +122,11 @@ fn is_ticket(word: &str) -> bool {
 }
 
 fn ticket_key(ticket: &str) -> u64 {
-    hash("ticket", &ticket.to_uppercase())
+    correlation_key("ticket", &ticket.to_uppercase())
 }
 
 /// The first eight bytes of a SHA-256.
-fn hash(kind: &str, text: &str) -> u64 {
+fn correlation_key(kind: &str, text: &str) -> u64 {
     let digest = Sha256::new().chain_update(kind).chain_update([0]).chain_update(text).finalize();
     digest.iter().take(8).fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }
@@ -139,7 +142,7 @@ mod tests {
             ("(PAY-7/CORE_2-11)", vec!["PAY-7", "CORE_2-11"]),
             ("pay-7, X-1, UTF-8x, 12-34, PAY-, PAY-7-8", vec![]),
         ] {
-            assert_eq!(mentions(text), expected.into_iter().map(ticket_key).collect::<Vec<_>>(), "{text}");
+            assert_eq!(ticket_mentions(text), expected.into_iter().map(ticket_key).collect::<Vec<_>>(), "{text}");
         }
     }
 }

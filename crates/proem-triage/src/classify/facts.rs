@@ -4,7 +4,7 @@ use proem_guard::{LabelScalar, LabelTree, Untrusted};
 
 use super::{
     TriageProject,
-    changes::{TicketChange, text_of},
+    changes::{TicketChange, non_empty_text},
     lexicon::{SystemWord, SystemWords, TriageLexicon},
     sprint::{is_in_running_sprint, is_subtask},
 };
@@ -171,7 +171,7 @@ impl SystemFacts {
             && is_in_running_sprint(signal);
         let is_extended = !is_bug && words.is_begun() && changes.iter().any(is_extended);
         Self {
-            group: group(&signal.kind),
+            group: kind_group(&signal.kind),
             status: words.status(&changes),
             is_flagged: changes.iter().any(|change| change.of == Some(SystemWord::ChangeFlag) && change.to.is_some()),
             priority: words.priority(),
@@ -219,7 +219,7 @@ impl SystemFacts {
     }
 }
 
-fn group(kind: &SignalKind) -> KindGroup {
+fn kind_group(kind: &SignalKind) -> KindGroup {
     match kind {
         SignalKind::TicketCreated => KindGroup::Created,
         SignalKind::TicketUpdated => KindGroup::Updated,
@@ -273,7 +273,7 @@ impl<'s> SystemReader<'s> {
     }
 
     fn text(&self, name: &str) -> Option<&'s Untrusted<String>> {
-        text_of(self.field(name)?)
+        non_empty_text(self.field(name)?)
     }
 
     /// The closed words in a field.

@@ -7,7 +7,7 @@ use super::{
     CLEAR_LEAD, FEW_WORDS, QUESTION, STRONG, SignalInBatch, SignalReading, TriageLexicon,
     facts::{KindGroup, SystemFacts},
     floors::{FloorReason, FloorWord},
-    quotes::{MailKind, own_words},
+    quotes::{MailKind, author_words},
 };
 use crate::{
     contract::{SignalCategory, SignalImportance},
@@ -99,7 +99,7 @@ pub(super) fn is_old(
     let (mut is_quoting, mut is_thanks) = (false, false);
     for field in item.sanitised.fields.iter().filter(|field| field.name != "summary") {
         field.measure_rest(|text| {
-            is_quoting |= matches!(own_words(text, mail, lexicon.floors()), Cow::Owned(_));
+            is_quoting |= matches!(author_words(text, mail, lexicon.floors()), Cow::Owned(_));
             is_thanks |=
                 text.split_whitespace().count() <= MOST_THANKS && lexicon.floors().has(text, FloorWord::Thanks);
         });

@@ -7,7 +7,7 @@ use super::{
 use crate::contract::{SignalCategory, SignalImportance};
 
 /// How much a signal matters.
-pub(super) fn of(
+pub(super) fn signal_importance(
     facts: &SystemFacts,
     reading: &SignalReading,
     category: SignalCategory,

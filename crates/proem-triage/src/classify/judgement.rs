@@ -79,7 +79,7 @@ impl SignalClassification {
         let mut weighed = self.clone();
         let answer = &mut weighed.answer;
         answer.importance = importance;
-        answer.recommended_action = action(answer.category, importance, answer.recommended_action);
+        answer.recommended_action = judged_action(answer.category, importance, answer.recommended_action);
         answer.artefacts_affected = match answer.recommended_action {
             RecommendedAction::UpdateArtefact if answer.artefacts_affected.is_empty() => {
                 artefacts(answer.category, importance)
@@ -101,7 +101,7 @@ impl SignalClassification {
 
 /// What is recommended once the importance is given: something that matters is not passed over, and something of low
 /// importance is left.
-const fn action(
+const fn judged_action(
     category: SignalCategory,
     importance: SignalImportance,
     before: RecommendedAction,

@@ -204,7 +204,7 @@ impl TriageLexicon {
         let mut lexicon = Self {
             whole: BTreeMap::new(),
             stems: BTreeMap::new(),
-            negations: file.negation.values().flatten().map(|word| fold(word)).collect(),
+            negations: file.negation.values().flatten().map(|word| fold_text(word)).collect(),
             confidence: ConfidenceTable { name, made_by, right },
             learned: CategoryWeights::default(),
             floors: FloorWords::shipped()?,
@@ -239,7 +239,7 @@ impl TriageLexicon {
             }
             for text in terms {
                 let words: Vec<String> = text.split(' ').map(|word| word.to_owned()).collect();
-                if words.iter().any(|word| !is_word(word)) {
+                if words.iter().any(|word| !is_lexicon_term(word)) {
                     return Err(format!(
                         "`{text}` ({language}) would never match; write words in lower case without accents, with one \
                          space between, and `*` behind at least {LEAST_STEM} letters"
@@ -267,7 +267,7 @@ impl TriageLexicon {
     ///
     /// What several terms say of one word counts once, as it does when the word comes again: languages share words.
     pub(super) fn read(&self, text: &str) -> BTreeSet<(Meaning, String)> {
-        let words = words(text);
+        let words = folded_words(text);
         let mut found = BTreeSet::new();
         for at in 0..words.len() {
             let rest = words.get(at..).unwrap_or_default();
@@ -311,33 +311,33 @@ impl Term {
     }
 }
 
-fn is_word(word: &str) -> bool {
+fn is_lexicon_term(word: &str) -> bool {
     let stem = word.strip_suffix('*').unwrap_or(word);
     let is_long = stem.len() == word.len() || stem.chars().count() >= LEAST_STEM;
     // Nearly all terms are these letters, which folding leaves as they are.
     let is_plain = stem.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_');
-    is_long && !stem.is_empty() && (is_plain || stem.chars().all(in_word) && fold(stem) == stem)
+    is_long && !stem.is_empty() && (is_plain || stem.chars().all(is_term_character) && fold_text(stem) == stem)
 }
 
-fn in_word(c: char) -> bool {
+fn is_term_character(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || is_mark(c)
 }
 
-fn fold(text: &str) -> String {
+fn fold_text(text: &str) -> String {
     without_marks(&normalise(text).text.to_lowercase())
 }
 
 /// The words of a text in one spelling, with `.` between sentences.
-pub(super) fn words(text: &str) -> Vec<String> {
+pub(super) fn folded_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     // Folding makes one space of any white space, so the ends of lines are looked for before.
     for line in text.lines() {
         let mut word = String::new();
-        for c in fold(line).chars().chain(['.']) {
+        for c in fold_text(line).chars().chain(['.']) {
             if words.len() >= MAX_WORDS {
                 return words;
             }
-            if in_word(c) {
+            if is_term_character(c) {
                 word.push(c);
                 continue;
             }

@@ -34,7 +34,7 @@ const MAX_HEAD: usize = 12;
 const MAX_LINE: usize = 300;
 
 /// What the author of a text says.
-pub(super) fn own_words<'t>(text: &'t str, kind: MailKind, words: &FloorWords) -> Cow<'t, str> {
+pub(super) fn author_words<'t>(text: &'t str, kind: MailKind, words: &FloorWords) -> Cow<'t, str> {
     let mut own = String::new();
     let mut is_quoting = false;
     let mut before: Option<&str> = None;

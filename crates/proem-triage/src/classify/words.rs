@@ -178,7 +178,7 @@ impl CategoryWeights {
             if name <= before {
                 return Err(invalid("the traits are not in order"));
             }
-            if said.strip_suffix('\n').and_then(weights).is_none() {
+            if said.strip_suffix('\n').and_then(parse_weights).is_none() {
                 return Err(invalid("a line lacks a weight, or its end"));
             }
             before = name;
@@ -221,12 +221,12 @@ impl CategoryWeights {
     }
 
     fn weights(&self, name: &str) -> Option<[i64; COLUMNS]> {
-        self.lines.get(name).and_then(weights)
+        self.lines.get(name).and_then(parse_weights)
     }
 }
 
 /// The weights of a line behind its tab.
-fn weights(numbers: &str) -> Option<[i64; COLUMNS]> {
+fn parse_weights(numbers: &str) -> Option<[i64; COLUMNS]> {
     let mut weights = [0; COLUMNS];
     let mut numbers = numbers.split(' ');
     for weight in &mut weights {

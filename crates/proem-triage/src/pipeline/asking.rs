@@ -12,7 +12,7 @@ use super::{
     terms::{StageSignal, StageSubject},
 };
 use crate::{
-    artefact::{Artefact, BacklogExtent, FigureSources, figures},
+    artefact::{Artefact, BacklogExtent, FigureSources, count_figures},
     blocks::{self, PromptBatch, PromptSignal, StageContext},
     classify::ReasoningNeed,
 };
@@ -52,7 +52,7 @@ pub fn prepare_stage(
     let told = subject.subject;
     let (signals, artefacts): (Vec<_>, Vec<&Artefact>) =
         (told.signals.iter().collect(), subject.artefacts.iter().collect());
-    let figures = figures(&FigureSources {
+    let figures = count_figures(&FigureSources {
         now: told.now,
         signals: &signals,
         // A cycle has what came since the last one, which is no whole backlog.
@@ -62,7 +62,7 @@ pub fn prepare_stage(
     });
     let actions: Vec<_> = told.actions.iter().map(super::terms::EarlierAction::told).collect();
     let situations = match stage {
-        PipelineStage::Reasoning => super::situation::told(&told.situations, subject.signals),
+        PipelineStage::Reasoning => super::situation::similar_situations(&told.situations, subject.signals),
         _ => Vec::new(),
     };
     let context = StageContext {
@@ -75,12 +75,12 @@ pub fn prepare_stage(
         situations: &situations,
         now: told.now,
     };
-    let signals: Vec<PromptSignal<'_>> = subject.signals.iter().map(|signal| shown(signal, stage)).collect();
+    let signals: Vec<PromptSignal<'_>> = subject.signals.iter().map(|signal| prompt_signal(signal, stage)).collect();
     let batch = PromptBatch { id: stage.as_str(), signals: &signals };
     let inputs = match stage {
-        PipelineStage::Sanitise => blocks::sanitise(&context, &batch),
-        PipelineStage::Classify => blocks::classify(&context, &batch),
-        PipelineStage::Reasoning => blocks::reasoning(&context, &batch),
+        PipelineStage::Sanitise => blocks::sanitise_inputs(&context, &batch),
+        PipelineStage::Classify => blocks::classify_inputs(&context, &batch),
+        PipelineStage::Reasoning => blocks::reasoning_inputs(&context, &batch),
         PipelineStage::ArtefactUpdate => blocks::artefact_update(&context, &batch),
     };
     let call = LabelledCall {
@@ -100,7 +100,7 @@ pub fn prepare_stage(
 }
 
 /// A signal as a stage is told of it.
-fn shown<'s>(told: &StageSignal<'s>, stage: PipelineStage) -> PromptSignal<'s> {
+fn prompt_signal<'s>(told: &StageSignal<'s>, stage: PipelineStage) -> PromptSignal<'s> {
     let is_classified = stage > PipelineStage::Classify;
     let why = match ReasoningNeed::of(&told.classification.answer) {
         _ if stage != PipelineStage::Reasoning => None,

@@ -30,7 +30,7 @@ pub(super) struct BatchCandidate {
 }
 
 /// The batches of a stage, and the places of signals whose answer would be too long.
-pub(super) fn batches(
+pub(super) fn stage_batches(
     candidates: &[BatchCandidate],
     stage: PipelineStage,
     limits: StageLimits,
@@ -102,7 +102,7 @@ mod tests {
                 model: if signal.contains('L') { PipelineModel::Large } else { PipelineModel::Small },
             })
             .collect();
-        let (done, too_long) = batches(&candidates, stage, limits);
+        let (done, too_long) = stage_batches(&candidates, stage, limits);
         let words = |batch: &StageBatch| {
             let members: Vec<String> = batch.members.iter().map(ToString::to_string).collect();
             format!("{}{}", members.join(","), if batch.model == PipelineModel::Large { "L" } else { "" })

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     batch::BatchCandidate,
-    sender::sender_name,
+    sender::prompt_sender_name,
     stage::{PipelineModel, PipelineStage},
     terms::{PipelineTerms, StageSignal},
 };
@@ -26,8 +26,8 @@ use crate::{
     artefact::{ArtefactActor, ArtefactKind},
     classify_each,
     contract::{ClassifySignal, RecommendedAction, SanitiseSignal},
-    plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan},
-    sanitise,
+    plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, plan_cycle},
+    sanitise_signal,
     signal::SignalKind,
 };
 
@@ -179,7 +179,7 @@ impl<'t> Findings<'t> {
     /// What rules say, before a model is asked.
     pub(super) fn new(terms: PipelineTerms<'t>) -> Self {
         let sanitised: Vec<(&ProjectSignal, SanitisedSignal)> =
-            terms.subject.signals.iter().map(|signal| (signal, sanitise(signal, terms.screening))).collect();
+            terms.subject.signals.iter().map(|signal| (signal, sanitise_signal(signal, terms.screening))).collect();
         let people = terms.subject.charter.people();
         let batch: Vec<SignalInBatch<'_>> =
             sanitised.iter().map(|(signal, sanitised)| SignalInBatch { signal, sanitised }).collect();
@@ -189,7 +189,7 @@ impl<'t> Findings<'t> {
             signal,
             sanitised: item.sanitised.clone(),
             content: item.sanitised.content(),
-            sender: sender_name(signal, &terms.subject.charter, terms.screening),
+            sender: prompt_sender_name(signal, &terms.subject.charter, terms.screening),
             rules,
             told: None,
             way: Vec::new(),
@@ -304,7 +304,7 @@ impl<'t> Findings<'t> {
             proposals,
             now: subject.now,
         };
-        plan(&members, &context)
+        plan_cycle(&members, &context)
     }
 
     /// Says what became of signals in a stage without an answer.

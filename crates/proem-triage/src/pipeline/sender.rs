@@ -17,7 +17,7 @@ const MAX_NAME: usize = 60;
 const MAX_WORDS: usize = 4;
 
 /// The name that a prompt may use; `None` if there is none.
-pub(super) fn sender_name(
+pub(super) fn prompt_sender_name(
     signal: &ProjectSignal,
     charter: &ProjectCharter,
     screening: Screening<'_>,

@@ -155,7 +155,7 @@ pub fn most_alike<'p>(
 }
 
 /// What a prompt is told of the past because of these signals.
-pub(super) fn told(past: &[PastSituation], signals: &[StageSignal<'_>]) -> Vec<SimilarSituation> {
+pub(super) fn similar_situations(past: &[PastSituation], signals: &[StageSignal<'_>]) -> Vec<SimilarSituation> {
     let signals: Vec<SituationQuery<'_>> = signals.iter().map(SituationQuery::from).collect();
     most_alike(past, &signals, crate::blocks::MOST_SITUATIONS).into_iter().map(PastSituation::told).collect()
 }

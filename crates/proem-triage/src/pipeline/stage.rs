@@ -230,7 +230,7 @@ pub(super) enum AfterFailure {
 }
 
 /// What a failed call means for those behind it.
-pub(super) const fn after(kind: FailureKind) -> AfterFailure {
+pub(super) const fn after_failure(kind: FailureKind) -> AfterFailure {
     match kind {
         FailureKind::RateLimited
         | FailureKind::Server

@@ -98,7 +98,7 @@ impl<'r> Cycle<'_, 'r> {
         let now = self.context.now.0;
         let due = match &member.signal.fields {
             LabelTree::Map(fields) => match fields.get("due") {
-                Some(LabelTree::Outside(text)) => text.measure(|text| date::day(text)),
+                Some(LabelTree::Outside(text)) => text.measure(|text| date::leading_day(text)),
                 _ => None,
             },
             _ => None,
@@ -123,7 +123,7 @@ impl<'r> Cycle<'_, 'r> {
         let known = open.find(|(_, item)| item.text(ArtefactField::Action).is_some_and(|text| text.says_what(words)));
         match known {
             Some((id, _)) if !holds => {
-                let reason = items::inferred("The tracker gives no reason for it any more.", &group.causes());
+                let reason = items::inferred_statement("The tracker gives no reason for it any more.", &group.causes());
                 let operation = ArtefactOperation::Close { id, reason };
                 self.operate(ArtefactKind::DeliveryState, operation, &group.causes());
             }
@@ -150,17 +150,17 @@ impl<'r> Cycle<'_, 'r> {
                 let Some(ticket) = items::ticket_text(group) else { return };
                 let fields: ItemFields = BTreeMap::from([
                     (ArtefactField::TicketId, ArtefactValue::Text(ticket)),
-                    (ArtefactField::Title, ArtefactValue::Text(items::title(group))),
-                    (ArtefactField::Issue, ArtefactValue::Text(items::inferred(lacks, &causes))),
+                    (ArtefactField::Title, ArtefactValue::Text(items::group_title(group))),
+                    (ArtefactField::Issue, ArtefactValue::Text(items::inferred_statement(lacks, &causes))),
                 ]);
                 ArtefactOperation::Add { id: None, kind, status: None, fields }
             }
             (Some(id), None) if is_ours => {
-                let reason = items::inferred("The tracker shows nothing missing any more.", &causes);
+                let reason = items::inferred_statement("The tracker shows nothing missing any more.", &causes);
                 ArtefactOperation::Close { id, reason }
             }
             (Some(id), Some(lacks)) if is_ours => {
-                let words = items::inferred(lacks, &causes);
+                let words = items::inferred_statement(lacks, &causes);
                 if issue.is_some_and(|issue| issue.says_what(&words)) {
                     return;
                 }

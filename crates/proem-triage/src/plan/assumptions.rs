@@ -61,12 +61,14 @@ impl<'r> Cycle<'_, 'r> {
         for (words, holds) in assumed {
             let title = items::about_ticket(group.ticket(), words, &group.causes());
             let known = self.context.artefacts.items(ArtefactItemKind::Assumption);
-            let known = known.filter(|(_, item)| says(item, &title)).map(|(id, item)| (id, item.status)).next();
+            let known =
+                known.filter(|(_, item)| item_says_title(item, &title)).map(|(id, item)| (id, item.status)).next();
             match known {
                 None if holds && !is_done && self.has_room_to_assume() => self.add_assumption(group, title),
                 // What is over with its ticket ends by the tracker's word.
                 Some((id, status)) if !holds && !is_done => {
-                    let reason = items::inferred("The tracker gives no ground for it any more.", &group.causes());
+                    let reason =
+                        items::inferred_statement("The tracker gives no ground for it any more.", &group.causes());
                     self.groundless.extend(steps_to_end(id, status, &reason));
                 }
                 _ => {}
@@ -97,9 +99,9 @@ impl<'r> Cycle<'_, 'r> {
         let why = "The tracker's own states and dates show that the plan takes this for granted; nobody confirmed it.";
         let mut fields: ItemFields = BTreeMap::from([
             (ArtefactField::Title, ArtefactValue::Text(title)),
-            (ArtefactField::Description, ArtefactValue::Text(items::inferred(why, &causes))),
+            (ArtefactField::Description, ArtefactValue::Text(items::inferred_statement(why, &causes))),
             (ArtefactField::Severity, ArtefactValue::Word("low")),
-            (ArtefactField::Owner, ArtefactValue::Text(items::owner(group, owner))),
+            (ArtefactField::Owner, ArtefactValue::Text(items::group_owner(group, owner))),
             (ArtefactField::Mitigation, ArtefactValue::Text(step)),
             (ArtefactField::Source, ArtefactValue::Word("agent_detected")),
         ]);
@@ -125,7 +127,7 @@ pub(super) fn is_by_rule(item: &ArtefactItem) -> bool {
     title.is_some_and(|title| title.ask(|title| title.starts_with(BY_RULE)) == Some(true))
 }
 
-fn says(item: &ArtefactItem, title: &ArtefactStatement) -> bool {
+fn item_says_title(item: &ArtefactItem, title: &ArtefactStatement) -> bool {
     item.text(ArtefactField::Title).is_some_and(|known| known.says_what(title))
 }
 

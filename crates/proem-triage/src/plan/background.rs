@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     artefact::{Artefact, ArtefactField, ArtefactItem, ArtefactItemId, ArtefactItemKind, ArtefactKind, ItemStatus},
-    date::{SignalTime, utc},
+    date::{SignalTime, utc_timestamp},
 };
 
 /// The most items that a question's background names.
@@ -34,7 +34,7 @@ struct MatterIndex<'m, 'r> {
 }
 
 /// Gives each question its background. `artefacts` stand as the cycle leaves them.
-pub(super) fn complete(
+pub(super) fn add_backgrounds(
     questions: &mut [PlannedQuestion],
     batch: &[CycleMember<'_>],
     artefacts: &ArtefactSet,
@@ -48,7 +48,7 @@ pub(super) fn complete(
         by_signal: items_by_signal(artefacts),
         artefacts,
         now: context.now,
-        of_project: level(context).into_iter().chain(dates(artefacts, context)).collect(),
+        of_project: level_sentence(context).into_iter().chain(dates(artefacts, context)).collect(),
     };
     for question in questions {
         question.background = index.background(&question.causes);
@@ -60,7 +60,7 @@ impl MatterIndex<'_, '_> {
         let members: Vec<_> = causes.iter().filter_map(|cause| self.members.get(cause).copied()).collect();
         let items: BTreeSet<ArtefactItemId> =
             causes.iter().filter_map(|cause| self.by_signal.get(cause)).flatten().copied().collect();
-        let mut lines: Vec<String> = signals(&members).into_iter().chain(reading(&members)).collect();
+        let mut lines: Vec<String> = signals_sentence(&members).into_iter().chain(reading_sentence(&members)).collect();
         let (shown, beyond) = (items.iter().take(MOST_ITEMS), items.len().saturating_sub(MOST_ITEMS));
         lines.extend(shown.filter_map(|id| Some(self.standing(*id, self.item(*id)?))));
         if beyond > 0 {
@@ -78,7 +78,7 @@ impl MatterIndex<'_, '_> {
     fn standing(&self, id: ArtefactItemId, item: &ArtefactItem) -> String {
         let severity = item.word(ArtefactField::Severity).map(|word| format!(", severity {word}"));
         let raised = item.date(ArtefactField::RaisedDate);
-        let since = raised.map(|raised| format!(", since {} ({})", day(raised), days(self.now, raised)));
+        let since = raised.map(|raised| format!(", since {} ({})", background_day(raised), days_ago(self.now, raised)));
         format!(
             "{id} ({}) is {}{}{}.",
             id.kind.as_str(),
@@ -90,7 +90,7 @@ impl MatterIndex<'_, '_> {
 }
 
 /// How many signals of which source there are, and when the latest of them came.
-fn signals(members: &[&CycleMember<'_>]) -> Option<String> {
+fn signals_sentence(members: &[&CycleMember<'_>]) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for member in members {
         let count = counts.entry(member.signal.source.as_str()).or_default();
@@ -100,7 +100,7 @@ fn signals(members: &[&CycleMember<'_>]) -> Option<String> {
         SignalTime::Known(time) => Some(time),
         SignalTime::Doubtful { .. } | SignalTime::Missing => None,
     });
-    let latest = known.max().map(|time| format!("; the latest is of {}", day(time))).unwrap_or_default();
+    let latest = known.max().map(|time| format!("; the latest is of {}", background_day(time))).unwrap_or_default();
     let counts: Vec<String> = counts
         .into_iter()
         .map(|(source, count)| format!("{count} {} from {source}", if count == 1 { "signal" } else { "signals" }))
@@ -109,7 +109,7 @@ fn signals(members: &[&CycleMember<'_>]) -> Option<String> {
 }
 
 /// How the most important of the signals was read, and about how many tickets they are.
-fn reading(members: &[&CycleMember<'_>]) -> Option<String> {
+fn reading_sentence(members: &[&CycleMember<'_>]) -> Option<String> {
     let leader = members.iter().min_by_key(|member| {
         let answer = &member.classification.answer;
         (answer.importance, answer.category)
@@ -133,7 +133,7 @@ fn reading(members: &[&CycleMember<'_>]) -> Option<String> {
 }
 
 /// That rules change nothing, where they may not.
-fn level(context: &CycleContext<'_>) -> Option<String> {
+fn level_sentence(context: &CycleContext<'_>) -> Option<String> {
     let line =
         || format!("At the level {} and by the policy in force, rules change no artefact.", context.level.as_str());
     (context.gate == ArtefactGate::Withheld).then(line)
@@ -143,10 +143,10 @@ fn level(context: &CycleContext<'_>) -> Option<String> {
 fn dates(artefacts: &ArtefactSet, context: &CycleContext<'_>) -> Option<String> {
     let sprint = artefacts.items(ArtefactItemKind::Sprint).next();
     let ends = sprint.and_then(|(_, sprint)| sprint.date(ArtefactField::EndDate));
-    let ends = ends.map(|ends| format!("the sprint ends on {}", day(ends)));
+    let ends = ends.map(|ends| format!("the sprint ends on {}", background_day(ends)));
     let milestones = context.charter.milestones.iter().filter(|milestone| milestone.due >= context.now.0);
     let next = milestones.min_by_key(|milestone| milestone.due);
-    let next = next.map(|milestone| format!("`{}` is due on {}", milestone.name, day(Time(milestone.due))));
+    let next = next.map(|milestone| format!("`{}` is due on {}", milestone.name, background_day(Time(milestone.due))));
     let dates: Vec<String> = ends.into_iter().chain(next).collect();
     (!dates.is_empty()).then(|| format!("Next dates: {}.", dates.join("; ")))
 }
@@ -170,11 +170,11 @@ fn items_by_signal(artefacts: &ArtefactSet) -> BTreeMap<SignalRevision, BTreeSet
 }
 
 /// The day of a time, in UTC.
-fn day(time: Time) -> String {
-    utc(time).get(..10).unwrap_or_default().to_owned()
+fn background_day(time: Time) -> String {
+    utc_timestamp(time).get(..10).unwrap_or_default().to_owned()
 }
 
-fn days(now: Time, since: Time) -> String {
+fn days_ago(now: Time, since: Time) -> String {
     match now.0.saturating_sub(since.0).div_euclid(DAY) {
         days if days < 1 => "today".to_owned(),
         1 => "1 day".to_owned(),

@@ -35,8 +35,8 @@ impl<'r> Cycle<'_, 'r> {
     pub(super) fn backlog(&mut self, groups: &[GroupedSignals<'r>]) {
         let mut concerns = Vec::new();
         for (at, group) in groups.iter().enumerate() {
-            let Some(member) = listed(group) else { continue };
-            self.synced = Some((SignalRevision::from(member.signal), source(member.signal.source)));
+            let Some(member) = listing_member(group) else { continue };
+            self.synced = Some((SignalRevision::from(member.signal), tracker_word(member.signal.source)));
             let state = TicketState::read(member.signal, &self.context.charter.places());
             let concern = concern(&state, self.context.now.0);
             self.end_highlight(group, concern.as_ref());
@@ -67,7 +67,7 @@ impl<'r> Cycle<'_, 'r> {
         let issue = self
             .known(&[ArtefactItemKind::Issue], group)
             .unwrap_or_else(|| self.add(ArtefactItemKind::Issue, items::listed_issue(group, owner), group));
-        let mut blocker = items::blocker(group, issue, owner);
+        let mut blocker = items::blocker_operation(group, issue, owner);
         items::set_field(&mut blocker, ArtefactField::Severity, ArtefactValue::Word("high"));
         self.add(ArtefactItemKind::Blocker, blocker, group);
     }
@@ -85,8 +85,10 @@ impl<'r> Cycle<'_, 'r> {
         }
         let is_over = item.is_some_and(|flag| OURS.contains(&flag) && concern.is_none_or(|now| now.flag != flag));
         if is_over {
-            let reason =
-                items::inferred("The backlog was listed again, and this does not hold any more.", &group.causes());
+            let reason = items::inferred_statement(
+                "The backlog was listed again, and this does not hold any more.",
+                &group.causes(),
+            );
             let operation = ArtefactOperation::Close { id, reason };
             self.operate(ArtefactKind::BacklogSummary, operation, &group.causes());
         }
@@ -99,12 +101,12 @@ impl<'r> Cycle<'_, 'r> {
 }
 
 /// The listing's own signal of a group, unless its texts were kept out.
-fn listed<'g, 'r>(group: &'g GroupedSignals<'r>) -> Option<&'g CycleMember<'r>> {
+fn listing_member<'g, 'r>(group: &'g GroupedSignals<'r>) -> Option<&'g CycleMember<'r>> {
     let is_listed = |member: &&CycleMember<'_>| member.signal.kind == SignalKind::TicketListed && !is_kept_out(member);
     group.members().filter(is_listed).last()
 }
 
-const fn source(source: SignalSource) -> &'static str {
+const fn tracker_word(source: SignalSource) -> &'static str {
     match source {
         SignalSource::Asana => "asana",
         _ => "jira",

@@ -94,7 +94,7 @@ impl SourceConflicts {
             for member in members {
                 let claim = MatterClaim::of(member, &key, places);
                 if claim.is_done.is_some() || claim.due.is_some() || claim.owner.is_some() {
-                    last.insert(origin(member), claim);
+                    last.insert(statement_origin(member), claim);
                 }
             }
             let claims: Vec<_> = last.into_values().collect();
@@ -113,7 +113,7 @@ impl SourceConflicts {
         let takes_part = |claim: &&MatterClaim<'_, '_>| claims.iter().any(|other| claim.disputed(other) == Some(point));
         let members: Vec<_> = claims.iter().filter(takes_part).map(|claim| claim.member).collect();
         self.members.extend(members.iter().map(|member| SignalRevision::from(member.signal)));
-        self.questions.extend(question(key, point, &members));
+        self.questions.extend(conflict_question(key, point, &members));
     }
 
     /// Whether one of these signals contradicts another.
@@ -128,11 +128,11 @@ impl SourceConflicts {
 
 /// The tickets that a signal says something of: its own, and another one in its texts.
 fn matters_of(member: &CycleMember<'_>, batch: &[CycleMember<'_>]) -> Vec<String> {
-    let own = ticket_of(member).and_then(exact);
+    let own = ticket_of(member).and_then(comparable_text);
     let related = member.classification.answer.related_signals.iter();
     let related = related.filter_map(|id| batch.iter().find(|other| other.signal.id == *id));
     let others = related.filter(|other| own.is_none() || are_alike(member, other)).filter_map(ticket_of);
-    let mut all: Vec<String> = others.filter_map(exact).collect();
+    let mut all: Vec<String> = others.filter_map(comparable_text).collect();
     all.extend(own);
     all.sort_unstable();
     all.dedup();
@@ -142,8 +142,8 @@ fn matters_of(member: &CycleMember<'_>, batch: &[CycleMember<'_>]) -> Vec<String
 /// Whether two signals have titles of the same words, but for keys of tickets.
 fn are_alike(one: &CycleMember<'_>, other: &CycleMember<'_>) -> bool {
     let words = |member: &CycleMember<'_>| -> BTreeSet<String> {
-        let keys: Vec<String> = [one, other].into_iter().filter_map(ticket_of).filter_map(exact).collect();
-        let summary = member.signal.summary.as_ref().and_then(exact).unwrap_or_default();
+        let keys: Vec<String> = [one, other].into_iter().filter_map(ticket_of).filter_map(comparable_text).collect();
+        let summary = member.signal.summary.as_ref().and_then(comparable_text).unwrap_or_default();
         let words = summary.split_whitespace().map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
         words.filter(|word| !word.is_empty() && !keys.iter().any(|key| key == word)).map(str::to_lowercase).collect()
     };
@@ -152,15 +152,15 @@ fn are_alike(one: &CycleMember<'_>, other: &CycleMember<'_>) -> bool {
 }
 
 /// Who says it: a tracker is one source, and each sender of mail another.
-fn origin(member: &CycleMember<'_>) -> (SignalSource, Option<String>) {
+fn statement_origin(member: &CycleMember<'_>) -> (SignalSource, Option<String>) {
     let source = member.signal.source;
     let is_tracker = matches!(source, SignalSource::Jira | SignalSource::Asana);
-    let address = member.signal.sender.as_ref().and_then(|sender| sender.address.as_ref()).and_then(exact);
+    let address = member.signal.sender.as_ref().and_then(|sender| sender.address.as_ref()).and_then(comparable_text);
     (source, address.filter(|_| !is_tracker || member.signal.kind == SignalKind::CommentCreated))
 }
 
 /// A text to compare with another, which is never shown.
-fn exact(text: &Untrusted<String>) -> Option<String> {
+fn comparable_text(text: &Untrusted<String>) -> Option<String> {
     show::json(text).as_str().map(str::to_owned)
 }
 
@@ -175,13 +175,13 @@ impl<'m, 'r> MatterClaim<'m, 'r> {
         let progress = TicketState::read(signal, places).progress;
         let due = match &signal.fields {
             LabelTree::Map(fields) => match fields.get("due") {
-                Some(LabelTree::Outside(text)) => text.measure(|text| date::day(text)),
+                Some(LabelTree::Outside(text)) => text.measure(|text| date::leading_day(text)),
                 _ => None,
             },
             _ => None,
         };
         let owner = member.sanitised.name("assignee").filter(|name| !member.sanitised.suspects(name));
-        let owner = owner.and_then(|name| name.text.as_ref()).and_then(exact);
+        let owner = owner.and_then(|name| name.text.as_ref()).and_then(comparable_text);
         let owner = owner.map(|owner| owner.trim().to_lowercase()).filter(|owner| !owner.is_empty());
         Self { member, is_done: progress.map(|progress| progress == TicketProgress::Done), due, owner }
     }
@@ -216,7 +216,7 @@ fn told_state(member: &CycleMember<'_>, key: &str) -> Option<bool> {
     }
 }
 
-fn question(key: &str, point: DisputedPoint, members: &[&CycleMember<'_>]) -> Option<PlannedQuestion> {
+fn conflict_question(key: &str, point: DisputedPoint, members: &[&CycleMember<'_>]) -> Option<PlannedQuestion> {
     let (word, title) = match point {
         DisputedPoint::State => ("state", "Two sources disagree on whether a ticket is done. Which one is right?"),
         DisputedPoint::Date => ("date", "Two sources give one matter different dates. Which one holds?"),
@@ -228,19 +228,19 @@ fn question(key: &str, point: DisputedPoint, members: &[&CycleMember<'_>]) -> Op
         title: title.to_owned(),
         heading: questions::heading_of(members.first()?),
         background: Vec::new(),
-        about: questions::about(members.iter().copied()),
+        about: questions::group_subject(members.iter().copied()),
         options: vec![
-            questions::choice(
+            questions::rule_option(
                 "A",
                 "the tracker is right: whoever decides tells the others",
                 ["the team works by the tracker", "the other source may know something newer"],
             ),
-            questions::choice(
+            questions::rule_option(
                 "B",
                 "the tracker is wrong: whoever decides corrects it",
                 ["the figures follow the tracker, so they become right", "one person's word moves what the team sees"],
             ),
-            questions::choice(
+            questions::rule_option(
                 "C",
                 "they are about different things: nothing changes",
                 ["nothing changes by mistake", "if they are about one thing, the contradiction stays"],

@@ -9,7 +9,7 @@ use super::{
     PlannedComment, PlannedDraft, PlannedQuestion, RecommendationFate, background,
     comments::template_comment,
     conflicts::SourceConflicts,
-    group::{GroupedSignals, grouped, is_kept_out},
+    group::{GroupedSignals, group_signals, is_kept_out},
     health::MovedTickets,
     items::{self, ItemFields},
     matters,
@@ -150,8 +150,8 @@ impl CyclePlan {
 
 /// Plans a cycle. Signals come in the order in which they happened to come.
 #[must_use]
-pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CyclePlan {
-    let groups = grouped(batch, &context.charter.key);
+pub fn plan_cycle<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CyclePlan {
+    let groups = group_signals(batch, &context.charter.key);
     let known = SignalReferences::of(batch.iter().map(|member| member.signal));
     let known = known.with_promises(&context.charter.milestones);
     let mut cycle = Cycle::new(context);
@@ -215,13 +215,13 @@ pub fn plan<'r>(batch: &[CycleMember<'r>], context: &CycleContext<'r>) -> CycleP
     plan.questions = matters::join_by_matter(core::mem::take(&mut plan.questions));
     let together = questions::of_many(&plan.questions, &withheld, &unread, &uncommented);
     plan.questions.extend(together.into_iter().chain(aside));
-    background::complete(&mut plan.questions, batch, &artefacts, context);
+    background::add_backgrounds(&mut plan.questions, batch, &artefacts, context);
     for cause in escalated {
         if let Some(outcome) = outcomes.get_mut(&cause) {
             outcome.kind = SignalOutcomeKind::Escalated;
         }
     }
-    told::settle(&mut outcomes, &groups, context, &mut plan);
+    told::settle_outcomes(&mut outcomes, &groups, context, &mut plan);
     // The most pressing question stands first.
     plan.questions.sort_by_key(|question| question.time);
     plan.outcomes = batch.iter().filter_map(|member| outcomes.remove(&SignalRevision::from(member.signal))).collect();
@@ -333,7 +333,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let is_drafted = !is_out && action == RecommendedAction::DraftCommunication;
         if let Some(draft) = is_drafted.then(|| self.proposals.draft(&group.causes())).flatten() {
             if fate == RecommendationFate::Onward {
-                plan.drafts.push(proposed::draft(group, draft, self.context.charter));
+                plan.drafts.push(proposed::planned_draft(group, draft, self.context.charter));
                 return (SignalOutcomeKind::Drafted, items);
             }
             // A level that sends no mail loses none: the person who is asked has its words.
@@ -347,7 +347,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
             RecommendedAction::AddJiraComment if fate == RecommendationFate::Onward => {
                 // The model's words before those of the rules, and never for a text that is out: they would carry it on.
                 let proposed = if is_out { None } else { self.proposals.comment(&group.causes()) };
-                let worded = proposed.map(|comment| proposed::comment(group, comment, self.context.charter));
+                let worded = proposed.map(|comment| proposed::planned_comment(group, comment, self.context.charter));
                 if let Some(comment) = worded.or_else(|| template_comment(group, self.context.charter)) {
                     plan.comments.push(comment);
                     return (SignalOutcomeKind::Commented, items);
@@ -362,7 +362,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
         };
         let worded = if asks && !is_out { self.proposals.escalation(&group.causes()) } else { None };
         if let Some(escalation) = worded {
-            plan.questions.push(proposed::question(group, escalation));
+            plan.questions.push(proposed::model_question(group, escalation));
             return (SignalOutcomeKind::Escalated, items);
         }
         let is_rescoped = answer.category == SignalCategory::Scope && action == RecommendedAction::Escalate;
@@ -379,7 +379,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
         if asks {
             let mut question = questions::of_group(group, self.context.charter);
             if let Some(draft) = self.proposals.draft(&group.causes()).filter(|_| !is_out) {
-                proposed::offer(&mut question, draft, group);
+                proposed::offer_draft(&mut question, draft, group);
             }
             plan.questions.push(question);
             return (SignalOutcomeKind::Escalated, items);
@@ -498,12 +498,12 @@ impl<'c, 'r> Cycle<'c, 'r> {
         let Some(id) = self.known(kinds, group) else {
             return self.add(kind, items::raid_item(kind, group, &self.context.charter.owner), group);
         };
-        let severity = items::severity(group.leader().classification.answer.importance);
+        let severity = items::severity_word(group.leader().classification.answer.importance);
         let item = self.context.artefacts.get(ArtefactKind::RaidLog).and_then(|raid| raid.item(id));
         let before = item.and_then(|item| item.word(ArtefactField::Severity));
         let place = |word: Option<&str>| word.and_then(SignalImportance::parse);
         if place(Some(severity)) < place(before) && before.is_some() {
-            let reason = items::inferred(group.rationale(), &group.causes());
+            let reason = items::inferred_statement(group.rationale(), &group.causes());
             let changes: ItemFields = BTreeMap::from([(ArtefactField::Severity, ArtefactValue::Word(severity))]);
             self.operate(ArtefactKind::RaidLog, ArtefactOperation::Modify { id, changes, reason }, &group.causes());
         }
@@ -514,7 +514,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
         if self.known(&[ArtefactItemKind::Blocker], group).is_some() {
             return None;
         }
-        let operation = items::blocker(group, raid, &self.context.charter.owner);
+        let operation = items::blocker_operation(group, raid, &self.context.charter.owner);
         Some(self.add(ArtefactItemKind::Blocker, operation, group))
     }
 

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::artefact::{
     AppliedChange, Artefact, ArtefactContext, ArtefactField, ArtefactItemKind, ArtefactKind, ArtefactOperation,
-    ArtefactValue, RuleViolation, SignalReferences, apply, needs_person,
+    ArtefactValue, RuleViolation, SignalReferences, apply_operations, needs_person,
 };
 
 impl Cycle<'_, '_> {
@@ -109,7 +109,7 @@ impl Cycle<'_, '_> {
             known,
             others: &others,
         };
-        if operations.is_empty() { Ok(None) } else { apply(artefact, operations, &context).map(Some) }
+        if operations.is_empty() { Ok(None) } else { apply_operations(artefact, operations, &context).map(Some) }
     }
 
     /// The delivery state with those of this cycle's operations alone that end blockers.
@@ -132,7 +132,7 @@ impl Cycle<'_, '_> {
             others: &others,
         };
         // What can't be applied is said where all of it is applied.
-        apply(delivery, &ends, &context).ok().map(|change| change.artefact)
+        apply_operations(delivery, &ends, &context).ok().map(|change| change.artefact)
     }
 
     /// What is said of the backlog as a whole: when it was listed, and what changed its scope.
@@ -146,7 +146,7 @@ impl Cycle<'_, '_> {
                 1 => "A ticket changed the scope after the sprint was agreed.".to_owned(),
                 more => format!("{more} tickets changed the scope after the sprint was agreed."),
             };
-            let notes = items::inferred(reason.as_str(), &causes);
+            let notes = items::inferred_statement(reason.as_str(), &causes);
             changes.insert(ArtefactField::ScopeNotes, ArtefactValue::Text(notes));
         }
         let mut source = "jira";
@@ -162,7 +162,7 @@ impl Cycle<'_, '_> {
         }
         let known = self.context.artefacts.items(ArtefactItemKind::Backlog).next().map(|(id, _)| id);
         let operation = match known {
-            Some(id) => ArtefactOperation::Modify { id, changes, reason: items::inferred(reason, &causes) },
+            Some(id) => ArtefactOperation::Modify { id, changes, reason: items::inferred_statement(reason, &causes) },
             None => {
                 let mut fields = changes;
                 fields.insert(ArtefactField::Source, ArtefactValue::Word(source));

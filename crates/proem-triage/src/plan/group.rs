@@ -129,7 +129,7 @@ pub(super) fn is_kept_out(member: &CycleMember<'_>) -> bool {
 }
 
 /// Signals about one ticket, and related ones about the same kind of trouble, are one group.
-pub(super) fn grouped<'r>(batch: &[CycleMember<'r>], key: &'r str) -> Vec<GroupedSignals<'r>> {
+pub(super) fn group_signals<'r>(batch: &[CycleMember<'r>], key: &'r str) -> Vec<GroupedSignals<'r>> {
     let mut parent: Vec<usize> = (0..batch.len()).collect();
     let mut by_id: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (at, member) in batch.iter().enumerate() {
@@ -144,7 +144,7 @@ pub(super) fn grouped<'r>(batch: &[CycleMember<'r>], key: &'r str) -> Vec<Groupe
                 // A suspected text joins nothing: what an attacker writes is no part of somebody else's item.
                 let is_clean = |member: &CycleMember<'_>| !member.sanitised.is_suspected();
                 if is_clean(member) && is_clean(other_member) && belong_together(member, other_member) {
-                    let (one, two) = (root(&parent, at), root(&parent, *other));
+                    let (one, two) = (group_root(&parent, at), group_root(&parent, *other));
                     if let Some(of) = parent.get_mut(one.max(two)) {
                         *of = one.min(two);
                     }
@@ -154,12 +154,12 @@ pub(super) fn grouped<'r>(batch: &[CycleMember<'r>], key: &'r str) -> Vec<Groupe
     }
     let mut groups: BTreeMap<usize, Vec<CycleMember<'r>>> = BTreeMap::new();
     for (at, member) in batch.iter().enumerate() {
-        groups.entry(root(&parent, at)).or_default().push(*member);
+        groups.entry(group_root(&parent, at)).or_default().push(*member);
     }
     groups.into_values().map(|members| GroupedSignals::new(members, key)).collect()
 }
 
-fn root(parent: &[usize], of: usize) -> usize {
+fn group_root(parent: &[usize], of: usize) -> usize {
     let mut at = of;
     while let Some(next) = parent.get(at).copied().filter(|next| *next != at) {
         at = next;

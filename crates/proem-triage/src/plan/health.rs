@@ -11,7 +11,7 @@ use super::{
 };
 use crate::artefact::{
     Artefact, ArtefactContext, ArtefactField, ArtefactItemKind, ArtefactKind, ArtefactOperation, ArtefactValue,
-    ProjectHealth, SignalReferences, apply, needs_person,
+    ProjectHealth, SignalReferences, apply_operations, needs_person,
 };
 
 /// How many tickets moved.
@@ -43,7 +43,7 @@ impl Questioner<'_, '_> {
             return;
         }
         let Some(delivery) = artefacts.get(ArtefactKind::DeliveryState) else { return };
-        let Some(mut operation) = health(delivery, &counts, &causes, moved) else { return };
+        let Some(mut operation) = colour_operation(delivery, &counts, &causes, moved) else { return };
         let others: Vec<&Artefact> = artefacts.iter().filter(|other| other.kind() != delivery.kind()).collect();
         let terms = ArtefactContext {
             now: self.context.now,
@@ -55,7 +55,7 @@ impl Questioner<'_, '_> {
         };
         let better =
             if needs_person(delivery, delivery, &operation, &terms) { split_colour(&mut operation) } else { None };
-        match apply(delivery, &[operation], &terms) {
+        match apply_operations(delivery, &[operation], &terms) {
             Ok(change) => self.plan.add_change(change),
             Err(violations) => self.plan.refused.extend(violations),
         }
@@ -82,7 +82,7 @@ impl Questioner<'_, '_> {
 }
 
 /// The colour of the project, and why, as the counts have it; `None` if that is what it says already.
-fn health(
+fn colour_operation(
     delivery: &Artefact,
     counts: &ProjectHealth,
     causes: &[SignalRevision],
@@ -93,7 +93,8 @@ fn health(
         1 => format!("; 1 ticket moved, {done} of them to done"),
         more => format!("; {more} tickets moved, {done} of them to done"),
     };
-    let summary = items::inferred(format!("{}{moved}. By rule {}.", counts.in_words(), counts.reason()), causes);
+    let summary =
+        items::inferred_statement(format!("{}{moved}. By rule {}.", counts.in_words(), counts.reason()), causes);
     let fields: ItemFields = BTreeMap::from([
         (ArtefactField::OverallStatus, ArtefactValue::Word(counts.colour())),
         (ArtefactField::StatusSummary, ArtefactValue::Text(summary.clone())),

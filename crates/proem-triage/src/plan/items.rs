@@ -15,7 +15,7 @@ use crate::{
         ArtefactValue, FieldForm, ItemStatus,
     },
     contract::{SignalCategory, SignalImportance},
-    date::from_text,
+    date::parse_timestamp,
     sanitise::{SPRINT, SanitisedField, SanitisedSignal},
     signal::{ProjectSignal, SignalSource},
 };
@@ -36,7 +36,7 @@ pub(super) fn raid_kind(category: SignalCategory, importance: SignalImportance) 
 }
 
 /// The item's severity.
-pub(super) const fn severity(importance: SignalImportance) -> &'static str {
+pub(super) const fn severity_word(importance: SignalImportance) -> &'static str {
     match importance {
         SignalImportance::Critical => "critical",
         SignalImportance::High => "high",
@@ -46,7 +46,7 @@ pub(super) const fn severity(importance: SignalImportance) -> &'static str {
 }
 
 /// Words of ours about signals, as a rule concludes them.
-pub(super) fn inferred(words: impl Into<String>, causes: &[SignalRevision]) -> ArtefactStatement {
+pub(super) fn inferred_statement(words: impl Into<String>, causes: &[SignalRevision]) -> ArtefactStatement {
     let label = Label::from_source(Source::named("triage/rule"));
     ArtefactStatement::inference(Untrusted::new(words.into(), label), causes.to_vec())
 }
@@ -59,15 +59,15 @@ pub(super) fn about_ticket(
 ) -> ArtefactStatement {
     match ticket {
         Some(ticket) => ArtefactStatement::inference(
-            ticket.clone().map(|key| words(&capped(&key, FieldForm::TICKET))),
+            ticket.clone().map(|key| words(&cap_characters(&key, FieldForm::TICKET))),
             causes.to_vec(),
         ),
-        None => inferred(words("it"), causes),
+        None => inferred_statement(words("it"), causes),
     }
 }
 
 /// A text of at most so many characters.
-fn capped(text: &str, most: usize) -> String {
+fn cap_characters(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some(_) => {
@@ -78,7 +78,7 @@ fn capped(text: &str, most: usize) -> String {
 }
 
 /// A signal's own text in that field, unless the guard suspects it: no artefact repeats a flagged text.
-fn passed(
+fn passed_statement(
     sanitised: &SanitisedSignal,
     signal: &ProjectSignal,
     is_wanted: impl Fn(&str) -> bool,
@@ -86,7 +86,7 @@ fn passed(
 ) -> Option<ArtefactStatement> {
     let is_clean = |field: &&SanitisedField| field.text.is_some() && !sanitised.suspects(field);
     let field = sanitised.fields.iter().filter(is_clean).find(|field| is_wanted(field.name))?;
-    let text = field.text.clone()?.map(|text| capped(text.trim(), most));
+    let text = field.text.clone()?.map(|text| cap_characters(text.trim(), most));
     if text.measure(|text| text.trim().is_empty()) {
         return None;
     }
@@ -94,12 +94,14 @@ fn passed(
 }
 
 /// The title of an item: the summary, else what it is about.
-pub(super) fn title(group: &GroupedSignals<'_>) -> ArtefactStatement {
+pub(super) fn group_title(group: &GroupedSignals<'_>) -> ArtefactStatement {
     let leader = group.leader();
-    passed(leader.sanitised, leader.signal, |name| name == "summary", FieldForm::LINE).unwrap_or_else(|| {
+    passed_statement(leader.sanitised, leader.signal, |name| name == "summary", FieldForm::LINE).unwrap_or_else(|| {
         let category = leader.classification.answer.category.as_str();
         match group.ticket() {
-            None => inferred(format!("{category}: a message without a subject that may be read"), &group.causes()),
+            None => {
+                inferred_statement(format!("{category}: a message without a subject that may be read"), &group.causes())
+            }
             ticket => about_ticket(ticket, |ticket| format!("{category}: {ticket}"), &group.causes()),
         }
     })
@@ -108,22 +110,22 @@ pub(super) fn title(group: &GroupedSignals<'_>) -> ArtefactStatement {
 /// What an item says: the news in the signal's words, else that its texts were kept out.
 pub(super) fn description(group: &GroupedSignals<'_>) -> ArtefactStatement {
     let leader = group.leader();
-    let news = passed(leader.sanitised, leader.signal, |name| name != "summary", FieldForm::PARAGRAPH);
-    let summary = || passed(leader.sanitised, leader.signal, |name| name == "summary", FieldForm::PARAGRAPH);
-    news.or_else(summary).unwrap_or_else(|| inferred(group.rationale(), &group.causes()))
+    let news = passed_statement(leader.sanitised, leader.signal, |name| name != "summary", FieldForm::PARAGRAPH);
+    let summary = || passed_statement(leader.sanitised, leader.signal, |name| name == "summary", FieldForm::PARAGRAPH);
+    news.or_else(summary).unwrap_or_else(|| inferred_statement(group.rationale(), &group.causes()))
 }
 
 /// Who cares for it: whom the ticket is assigned to, else the project's owner until somebody takes it.
-pub(super) fn owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactStatement {
+pub(super) fn group_owner(group: &GroupedSignals<'_>, owner: &str) -> ArtefactStatement {
     let assignee = group.members().find_map(|member| {
         let name = member.sanitised.name("assignee").filter(|name| !member.sanitised.suspects(name))?.text.clone()?;
         // A name in which nobody can read anything names nobody.
         let is_read = name.measure(|name| name.chars().any(char::is_alphanumeric));
-        let name = name.map(|name| capped(name.trim(), FieldForm::LINE));
+        let name = name.map(|name| cap_characters(name.trim(), FieldForm::LINE));
         is_read.then(|| ArtefactStatement::fact(name, SignalRevision::from(member.signal)))
     });
     assignee.unwrap_or_else(|| {
-        inferred(capped(&format!("{owner} (owner of the project)"), FieldForm::LINE), &group.causes())
+        inferred_statement(cap_characters(&format!("{owner} (owner of the project)"), FieldForm::LINE), &group.causes())
     })
 }
 
@@ -142,10 +144,10 @@ pub(super) fn raid_item(kind: ArtefactItemKind, group: &GroupedSignals<'_>, proj
     let answer = &group.leader().classification.answer;
     let causes = group.causes();
     let mut fields: ItemFields = BTreeMap::from([
-        (ArtefactField::Title, ArtefactValue::Text(title(group))),
+        (ArtefactField::Title, ArtefactValue::Text(group_title(group))),
         (ArtefactField::Description, ArtefactValue::Text(description(group))),
-        (ArtefactField::Severity, ArtefactValue::Word(severity(answer.importance))),
-        (ArtefactField::Owner, ArtefactValue::Text(owner(group, project_owner))),
+        (ArtefactField::Severity, ArtefactValue::Word(severity_word(answer.importance))),
+        (ArtefactField::Owner, ArtefactValue::Text(group_owner(group, project_owner))),
         (ArtefactField::Source, ArtefactValue::Word("integration_signal")),
     ]);
     let is_blocker = answer.category == SignalCategory::Blocker;
@@ -168,7 +170,7 @@ fn subject_text(group: &GroupedSignals<'_>) -> Option<ArtefactStatement> {
     let text = text.map(|text| {
         let text = text.trim();
         let named = if text.contains(char::is_whitespace) { text.to_owned() } else { format!("Mail: {text}") };
-        capped(&named, FieldForm::LINE)
+        cap_characters(&named, FieldForm::LINE)
     });
     let says_something = text.measure(|text| text.trim_start_matches("Mail: ").chars().any(char::is_alphanumeric));
     says_something.then(|| ArtefactStatement::fact(text, SignalRevision::from(member.signal)))
@@ -205,12 +207,16 @@ pub(super) fn ticket_text(group: &GroupedSignals<'_>) -> Option<ArtefactStatemen
 }
 
 /// A blocker behind an item of the RAID log.
-pub(super) fn blocker(group: &GroupedSignals<'_>, raid: ArtefactItemId, project_owner: &str) -> ArtefactOperation {
+pub(super) fn blocker_operation(
+    group: &GroupedSignals<'_>,
+    raid: ArtefactItemId,
+    project_owner: &str,
+) -> ArtefactOperation {
     let answer = &group.leader().classification.answer;
     let mut fields: ItemFields = BTreeMap::from([
-        (ArtefactField::Description, ArtefactValue::Text(title(group))),
-        (ArtefactField::Severity, ArtefactValue::Word(severity(answer.importance))),
-        (ArtefactField::Owner, ArtefactValue::Text(owner(group, project_owner))),
+        (ArtefactField::Description, ArtefactValue::Text(group_title(group))),
+        (ArtefactField::Severity, ArtefactValue::Word(severity_word(answer.importance))),
+        (ArtefactField::Owner, ArtefactValue::Text(group_owner(group, project_owner))),
         (ArtefactField::RaidItem, ArtefactValue::RaidItems(vec![raid])),
     ]);
     if let Some(ticket) = ticket_text(group) {
@@ -233,9 +239,9 @@ pub(super) fn highlight(group: &GroupedSignals<'_>, flag: &'static str, detail: 
     let step = about_ticket(group.ticket(), step, &causes);
     let fields = BTreeMap::from([
         (ArtefactField::TicketId, ArtefactValue::Text(ticket)),
-        (ArtefactField::Title, ArtefactValue::Text(title(group))),
+        (ArtefactField::Title, ArtefactValue::Text(group_title(group))),
         (ArtefactField::Flag, ArtefactValue::Word(flag)),
-        (ArtefactField::Detail, ArtefactValue::Text(inferred(detail, &causes))),
+        (ArtefactField::Detail, ArtefactValue::Text(inferred_statement(detail, &causes))),
         (ArtefactField::SuggestedAction, ArtefactValue::Text(step)),
     ]);
     Some(ArtefactOperation::Add { id: None, kind: ArtefactItemKind::Highlight, status: None, fields })
@@ -248,7 +254,7 @@ pub(super) fn about_same(
     group: &GroupedSignals<'_>,
 ) -> Option<ArtefactItemId> {
     let ticket = ticket_text(group);
-    let title = title(group);
+    let title = group_title(group);
     let is_same = |fields: &BTreeMap<ArtefactField, ArtefactValue>| {
         let says = |field: ArtefactField, wanted: &ArtefactStatement| matches!(fields.get(&field), Some(ArtefactValue::Text(text)) if text.says_what(wanted));
         let places = [ArtefactField::SourceReference, ArtefactField::SourceTicket, ArtefactField::TicketId];
@@ -291,13 +297,13 @@ pub(super) fn sprint_text(member: &CycleMember<'_>, index: usize) -> Option<Arte
     let mut names = member.sanitised.names.iter().filter(|name| name.name == SPRINT && name.index == index);
     let text = names.next().filter(|name| !member.sanitised.suspects(name))?.text.clone()?;
     let most = if index == 0 { FieldForm::LINE } else { FieldForm::PARAGRAPH };
-    let text = text.map(|text| capped(text.trim(), most));
+    let text = text.map(|text| cap_characters(text.trim(), most));
     let says_something = text.measure(|text| text.chars().any(char::is_alphanumeric));
     says_something.then(|| ArtefactStatement::fact(text, SignalRevision::from(member.signal)))
 }
 
 /// A sprint as a signal names it; `None` unless it says everything that a sprint has.
-pub(super) fn sprint(sanitised: &SanitisedSignal, signal: &ProjectSignal) -> Option<ItemFields> {
+pub(super) fn sprint_fields(sanitised: &SanitisedSignal, signal: &ProjectSignal) -> Option<ItemFields> {
     let LabelTree::Map(fields) = &signal.fields else { return None };
     let LabelTree::Map(other) = fields.get("other")? else { return None };
     let LabelTree::Map(sprint) = other.get("sprint")? else { return None };
@@ -305,11 +311,12 @@ pub(super) fn sprint(sanitised: &SanitisedSignal, signal: &ProjectSignal) -> Opt
         Some(LabelTree::Outside(text)) => Some(text),
         _ => None,
     };
-    let date = |name: &str| text(name)?.measure(|text| from_text(text).ok()).map(|at| ArtefactValue::Date(Time(at)));
+    let date =
+        |name: &str| text(name)?.measure(|text| parse_timestamp(text).ok()).map(|at| ArtefactValue::Date(Time(at)));
     let cause = SignalRevision::from(signal);
-    let name = passed(sanitised, signal, |name| name == "summary", FieldForm::LINE)?;
-    let goal = passed(sanitised, signal, |name| name == "goal", FieldForm::PARAGRAPH)
-        .unwrap_or_else(|| inferred("The sprint has no goal that may be shown.", &[cause]));
+    let name = passed_statement(sanitised, signal, |name| name == "summary", FieldForm::LINE)?;
+    let goal = passed_statement(sanitised, signal, |name| name == "goal", FieldForm::PARAGRAPH)
+        .unwrap_or_else(|| inferred_statement("The sprint has no goal that may be shown.", &[cause]));
     Some(BTreeMap::from([
         (ArtefactField::Name, ArtefactValue::Text(name)),
         (ArtefactField::StartDate, date("startDate")?),

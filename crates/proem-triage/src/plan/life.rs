@@ -11,7 +11,7 @@ use proem_text::{Label, Source};
 
 use super::{
     PlannedOption, PlannedQuestion, items,
-    milestones::{follows_file, is_called},
+    milestones::{follows_file, is_named_milestone},
     questions,
     withheld::Questioner,
 };
@@ -21,7 +21,7 @@ use crate::{
         ArtefactValue, ItemStatus,
     },
     contract::{EscalationReason, TimeSensitivity},
-    date::utc,
+    date::utc_timestamp,
 };
 
 /// The fewest words of a title that say enough to call two items the same.
@@ -53,7 +53,7 @@ impl Questioner<'_, '_> {
         }
         for milestone in &self.context.charter.milestones {
             let mut known = open.iter().copied().filter(|(id, _)| id.kind == ArtefactItemKind::Milestone);
-            let disputed = known.find(|(_, item)| is_called(item, &milestone.name) && !follows_file(item));
+            let disputed = known.find(|(_, item)| is_named_milestone(item, &milestone.name) && !follows_file(item));
             let due = Time(milestone.due);
             let disputed = disputed.filter(|(_, item)| item.date(ArtefactField::DueDate) != Some(due));
             let question = disputed.map(|(id, item)| self.question_of_date(id, item, due));
@@ -66,7 +66,7 @@ impl Questioner<'_, '_> {
     }
 
     fn question_of_passed_date(&self, id: ArtefactItemId, item: &ArtefactItem) -> PlannedQuestion {
-        let due = item.date(ArtefactField::DueDate).map(utc).unwrap_or_default();
+        let due = item.date(ArtefactField::DueDate).map(utc_timestamp).unwrap_or_default();
         let day = due.get(..10).unwrap_or_default();
         let (to, words) = if id.kind == ArtefactItemKind::Milestone {
             (ItemStatus::Completed, "it was met: it is completed")
@@ -83,12 +83,12 @@ impl Questioner<'_, '_> {
             subject: format!("passed\n{id}\n{day}"),
             reason: EscalationReason::StrategicImpact,
             title: format!("{id} was due on {day} and is open. How does it stand?"),
-            heading: heading(item),
+            heading: item_heading(item),
             background: Vec::new(),
             about,
             options: vec![
                 option,
-                questions::choice(
+                questions::rule_option(
                     "B",
                     "it is late: it stays overdue until it is done",
                     [
@@ -96,7 +96,7 @@ impl Questioner<'_, '_> {
                         "the project is not green meanwhile",
                     ],
                 ),
-                questions::choice(
+                questions::rule_option(
                     "C",
                     "it has another date: whoever decides writes that down",
                     ["the plan shows what is expected now", "whoever was promised the old date has to be told"],
@@ -110,33 +110,33 @@ impl Questioner<'_, '_> {
 
     fn question_of_date(&self, id: ArtefactItemId, item: &ArtefactItem, promised: Time) -> PlannedQuestion {
         let (causes, label) = (signals_of(item), Label::from_source(Source::named("triage/rule")));
-        let reason = items::inferred("The project's file has this date.", &causes);
+        let reason = items::inferred_statement("The project's file has this date.", &causes);
         let changes = BTreeMap::from([(ArtefactField::DueDate, ArtefactValue::Date(promised))]);
         let offered = self.offer(&causes, &[ArtefactOperation::Modify { id, changes, reason }], &label);
         let (action, shown) = match offered.filter(|_| !causes.is_empty()) {
             Some((option, shown)) => (option.action, shown),
             None => (None, LabelTree::Null),
         };
-        let known = item.date(ArtefactField::DueDate).map(utc).unwrap_or_default();
-        let (promised, known) = (utc(promised), known.get(..10).unwrap_or_default());
+        let known = item.date(ArtefactField::DueDate).map(utc_timestamp).unwrap_or_default();
+        let (promised, known) = (utc_timestamp(promised), known.get(..10).unwrap_or_default());
         let promised = promised.get(..10).unwrap_or_default();
         PlannedQuestion {
             subject: format!("date\n{id}\n{known}\n{promised}"),
             reason: EscalationReason::ConflictingSignals,
             title: format!("{id} is due on {known}, and the project's file has {promised}. Which date holds?"),
-            heading: heading(item),
+            heading: item_heading(item),
             background: Vec::new(),
             about: LabelTree::map([("would change", shown)]),
             options: vec![
                 PlannedOption {
                     action,
-                    ..questions::choice(
+                    ..questions::rule_option(
                         "A",
                         "the date of the project's file",
                         ["a person vouched for the file", "whoever moved the date may know something newer"],
                     )
                 },
-                questions::choice(
+                questions::rule_option(
                     "B",
                     "the date of the delivery state: whoever decides corrects the file",
                     ["it is the later word", "the file has to be corrected and vouched for by hand"],
@@ -158,12 +158,12 @@ impl Questioner<'_, '_> {
             subject: format!("double\n{first}\n{later}"),
             reason: EscalationReason::LowConfidence,
             title: format!("{first} and {later} say the same. Are they one?"),
-            heading: heading(item),
+            heading: item_heading(item),
             background: Vec::new(),
             about,
             options: vec![
                 option,
-                questions::choice(
+                questions::rule_option(
                     "B",
                     "they are two: both stay open",
                     ["nothing is lost if they differ after all", "one matter may be counted twice"],
@@ -190,7 +190,10 @@ impl Questioner<'_, '_> {
             Some((option, shown)) => (option.action, shown),
             None => (None, LabelTree::Null),
         };
-        (PlannedOption { action, ..questions::choice("A", words, reasons) }, LabelTree::map([("would change", shown)]))
+        (
+            PlannedOption { action, ..questions::rule_option("A", words, reasons) },
+            LabelTree::map([("would change", shown)]),
+        )
     }
 }
 
@@ -204,7 +207,7 @@ struct ProposedEnd<'a> {
 
 impl ProposedEnd<'_> {
     fn operations(&self, causes: &[SignalRevision]) -> Vec<ArtefactOperation> {
-        let reason = items::inferred(self.because, causes);
+        let reason = items::inferred_statement(self.because, causes);
         let is_open = self.id.kind.is_raid() && self.item.status == ItemStatus::Open;
         let steps = is_open.then_some(ItemStatus::Mitigating).into_iter().chain([self.to]);
         steps.map(|to| ArtefactOperation::ChangeStatus { id: self.id, to, reason: reason.clone() }).collect()
@@ -216,16 +219,16 @@ fn question_of_owner(id: ArtefactItemId, item: &ArtefactItem) -> PlannedQuestion
         subject: format!("owner\n{id}"),
         reason: EscalationReason::LowConfidence,
         title: format!("{id} has no owner. Who takes it?"),
-        heading: heading(item),
+        heading: item_heading(item),
         background: Vec::new(),
         about: LabelTree::Null,
         options: vec![
-            questions::choice(
+            questions::rule_option(
                 "A",
                 "whoever decides names an owner with `proem artefacts edit`",
                 ["somebody answers for it from then on", "the person named has to agree"],
             ),
-            questions::choice(
+            questions::rule_option(
                 "B",
                 "nobody has to own it",
                 ["nobody is asked again", "nobody works on what nobody owns"],
@@ -243,13 +246,13 @@ fn signals_of(item: &ArtefactItem) -> Vec<SignalRevision> {
     origins.iter().filter_map(|origin| origin.signal().cloned()).collect()
 }
 
-fn heading(item: &ArtefactItem) -> LabelTree {
+fn item_heading(item: &ArtefactItem) -> LabelTree {
     item.heading().map_or(LabelTree::Null, |heading| heading.words().clone())
 }
 
 /// Whether two items say the same: their titles have the same words, whatever stands between them.
 fn are_same(item: &ArtefactItem, other: &ArtefactItem) -> bool {
-    fn words(text: &str) -> BTreeSet<String> {
+    fn lower_case_words(text: &str) -> BTreeSet<String> {
         let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         words.map(str::to_lowercase).collect()
     }
@@ -264,8 +267,8 @@ fn are_same(item: &ArtefactItem, other: &ArtefactItem) -> bool {
         return false;
     };
     let same = title.ask(|title| {
-        let title = words(title);
-        title.len() >= TELLING_WORDS && other.ask(|other| words(other) == title) == Some(true)
+        let title = lower_case_words(title);
+        title.len() >= TELLING_WORDS && other.ask(|other| lower_case_words(other) == title) == Some(true)
     });
     same == Some(true)
 }

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_engine::effect::key::SignalRevision;
 use proem_guard::LabelTree;
 
-use super::{PlannedOption, PlannedQuestion, parts_of};
+use super::{PlannedOption, PlannedQuestion, question_parts};
 use crate::contract::EscalationReason;
 
 /// What options are called, in their order.
@@ -91,7 +91,7 @@ impl PlannedQuestion {
 
 /// What a question is about, with what another one asks and shows.
 fn with_beside(about: &LabelTree, title: &str, beside: LabelTree) -> LabelTree {
-    let mut parts = parts_of(about);
+    let mut parts = question_parts(about);
     let known = parts.iter().position(|(name, _)| *name == BESIDE).map(|place| parts.remove(place).1);
     let known: Vec<LabelTree> = match &known {
         Some(LabelTree::List(known)) => known.iter().cloned().collect(),

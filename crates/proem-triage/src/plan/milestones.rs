@@ -20,7 +20,7 @@ use crate::{
         ArtefactStatement, ArtefactValue, ItemStatus,
     },
     charter::CharterMilestone,
-    date::utc,
+    date::utc_timestamp,
 };
 
 /// Milestones of the project's file that are not in the artefacts yet and that something endangers, by name.
@@ -71,7 +71,7 @@ impl Cycle<'_, '_> {
     ) -> ArtefactItemId {
         if item.status == ItemStatus::OnTrack && self.marked.insert(id) {
             let due = item.date(ArtefactField::DueDate).filter(|_| follows_file(item));
-            self.mark(id, ItemStatus::AtRisk, &noted(reason, due, causes), causes);
+            self.mark(id, ItemStatus::AtRisk, &promise_note(reason, due, causes), causes);
         }
         id
     }
@@ -87,7 +87,7 @@ impl Cycle<'_, '_> {
     fn new_milestones(&self) -> Vec<&CharterMilestone> {
         let Some(delivery) = self.context.artefacts.get(ArtefactKind::DeliveryState) else { return Vec::new() };
         let is_known = |milestone: &&CharterMilestone| {
-            delivery.of_kind(ArtefactItemKind::Milestone).any(|(_, item)| is_called(item, &milestone.name))
+            delivery.of_kind(ArtefactItemKind::Milestone).any(|(_, item)| is_named_milestone(item, &milestone.name))
         };
         let mut new: Vec<&CharterMilestone> = Vec::new();
         for milestone in self.context.charter.milestones.iter().filter(|milestone| !is_known(milestone)) {
@@ -122,7 +122,8 @@ impl Cycle<'_, '_> {
             self.add_milestone(&milestone, &causes);
         }
         for (id, item) in self.context.artefacts.items(ArtefactItemKind::Milestone) {
-            let promised = self.context.charter.milestones.iter().find(|milestone| is_called(item, &milestone.name));
+            let promised =
+                self.context.charter.milestones.iter().find(|milestone| is_named_milestone(item, &milestone.name));
             let due = promised.map(|milestone| Time(milestone.due)).or_else(|| item.date(ArtefactField::DueDate));
             let has_moved = due != item.date(ArtefactField::DueDate);
             if has_moved && follows_file(item) {
@@ -133,7 +134,7 @@ impl Cycle<'_, '_> {
             let passed =
                 due.filter(|due| is_past(*due, self.context.wall_clock()) && item.status != ItemStatus::Delayed);
             if let Some(due) = passed {
-                self.mark(id, ItemStatus::Delayed, &noted(&passed_words(due), promised, &causes), &causes);
+                self.mark(id, ItemStatus::Delayed, &promise_note(&passed_words(due), promised, &causes), &causes);
             }
         }
     }
@@ -146,9 +147,9 @@ impl Cycle<'_, '_> {
             Some(reason) => (Some(ItemStatus::AtRisk), reason),
             None => (None, String::new()),
         };
-        let notes = noted(&notes, Some(due), causes);
+        let notes = promise_note(&notes, Some(due), causes);
         let fields: ItemFields = BTreeMap::from([
-            (ArtefactField::Name, ArtefactValue::Text(items::inferred(milestone.name.as_str(), causes))),
+            (ArtefactField::Name, ArtefactValue::Text(items::inferred_statement(milestone.name.as_str(), causes))),
             (ArtefactField::DueDate, ArtefactValue::Date(due)),
             (ArtefactField::Notes, ArtefactValue::Text(notes)),
         ]);
@@ -165,7 +166,7 @@ impl Cycle<'_, '_> {
         (causes, withheld): (&[SignalRevision], &mut WithheldChanges),
     ) {
         let Some(due) = due else { return };
-        let reason = noted("", Some(due), causes);
+        let reason = promise_note("", Some(due), causes);
         let changes: ItemFields = BTreeMap::from([
             (ArtefactField::DueDate, ArtefactValue::Date(due)),
             (ArtefactField::Notes, ArtefactValue::Text(reason.clone())),
@@ -182,19 +183,19 @@ impl Cycle<'_, '_> {
 }
 
 /// A note with the date that the project's file has, if it has one.
-fn noted(words: &str, promised: Option<Time>, causes: &[SignalRevision]) -> ArtefactStatement {
+fn promise_note(words: &str, promised: Option<Time>, causes: &[SignalRevision]) -> ArtefactStatement {
     let promise = promised.map(promise_words);
     let words: Vec<&str> =
         [Some(words), promise.as_deref()].into_iter().flatten().filter(|of| !of.is_empty()).collect();
-    items::inferred(words.join(" "), causes)
+    items::inferred_statement(words.join(" "), causes)
 }
 
 fn promise_words(due: Time) -> String {
-    format!("The project's file has {}.", day(due))
+    format!("The project's file has {}.", milestone_day(due))
 }
 
-fn day(time: Time) -> String {
-    utc(time).get(..10).unwrap_or_default().to_owned()
+fn milestone_day(time: Time) -> String {
+    utc_timestamp(time).get(..10).unwrap_or_default().to_owned()
 }
 
 /// Whether the date of a milestone is still the one that the project's file gave it.
@@ -205,7 +206,7 @@ pub(super) fn follows_file(item: &ArtefactItem) -> bool {
     notes.ask(|notes| notes.ends_with(&promise_words(due))) == Some(true)
 }
 
-pub(super) fn is_called(item: &ArtefactItem, name: &str) -> bool {
+pub(super) fn is_named_milestone(item: &ArtefactItem, name: &str) -> bool {
     item.text(ArtefactField::Name).and_then(|known| known.ask(|known| known == name)) == Some(true)
 }
 
@@ -216,5 +217,5 @@ const fn is_past(due: Time, now: Time) -> bool {
 }
 
 fn passed_words(due: Time) -> String {
-    format!("Overdue: its date, {}, passed, and nobody called it completed.", day(due))
+    format!("Overdue: its date, {}, passed, and nobody called it completed.", milestone_day(due))
 }

@@ -41,17 +41,17 @@ impl<'p> OpenProposals<'p> {
 
     /// The first question about one of these signals.
     pub(super) fn escalation(&mut self, causes: &[SignalRevision]) -> Option<&'p ModelEscalation> {
-        taken(&mut self.escalations, causes, |escalation| &escalation.signals)
+        take_proposal(&mut self.escalations, causes, |escalation| &escalation.signals)
     }
 
     /// The first mail about one of these signals.
     pub(super) fn draft(&mut self, causes: &[SignalRevision]) -> Option<&'p ModelDraft> {
-        taken(&mut self.drafts, causes, |draft| &draft.signals)
+        take_proposal(&mut self.drafts, causes, |draft| &draft.signals)
     }
 
     /// The first comment about one of these signals.
     pub(super) fn comment(&mut self, causes: &[SignalRevision]) -> Option<&'p ModelComment> {
-        taken(&mut self.comments, causes, |comment| &comment.signals)
+        take_proposal(&mut self.comments, causes, |comment| &comment.signals)
     }
 
     /// All changes of artefacts that an answer about one of these signals proposes.
@@ -65,7 +65,7 @@ impl<'p> OpenProposals<'p> {
     }
 }
 
-fn taken<'p, T>(
+fn take_proposal<'p, T>(
     open: &mut Vec<&'p T>,
     causes: &[SignalRevision],
     of: impl Fn(&T) -> &BTreeSet<SignalRevision>,
@@ -75,7 +75,7 @@ fn taken<'p, T>(
 }
 
 /// The causes of a group that a proposal is about.
-pub(super) fn shared(group: &GroupedSignals<'_>, signals: &BTreeSet<SignalRevision>) -> Vec<SignalRevision> {
+pub(super) fn shared_causes(group: &GroupedSignals<'_>, signals: &BTreeSet<SignalRevision>) -> Vec<SignalRevision> {
     group.causes().into_iter().filter(|cause| signals.contains(cause)).collect()
 }
 
@@ -86,8 +86,8 @@ fn agreeing(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> SourceAgree
 }
 
 /// A mail that a model worded, on its way.
-pub(super) fn draft(group: &GroupedSignals<'_>, draft: &ModelDraft, charter: &ProjectCharter) -> PlannedDraft {
-    let causes = shared(group, &draft.signals);
+pub(super) fn planned_draft(group: &GroupedSignals<'_>, draft: &ModelDraft, charter: &ProjectCharter) -> PlannedDraft {
+    let causes = shared_causes(group, &draft.signals);
     PlannedDraft {
         action: draft.action(&causes, DraftApproval::ByPolicy),
         causes,
@@ -97,8 +97,12 @@ pub(super) fn draft(group: &GroupedSignals<'_>, draft: &ModelDraft, charter: &Pr
 }
 
 /// A comment that a model worded, on its way.
-pub(super) fn comment(group: &GroupedSignals<'_>, comment: &ModelComment, charter: &ProjectCharter) -> PlannedComment {
-    let causes = shared(group, &comment.signals);
+pub(super) fn planned_comment(
+    group: &GroupedSignals<'_>,
+    comment: &ModelComment,
+    charter: &ProjectCharter,
+) -> PlannedComment {
+    let causes = shared_causes(group, &comment.signals);
     let action = comment.action(&causes, DraftApproval::ByPolicy);
     let leader = SignalRevision::from(group.leader().signal);
     let cause = causes.into_iter().next().unwrap_or(leader);
@@ -106,21 +110,21 @@ pub(super) fn comment(group: &GroupedSignals<'_>, comment: &ModelComment, charte
 }
 
 /// A question in a model's words. What it says is shown as somebody else's.
-pub(super) fn question(group: &GroupedSignals<'_>, escalation: &ModelEscalation) -> PlannedQuestion {
-    let causes = shared(group, &escalation.signals);
+pub(super) fn model_question(group: &GroupedSignals<'_>, escalation: &ModelEscalation) -> PlannedQuestion {
+    let causes = shared_causes(group, &escalation.signals);
     let options = escalation.options.iter().map(|option| {
         let action = option.action(&causes);
         PlannedOption { id: option.id, label: LabelTree::from(option.label.clone()), reasons: None, action }
     });
     PlannedQuestion {
-        subject: questions::subject(group, &format!("model\n{}", escalation.reason.as_str())),
+        subject: questions::question_subject(group, &format!("model\n{}", escalation.reason.as_str())),
         reason: escalation.reason,
         title: "A model prepared a decision. Which option is it?".to_owned(),
         heading: LabelTree::from(escalation.title.clone()),
         background: Vec::new(),
         about: LabelTree::map([
             ("a model says", escalation.about.clone()),
-            ("signals", questions::about(group.members())),
+            ("signals", questions::group_subject(group.members())),
         ]),
         options: options.collect(),
         recommended: (escalation.recommended, "a model recommends it"),
@@ -130,7 +134,7 @@ pub(super) fn question(group: &GroupedSignals<'_>, escalation: &ModelEscalation)
 }
 
 /// A mail as a question shows it.
-pub(super) fn shown(draft: &ModelDraft) -> LabelTree {
+pub(super) fn draft_tree(draft: &ModelDraft) -> LabelTree {
     let [subject, body] = draft.texts();
     let faults: Vec<&str> = draft.faults.iter().map(|fault| fault.in_words()).collect();
     let mut parts = vec![
@@ -147,7 +151,7 @@ pub(super) fn shown(draft: &ModelDraft) -> LabelTree {
 
 /// Whether a mail goes out that a model worded, where the level of autonomy leaves that to a person.
 pub(super) fn question_of_draft(group: &GroupedSignals<'_>, draft: &ModelDraft) -> PlannedQuestion {
-    let causes = shared(group, &draft.signals);
+    let causes = shared_causes(group, &draft.signals);
     let reason = if draft.is_external {
         EscalationReason::ExternalCommunication
     } else {
@@ -160,27 +164,27 @@ pub(super) fn question_of_draft(group: &GroupedSignals<'_>, draft: &ModelDraft) 
         ("B", "the draft breaks rules for drafts")
     };
     PlannedQuestion {
-        subject: questions::subject(group, &format!("draft\n{}", draft.recipient)),
+        subject: questions::question_subject(group, &format!("draft\n{}", draft.recipient)),
         reason,
         title: "A model drafted an answer. Does it go out?".to_owned(),
-        heading: questions::heading(group),
+        heading: questions::group_heading(group),
         background: Vec::new(),
-        about: LabelTree::map([("draft", shown(draft)), ("signals", questions::about(group.members()))]),
+        about: LabelTree::map([("draft", draft_tree(draft)), ("signals", questions::group_subject(group.members()))]),
         options: vec![
             PlannedOption {
                 action,
-                ..questions::choice(
+                ..questions::rule_option(
                     "A",
                     "it goes out as it is shown",
                     ["whoever asked has an answer at once", "a model worded it, so each fact in it has to be checked"],
                 )
             },
-            questions::choice(
+            questions::rule_option(
                 "B",
                 "whoever decides answers in own words",
                 ["the answer says exactly what is meant", "it takes time"],
             ),
-            questions::choice("C", "no answer is needed", ["nothing has to be done", "somebody may wait in vain"]),
+            questions::rule_option("C", "no answer is needed", ["nothing has to be done", "somebody may wait in vain"]),
         ],
         recommended,
         time: sooner(group.leader().classification.answer.time_sensitivity, draft),
@@ -194,15 +198,15 @@ fn sooner(time: TimeSensitivity, draft: &ModelDraft) -> TimeSensitivity {
 }
 
 /// Adds a mail to a question that is asked anyway.
-pub(super) fn offer(question: &mut PlannedQuestion, draft: &ModelDraft, group: &GroupedSignals<'_>) {
+pub(super) fn offer_draft(question: &mut PlannedQuestion, draft: &ModelDraft, group: &GroupedSignals<'_>) {
     if question.options.len() >= 5 {
         return;
     }
-    let action = Some(draft.action(&shared(group, &draft.signals), DraftApproval::Needed));
+    let action = Some(draft.action(&shared_causes(group, &draft.signals), DraftApproval::Needed));
     let reasons = ["whoever asked has an answer at once", "a model worded it, so each fact in it has to be checked"];
-    let option = questions::choice("E", "taken, and the draft goes out as shown", reasons);
+    let option = questions::rule_option("E", "taken, and the draft goes out as shown", reasons);
     question.options.push(PlannedOption { action, ..option });
     question.time = sooner(question.time, draft);
     let about = core::mem::replace(&mut question.about, LabelTree::Null);
-    question.about = LabelTree::map([("signals", about), ("draft", shown(draft))]);
+    question.about = LabelTree::map([("signals", about), ("draft", draft_tree(draft))]);
 }

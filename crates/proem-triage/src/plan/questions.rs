@@ -23,7 +23,7 @@ const MAX_SHOWN: usize = 10;
 const MAX_TEXTS: usize = 3;
 
 /// A group as a question shows it: its tickets, senders and texts, as far as they may be read.
-pub(super) fn about<'g>(members: impl Iterator<Item = &'g CycleMember<'g>>) -> LabelTree {
+pub(super) fn group_subject<'g>(members: impl Iterator<Item = &'g CycleMember<'g>>) -> LabelTree {
     let mut shown: Vec<LabelTree> = Vec::new();
     let mut beyond = 0_usize;
     for member in members {
@@ -56,8 +56,8 @@ pub(super) fn about<'g>(members: impl Iterator<Item = &'g CycleMember<'g>>) -> L
 }
 
 /// What a group is called: its title as somebody else wrote it.
-pub(super) fn heading(group: &GroupedSignals<'_>) -> LabelTree {
-    items::title(group).words().clone()
+pub(super) fn group_heading(group: &GroupedSignals<'_>) -> LabelTree {
+    items::group_title(group).words().clone()
 }
 
 /// What a signal is called: its subject, if that may be shown.
@@ -68,12 +68,12 @@ pub(super) fn heading_of(member: &CycleMember<'_>) -> LabelTree {
 }
 
 /// An option of the rules, with the reason for it and the one against it.
-pub(super) fn choice(id: &'static str, label: &'static str, [pro, con]: [&'static str; 2]) -> PlannedOption {
+pub(super) fn rule_option(id: &'static str, label: &'static str, [pro, con]: [&'static str; 2]) -> PlannedOption {
     PlannedOption { id, label: label.into(), reasons: Some(OptionReasons { pro, con }), action: None }
 }
 
 /// What makes a question about the same thing the same question: the ticket, else the signal.
-pub(super) fn subject(group: &GroupedSignals<'_>, what: &str) -> String {
+pub(super) fn question_subject(group: &GroupedSignals<'_>, what: &str) -> String {
     let ticket = group.ticket().map(show::json);
     let about = ticket.as_ref().and_then(|ticket| ticket.as_str()).unwrap_or(&group.leader().signal.id).to_owned();
     format!("{what}\n{about}")
@@ -84,14 +84,14 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
     let answer = &group.leader().classification.answer;
     let category = answer.category;
     let (reason, title, mut options, recommended) = match category {
-        _ if answer.recommended_action == RecommendedAction::DraftCommunication => message(group, charter),
+        _ if answer.recommended_action == RecommendedAction::DraftCommunication => message_question(group, charter),
         SignalCategory::Scope => scope_parts(group),
         SignalCategory::Blocker => standstill_parts(),
         _ if is_kept_out(group.leader()) => (
             EscalationReason::LowConfidence,
             format!("A text that was kept out may matter ({}). Who looks at it?", category.as_str()),
             vec![
-                choice(
+                rule_option(
                     "A",
                     "taken: whoever decides looks at it in the quarantine",
                     [
@@ -99,7 +99,7 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
                         "its words may be meant to mislead whoever reads them",
                     ],
                 ),
-                choice(
+                rule_option(
                     "B",
                     "it is an attack and nothing else: nothing more is needed",
                     ["nobody reads an attack", "a real matter in the same text is lost"],
@@ -111,12 +111,12 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
             EscalationReason::StrategicImpact,
             format!("Something critical came in ({}). Who takes it?", category.as_str()),
             vec![
-                choice(
+                rule_option(
                     "A",
                     "taken: whoever decides sees to it",
                     ["somebody has it from now on", "it takes time from other work"],
                 ),
-                choice(
+                rule_option(
                     "B",
                     "not as critical as it looks: nothing more is needed",
                     ["nobody is called away from other work", "if it is critical after all, time is lost"],
@@ -127,12 +127,12 @@ pub(super) fn of_group(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> 
     };
     options.extend(ticket_change(group, category));
     PlannedQuestion {
-        subject: subject(group, &format!("{}\n{}", reason.as_str(), category.as_str())),
+        subject: question_subject(group, &format!("{}\n{}", reason.as_str(), category.as_str())),
         reason,
         title,
-        heading: heading(group),
+        heading: group_heading(group),
         background: Vec::new(),
-        about: about(group.members()),
+        about: group_subject(group.members()),
         options,
         recommended,
         time: answer.time_sensitivity,
@@ -152,17 +152,17 @@ fn scope_parts(group: &GroupedSignals<'_>) -> QuestionParts {
         EscalationReason::ScopeChange,
         title.to_owned(),
         vec![
-            choice(
+            rule_option(
                 "A",
                 "it stands: the sprint is larger, and what may slip is said",
                 ["whoever wants it gets it in this sprint", "what was agreed may not be finished"],
             ),
-            choice(
+            rule_option(
                 "B",
                 "it stands, and something of the same size leaves the sprint",
                 ["the sprint stays about as large as it was", "whoever waits for what leaves has to be told"],
             ),
-            choice(
+            rule_option(
                 "C",
                 "it does not: it goes back to the backlog",
                 ["the team finishes what was agreed", "whoever asked for it waits for the next sprint"],
@@ -178,12 +178,12 @@ fn standstill_parts() -> QuestionParts {
         EscalationReason::StrategicImpact,
         "Work stands still, and it is critical. Who takes it?".to_owned(),
         vec![
-            choice(
+            rule_option(
                 "A",
                 "taken: whoever decides sees to it that it is unblocked",
                 ["somebody has it from now on", "it takes time from other work"],
             ),
-            choice(
+            rule_option(
                 "B",
                 "known already: nothing more is needed",
                 ["nobody does the same twice", "if nobody has it after all, work stands still longer"],
@@ -194,8 +194,8 @@ fn standstill_parts() -> QuestionParts {
 }
 
 /// A message that somebody may expect an answer to, and for which no model drafted one.
-fn message(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> QuestionParts {
-    let reason = if group.members().any(|member| is_outside(member, charter)) {
+fn message_question(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> QuestionParts {
+    let reason = if group.members().any(|member| is_outside_sender(member, charter)) {
         EscalationReason::ExternalCommunication
     } else {
         EscalationReason::LowConfidence
@@ -204,15 +204,15 @@ fn message(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> QuestionPart
         reason,
         "Somebody may expect an answer, and none is drafted.".to_owned(),
         vec![
-            choice("A", "whoever decides answers", ["whoever wrote knows where it stands", "it takes time"]),
-            choice("B", "no answer is needed", ["nothing has to be done", "somebody may wait in vain"]),
+            rule_option("A", "whoever decides answers", ["whoever wrote knows where it stands", "it takes time"]),
+            rule_option("B", "no answer is needed", ["nothing has to be done", "somebody may wait in vain"]),
         ],
         ("A", "a message of a stakeholder is better answered than forgotten"),
     )
 }
 
 /// Whether a sender is outside, or nobody knows.
-pub(super) fn is_outside(member: &CycleMember<'_>, charter: &ProjectCharter) -> bool {
+pub(super) fn is_outside_sender(member: &CycleMember<'_>, charter: &ProjectCharter) -> bool {
     let address = member.signal.sender.as_ref().and_then(|sender| sender.address.as_ref()).map(show::json);
     let Some(address) = address.as_ref().and_then(|address| address.as_str()) else { return true };
     charter.is_outside(address)
@@ -230,7 +230,7 @@ fn ticket_change(group: &GroupedSignals<'_>, category: SignalCategory) -> Option
             });
             let reasons =
                 ["everybody who looks at the ticket sees it", "the ticket changes before somebody has looked at it"];
-            let option = choice("D", "taken, and the ticket is moved to blocked", reasons);
+            let option = rule_option("D", "taken, and the ticket is moved to blocked", reasons);
             Some(PlannedOption { action: Some(action), ..option })
         }
         (SignalSource::Mail | SignalSource::Outlook, None, SignalCategory::Blocker | SignalCategory::Quality) => {
@@ -242,7 +242,7 @@ fn ticket_change(group: &GroupedSignals<'_>, category: SignalCategory) -> Option
             });
             let action = Some(Untrusted::new(action, joined));
             let reasons = ["the team sees it where it works", "the ticket repeats the words of whoever wrote the mail"];
-            let option = choice("D", "taken, and a ticket is created for it", reasons);
+            let option = rule_option("D", "taken, and a ticket is created for it", reasons);
             Some(PlannedOption { action, ..option })
         }
         _ => None,
@@ -263,7 +263,10 @@ pub(super) fn of_many(
         let open: Vec<_> = groups.iter().copied().filter(|group| is_open(group)).collect();
         (!open.is_empty()).then(|| question(&open))
     };
-    [of(withheld, of_withheld), of(unread, of_unread), of(uncommented, of_comments)].into_iter().flatten().collect()
+    [of(withheld, of_withheld), of(unread, unread_question), of(uncommented, of_comments)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// One question for all changes of artefacts that the level of autonomy does not allow.
@@ -273,21 +276,21 @@ fn of_withheld(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
         more => format!("{more} subjects would change the artefacts, which nobody let rules do at this level."),
     };
     let causes: Vec<_> = groups.iter().flat_map(|group| group.causes()).collect();
-    let first = groups.first().map_or_else(String::new, |group| subject(group, "withheld"));
+    let first = groups.first().map_or_else(String::new, |group| question_subject(group, "withheld"));
     PlannedQuestion {
         subject: first,
         reason: EscalationReason::OutsideAutonomyLevel,
         title,
-        heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
+        heading: groups.first().map_or(LabelTree::Null, |group| group_heading(group)),
         background: Vec::new(),
-        about: about(groups.iter().flat_map(|group| group.members())),
+        about: group_subject(groups.iter().flat_map(|group| group.members())),
         options: vec![
-            choice(
+            rule_option(
                 "A",
                 "whoever decides brings the artefacts up to date",
                 ["reports say what the signals say", "it is done by hand, with `proem artefacts edit`"],
             ),
-            choice("B", "leave it", ["nothing has to be done", "the artefacts say less than what is known"]),
+            rule_option("B", "leave it", ["nothing has to be done", "the artefacts say less than what is known"]),
         ],
         recommended: ("A", "the signals would change what the artefacts say"),
         time: TimeSensitivity::ThisWeek,
@@ -301,33 +304,33 @@ pub(super) fn of_scope(groups: &[&GroupedSignals<'_>], charter: &ProjectCharter)
     if groups.len() > 1 {
         question.title =
             format!("{} tickets changed the scope after the sprint was agreed. Do the changes stand?", groups.len());
-        question.about = about(groups.iter().flat_map(|group| group.members()));
+        question.about = group_subject(groups.iter().flat_map(|group| group.members()));
         question.causes = groups.iter().flat_map(|group| group.causes()).collect();
     }
     Some(question)
 }
 
 /// One question for all messages of which nothing is understood.
-fn of_unread(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
+fn unread_question(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
     let causes: Vec<_> = groups.iter().flat_map(|group| group.causes()).collect();
     let title = match groups.len() {
         1 => "Rules understand nothing of this message. Who reads it?".to_owned(),
         more => format!("Rules understand nothing of {more} messages. Who reads them?"),
     };
     PlannedQuestion {
-        subject: groups.first().map_or_else(String::new, |group| subject(group, "unread")),
+        subject: groups.first().map_or_else(String::new, |group| question_subject(group, "unread")),
         reason: EscalationReason::LowConfidence,
         title,
-        heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
+        heading: groups.first().map_or(LabelTree::Null, |group| group_heading(group)),
         background: Vec::new(),
-        about: about(groups.iter().flat_map(|group| group.members())),
+        about: group_subject(groups.iter().flat_map(|group| group.members())),
         options: vec![
-            choice(
+            rule_option(
                 "A",
                 "whoever decides reads and answers",
                 ["nothing that matters is overlooked", "it takes time, and most such messages matter little"],
             ),
-            choice("B", "leave it", ["nothing has to be done", "somebody may wait for an answer in vain"]),
+            rule_option("B", "leave it", ["nothing has to be done", "somebody may wait for an answer in vain"]),
         ],
         recommended: ("A", "somebody may expect an answer"),
         time: TimeSensitivity::NoDeadline,
@@ -338,23 +341,23 @@ fn of_unread(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
 /// One question for all tickets that a comment would have gone to.
 fn of_comments(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
     let causes: Vec<_> = groups.iter().flat_map(|group| group.causes()).collect();
-    let first = groups.first().map_or_else(String::new, |group| subject(group, "comment"));
+    let first = groups.first().map_or_else(String::new, |group| question_subject(group, "comment"));
     let tickets =
         if groups.len() == 1 { "A new ticket has".to_owned() } else { format!("{} new tickets have", groups.len()) };
     PlannedQuestion {
         subject: first,
         reason: EscalationReason::OutsideAutonomyLevel,
         title: format!("{tickets} no description. Who asks for one?"),
-        heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
+        heading: groups.first().map_or(LabelTree::Null, |group| group_heading(group)),
         background: Vec::new(),
-        about: about(groups.iter().flat_map(|group| group.members())),
+        about: group_subject(groups.iter().flat_map(|group| group.members())),
         options: vec![
-            choice(
+            rule_option(
                 "A",
                 "whoever decides asks on the tickets",
                 ["work on them can start", "whoever wrote them is asked for more work"],
             ),
-            choice("B", "leave it", ["nobody is disturbed", "nobody can start on a ticket that says nothing"]),
+            rule_option("B", "leave it", ["nobody is disturbed", "nobody can start on a ticket that says nothing"]),
         ],
         recommended: ("A", "nobody can start on a ticket that says nothing"),
         time: TimeSensitivity::NoDeadline,
@@ -371,19 +374,19 @@ pub(super) fn of_unwritten(groups: &[&GroupedSignals<'_>]) -> PlannedQuestion {
         }
     };
     PlannedQuestion {
-        subject: groups.first().map_or_else(String::new, |group| subject(group, "unwritten")),
+        subject: groups.first().map_or_else(String::new, |group| question_subject(group, "unwritten")),
         reason: EscalationReason::OutsideAutonomyLevel,
         title,
-        heading: groups.first().map_or(LabelTree::Null, |group| heading(group)),
+        heading: groups.first().map_or(LabelTree::Null, |group| group_heading(group)),
         background: Vec::new(),
-        about: about(groups.iter().flat_map(|group| group.members())),
+        about: group_subject(groups.iter().flat_map(|group| group.members())),
         options: vec![
-            choice(
+            rule_option(
                 "A",
                 "whoever decides closes what is over and notes them",
                 ["the artefacts tell what these signals tell", "somebody has to look through what is open"],
             ),
-            choice("B", "leave it", ["nothing has to be done", "the artefacts go on without it"]),
+            rule_option("B", "leave it", ["nothing has to be done", "the artefacts go on without it"]),
         ],
         recommended: ("A", "the artefacts lack what these signals tell"),
         time: TimeSensitivity::Today,

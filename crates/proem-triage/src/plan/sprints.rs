@@ -35,12 +35,12 @@ impl<'r> Cycle<'_, 'r> {
     pub(super) fn sprint(&mut self, member: &CycleMember<'r>) -> Option<ArtefactItemId> {
         let cause = [SignalRevision::from(member.signal)];
         let open = self.context.artefacts.items(ArtefactItemKind::Sprint).next();
-        let reason = |words: &str| items::inferred(words, &cause);
+        let reason = |words: &str| items::inferred_statement(words, &cause);
         let is_made = self.next.contains_key(&ArtefactItemKind::Sprint);
         match member.signal.kind {
             SignalKind::SprintStarted if !is_made => {
-                let fields = items::sprint(member.sanitised, member.signal)?;
-                if open.is_some_and(|(_, item)| is_called(item, &fields)) {
+                let fields = items::sprint_fields(member.sanitised, member.signal)?;
+                if open.is_some_and(|(_, item)| is_named_sprint(item, &fields)) {
                     return None;
                 }
                 if let Some((id, _)) = open {
@@ -52,8 +52,8 @@ impl<'r> Cycle<'_, 'r> {
             SignalKind::SprintClosed if !is_made => {
                 let (id, item) = open?;
                 // An old sprint that a listing calls closed ends no other one.
-                let named = items::sprint(member.sanitised, member.signal);
-                if named.is_some_and(|fields| !is_called(item, &fields)) {
+                let named = items::sprint_fields(member.sanitised, member.signal);
+                if named.is_some_and(|fields| !is_named_sprint(item, &fields)) {
                     return None;
                 }
                 let reason = reason("The sprint was closed.");
@@ -90,7 +90,7 @@ impl<'r> Cycle<'_, 'r> {
                 let is_later = item.date(ArtefactField::StartDate).map(|start| start.0) < sprint.start;
                 if let Some(fields) = sprint_fields(member, *sprint).filter(|_| is_over || is_later) {
                     let cause = [SignalRevision::from(member.signal)];
-                    let reason = items::inferred("The tracker calls another sprint active.", &cause);
+                    let reason = items::inferred_statement("The tracker calls another sprint active.", &cause);
                     self.operate(ArtefactKind::DeliveryState, ArtefactOperation::Close { id, reason }, &cause);
                     self.add_sprint(**member, fields);
                 }
@@ -98,7 +98,7 @@ impl<'r> Cycle<'_, 'r> {
             (Some((id, item)), None) if named.closed.contains(&known(item)) => {
                 let Some(member) = groups.iter().flat_map(GroupedSignals::members).last() else { return };
                 let cause = [SignalRevision::from(member.signal)];
-                let reason = items::inferred("The tracker calls the sprint closed.", &cause);
+                let reason = items::inferred_statement("The tracker calls the sprint closed.", &cause);
                 self.operate(ArtefactKind::DeliveryState, ArtefactOperation::Close { id, reason }, &cause);
             }
             (None, Some((name, (_, member, sprint)))) => {
@@ -136,7 +136,7 @@ impl<'r> Cycle<'_, 'r> {
             return;
         }
         let cause = [SignalRevision::from(member.signal)];
-        let reason = items::inferred("The tracker has other dates or another goal for the sprint.", &cause);
+        let reason = items::inferred_statement("The tracker has other dates or another goal for the sprint.", &cause);
         self.operate(ArtefactKind::DeliveryState, ArtefactOperation::Modify { id, changes, reason }, &cause);
     }
 }
@@ -146,7 +146,7 @@ impl<'m, 'r> NamedSprints<'m, 'r> {
         let mut named = Self::default();
         for member in members.filter(|member| !is_kept_out(member) && !member.sanitised.is_suspected()) {
             for sprint in field_sprints(member.signal) {
-                let Some(name) = exact(sprint.name) else { continue };
+                let Some(name) = comparable_name(sprint.name) else { continue };
                 match sprint.state {
                     SprintState::Closed => _ = named.closed.insert(name),
                     SprintState::Active => {
@@ -168,10 +168,10 @@ fn sprint_fields(member: &CycleMember<'_>, sprint: FieldSprint<'_>) -> Option<It
     let cause = SignalRevision::from(member.signal);
     // The guard looked at the texts of the first sprint that is active.
     let first = field_sprints(member.signal).into_iter().find(|sprint| sprint.state == SprintState::Active)?;
-    let is_first = exact(first.name) == exact(sprint.name);
+    let is_first = comparable_name(first.name) == comparable_name(sprint.name);
     let name = items::sprint_text(member, 0).filter(|_| is_first)?;
     let goal = items::sprint_text(member, 1)
-        .unwrap_or_else(|| items::inferred("The sprint has no goal that may be shown.", &[cause]));
+        .unwrap_or_else(|| items::inferred_statement("The sprint has no goal that may be shown.", &[cause]));
     let date = |at: Option<i64>| at.map(|at| ArtefactValue::Date(Time(at)));
     Some(BTreeMap::from([
         (ArtefactField::Name, ArtefactValue::Text(name)),
@@ -182,13 +182,13 @@ fn sprint_fields(member: &CycleMember<'_>, sprint: FieldSprint<'_>) -> Option<It
 }
 
 /// Whether an item has the name of these fields.
-fn is_called(item: &ArtefactItem, fields: &ItemFields) -> bool {
+fn is_named_sprint(item: &ArtefactItem, fields: &ItemFields) -> bool {
     let known = item.fields.get(&ArtefactField::Name);
     known.zip(fields.get(&ArtefactField::Name)).is_some_and(|(known, name)| known.says_what(name))
 }
 
 /// A name to compare with another, which is never shown.
-fn exact(name: &Untrusted<String>) -> Option<String> {
+fn comparable_name(name: &Untrusted<String>) -> Option<String> {
     show::json(name).as_str().map(|name| name.trim().to_owned())
 }
 

@@ -93,7 +93,7 @@ impl SuspectedGroup<'_, '_> {
         changes: Vec<(PlannedOption, LabelTree)>,
     ) -> PlannedQuestion {
         let group = self.group;
-        let mut question = if self.asks { questions::of_group(group, charter) } else { plain(group) };
+        let mut question = if self.asks { questions::of_group(group, charter) } else { suspicion_question(group) };
         let mut about = vec![("signals", core::mem::replace(&mut question.about, LabelTree::Null))];
         about.extend(self.escalation.map(|escalation| ("a model says", escalation.about.clone())));
         let (mut offered, mut shown) = (Vec::new(), Vec::new());
@@ -105,16 +105,16 @@ impl SuspectedGroup<'_, '_> {
             about.push(("would change", LabelTree::list(shown)));
         }
         if let Some(draft) = self.draft {
-            let action = Some(draft.action(&proposed::shared(group, &draft.signals), DraftApproval::Needed));
+            let action = Some(draft.action(&proposed::shared_causes(group, &draft.signals), DraftApproval::Needed));
             let reasons = ["whoever asked has an answer", "it answers a text that the guard suspects"];
-            let option = questions::choice("E", "the mail goes out as it is shown", reasons);
+            let option = questions::rule_option("E", "the mail goes out as it is shown", reasons);
             offered.push(PlannedOption { action, ..option });
-            about.push(("draft", proposed::shown(draft)));
+            about.push(("draft", proposed::draft_tree(draft)));
         }
         if let Some(comment) = self.comment {
-            let action = Some(comment.action(&proposed::shared(group, &comment.signals), DraftApproval::Needed));
+            let action = Some(comment.action(&proposed::shared_causes(group, &comment.signals), DraftApproval::Needed));
             let reasons = ["the ticket has an answer", "it answers a text that the guard suspects"];
-            let option = questions::choice("E", "the comment is made as it is shown", reasons);
+            let option = questions::rule_option("E", "the comment is made as it is shown", reasons);
             offered.push(PlannedOption { action, ..option });
             about.push(("comment", LabelTree::from(comment.text())));
         }
@@ -129,21 +129,21 @@ impl SuspectedGroup<'_, '_> {
 }
 
 /// The question about a text that would change something and asks for nothing else.
-fn plain(group: &GroupedSignals<'_>) -> PlannedQuestion {
+fn suspicion_question(group: &GroupedSignals<'_>) -> PlannedQuestion {
     PlannedQuestion {
-        subject: questions::subject(group, "suspected"),
+        subject: questions::question_subject(group, "suspected"),
         reason: EscalationReason::LowConfidence,
         title: "The guard suspects a text that would change something. Does it?".to_owned(),
-        heading: questions::heading(group),
+        heading: questions::group_heading(group),
         background: Vec::new(),
-        about: questions::about(group.members()),
+        about: questions::group_subject(group.members()),
         options: vec![
-            questions::choice(
+            questions::rule_option(
                 "A",
                 "nothing changes because of it",
                 ["a suspected text has no effect", "if it is honest, what it tells is missing"],
             ),
-            questions::choice(
+            questions::rule_option(
                 "B",
                 "whoever decides looks at it and does what is needed",
                 ["what is honest in it is not lost", "its words may be meant to mislead whoever reads them"],

@@ -14,7 +14,7 @@ use crate::artefact::ArtefactItemId;
 
 /// Brings the outcomes in line with what was written. A signal that repeats what an item has is only read. A person is
 /// asked about one whose item found no room.
-pub(super) fn settle(
+pub(super) fn settle_outcomes(
     outcomes: &mut BTreeMap<SignalRevision, SignalOutcome>,
     groups: &[GroupedSignals<'_>],
     context: &CycleContext<'_>,

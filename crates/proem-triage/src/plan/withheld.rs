@@ -18,8 +18,8 @@ use crate::{
     answer::ModelUpdate,
     artefact::{
         AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItem, ArtefactKind,
-        ArtefactOperation, ArtefactRule, ArtefactValue, RuleViolation, SignalReferences, apply, change_offer,
-        needs_person, proposed_operations,
+        ArtefactOperation, ArtefactRule, ArtefactValue, RuleViolation, SignalReferences, apply_operations,
+        change_offer, needs_person, proposed_operations,
     },
     contract::{EscalationReason, TimeSensitivity},
 };
@@ -205,15 +205,15 @@ impl<'q, 'r> Questioner<'q, 'r> {
             title: title.to_owned(),
             heading,
             background: Vec::new(),
-            about: LabelTree::map([("would change", shown), ("signals", questions::about(members))]),
+            about: LabelTree::map([("would change", shown), ("signals", questions::group_subject(members))]),
             options: vec![
                 option,
-                questions::choice(
+                questions::rule_option(
                     "B",
                     "it is not so: everything stays as it is",
                     ["nothing is taken for over that is not", "an item stays open that may be over"],
                 ),
-                questions::choice(
+                questions::rule_option(
                     "C",
                     "whoever decides changes the artefacts in another way",
                     ["the artefacts say exactly what is known", "it is done by hand, with `proem artefacts edit`"],
@@ -243,7 +243,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
                 "action": "artefact_update", "target": target, "fields": { "content": content }, "causes": causes,
             })
         });
-        let option = questions::choice(
+        let option = questions::rule_option(
             "A",
             "it is so: the changes are made as shown",
             ["the artefacts show it at once", "whoever decides answers for it, since no event of the tracker does"],
@@ -300,7 +300,7 @@ impl<'q, 'r> Questioner<'q, 'r> {
         self.plan.refused.extend(core::iter::repeat_n(already_there(), doubles));
         let withheld = operations.extract_if(.., |operation| needs_person(artefact, artefact, operation, &terms));
         let withheld = withheld.collect();
-        let change = if operations.is_empty() { None } else { Some(apply(artefact, &operations, &terms)?) };
+        let change = if operations.is_empty() { None } else { Some(apply_operations(artefact, &operations, &terms)?) };
         Ok((change, withheld))
     }
 

@@ -3,7 +3,7 @@
 use proem_guard::{LabelTree, TreeName, Untrusted};
 
 use crate::{
-    signal::{ProjectSignal, text_name},
+    signal::{ProjectSignal, field_text_name},
     sprint_field::{SprintState, field_sprints},
 };
 
@@ -43,7 +43,7 @@ pub(super) struct SignalText<'s> {
 }
 
 /// The texts that are read, and how many are not.
-pub(super) fn texts(signal: &ProjectSignal) -> (Vec<SignalText<'_>>, usize) {
+pub(super) fn signal_texts(signal: &ProjectSignal) -> (Vec<SignalText<'_>>, usize) {
     let (mut all, mut unread) = (Vec::new(), 0_usize);
     let heads = [("summary", signal.summary.as_ref())];
     all.extend(heads.into_iter().filter_map(|(name, text)| Some(SignalText { name, index: 0, text: text? })));
@@ -56,9 +56,9 @@ pub(super) fn texts(signal: &ProjectSignal) -> (Vec<SignalText<'_>>, usize) {
             continue;
         }
         let mut found = Vec::new();
-        gather(field, tree, &mut found);
+        gather_field_texts(field, tree, &mut found);
         unread = unread.saturating_add(found.len().saturating_sub(MAX_TEXTS));
-        let name = text_name(field);
+        let name = field_text_name(field);
         let texts = found.into_iter().take(MAX_TEXTS).enumerate();
         all.extend(texts.map(|(index, text)| SignalText { name, index, text }));
     }
@@ -70,7 +70,7 @@ pub(crate) const SPRINT: &str = "sprint";
 
 /// What the signal calls its ticket, whom that is assigned to, and the sprint that is active: names that go into artefacts
 /// and questions.
-pub(super) fn names(signal: &ProjectSignal) -> Vec<SignalText<'_>> {
+pub(super) fn signal_names(signal: &ProjectSignal) -> Vec<SignalText<'_>> {
     let of_fields = |name: &str| match &signal.fields {
         LabelTree::Map(fields) => match fields.get(name) {
             Some(LabelTree::Outside(text) | LabelTree::Flagged(text)) => Some(text),
@@ -86,13 +86,13 @@ pub(super) fn names(signal: &ProjectSignal) -> Vec<SignalText<'_>> {
     names.chain(sprint).collect()
 }
 
-fn gather<'t>(field: &str, tree: &'t LabelTree, found: &mut Vec<&'t Untrusted<String>>) {
+fn gather_field_texts<'t>(field: &str, tree: &'t LabelTree, found: &mut Vec<&'t Untrusted<String>>) {
     match tree {
         LabelTree::Outside(text) | LabelTree::Flagged(text) if !text.is_empty() => found.push(text),
-        LabelTree::List(list) => list.iter().for_each(|item| gather(field, item, found)),
+        LabelTree::List(list) => list.iter().for_each(|item| gather_field_texts(field, item, found)),
         // Of a comment only what its author wrote.
         LabelTree::Map(map) if field == "comments" => {
-            map.get("body").into_iter().for_each(|body| gather(field, body, found));
+            map.get("body").into_iter().for_each(|body| gather_field_texts(field, body, found));
         }
         LabelTree::Map(map) => {
             let mut entries: Vec<(TreeName<'_>, &LabelTree)> = map.iter().collect();
@@ -103,7 +103,7 @@ fn gather<'t>(field: &str, tree: &'t LabelTree, found: &mut Vec<&'t Untrusted<St
                     TreeName::Outside(name) => name.len(),
                 });
             }
-            entries.into_iter().for_each(|(_, value)| gather(field, value, found));
+            entries.into_iter().for_each(|(_, value)| gather_field_texts(field, value, found));
         }
         _ => {}
     }

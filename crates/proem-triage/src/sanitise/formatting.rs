@@ -70,7 +70,7 @@ pub(super) fn without_formatting(text: &str) -> Option<View> {
 }
 
 /// Whether there is nothing to take out.
-pub(super) fn is_plain(text: &str) -> bool {
+pub(super) fn has_no_formatting(text: &str) -> bool {
     one_round(text).text == text
 }
 
@@ -240,7 +240,7 @@ fn speaker_words(speaker: &str) -> &'static str {
 }
 
 /// What of the original is left after spans of the view were cut out of it, which are in order and don't overlap.
-pub(super) fn kept(map: &OffsetMap, cut: &[Span]) -> Vec<Span> {
+pub(super) fn kept_original_spans(map: &OffsetMap, cut: &[Span]) -> Vec<Span> {
     let (mut kept, mut cut) = (Vec::new(), cut);
     for (view, original) in map.copies() {
         let shift = |at: usize| original.start.saturating_add(at.saturating_sub(view.start));
@@ -294,7 +294,7 @@ mod tests {
         ] {
             let view = without_formatting(text).unwrap();
             assert_eq!(view.text, expected, "{text:?}");
-            assert!(is_plain(&view.text), "{text:?}");
+            assert!(has_no_formatting(&view.text), "{text:?}");
         }
     }
 
@@ -319,7 +319,7 @@ mod tests {
             let view = without_formatting(&unit.repeat(count)).unwrap();
             assert!(view.text == expected.repeat(count), "{unit:?}");
             let cuts: Vec<Span> = (0..view.text.len()).step_by(4).map(|at| Span::new(at, at + 1)).collect();
-            assert!(kept(&view.map, &cuts).is_sorted_by_key(|span| span.start), "{unit:?}");
+            assert!(kept_original_spans(&view.map, &cuts).is_sorted_by_key(|span| span.start), "{unit:?}");
         }
         // A mark put together by taking another out goes in the next round, and there is an end of rounds.
         let nested = format!("{}{}", "<".repeat(100_000), ">".repeat(100_000));
@@ -330,9 +330,9 @@ mod tests {
     fn what_is_left_is_counted_in_bytes_of_the_original() {
         let text = "ab <!-- cd --> ef";
         let view = without_formatting(text).unwrap();
-        assert_eq!(kept(&view.map, &[]), [Span::new(0, 3), Span::new(14, 17)]);
+        assert_eq!(kept_original_spans(&view.map, &[]), [Span::new(0, 3), Span::new(14, 17)]);
         // All of it without blanks is `ab<!--cd-->ef`.
-        assert_eq!(preserved_ratio(text, &kept(&view.map, &[])), (4, 13));
-        assert_eq!(kept(&view.map, &[Span::new(0, 2)]), [Span::new(2, 3), Span::new(14, 17)]);
+        assert_eq!(preserved_ratio(text, &kept_original_spans(&view.map, &[])), (4, 13));
+        assert_eq!(kept_original_spans(&view.map, &[Span::new(0, 2)]), [Span::new(2, 3), Span::new(14, 17)]);
     }
 }

@@ -10,7 +10,7 @@ use proem_guard::{LabelTree, TreeError, Untrusted, show};
 use serde_json::Value as Json;
 
 use super::{ProjectSignal, SenderAuthentication, SignalKind, SignalSender, SignalSource};
-use crate::date::{SignalTime, TimeFault, from_text, utc};
+use crate::date::{SignalTime, TimeFault, parse_timestamp, utc_timestamp};
 
 /// The version of what is written; it is raised with every change of it.
 pub const FORM: u64 = 1;
@@ -61,7 +61,7 @@ impl ProjectSignal {
     #[must_use]
     pub fn to_tree(&self) -> LabelTree {
         let (time, said, fault) = match &self.time {
-            SignalTime::Known(time) => (LabelTree::from(utc(*time)), LabelTree::Null, LabelTree::Null),
+            SignalTime::Known(time) => (LabelTree::from(utc_timestamp(*time)), LabelTree::Null, LabelTree::Null),
             SignalTime::Doubtful { said, fault } => (LabelTree::Null, outside(Some(said)), fault.as_str().into()),
             SignalTime::Missing => (LabelTree::Null, LabelTree::Null, LabelTree::Null),
         };
@@ -166,7 +166,7 @@ impl<'t> WrittenSignal<'t> {
     fn time(&self) -> Result<SignalTime, SignalFormError> {
         match (self.get("time"), self.outside("time_said")?) {
             (Some(LabelTree::Text(text)), None) => {
-                let time = from_text(text).map_err(|_| SignalFormError::Part("time"))?;
+                let time = parse_timestamp(text).map_err(|_| SignalFormError::Part("time"))?;
                 Ok(SignalTime::Known(Time(time)))
             }
             (Some(LabelTree::Null), Some(said)) => {

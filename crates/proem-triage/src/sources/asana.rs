@@ -7,8 +7,8 @@
 use serde_json::{Map, Value as Json, json};
 
 use super::{
-    recognise::is_name,
-    taking::{take, take_text, text_at, text_of},
+    recognise::is_identifier,
+    taking::{take_text, take_value, text_at, text_or_digits},
 };
 use crate::{
     date,
@@ -20,20 +20,20 @@ use crate::{
 const MOMENT: u64 = 60_000;
 
 /// What a task or a story lacks.
-pub(super) fn fault(body: &Map<String, Json>) -> Option<&'static str> {
-    let is_named = body.get("gid").is_some_and(is_name);
+pub(super) fn asana_fault(body: &Map<String, Json>) -> Option<&'static str> {
+    let is_named = body.get("gid").is_some_and(is_identifier);
     (!is_named).then_some("a task or story without `gid`; nothing tells which one it is")
 }
 
 /// What an event lacks.
 pub(super) fn event_fault(body: &Map<String, Json>) -> Option<&'static str> {
-    let has_resource = body.get("resource").and_then(|resource| resource.get("gid")).is_some_and(is_name);
+    let has_resource = body.get("resource").and_then(|resource| resource.get("gid")).is_some_and(is_identifier);
     let has_action = body.get("action").is_some_and(Json::is_string);
     (!has_resource || !has_action).then_some("an event without `resource.gid` or `action`; nothing tells what happened")
 }
 
 /// An event. It has no id of its own: what it says tells it from others.
-pub(super) fn event(mut body: Map<String, Json>) -> SignalDraft {
+pub(super) fn asana_event_draft(mut body: Map<String, Json>) -> SignalDraft {
     let event = Json::Object(body.clone());
     let text = |pointer: &str| text_at(&event, pointer);
     let resource = text("/resource/gid").unwrap_or_default();
@@ -45,22 +45,23 @@ pub(super) fn event(mut body: Map<String, Json>) -> SignalDraft {
     let action = text("/action").unwrap_or_default();
     let mut draft = SignalDraft::new(SignalSource::Asana, event_kind(&kind, &action, is_comment), identity);
     draft.time = body.remove("created_at").filter(|time| !time.is_null());
-    draft.sender = body.get("user").and_then(user);
+    draft.sender = body.get("user").and_then(asana_user);
     let parent = |kind: &str| text("/parent/gid").filter(|_| text("/parent/resource_type").as_deref() == Some(kind));
     draft.ticket = if kind == "task" { Some(resource) } else { parent("task") };
     draft.project = parent("project");
     let parent_name = text("/parent/name");
     // A comment has no name; it is about the task above it.
     draft.summary = text("/resource/name").or_else(|| parent_name.filter(|_| kind == "story"));
-    let change = take(&mut body, "change");
-    let told = text("/resource/resource_subtype").and_then(|subtype| told(&subtype, text("/resource/text").as_deref()));
+    let change = take_value(&mut body, "change");
+    let told = text("/resource/resource_subtype")
+        .and_then(|subtype| story_change(&subtype, text("/resource/text").as_deref()));
     draft.field("change", if change.is_null() { told.unwrap_or_default() } else { change });
-    draft.field("parent", take(&mut body, "parent"));
+    draft.field("parent", take_value(&mut body, "parent"));
     // The names of these two are in the event if it was asked for with them.
     if let Some(resource) = body.get_mut("resource").and_then(Json::as_object_mut) {
-        draft.field("completed", take(resource, "completed"));
+        draft.field("completed", take_value(resource, "completed"));
         if is_comment {
-            draft.field("comment", take(resource, "text"));
+            draft.field("comment", take_value(resource, "text"));
         }
     }
     draft.field("event", Json::from(action));
@@ -85,16 +86,16 @@ fn event_kind(kind: &str, action: &str, is_comment: bool) -> DraftKind {
 }
 
 /// A task as it stands.
-pub(super) fn task(mut body: Map<String, Json>) -> SignalDraft {
-    let gid = body.get("gid").and_then(text_of).unwrap_or_default();
+pub(super) fn asana_task_draft(mut body: Map<String, Json>) -> SignalDraft {
+    let gid = body.get("gid").and_then(text_or_digits).unwrap_or_default();
     let identity = vec![IdPart::Word("task"), IdPart::Said(gid.clone())];
     let kind = if is_untouched(&body) { SignalKind::TicketCreated } else { SignalKind::TicketListed };
     let mut draft = SignalDraft::new(SignalSource::Asana, DraftKind::Known(kind), identity);
     draft.time = body.get("modified_at").filter(|time| !time.is_null()).cloned();
-    draft.sender = body.get("created_by").and_then(user);
+    draft.sender = body.get("created_by").and_then(asana_user);
     draft.summary = take_text(&mut body, "name");
-    draft.field("description", take(&mut body, "notes"));
-    draft.field("html_notes", take(&mut body, "html_notes"));
+    draft.field("description", take_value(&mut body, "notes"));
+    draft.field("html_notes", take_value(&mut body, "html_notes"));
     let whole = Json::Object(body);
     let text = |pointer: &str| text_at(&whole, pointer);
     draft.project = text("/memberships/0/project/gid").or_else(|| text("/projects/0/gid"));
@@ -115,7 +116,7 @@ pub(super) fn task(mut body: Map<String, Json>) -> SignalDraft {
     draft.ticket = Some(gid);
     let Json::Object(mut body) = whole else { return draft };
     for name in ["completed", "custom_fields", "tags"] {
-        draft.field(name, take(&mut body, name));
+        draft.field(name, take_value(&mut body, name));
     }
     draft.field("other", Json::Object(body));
     draft
@@ -124,7 +125,7 @@ pub(super) fn task(mut body: Map<String, Json>) -> SignalDraft {
 /// Whether nobody has changed an open task since it was made: what it says is new to everybody, for an event that it was
 /// made says nothing of it.
 fn is_untouched(body: &Map<String, Json>) -> bool {
-    let time = |name: &str| body.get(name).and_then(Json::as_str).and_then(|text| date::from_text(text).ok());
+    let time = |name: &str| body.get(name).and_then(Json::as_str).and_then(|text| date::parse_timestamp(text).ok());
     let age = time("created_at").zip(time("modified_at")).map(|(created, modified)| modified.abs_diff(created));
     let is_open = body.get("completed").and_then(Json::as_bool) != Some(true);
     is_open && age.is_some_and(|age| age <= MOMENT)
@@ -132,22 +133,22 @@ fn is_untouched(body: &Map<String, Json>) -> bool {
 
 /// A comment, or what Asana wrote below a task.
 pub(super) fn story(mut body: Map<String, Json>) -> SignalDraft {
-    let gid = body.get("gid").and_then(text_of).unwrap_or_default();
+    let gid = body.get("gid").and_then(text_or_digits).unwrap_or_default();
     let identity = vec![IdPart::Word("story"), IdPart::Said(gid)];
     let says = |name: &str, word: &str| body.get(name).and_then(Json::as_str) == Some(word);
     let is_comment = says("resource_subtype", "comment_added") || says("type", "comment");
     let kind = if is_comment { SignalKind::CommentCreated } else { SignalKind::TicketUpdated };
     let mut draft = SignalDraft::new(SignalSource::Asana, DraftKind::Known(kind), identity);
     draft.time = body.get("created_at").filter(|time| !time.is_null()).cloned();
-    draft.sender = body.get("created_by").and_then(user);
+    draft.sender = body.get("created_by").and_then(asana_user);
     draft.ticket = body.get("target").and_then(|target| text_at(target, "/gid"));
     draft.summary = body.get("target").and_then(|target| text_at(target, "/name"));
     let told_by_asana = body.get("resource_subtype").and_then(Json::as_str).filter(|_| !is_comment);
     if let Some(subtype) = told_by_asana {
         let text = body.get("text").and_then(Json::as_str);
-        draft.field("change", told(subtype, text).unwrap_or_default());
+        draft.field("change", story_change(subtype, text).unwrap_or_default());
     } else {
-        draft.field("comment", take(&mut body, "text"));
+        draft.field("comment", take_value(&mut body, "text"));
         if let Some(html) = take_text(&mut body, "html_text") {
             draft.field("comments", Json::from(vec![html]));
         }
@@ -158,7 +159,7 @@ pub(super) fn story(mut body: Map<String, Json>) -> SignalDraft {
 
 /// What Asana itself wrote below a task, as the change that it is about. A move names both sections between quotes, whatever
 /// the language.
-fn told(subtype: &str, text: Option<&str>) -> Option<Json> {
+fn story_change(subtype: &str, text: Option<&str>) -> Option<Json> {
     let field = match subtype {
         "section_changed" => "section",
         "marked_complete" | "marked_incomplete" => "completed",
@@ -173,8 +174,8 @@ fn told(subtype: &str, text: Option<&str>) -> Option<Json> {
     }
 }
 
-fn user(user: &Json) -> Option<DraftSender> {
-    let text = |name: &str| user.get(name).and_then(text_of).filter(|text| !text.is_empty());
+fn asana_user(user: &Json) -> Option<DraftSender> {
+    let text = |name: &str| user.get(name).and_then(text_or_digits).filter(|text| !text.is_empty());
     let account = text("gid")?;
     let authentication = SenderAuthentication::SourceAccount;
     Some(DraftSender { account: Some(account), address: text("email"), name: text("name"), authentication })

@@ -23,7 +23,7 @@ pub struct SourceAudience {
 
 impl SourceAudience {
     fn is_about(&self, draft: &SignalDraft) -> bool {
-        let is_project = |key: &String| project(draft).is_some_and(|named| named.eq_ignore_ascii_case(key));
+        let is_project = |key: &String| draft_project_key(draft).is_some_and(|named| named.eq_ignore_ascii_case(key));
         let is_mailbox = |address: &String| {
             let fields = draft.fields.iter().filter(|(name, _)| matches!(*name, "to" | "cc"));
             fields.into_iter().any(|(_, value)| names_address(value, address))
@@ -40,7 +40,7 @@ impl SourceAudience {
 }
 
 /// The label that all texts of a draft have beside those of their fields.
-pub(super) fn label(draft: &SignalDraft, audiences: &[SourceAudience]) -> Label {
+pub(super) fn audience_label(draft: &SignalDraft, audiences: &[SourceAudience]) -> Label {
     let lines = || audiences.iter().filter(|line| line.is_about(draft));
     let is_precise = lines().any(SourceAudience::is_precise);
     let circle = lines().filter(|line| line.is_precise() == is_precise).map(|line| line.audience).max();
@@ -48,7 +48,7 @@ pub(super) fn label(draft: &SignalDraft, audiences: &[SourceAudience]) -> Label 
 }
 
 /// The key of the project that a draft is about: as it says, else as its ticket's key begins.
-fn project(draft: &SignalDraft) -> Option<&str> {
+fn draft_project_key(draft: &SignalDraft) -> Option<&str> {
     let of_ticket = || draft.ticket.as_deref()?.rsplit_once('-').map(|(key, _)| key);
     draft.project.as_deref().or_else(of_ticket)
 }

@@ -86,7 +86,7 @@ impl ResultsHeader {
         // A version other than the first is one that nobody has written down yet.
         let is_known = match version {
             [] => true,
-            [HeaderToken::Word { text, is_quoted: false, is_joined: false }] if is_number(text) => text == "1",
+            [HeaderToken::Word { text, is_quoted: false, is_joined: false }] if is_all_digits(text) => text == "1",
             _ => return None,
         };
         let statements: Vec<&[HeaderToken]> = parts.collect();
@@ -169,7 +169,7 @@ fn value_text(tokens: &[HeaderToken]) -> Option<String> {
     (!tokens.is_empty()).then(|| texts.collect())
 }
 
-fn is_number(text: &str) -> bool {
+fn is_all_digits(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -219,7 +219,7 @@ fn skip_comment(rest: &mut Peekable<Chars<'_>>) -> Option<()> {
             '(' => depth = depth.saturating_add(1),
             ')' => depth = depth.saturating_sub(1),
             '\\' => _ = rest.next()?,
-            c if is_text(c) => {}
+            c if is_header_character(c) => {}
             _ => return None,
         }
     }
@@ -232,8 +232,8 @@ fn take_quoted(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     loop {
         match rest.next()? {
             '"' => return Some(text),
-            '\\' => text.extend(rest.next().filter(|c| is_text(*c))),
-            c if is_text(c) => text.push(c),
+            '\\' => text.extend(rest.next().filter(|c| is_header_character(*c))),
+            c if is_header_character(c) => text.push(c),
             _ => return None,
         }
     }
@@ -242,7 +242,7 @@ fn take_quoted(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
 fn take_word(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     let mut text = String::new();
     while let Some(c) = rest.next_if(|c| !matches!(c, ' ' | '\t' | '(' | ')' | ';' | '=' | '"')) {
-        if !is_text(c) {
+        if !is_header_character(c) {
             return None;
         }
         text.push(c);
@@ -251,7 +251,7 @@ fn take_word(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
 }
 
 /// Whether it may stand in a header: blanks and what can be seen (RFC 5322, section 2.2; RFC 6532, section 3).
-fn is_text(c: char) -> bool {
+fn is_header_character(c: char) -> bool {
     c == '\t' || !c.is_control()
 }
 

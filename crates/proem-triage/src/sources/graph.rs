@@ -10,8 +10,8 @@ use serde_json::{Map, Value as Json};
 use super::{
     SourceContext,
     authentication::authentication,
-    recognise::is_name,
-    taking::{take, take_object, take_text, text_of},
+    recognise::is_identifier,
+    taking::{take_object, take_text, take_value, text_or_digits},
 };
 use crate::{
     draft::{DraftKind, DraftSender, IdPart, SignalDraft},
@@ -34,22 +34,22 @@ const NAMED: [(&str, &str); 10] = [
 
 /// What a message lacks.
 pub(super) fn message_fault(body: &Map<String, Json>) -> Option<&'static str> {
-    let is_named = ["id", "internetMessageId"].into_iter().any(|name| body.get(name).is_some_and(is_name));
+    let is_named = ["id", "internetMessageId"].into_iter().any(|name| body.get(name).is_some_and(is_identifier));
     (!is_named).then_some("a message without `id` and `internetMessageId`; nothing tells which one it is")
 }
 
 /// What a notification lacks.
 pub(super) fn notification_fault(body: &Map<String, Json>) -> Option<&'static str> {
-    let is_named = body.get("resource").is_some_and(is_name)
-        || body.get("resourceData").and_then(|data| data.get("id")).is_some_and(is_name)
-        || body.get("lifecycleEvent").is_some_and(is_name);
+    let is_named = body.get("resource").is_some_and(is_identifier)
+        || body.get("resourceData").and_then(|data| data.get("id")).is_some_and(is_identifier)
+        || body.get("lifecycleEvent").is_some_and(is_identifier);
     (!is_named).then_some("a notification without `resource`; nothing tells what it is about")
 }
 
 /// A message, or what is left of one in a list of changes.
-pub(super) fn message(mut body: Map<String, Json>, context: &SourceContext<'_>) -> SignalDraft {
+pub(super) fn graph_message_draft(mut body: Map<String, Json>, context: &SourceContext<'_>) -> SignalDraft {
     let id = take_text(&mut body, "id").filter(|id| !id.is_empty());
-    let id = id.or_else(|| body.get("internetMessageId").and_then(text_of)).unwrap_or_default();
+    let id = id.or_else(|| body.get("internetMessageId").and_then(text_or_digits)).unwrap_or_default();
     let kind = if body.contains_key("@removed") {
         DraftKind::Known(SignalKind::EmailDeleted)
     } else if body.get("isDraft") == Some(&Json::Bool(true)) {
@@ -73,12 +73,12 @@ pub(super) fn message(mut body: Map<String, Json>, context: &SourceContext<'_>) 
     let on_from = if headers(&body, "from").len() > 1 { nothing } else { &texts };
     draft.sender = [("from", on_from), ("sender", nothing)]
         .into_iter()
-        .find_map(|(name, results)| sender(body.get(name)?, results, context));
+        .find_map(|(name, results)| graph_sender(body.get(name)?, results, context));
     draft.field("authentication_results", results.iter().map(|result| Json::from(result.as_str())).collect());
     draft.summary = take_text(&mut body, "subject");
     if let Some(mut text) = take_object(&mut body, "body") {
-        draft.field("body", take(&mut text, "content"));
-        draft.field("body_type", take(&mut text, "contentType"));
+        draft.field("body", take_value(&mut text, "content"));
+        draft.field("body_type", take_value(&mut text, "contentType"));
         if !text.is_empty() {
             body.insert("body".to_owned(), Json::Object(text));
         }
@@ -87,7 +87,7 @@ pub(super) fn message(mut body: Map<String, Json>, context: &SourceContext<'_>) 
         draft.field("bodies", Json::Object(unique));
     }
     for (theirs, ours) in NAMED {
-        draft.field(ours, take(&mut body, theirs));
+        draft.field(ours, take_value(&mut body, theirs));
     }
     let attachments = attachments(&mut body, &mut draft.notes);
     draft.field("attachments", attachments);
@@ -107,7 +107,7 @@ pub(super) fn notification(mut body: Map<String, Json>, context: &SourceContext<
     if body.remove("encryptedContent").is_some() {
         notes.push("content unknown: it is encrypted".to_owned());
     }
-    let change = body.get("changeType").and_then(text_of).unwrap_or_default();
+    let change = body.get("changeType").and_then(text_or_digits).unwrap_or_default();
     let has_content = body.get("resourceData").is_some_and(|data| {
         message_fault(data.as_object().unwrap_or(&Map::new())).is_none()
             && ["subject", "body", "bodyPreview", "from"].into_iter().any(|name| data.get(name).is_some())
@@ -115,7 +115,7 @@ pub(super) fn notification(mut body: Map<String, Json>, context: &SourceContext<
     let data = if has_content { take_object(&mut body, "resourceData") } else { None };
     let mut draft = match data {
         Some(data) => {
-            let mut draft = message(data, context);
+            let mut draft = graph_message_draft(data, context);
             if change == "deleted" {
                 draft.kind = DraftKind::Known(SignalKind::EmailDeleted);
             }
@@ -131,8 +131,8 @@ pub(super) fn notification(mut body: Map<String, Json>, context: &SourceContext<
 
 /// A notification without content.
 fn announcement(body: Map<String, Json>, change: String) -> SignalDraft {
-    let text = |name: &str| body.get(name).and_then(text_of).filter(|text| !text.is_empty());
-    let data = |name: &str| body.get("resourceData").and_then(|data| data.get(name)).and_then(text_of);
+    let text = |name: &str| body.get(name).and_then(text_or_digits).filter(|text| !text.is_empty());
+    let data = |name: &str| body.get("resourceData").and_then(|data| data.get(name)).and_then(text_or_digits);
     let lifecycle = text("lifecycleEvent");
     let is_message = data("@odata.type").is_none_or(|kind| kind.to_ascii_lowercase().ends_with(".message"));
     let kind = match (&lifecycle, change.as_str()) {
@@ -151,9 +151,9 @@ fn announcement(body: Map<String, Json>, change: String) -> SignalDraft {
     draft
 }
 
-fn sender(of: &Json, results: &[&str], context: &SourceContext<'_>) -> Option<DraftSender> {
+fn graph_sender(of: &Json, results: &[&str], context: &SourceContext<'_>) -> Option<DraftSender> {
     let address = of.get("emailAddress")?;
-    let text = |name: &str| address.get(name).and_then(text_of).filter(|text| !text.is_empty());
+    let text = |name: &str| address.get(name).and_then(text_or_digits).filter(|text| !text.is_empty());
     let (name, address) = (text("name"), text("address"));
     let authentication = authentication(results, context.mail_servers, address.as_deref());
     (name.is_some() || address.is_some()).then_some(DraftSender { account: None, address, name, authentication })
@@ -166,7 +166,7 @@ fn headers(body: &Map<String, Json>, wanted: &str) -> Vec<String> {
     let headers = body.get("internetMessageHeaders").and_then(Json::as_array);
     let found = headers.into_iter().flatten().filter_map(|header| {
         let name = header.get("name").and_then(Json::as_str)?;
-        let value = || header.get("value").and_then(text_of).filter(|_| name.len() == wanted.len());
+        let value = || header.get("value").and_then(text_or_digits).filter(|_| name.len() == wanted.len());
         name.trim().eq_ignore_ascii_case(wanted).then(|| value().unwrap_or_default())
     });
     found.collect()
@@ -174,7 +174,7 @@ fn headers(body: &Map<String, Json>, wanted: &str) -> Vec<String> {
 
 /// Attachments without their bytes, which no rule and no model reads.
 fn attachments(body: &mut Map<String, Json>, notes: &mut Vec<String>) -> Json {
-    let mut attachments = take(body, "attachments");
+    let mut attachments = take_value(body, "attachments");
     let items = attachments.as_array_mut().map_or(&mut [][..], Vec::as_mut_slice).iter_mut();
     let bytes = items.filter_map(|item| item.as_object_mut()?.remove("contentBytes")).count();
     if bytes > 0 {

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::taking::{take, take_object, take_text, text_at, text_of};
+use super::taking::{take_object, take_text, take_value, text_at, text_or_digits};
 use crate::{
     draft::{DraftKind, DraftSender, IdPart, SignalDraft},
     rich_text,
@@ -34,11 +34,11 @@ const NAMED: [(&str, &str); 14] = [
 /// A webhook.
 pub(super) fn webhook(mut body: Map<String, Json>) -> SignalDraft {
     let event = take_text(&mut body, "webhookEvent").unwrap_or_default();
-    let transition = transition(&body);
-    let mut issue = body.get("issue").is_some_and(Json::is_object).then(|| take(&mut body, "issue"));
+    let transition = workflow_transition(&body);
+    let mut issue = body.get("issue").is_some_and(Json::is_object).then(|| take_value(&mut body, "issue"));
     let mut comment = take_object(&mut body, "comment");
     let detail = body.get("issue_event_type_name").and_then(Json::as_str).unwrap_or_default();
-    let kind = kind(&event, detail, comment.as_ref());
+    let kind = jira_draft_kind(&event, detail, comment.as_ref());
     let host = instance([issue.as_ref(), body.get("user"), body.get("sprint")], comment.as_ref());
     let identity = webhook_identity(&kind, &body, issue.as_ref(), comment.as_ref());
     let mut draft = SignalDraft::new(SignalSource::Jira, kind, Vec::new());
@@ -54,22 +54,22 @@ pub(super) fn webhook(mut body: Map<String, Json>) -> SignalDraft {
         take_issue(issue, &mut draft);
     }
     if let Some(comment) = &mut comment {
-        draft.field("comment", readable(take(comment, "body")));
+        draft.field("comment", document_as_text(take_value(comment, "body")));
         draft.field("comment_id", comment.get("id").cloned().unwrap_or_default());
     } else if transition.is_some() {
         // What was written while the ticket was moved; it has no id of its own.
         draft.field("comment", Json::from(take_text(&mut body, "comment").unwrap_or_default()));
     }
-    let changes = match (changes(&mut body), transition) {
+    let changes = match (changelog_changes(&mut body), transition) {
         (Json::Null, Some(transition)) => transition,
         (Json::Null, None) => changes_beside(&body),
         (found, _) => found,
     };
     draft.field("changes", changes);
-    if let Some(sprint) = body.get("sprint").and_then(|sprint| sprint.get("name")).and_then(text_of) {
+    if let Some(sprint) = body.get("sprint").and_then(|sprint| sprint.get("name")).and_then(text_or_digits) {
         draft.summary.get_or_insert(sprint);
     }
-    let goal = body.get("sprint").and_then(|sprint| sprint.get("goal")).and_then(text_of);
+    let goal = body.get("sprint").and_then(|sprint| sprint.get("goal")).and_then(text_or_digits);
     draft.field("goal", goal.map_or(Json::Null, Json::from));
     if let Some(comment) = comment {
         body.insert("comment".to_owned(), Json::Object(comment));
@@ -82,7 +82,7 @@ pub(super) fn webhook(mut body: Map<String, Json>) -> SignalDraft {
 }
 
 /// An issue of a search, or alone.
-pub(super) fn issue(body: Map<String, Json>) -> SignalDraft {
+pub(super) fn jira_issue_draft(body: Map<String, Json>) -> SignalDraft {
     let mut issue = Json::Object(body);
     let id = text_at(&issue, "/id").or_else(|| text_at(&issue, "/key")).unwrap_or_default();
     let kind = DraftKind::Known(SignalKind::TicketListed);
@@ -91,7 +91,7 @@ pub(super) fn issue(body: Map<String, Json>) -> SignalDraft {
     let mut draft = SignalDraft::new(SignalSource::Jira, kind, identity);
     draft.time = text_at(&issue, "/fields/updated").map(Json::from);
     let actor = ["/fields/reporter", "/fields/creator"].into_iter().find_map(|place| issue.pointer(place)?.as_object());
-    draft.sender = actor.map(sender);
+    draft.sender = actor.map(jira_sender);
     if issue.get("fields").is_none_or(Json::is_null) {
         draft.notes.push("fields unknown: the search asked for none".to_owned());
     }
@@ -109,18 +109,18 @@ fn take_issue(issue: &mut Json, draft: &mut SignalDraft) {
     let Some(fields) = issue.get_mut("fields").and_then(Json::as_object_mut) else { return };
     draft.summary = take_text(fields, "summary");
     for name in ["description", "environment"] {
-        draft.named_field(name, fields.remove(name).map(readable));
+        draft.named_field(name, fields.remove(name).map(document_as_text));
     }
     for (name, ours) in [("labels", "labels"), ("components", "components"), ("fixVersions", "fix_versions")] {
         let items = fields.get(name).and_then(Json::as_array);
-        let words = items.into_iter().flatten().filter_map(|item| text_of(item.get("name").unwrap_or(item)));
+        let words = items.into_iter().flatten().filter_map(|item| text_or_digits(item.get("name").unwrap_or(item)));
         draft.field(ours, words.map(Json::from).collect());
     }
     let comments = fields.get_mut("comment").and_then(|comment| comment.get_mut("comments")).map(Json::take);
     if let Some(Json::Array(mut comments)) = comments {
         for comment in &mut comments {
             if let Some(body) = comment.get_mut("body") {
-                *body = readable(body.take());
+                *body = document_as_text(body.take());
             }
         }
         draft.field("comments", Json::Array(comments));
@@ -139,7 +139,7 @@ fn take_issue(issue: &mut Json, draft: &mut SignalDraft) {
 
 /// The change of status that a rule or a step of a workflow sends, which is no event
 /// (<https://developer.atlassian.com/server/jira/platform/webhooks/>, "Adding a webhook as a post function").
-fn transition(body: &Map<String, Json>) -> Option<Json> {
+fn workflow_transition(body: &Map<String, Json>) -> Option<Json> {
     let transition = body.get("transition")?.as_object()?;
     let status = |names: [&str; 2]| {
         let found = names.into_iter().find_map(|name| transition.get(name));
@@ -196,9 +196,9 @@ fn readable_sprints(value: &mut Json) {
 }
 
 /// A sprint as a board lists it.
-pub(super) fn sprint(body: Map<String, Json>) -> SignalDraft {
+pub(super) fn jira_sprint_draft(body: Map<String, Json>) -> SignalDraft {
     let whole = Json::Object(body);
-    let text = |name: &str| whole.get(name).and_then(text_of);
+    let text = |name: &str| whole.get(name).and_then(text_or_digits);
     let state = text("state").unwrap_or_default().to_ascii_lowercase();
     let kind = match state.as_str() {
         "active" => SignalKind::SprintStarted,
@@ -217,11 +217,11 @@ pub(super) fn sprint(body: Map<String, Json>) -> SignalDraft {
 }
 
 /// A document as its text, anything else as it is.
-fn readable(value: Json) -> Json {
-    if rich_text::is_document(&value) { Json::from(rich_text::plain_text(&value)) } else { value }
+fn document_as_text(value: Json) -> Json {
+    if rich_text::is_document(&value) { Json::from(rich_text::document_text(&value)) } else { value }
 }
 
-fn kind(event: &str, detail: &str, comment: Option<&Map<String, Json>>) -> DraftKind {
+fn jira_draft_kind(event: &str, detail: &str, comment: Option<&Map<String, Json>>) -> DraftKind {
     use SignalKind::{
         CommentCreated, CommentDeleted, CommentUpdated, SprintClosed, SprintStarted, SprintUpdated, TicketCreated,
         TicketDeleted, TicketUpdated,
@@ -256,7 +256,7 @@ fn webhook_identity(
     issue: Option<&Json>,
     comment: Option<&Map<String, Json>>,
 ) -> Vec<IdPart> {
-    if let Some(id) = comment.and_then(|comment| comment.get("id")).and_then(text_of) {
+    if let Some(id) = comment.and_then(|comment| comment.get("id")).and_then(text_or_digits) {
         return vec![IdPart::Word("comment"), IdPart::Said(id)];
     }
     let of_issue = issue.and_then(|issue| text_at(issue, "/id").or_else(|| text_at(issue, "/key")));
@@ -270,7 +270,7 @@ fn webhook_identity(
     parts.extend(name);
     let is_single = matches!(kind, DraftKind::Known(SignalKind::TicketCreated | SignalKind::TicketDeleted));
     let which = body.get("changelog").and_then(|changelog| text_at(changelog, "/id"));
-    let which = which.or_else(|| text_of(body.get("timestamp")?));
+    let which = which.or_else(|| text_or_digits(body.get("timestamp")?));
     if !is_single {
         // Without either, what it says tells it from others.
         parts.push(IdPart::Said(which.unwrap_or_else(|| Json::Object(body.clone()).to_string())));
@@ -291,11 +291,11 @@ fn webhook_sender(body: &Map<String, Json>, comment: Option<&Map<String, Json>>)
         let comment = comment?;
         comment.get("updateAuthor").or_else(|| comment.get("author"))?.as_object()
     };
-    body.get("user").and_then(Json::as_object).or_else(of_comment).map(sender)
+    body.get("user").and_then(Json::as_object).or_else(of_comment).map(jira_sender)
 }
 
-fn sender(user: &Map<String, Json>) -> DraftSender {
-    let text = |name: &str| user.get(name).and_then(text_of).filter(|text| !text.is_empty());
+fn jira_sender(user: &Map<String, Json>) -> DraftSender {
+    let text = |name: &str| user.get(name).and_then(text_or_digits).filter(|text| !text.is_empty());
     let account = text("accountId").or_else(|| text("key")).or_else(|| text("name"));
     let authentication =
         if account.is_some() { SenderAuthentication::SourceAccount } else { SenderAuthentication::Unverified };
@@ -303,10 +303,10 @@ fn sender(user: &Map<String, Json>) -> DraftSender {
 }
 
 /// What changed, in names of ours; what else a change says stays behind.
-fn changes(body: &mut Map<String, Json>) -> Json {
+fn changelog_changes(body: &mut Map<String, Json>) -> Json {
     let items = body.get_mut("changelog").and_then(|changelog| changelog.get_mut("items"));
     let Some(Json::Array(items)) = items.map(Json::take) else { return Json::Null };
-    items.into_iter().map(change).collect()
+    items.into_iter().map(renamed_change).collect()
 }
 
 /// What changed where an event has no log of it: a link that was made, or a sprint that is no more what it was.
@@ -340,7 +340,7 @@ fn histories(issue: &mut Json) -> Vec<Json> {
         let at = history.get("created").cloned().unwrap_or_default();
         let items = history.get("items").and_then(Json::as_array).cloned().unwrap_or_default();
         items.into_iter().map(move |item| {
-            let mut change = change(item);
+            let mut change = renamed_change(item);
             if let Some(change) = change.as_object_mut() {
                 change.insert("at".to_owned(), at.clone());
             }
@@ -350,7 +350,7 @@ fn histories(issue: &mut Json) -> Vec<Json> {
     histories.into_iter().flat_map(of_one).collect()
 }
 
-fn change(item: Json) -> Json {
+fn renamed_change(item: Json) -> Json {
     let Json::Object(mut item) = item else { return item };
     for (theirs, ours) in [("from", "from_id"), ("to", "to_id"), ("fromString", "from"), ("toString", "to")] {
         if let Some(value) = item.remove(theirs) {

@@ -40,8 +40,8 @@ pub struct MailText {
 pub fn normalise_mail(mail: &MailParts, context: &SourceContext<'_>) -> NormalisedSignals {
     let mut all = NormalisedSignals::default();
     if ["from", "date", "message-id"].into_iter().any(|name| mail.header(name).is_some()) {
-        let draft = draft(mail, context);
-        let label = super::audience::label(&draft, context.audiences);
+        let draft = mail_draft(mail, context);
+        let label = super::audience::audience_label(&draft, context.audiences);
         all.signals.push(draft.finish(context.now, &label));
     } else {
         let texts: Vec<&Untrusted<String>> = mail.texts.iter().map(|part| &part.text).collect();
@@ -54,7 +54,7 @@ pub fn normalise_mail(mail: &MailParts, context: &SourceContext<'_>) -> Normalis
 
 impl MailParts {
     fn headers<'m>(&'m self, name: &'m str) -> impl Iterator<Item = String> + 'm {
-        self.headers.iter().filter(move |header| header.name == name).map(|header| exact(&header.text))
+        self.headers.iter().filter(move |header| header.name == name).map(|header| mail_text(&header.text))
     }
 
     /// A header, if it stands there; the first of several.
@@ -63,14 +63,14 @@ impl MailParts {
     }
 }
 
-fn exact(text: &Untrusted<String>) -> String {
+fn mail_text(text: &Untrusted<String>) -> String {
     match show::json(text) {
         Json::String(text) => text,
         _ => String::new(),
     }
 }
 
-fn draft(mail: &MailParts, context: &SourceContext<'_>) -> SignalDraft {
+fn mail_draft(mail: &MailParts, context: &SourceContext<'_>) -> SignalDraft {
     let from: Vec<String> = mail.headers("from").collect();
     let address = match from.as_slice() {
         [one] => single_address(one),
@@ -85,7 +85,7 @@ fn draft(mail: &MailParts, context: &SourceContext<'_>) -> SignalDraft {
         if is_draft { DraftKind::Unknown("draft".to_owned()) } else { DraftKind::Known(SignalKind::EmailReceived) };
     let mut draft = SignalDraft::new(SignalSource::Mail, kind, Vec::new());
     draft.time = mail.header("date").map(Json::from);
-    let mut texts = sorted(mail, &mut draft);
+    let mut texts = sort_mail_parts(mail, &mut draft);
     draft.summary = texts.remove("subject").and_then(|text| text.as_str().map(str::to_owned));
     let name = texts.remove("from").and_then(|text| text.as_str().map(display_name));
     if let Some(name) = name.filter(|_| !from.is_empty()) {
@@ -95,7 +95,7 @@ fn draft(mail: &MailParts, context: &SourceContext<'_>) -> SignalDraft {
         }
         draft.sender = Some(DraftSender { account: None, address: address.clone(), name, authentication });
     }
-    draft.identity = identity(mail, address.as_deref(), authentication);
+    draft.identity = mail_identity(mail, address.as_deref(), authentication);
     for (name, ours) in [("to", "to"), ("cc", "cc"), ("bcc", "bcc"), ("reply-to", "reply_to")] {
         draft.field(ours, texts.remove(name).unwrap_or_default());
     }
@@ -114,7 +114,7 @@ fn draft(mail: &MailParts, context: &SourceContext<'_>) -> SignalDraft {
 }
 
 /// What stands in bodies, attachments and mails within the mail goes into the draft; what is left comes back by name.
-fn sorted(mail: &MailParts, draft: &mut SignalDraft) -> Map<String, Json> {
+fn sort_mail_parts(mail: &MailParts, draft: &mut SignalDraft) -> Map<String, Json> {
     let (mut rest, mut bodies, mut attachments, mut inner) = (Map::new(), Map::new(), Map::new(), Map::new());
     for MailText { name, text } in &mail.texts {
         let group = if name.starts_with("body[") {
@@ -126,7 +126,7 @@ fn sorted(mail: &MailParts, draft: &mut SignalDraft) -> Map<String, Json> {
         } else {
             &mut rest
         };
-        let text = exact(text);
+        let text = mail_text(text);
         match group.get_mut(name.as_str()) {
             // A header that stands there twice.
             Some(Json::String(before)) => {
@@ -148,11 +148,11 @@ fn sorted(mail: &MailParts, draft: &mut SignalDraft) -> Map<String, Json> {
 
 /// A mail is told by its message id and its sender's address, and by whether that was proven: nobody who only claims
 /// an address makes a revision of a mail that came from it.
-fn identity(mail: &MailParts, address: Option<&str>, authentication: SenderAuthentication) -> Vec<IdPart> {
+fn mail_identity(mail: &MailParts, address: Option<&str>, authentication: SenderAuthentication) -> Vec<IdPart> {
     let is_proven = authentication == SenderAuthentication::DmarcAligned;
     let said = match mail.header("message-id") {
         Some(id) => format!("{id}\n{}", address.unwrap_or_default().to_ascii_lowercase()),
-        None => mail.headers.iter().chain(&mail.texts).map(|part| exact(&part.text)).collect::<Vec<_>>().join("\n"),
+        None => mail.headers.iter().chain(&mail.texts).map(|part| mail_text(&part.text)).collect::<Vec<_>>().join("\n"),
     };
     // A line break makes it no number.
     let word = if is_proven { "aligned" } else { "unproven" };

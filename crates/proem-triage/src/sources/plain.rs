@@ -8,8 +8,8 @@
 use serde_json::{Map, Value as Json};
 
 use super::{
-    recognise::is_name,
-    taking::{take, take_object, take_text},
+    recognise::is_identifier,
+    taking::{take_object, take_text, take_value},
 };
 use crate::{
     draft::{DraftKind, DraftSender, IdPart, SignalDraft},
@@ -73,8 +73,8 @@ const FIELDS: [&str; 52] = [
 ];
 
 /// What a line lacks.
-pub(super) fn fault(body: &Map<String, Json>) -> Option<&'static str> {
-    let has = |name: &str| body.get(name).is_some_and(is_name);
+pub(super) fn line_fault(body: &Map<String, Json>) -> Option<&'static str> {
+    let has = |name: &str| body.get(name).is_some_and(is_identifier);
     if body.get("signal").and_then(Json::as_u64) != Some(FORM) {
         Some("`signal` is not 1, the only form of lines that is known")
     } else if !has("id") {
@@ -87,7 +87,7 @@ pub(super) fn fault(body: &Map<String, Json>) -> Option<&'static str> {
 }
 
 /// One line.
-pub(super) fn line(mut body: Map<String, Json>) -> SignalDraft {
+pub(super) fn line_draft(mut body: Map<String, Json>) -> SignalDraft {
     body.remove("signal");
     let id = take_text(&mut body, "id").unwrap_or_default();
     let kind = take_text(&mut body, "type").unwrap_or_default();
@@ -102,12 +102,12 @@ pub(super) fn line(mut body: Map<String, Json>) -> SignalDraft {
     let source = source.unwrap_or(SignalSource::Plain);
     let identity = if is_ours(source, &id) { IdPart::Whole(id) } else { IdPart::Said(id) };
     let mut draft = SignalDraft::new(source, kind, vec![identity]);
-    draft.time = Some(take(&mut body, "time")).filter(|time| !time.is_null());
-    let said = take(&mut body, "time_said");
+    draft.time = Some(take_value(&mut body, "time")).filter(|time| !time.is_null());
+    let said = take_value(&mut body, "time_said");
     if draft.time.is_none() {
         draft.time = Some(said).filter(|time| !time.is_null());
     }
-    draft.sender = sender(&mut body);
+    draft.sender = line_sender(&mut body);
     draft.ticket = take_text(&mut body, "ticket");
     draft.project = take_text(&mut body, "project");
     draft.summary = take_text(&mut body, "summary");
@@ -122,7 +122,7 @@ pub(super) fn line(mut body: Map<String, Json>) -> SignalDraft {
         draft.named_field(name, fields.remove(name));
     }
     if !draft.fields.iter().any(|(name, _)| *name == "body") {
-        draft.field("body", take(&mut body, "body"));
+        draft.field("body", take_value(&mut body, "body"));
     }
     let mut other = match fields.remove("other") {
         Some(Json::Object(other)) if body.is_empty() && fields.is_empty() => Json::Object(other),
@@ -168,7 +168,7 @@ const WORDS: [&str; 12] = [
     "aligned",
 ];
 
-fn sender(body: &mut Map<String, Json>) -> Option<DraftSender> {
+fn line_sender(body: &mut Map<String, Json>) -> Option<DraftSender> {
     let none =
         DraftSender { account: None, address: None, name: None, authentication: SenderAuthentication::Unverified };
     if let Some(name) = take_text(body, "sender") {

@@ -24,24 +24,24 @@ impl SignalShape {
         match self {
             Self::JiraWebhook => None,
             Self::JiraIssue => {
-                let is_named = ["id", "key"].into_iter().any(|name| fields.get(name).is_some_and(is_name));
+                let is_named = ["id", "key"].into_iter().any(|name| fields.get(name).is_some_and(is_identifier));
                 (!is_named).then_some("an issue without `id` and `key`; nothing tells which one it is")
             }
             Self::JiraSprint => {
-                let is_named = fields.get("id").is_some_and(is_name);
+                let is_named = fields.get("id").is_some_and(is_identifier);
                 (!is_named).then_some("a sprint without `id`; nothing tells which one it is")
             }
             Self::GraphMessage => graph::message_fault(fields),
             Self::GraphNotification => graph::notification_fault(fields),
             Self::AsanaEvent => asana::event_fault(fields),
-            Self::AsanaTask | Self::AsanaStory => asana::fault(fields),
-            Self::Plain => plain::fault(fields),
+            Self::AsanaTask | Self::AsanaStory => asana::asana_fault(fields),
+            Self::Plain => plain::line_fault(fields),
         }
     }
 }
 
 /// Whether a value can name something: a text that is not empty, or a number.
-pub(super) fn is_name(value: &Json) -> bool {
+pub(super) fn is_identifier(value: &Json) -> bool {
     value.as_str().map_or(value.is_number(), |text| !text.is_empty())
 }
 
@@ -80,13 +80,13 @@ const LISTS: [(&str, Option<SignalShape>); 5] = [
 const BOARD_LIST: &str = "values";
 
 /// The values of a list, or of the page that a server answers with.
-pub(super) fn page(value: Json) -> PageKind {
+pub(super) fn page_kind(value: Json) -> PageKind {
     let mut fields = match value {
         Json::Object(fields) => fields,
-        Json::Array(items) => return flattened(items),
+        Json::Array(items) => return flatten_pages(items),
         value => return PageKind::One(value),
     };
-    if fields.contains_key("webhookEvent") || is_plain(&fields) {
+    if fields.contains_key("webhookEvent") || is_proem_line(&fields) {
         return PageKind::One(Json::Object(fields));
     }
     let list = LISTS.into_iter().find(|(name, _)| fields.get(*name).is_some_and(Json::is_array));
@@ -96,15 +96,16 @@ pub(super) fn page(value: Json) -> PageKind {
             if name == BOARD_LIST {
                 return PageKind::Many(items.into_iter().map(|value| ListedItem { value, shape }).collect(), None);
             }
-            let run = PageRun { begins: fields.get("startAt") == Some(&0.into()), end: end(&fields, items.len()) };
+            let run =
+                PageRun { begins: fields.get("startAt") == Some(&0.into()), end: answer_end(&fields, items.len()) };
             PageKind::Many(items.into_iter().map(|value| ListedItem { value, shape }).collect(), Some(run))
         }
-        _ => PageKind::One(unwrapped(fields)),
+        _ => PageKind::One(unwrap_asana_data(fields)),
     }
 }
 
 /// What stands in the `data` that Asana puts around one task or story.
-fn unwrapped(mut fields: Map<String, Json>) -> Json {
+fn unwrap_asana_data(mut fields: Map<String, Json>) -> Json {
     match fields.remove("data") {
         Some(Json::Object(inner)) if inner.contains_key("gid") => Json::Object(inner),
         Some(other) => {
@@ -116,7 +117,7 @@ fn unwrapped(mut fields: Map<String, Json>) -> Json {
 }
 
 /// Whether more pages follow: by a token or link to the next, or by counts.
-fn end(page: &Map<String, Json>, count: usize) -> AnswerEnd {
+fn answer_end(page: &Map<String, Json>, count: usize) -> AnswerEnd {
     let number = |name: &str| page.get(name).and_then(Json::as_u64);
     let is_linked = ["nextPageToken", "@odata.nextLink", "next_page"]
         .into_iter()
@@ -128,7 +129,7 @@ fn end(page: &Map<String, Json>, count: usize) -> AnswerEnd {
 }
 
 /// Pages in a list, one level of them, as a script that collects answers writes them.
-fn flattened(items: Vec<Json>) -> PageKind {
+fn flatten_pages(items: Vec<Json>) -> PageKind {
     let mut run: Option<PageRun> = None;
     let mut all = Vec::new();
     for item in items {
@@ -136,7 +137,7 @@ fn flattened(items: Vec<Json>) -> PageKind {
             all.push(ListedItem { value: item, shape: None });
             continue;
         }
-        match page(item) {
+        match page_kind(item) {
             PageKind::One(value) => all.push(ListedItem { value, shape: None }),
             PageKind::Many(items, page) => {
                 let joined = |page: PageRun| PageRun { begins: run.map_or(page.begins, |run| run.begins), ..page };
@@ -153,7 +154,7 @@ fn flattened(items: Vec<Json>) -> PageKind {
 /// # Errors
 ///
 /// What was looked for.
-pub(super) fn shape(value: &Json) -> Result<SignalShape, &'static str> {
+pub(super) fn signal_shape(value: &Json) -> Result<SignalShape, &'static str> {
     let Json::Object(fields) = value else { return Err("no object; a signal is one") };
     let has = |name: &str| fields.contains_key(name);
     let is_object = |name: &str| fields.get(name).is_some_and(Json::is_object);
@@ -162,7 +163,7 @@ pub(super) fn shape(value: &Json) -> Result<SignalShape, &'static str> {
     let moves = ["transition", "changelog"].into_iter().any(is_object);
     if is_text("webhookEvent") || (is_object("issue") && moves) {
         Ok(SignalShape::JiraWebhook)
-    } else if is_plain(fields) {
+    } else if is_proem_line(fields) {
         Ok(SignalShape::Plain)
     } else if has("subscriptionId") {
         Ok(SignalShape::GraphNotification)
@@ -191,6 +192,6 @@ pub(super) fn shape(value: &Json) -> Result<SignalShape, &'static str> {
 /// What only a message of Graph has, or what is left of one.
 const MESSAGE: [&str; 4] = ["internetMessageId", "receivedDateTime", "bodyPreview", "@removed"];
 
-fn is_plain(fields: &Map<String, Json>) -> bool {
+fn is_proem_line(fields: &Map<String, Json>) -> bool {
     fields.contains_key("signal")
 }

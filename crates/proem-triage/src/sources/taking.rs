@@ -4,18 +4,18 @@ use serde_json::{Map, Value as Json};
 
 /// Takes the text of a name out; a number is its digits. What is neither stays.
 pub(super) fn take_text(fields: &mut Map<String, Json>, name: &str) -> Option<String> {
-    let text = text_of(fields.get(name)?)?;
+    let text = text_or_digits(fields.get(name)?)?;
     fields.remove(name);
     Some(text)
 }
 
 /// The text at a place, which stays there.
 pub(super) fn text_at(value: &Json, pointer: &str) -> Option<String> {
-    text_of(value.pointer(pointer)?).filter(|text| !text.is_empty())
+    text_or_digits(value.pointer(pointer)?).filter(|text| !text.is_empty())
 }
 
 /// A text, or the digits of a number.
-pub(super) fn text_of(value: &Json) -> Option<String> {
+pub(super) fn text_or_digits(value: &Json) -> Option<String> {
     match value {
         Json::String(text) => Some(text.clone()),
         Json::Number(number) => Some(number.to_string()),
@@ -35,6 +35,6 @@ pub(super) fn take_object(fields: &mut Map<String, Json>, name: &str) -> Option<
 }
 
 /// Takes a value out.
-pub(super) fn take(fields: &mut Map<String, Json>, name: &str) -> Json {
+pub(super) fn take_value(fields: &mut Map<String, Json>, name: &str) -> Json {
     fields.remove(name).unwrap_or_default()
 }

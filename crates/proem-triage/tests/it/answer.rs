@@ -12,7 +12,9 @@ use proem_triage::charter::ProjectCharter;
 use proem_triage::contract::{
     ClassifySignal, RecommendedAction, SanitiseSignal, SignalCategory, SignalImportance, TimeSensitivity,
 };
-use proem_triage::{ClassificationContext, ProjectSignal, ReasoningNeed, SignalInBatch, TriageLexicon, classify};
+use proem_triage::{
+    ClassificationContext, ProjectSignal, ReasoningNeed, SignalInBatch, TriageLexicon, classify_signals,
+};
 use serde_json::{Value as Json, json};
 
 use super::{
@@ -354,7 +356,7 @@ fn told(signal: &ProjectSignal, changes: &Json) -> String {
     let context = ClassificationContext { lexicon: &lexicon, project: &people };
     let sanitised = sanitised(signal);
     let item = SignalInBatch { signal, sanitised: &sanitised };
-    let rules = &classify(&[item], context)[0];
+    let rules = &classify_signals(&[item], context)[0];
     let told = rules.told(&answer(changes), &item, context, &BTreeSet::from([signal.id.as_str(), "other"]));
     let answer = &told.answer;
     assert_eq!(answer.signal_id, signal.id);

@@ -19,7 +19,8 @@ use proem_triage::{
     ProjectSignal,
     artefact::{
         AppliedChange, Artefact, ArtefactActor, ArtefactContext, ArtefactField, ArtefactItemId, ArtefactItemKind,
-        ArtefactKind, ArtefactOperation, ArtefactStatement, ArtefactValue, RuleViolation, SignalReferences, apply,
+        ArtefactKind, ArtefactOperation, ArtefactStatement, ArtefactValue, RuleViolation, SignalReferences,
+        apply_operations,
     },
 };
 use serde_json::json;
@@ -90,7 +91,7 @@ impl Project {
             known: &self.known,
             others: &others,
         };
-        apply(self.artefact(kind), operations, &context)
+        apply_operations(self.artefact(kind), operations, &context)
     }
 
     /// Applies what has to be accepted.

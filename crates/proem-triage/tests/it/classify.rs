@@ -6,7 +6,7 @@ use proem_engine::contract::Contract;
 use proem_guard::{Verdict, show};
 use proem_triage::{
     ClassificationBasis, ClassificationContext, ProjectSignal, SanitisedSignal, SignalClassification, SignalEffects,
-    SignalInBatch, TriageLexicon, TriageProject, classify,
+    SignalInBatch, TriageLexicon, TriageProject, classify_signals,
     contract::{ClassifySignal, RecommendedAction, SignalCategory, SignalImportance, TimeSensitivity},
 };
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn classified(signals: &[ProjectSignal]) -> Vec<SignalClassification> {
     let sanitised: Vec<SanitisedSignal> = signals.iter().map(sanitised).collect();
     let batch: Vec<SignalInBatch<'_>> =
         signals.iter().zip(&sanitised).map(|(signal, sanitised)| SignalInBatch { signal, sanitised }).collect();
-    classify(&batch, ClassificationContext { lexicon: lexicon(), project: &project() })
+    classify_signals(&batch, ClassificationContext { lexicon: lexicon(), project: &project() })
 }
 
 pub(super) fn classified_one(signal: &ProjectSignal) -> SignalClassification {

@@ -2,7 +2,8 @@
 
 use proem_engine::contract::Contract;
 use proem_triage::contract::{
-    ClassifySignal, RecommendedAction, SanitiseSignal, SignalCategory, SignalImportance, TimeSensitivity, contracts,
+    ClassifySignal, RecommendedAction, SanitiseSignal, SignalCategory, SignalImportance, TimeSensitivity,
+    stage_contracts,
 };
 use serde_json::{Value as Json, json};
 
@@ -35,7 +36,7 @@ create_escalation escalation_reason: outside_autonomy_level low_confidence confl
 ";
 
 fn schema(contract: &str) -> Json {
-    let all = contracts().unwrap();
+    let all = stage_contracts().unwrap();
     all.iter().find(|found| found.tool().name == contract).unwrap().schema().clone()
 }
 
@@ -95,7 +96,7 @@ fn objects_require_what_was_decided() {
 fn closed_lists_have_the_words_that_were_decided() {
     let listed = check_lists(WORDS, "enum");
     // An option's action and what an escalation affects have one list each; those of artefacts stand beside their fields.
-    let all = contracts().unwrap();
+    let all = stage_contracts().unwrap();
     let own = all.iter().filter(|contract| !contract.tool().name.starts_with("update_"));
     let found: usize = own.map(|contract| count(contract.schema(), "enum")).sum();
     assert_eq!(found, listed + 2, "a closed list is not in the table");
@@ -179,7 +180,8 @@ fn what_a_condition_requires_is_required() {
 
 #[test]
 fn a_project_without_a_sprint_says_so() {
-    let contract = contracts().unwrap().into_iter().find(|found| found.tool().name == "update_delivery_state").unwrap();
+    let contract =
+        stage_contracts().unwrap().into_iter().find(|found| found.tool().name == "update_delivery_state").unwrap();
     let mut value = json!({
         "project_id": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff",
         "changes_summary": "first state",
@@ -199,7 +201,8 @@ fn a_project_without_a_sprint_says_so() {
 
 #[test]
 fn an_escalation_has_two_to_five_options_with_one_action_at_most() {
-    let contract = contracts().unwrap().into_iter().find(|found| found.tool().name == "create_escalation").unwrap();
+    let contract =
+        stage_contracts().unwrap().into_iter().find(|found| found.tool().name == "create_escalation").unwrap();
     let value = |options: usize, actions: usize| {
         let action = json!({ "action": "scope_change", "target": "PAY-7" });
         let option = json!({

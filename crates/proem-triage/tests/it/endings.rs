@@ -8,7 +8,7 @@ use proem_text::{Label, Source};
 use proem_triage::answer::{ModelProposals, ModelUpdate};
 use proem_triage::artefact::{
     Artefact, ArtefactActor, ArtefactContext, ArtefactField as F, ArtefactItem, ArtefactItemId, ArtefactItemKind as K,
-    ArtefactKind, ArtefactValue, ItemStatus, SignalReferences, apply, offered_operations,
+    ArtefactKind, ArtefactValue, ItemStatus, SignalReferences, apply_operations, offered_operations,
 };
 use proem_triage::plan::{ArtefactSet, CyclePlan, SignalOutcomeKind};
 use proem_triage::{ProjectSignal, contract::EscalationReason};
@@ -159,7 +159,7 @@ fn a_ticket_that_goes_on_without_being_done_is_a_question() {
     };
     let of_delivery: Vec<_> =
         operations.into_iter().filter(|operation| operation.item().unwrap().kind == K::Blocker).collect();
-    let applied = apply(delivery, &of_delivery, &terms).unwrap();
+    let applied = apply_operations(delivery, &of_delivery, &terms).unwrap();
     assert_eq!(applied.artefact.item(id("B001")).unwrap().status, ItemStatus::Closed);
     // Once it is over, the same offer changes nothing.
     let mut later = artefacts.clone();

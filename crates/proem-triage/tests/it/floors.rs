@@ -251,7 +251,8 @@ fn roles_tell_who_is_a_sponsor_or_customer() {
         let signal = mail(1, "dana@corp.example", "Pilot", "How much have we spent?");
         let sanitised = sanitised(&signal);
         let batch = [SignalInBatch { signal: &signal, sanitised: &sanitised }];
-        let found = proem_triage::classify(&batch, ClassificationContext { lexicon: lexicon(), project: &people });
+        let found =
+            proem_triage::classify_signals(&batch, ClassificationContext { lexicon: lexicon(), project: &people });
         let found: Vec<String> = found[0].floor.reasons.iter().map(|reason| format!("{reason:?}")).collect();
         assert_eq!(found.join(" "), expected, "{role:?}");
     }

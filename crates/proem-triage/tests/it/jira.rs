@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use proem_guard::{Policy, Severity, Verdict};
-use proem_triage::{AnswerEnd, SenderAuthentication, SignalArrival, SignalKind, SignalLog, SignalTime, utc};
+use proem_triage::{AnswerEnd, SenderAuthentication, SignalArrival, SignalKind, SignalLog, SignalTime, utc_timestamp};
 use serde_json::{Value as Json, json};
 
 use crate::skipped::skip;
@@ -102,7 +102,7 @@ fn what_is_read_of_a_webhook() {
     let signal = one(&webhook());
     assert_eq!(signal.id, format!("jira:{}:ticket_updated:10042:900", signal.id.split(':').nth(1).unwrap()));
     let SignalTime::Known(time) = signal.time else { panic!("{:?}", signal.time) };
-    assert_eq!(utc(time), "2025-10-09T08:53:20.123Z");
+    assert_eq!(utc_timestamp(time), "2025-10-09T08:53:20.123Z");
     for (part, expected) in [
         (text(signal.ticket.as_ref()), "PAY-7"),
         (text(signal.project.as_ref()), "PAY"),
@@ -232,7 +232,10 @@ fn both_shapes_of_search_results() {
         assert_eq!(field(&found.signals[0], "/description"), "# Why\nBecause.");
         assert_eq!(sources(&found.signals[0], "/description"), ["jira/description"]);
         let time = &found.signals[0].time;
-        assert!(matches!(time, SignalTime::Known(time) if utc(*time) == "2025-10-09T08:53:20.123Z"), "{time:?}");
+        assert!(
+            matches!(time, SignalTime::Known(time) if utc_timestamp(*time) == "2025-10-09T08:53:20.123Z"),
+            "{time:?}"
+        );
         assert_eq!(found.signals[1].sender.as_ref().unwrap().authentication, SenderAuthentication::Unverified);
         assert!(found.signals[2].notes.iter().any(|note| note.starts_with("fields unknown")));
         let malformed: Vec<String> =

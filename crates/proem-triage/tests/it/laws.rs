@@ -1,6 +1,6 @@
 //! What holds for any JSON and any order.
 
-use proem_triage::{ProjectSignal, SignalLog, SourceContext, normalise, normalise_value};
+use proem_triage::{ProjectSignal, SignalLog, SourceContext, normalise_signals, normalise_value};
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
@@ -175,7 +175,7 @@ proptest! {
     #[test]
     fn no_text_stops_it(text in ".{0,200}", lines in "[{}\\[\\]\",:a1\n ]{0,80}") {
         for text in [text, lines] {
-            let found = normalise(&text, &SourceContext { now: NOW, mail_servers: &[], audiences: &[] });
+            let found = normalise_signals(&text, &SourceContext { now: NOW, mail_servers: &[], audiences: &[] });
             prop_assert!(found.malformed.iter().all(|malformed| !malformed.reason.contains('\n')));
         }
     }

@@ -207,7 +207,10 @@ fn milestones_that_the_file_adds_or_moves_later_arrive() {
     let moved = charter(&[("Beta", "2027-01-10"), ("Gamma", "2027-01-20"), ("Delta", "2027-03-01")]);
     let (after, plan) = cycle(&[signal(9, 2, 2)], &artefacts, moved);
     let due = |name: &str| {
-        proem_triage::utc(milestone(&after, name).date(F::DueDate).unwrap()).chars().take(10).collect::<String>()
+        proem_triage::utc_timestamp(milestone(&after, name).date(F::DueDate).unwrap())
+            .chars()
+            .take(10)
+            .collect::<String>()
     };
     assert_eq!(["Beta", "Gamma", "Delta"].map(due), ["2027-01-10", "2027-01-20", "2027-03-01"]);
     assert!(plan.questions.is_empty(), "{:?}", titles(&plan));

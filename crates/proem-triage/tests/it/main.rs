@@ -39,7 +39,7 @@ use std::{
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, TreePlace, Untrusted, show};
 use proem_text::Sources;
-use proem_triage::{NormalisedSignals, ProjectSignal, SourceContext, normalise};
+use proem_triage::{NormalisedSignals, ProjectSignal, SourceContext, normalise_signals};
 use serde_json::Value as Json;
 
 /// 2026-11-23, the clock of all tests.
@@ -50,7 +50,7 @@ fn read(text: &str) -> NormalisedSignals {
 }
 
 fn read_as(text: &str, mail_servers: &[String]) -> NormalisedSignals {
-    normalise(text, &SourceContext { now: NOW, mail_servers, audiences: &[] })
+    normalise_signals(text, &SourceContext { now: NOW, mail_servers, audiences: &[] })
 }
 
 fn folder(source: &str) -> PathBuf {

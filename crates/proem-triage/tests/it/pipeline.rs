@@ -12,7 +12,7 @@ use proem_triage::answer::AnswerRemark;
 use proem_triage::artefact::ArtefactActor;
 use proem_triage::contract::{RecommendedAction, SignalImportance};
 use proem_triage::pipeline::{PipelineEnd, PipelineLimits, PipelineStage, PipelineSubject, StageLimits};
-use proem_triage::plan::{CycleContext, CycleMember, CyclePlan, SignalOutcomeKind, plan};
+use proem_triage::plan::{CycleContext, CycleMember, CyclePlan, SignalOutcomeKind, plan_cycle};
 use proem_triage::{ProjectSignal, TriageLexicon};
 use serde_json::json;
 
@@ -297,7 +297,7 @@ pub(super) fn planned(subject: &PipelineSubject, end: &PipelineEnd) -> CyclePlan
         proposals: &end.proposals,
         now: subject.now,
     };
-    plan(&members, &context)
+    plan_cycle(&members, &context)
 }
 
 fn words(plan: &CyclePlan) -> String {

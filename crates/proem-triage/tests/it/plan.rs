@@ -10,8 +10,12 @@ use proem_guard::show;
 use proem_triage::answer::ModelProposals;
 use proem_triage::artefact::{Artefact, ArtefactActor, StatementOrigin};
 use proem_triage::charter::ProjectCharter;
-use proem_triage::plan::{ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, SignalOutcomeKind, plan};
-use proem_triage::{ClassificationContext, ProjectSignal, SanitisedSignal, SignalInBatch, TriageLexicon, classify};
+use proem_triage::plan::{
+    ArtefactGate, ArtefactSet, CycleContext, CycleMember, CyclePlan, SignalOutcomeKind, plan_cycle,
+};
+use proem_triage::{
+    ClassificationContext, ProjectSignal, SanitisedSignal, SignalInBatch, TriageLexicon, classify_signals,
+};
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
@@ -92,7 +96,7 @@ pub(super) fn planned_with(
     let sanitised: Vec<SanitisedSignal> = signals.iter().map(sanitised).collect();
     let batch: Vec<SignalInBatch<'_>> =
         signals.iter().zip(&sanitised).map(|(signal, sanitised)| SignalInBatch { signal, sanitised }).collect();
-    let told = classify(&batch, ClassificationContext { lexicon, project: &people });
+    let told = classify_signals(&batch, ClassificationContext { lexicon, project: &people });
     let members: Vec<CycleMember<'_>> = signals
         .iter()
         .zip(&sanitised)
@@ -110,7 +114,7 @@ pub(super) fn planned_with(
         proposals,
         now: NOW,
     };
-    plan(&members, &other(context))
+    plan_cycle(&members, &other(context))
 }
 
 pub(super) fn none() -> ArtefactSet {

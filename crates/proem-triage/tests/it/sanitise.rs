@@ -6,7 +6,7 @@ use proem_agents::screen::Screening;
 use proem_engine::contract::Contract;
 use proem_guard::{Guard, Policy, Verdict, show};
 use proem_triage::{
-    ProjectSignal, SanitisedSignal, SignalEffects, contract::SanitiseSignal, kept_out_by_sender, sanitise,
+    ProjectSignal, SanitisedSignal, SignalEffects, contract::SanitiseSignal, kept_out_by_sender, sanitise_signal,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -28,7 +28,7 @@ pub(super) fn screened<T>(question: impl FnOnce(Screening<'_>) -> T) -> T {
 }
 
 fn under(signal: &ProjectSignal, policy: &Policy) -> SanitisedSignal {
-    sanitise(signal, Screening { guard: guard(), policy })
+    sanitise_signal(signal, Screening { guard: guard(), policy })
 }
 
 /// A comment on a ticket.

@@ -58,7 +58,7 @@ fn sprints(artefacts: &ArtefactSet) -> Vec<&ArtefactItem> {
 fn sprint_lines(artefacts: &ArtefactSet) -> Vec<String> {
     let word = |item: &ArtefactItem| {
         let name = show::tree_json(item.text(F::Name).unwrap().words());
-        let end = proem_triage::utc(item.date(F::EndDate).unwrap());
+        let end = proem_triage::utc_timestamp(item.date(F::EndDate).unwrap());
         format!("{} {} {}", name.as_str().unwrap(), end.get(..10).unwrap(), item.status)
     };
     sprints(artefacts).into_iter().map(word).collect()

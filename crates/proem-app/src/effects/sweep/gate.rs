@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 use sha2::{Digest as _, Sha256};
 
 use super::super::desk::ActionDesk;
-use super::super::drafting::{ActionDraft, DraftRefusal, draft};
+use super::super::drafting::{ActionDraft, DraftRefusal, draft_action};
 use super::super::queue::approved_at;
 use super::super::ruling::{ActionReading, ReadAction, RulingTerms};
 use crate::error::Error;
@@ -97,11 +97,11 @@ impl ActionDesk<'_> {
             return Ok(GateAnswer::Undue);
         }
         if let Some(executed) = executed {
-            count(&mut evidence, &wanted, executed);
+            count_execution(&mut evidence, &wanted, executed);
         }
-        let terms = RulingTerms { level: self.level(), moment: moment(&detail), sources: None };
+        let terms = RulingTerms { level: self.level(), moment: decision_moment(&detail), sources: None };
         let decision = self.ruled(ReadAction { action, reading }, row.key, terms, &evidence);
-        let why = reasons(&decision);
+        let why = decision_reasons(&decision);
         let unmet = decision.unmet.clone();
         let account = decision.to_json();
         Ok(match decision.ruling {
@@ -120,7 +120,7 @@ impl ActionDesk<'_> {
     /// The bytes that were recorded the first time, else new ones.
     fn exact_bytes(&self, detail: &ActionDetail, action: &ProposedAction) -> Result<ExactBytes, DraftRefusal> {
         let settings = &self.project.config.effects;
-        let mut draft = draft(action, &detail.row.key, &self.policy, settings, when::now())?;
+        let mut draft = draft_action(action, &detail.row.key, &self.policy, settings, when::time_now())?;
         if let Some(recorded) = &detail.bytes {
             draft.bytes = recorded.to_vec();
         }
@@ -130,14 +130,14 @@ impl ActionDesk<'_> {
 }
 
 /// Makes the evidence what it is once an action of this scope is written down as executed.
-fn count(evidence: &mut StoredEvidence, wanted: &EvidenceWanted, executed: &CreditScope) {
+fn count_execution(evidence: &mut StoredEvidence, wanted: &EvidenceWanted, executed: &CreditScope) {
     if (&executed.name, &executed.kind) == (&wanted.scope.name, &wanted.scope.kind) {
         evidence.precedents = evidence.precedents.saturating_add(1).min(wanted.most);
     }
 }
 
 /// Which decision is to be taken about an action that is due.
-fn moment(detail: &ActionDetail) -> DecisionMoment {
+fn decision_moment(detail: &ActionDetail) -> DecisionMoment {
     match detail.row.state {
         ActionState::Held => {
             let held = detail.transitions.iter().rev().find(|made| made.to == ActionState::Held).map(|made| made.at);
@@ -151,7 +151,7 @@ fn moment(detail: &ActionDetail) -> DecisionMoment {
 }
 
 /// The reasons of a decision in words.
-pub(super) fn reasons(decision: &Decision) -> String {
+pub(super) fn decision_reasons(decision: &Decision) -> String {
     decision.reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -178,7 +178,7 @@ mod tests {
         let check = |precedents: u64, executed: CreditScope, expected: u64| {
             let mut evidence = StoredEvidence { credit: CreditRow::default(), precedents, quarantine: None };
             let counted = StoredEvidence { precedents: expected, ..evidence.clone() };
-            count(&mut evidence, &wanted, &executed);
+            count_execution(&mut evidence, &wanted, &executed);
             assert_eq!(evidence, counted);
         };
         check(0, scope("note", "status"), 1);

@@ -6,7 +6,7 @@ use super::super::policy::{MAX_POLICY, PROJECT_POLICY};
 use crate::error::Error;
 use crate::project::{CONFIG, OpenProject};
 use crate::triage::charter::CHARTER;
-use crate::trust::{RepositoryTrust, TrustStore, hash};
+use crate::trust::{RepositoryTrust, TrustStore, sha256_hex};
 
 /// The project's files that decide about effects: the configuration, the policy, and the level of autonomy.
 const PROJECT_FILES: [&str; 3] = [CONFIG, PROJECT_POLICY, CHARTER];
@@ -62,7 +62,7 @@ enum ProjectFile {
 impl ProjectFile {
     fn read(project: &OpenProject, trust: &RepositoryTrust, path: &str) -> Self {
         match project.read(path) {
-            Ok(Some(bytes)) if trust.has(path, &hash(&bytes)) => Self::Trusted(bytes),
+            Ok(Some(bytes)) if trust.has(path, &sha256_hex(&bytes)) => Self::Trusted(bytes),
             Ok(Some(bytes)) => Self::Untrusted(bytes),
             Ok(None) => Self::Absent,
             Err(_) => Self::Unreadable,

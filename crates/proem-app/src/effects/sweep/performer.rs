@@ -25,7 +25,7 @@ use serde_json::{Value as Json, json};
 use super::super::desk::ActionDesk;
 use super::super::drafting::DraftRefusal;
 use super::super::propose::Standing;
-use super::gate::{DueProblem, DueReading, ExactBytes, GateAnswer, OpenGate, reasons};
+use super::gate::{DueProblem, DueReading, ExactBytes, GateAnswer, OpenGate, decision_reasons};
 use super::grounds::SweepGrounds;
 use super::routes::DeliveryRoutes;
 use super::{SweepAttempt, SweepCourse, SweptAction};
@@ -90,7 +90,7 @@ struct PerformedAction {
 impl Performer<'_, '_> {
     /// What this sweep makes of one action, and reads of the one behind it.
     pub(super) async fn look_after(&mut self, row: &ActionRow, next: Option<&ActionRow>) -> Result<(), Error> {
-        let now = when::now().max(self.desk.status.last_seen);
+        let now = when::time_now().max(self.desk.status.last_seen);
         let Ahead { reading, open } = std::mem::take(&mut self.ahead);
         if let Some((before, open)) = open {
             return self.take_up(row, Some(before), *open, next).await;
@@ -110,7 +110,7 @@ impl Performer<'_, '_> {
             }
             (ActionState::Proposed, _) => self.decide_late(row).await,
             (_, Some(Ok(reading))) => return self.execute(row, &reading, next).await,
-            (_, Some(Err(DueProblem::Gone))) => Ok(unreadable(row)),
+            (_, Some(Err(DueProblem::Gone))) => Ok(purged_action(row)),
             (_, Some(Err(DueProblem::Unreadable(problem)))) => self.put_aside(row, problem).await,
             (_, None) => return Ok(()),
         }
@@ -140,12 +140,12 @@ impl Performer<'_, '_> {
     /// Decides about what was proposed while effects were off.
     async fn decide_late(&self, row: &ActionRow) -> Result<SweptAction, Error> {
         let item = self.desk.item(&row.key).await?;
-        let (Some(action), Some(decision)) = (item.action, item.decision) else { return Ok(unreadable(row)) };
+        let (Some(action), Some(decision)) = (item.action, item.decision) else { return Ok(purged_action(row)) };
         let standing = Standing { key: row.key, version: row.version };
         // Asked first: a sweep that ends in between leaves a proposal, which the next one settles.
         self.desk.escalated(Some(row.key), &action, &decision).await?;
         let state = self.desk.settle(&standing, &decision).await?;
-        Ok(SweptAction { row: row.clone(), state, why: reasons(&decision), attempt: SweepAttempt::Undue })
+        Ok(SweptAction { row: row.clone(), state, why: decision_reasons(&decision), attempt: SweepAttempt::Undue })
     }
 
     /// Asks the gate about an action, and performs it if it may be at this moment.
@@ -246,7 +246,7 @@ impl Performer<'_, '_> {
     /// Tells what became of an action, now that it is written.
     fn tell(&mut self, performed: PerformedAction, answer: TransitionAnswer) {
         let PerformedAction { row, why, attempt, .. } = performed;
-        let change = swept(&row, answer, why);
+        let change = swept_action(&row, answer, why);
         self.changes.add(SweptAction { attempt, ..change });
     }
 
@@ -268,7 +268,7 @@ impl Performer<'_, '_> {
         let in_force = self.look_around().await;
         let is_in_force = matches!(in_force, Ok(epoch) if epoch == Some(self.epoch));
         if !is_in_force || self.course != SweepCourse::Steady {
-            self.witness.settle(intent, EffectOutcome::NotSent, when::now()).await?;
+            self.witness.settle(intent, EffectOutcome::NotSent, when::time_now()).await?;
             in_force?;
             return self.stopped(row, is_in_force).await;
         }
@@ -293,7 +293,7 @@ impl Performer<'_, '_> {
         let ((outcome, took), gate) = future::join(effect, gate).await;
         failpoint::pass("after-effect");
         let performed = PerformedAction::new(row, outcome);
-        let witnessed = self.witness.settle(intent, performed.outcome, when::now()).await;
+        let witnessed = self.witness.settle(intent, performed.outcome, when::time_now()).await;
         failpoint::pass("outcome-witnessed");
         if let Err(error) = witnessed {
             // The records say what became of it, and nothing else is performed without a witness.
@@ -321,7 +321,7 @@ impl Performer<'_, '_> {
             version: executing_version(row),
             epoch: self.epoch,
             bytes: bytes.hash,
-            at: when::now(),
+            at: when::time_now(),
             repetition: if again { IntentRepetition::Again } else { IntentRepetition::First },
         };
         self.witness.intend(intent).await
@@ -385,7 +385,7 @@ impl Performer<'_, '_> {
         details: Json,
     ) -> Result<SweptAction, Error> {
         let transition = self.transition(row, event, TransitionLoad::Nothing, details);
-        Ok(swept(row, self.desk.store.transit(transition).await?, why))
+        Ok(swept_action(row, self.desk.store.transit(transition).await?, why))
     }
 
     fn transition(&self, row: &ActionRow, event: ActionEvent, load: TransitionLoad, details: Json) -> NewTransition {
@@ -394,7 +394,7 @@ impl Performer<'_, '_> {
             key: row.key,
             project: self.desk.owner.clone(),
             actor: self.system.clone(),
-            at: when::now(),
+            at: when::time_now(),
             request,
             policy: self.desk.policy.hash(),
             window: self.desk.policy.release_window(),
@@ -417,9 +417,9 @@ impl PerformedAction {
                 let answer = answer.as_ref().map(show::json);
                 (ActionEvent::Sent, String::new(), json!({ "answer": answer }))
             }
-            DeliveryOutcome::Failed(trouble) => told(ActionEvent::Fail, &trouble),
-            DeliveryOutcome::NotSent(trouble) => told(ActionEvent::NotSent, &trouble),
-            DeliveryOutcome::Unknown(trouble) => told(ActionEvent::Lose, &trouble),
+            DeliveryOutcome::Failed(trouble) => trouble_event(ActionEvent::Fail, &trouble),
+            DeliveryOutcome::NotSent(trouble) => trouble_event(ActionEvent::NotSent, &trouble),
+            DeliveryOutcome::Unknown(trouble) => trouble_event(ActionEvent::Lose, &trouble),
         };
         Self { row: row.clone(), event, why, details, attempt, outcome: witnessed }
     }
@@ -435,7 +435,7 @@ const fn executing_version(row: &ActionRow) -> ActionVersion {
 }
 
 /// What an action stands at behind something that was to happen to it.
-fn swept(row: &ActionRow, answer: TransitionAnswer, why: String) -> SweptAction {
+fn swept_action(row: &ActionRow, answer: TransitionAnswer, why: String) -> SweptAction {
     let (state, why) = match answer {
         TransitionAnswer::Made(made) => (made.after.state, why),
         TransitionAnswer::Refused(refused) => (refused.state, refused.to_string()),
@@ -443,12 +443,12 @@ fn swept(row: &ActionRow, answer: TransitionAnswer, why: String) -> SweptAction 
     SweptAction { row: row.clone(), state, why, attempt: SweepAttempt::Undue }
 }
 
-fn unreadable(row: &ActionRow) -> SweptAction {
+fn purged_action(row: &ActionRow) -> SweptAction {
     SweptAction::stuck(row, row.state, "its texts are gone".to_owned())
 }
 
 /// A receiver's trouble as an event, in words, and as it is kept.
-fn told(event: ActionEvent, trouble: &DeliveryTrouble) -> (ActionEvent, String, Json) {
+fn trouble_event(event: ActionEvent, trouble: &DeliveryTrouble) -> (ActionEvent, String, Json) {
     let said = trouble.answer.as_ref();
     let words = said.map_or_else(String::new, |said| format!("; it said: {}", show::terminal_capped(said, 200)));
     let details = json!({ "problem": trouble.message, "answer": said.map(show::json) });

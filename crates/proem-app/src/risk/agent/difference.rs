@@ -5,22 +5,22 @@ use proem_guard::show::terminal_str;
 use proem_risk::assess::FileAssessment;
 use proem_risk::metric::{Metric, MetricName};
 
-use crate::words::number;
+use crate::words::two_decimals;
 
 /// The first difference between a recorded subject and today's.
-pub(super) fn first(before: &Subject, today: &Subject) -> String {
+pub(super) fn first_subject_difference(before: &Subject, today: &Subject) -> String {
     let (old, new) = (&before.assessment, &today.assessment);
-    paths(before, today)
+    path_difference(before, today)
         .or_else(|| (before.subject != today.subject).then(|| "its commit message differs".to_owned()))
-        .or_else(|| metrics(&old.metrics, &new.metrics, ""))
-        .or_else(|| files(&old.files, &new.files))
-        .or_else(|| gaps(&old.gaps, &new.gaps))
+        .or_else(|| metric_difference(&old.metrics, &new.metrics, ""))
+        .or_else(|| assessed_file_difference(&old.files, &new.files))
+        .or_else(|| gap_difference(&old.gaps, &new.gaps))
         .or_else(|| (old.score != new.score).then(|| "its percentile among past commits differs".to_owned()))
         .unwrap_or_else(|| "its assessment differs".to_owned())
 }
 
 /// What of the change itself is another: its files, its message, its lines. How it is assessed isn't compared.
-pub(super) fn of_change(before: &Subject, today: &Subject) -> Option<String> {
+pub(super) fn change_difference(before: &Subject, today: &Subject) -> Option<String> {
     let lines = |subject: &Subject| -> Vec<Metric> {
         let counts = [MetricName::Files, MetricName::LinesAdded, MetricName::LinesDeleted, MetricName::LinesBefore];
         subject.assessment.metrics.iter().filter(|metric| counts.contains(&metric.name)).cloned().collect()
@@ -29,13 +29,13 @@ pub(super) fn of_change(before: &Subject, today: &Subject) -> Option<String> {
         let bare = |file: &FileAssessment| FileAssessment { metrics: Vec::new(), ..file.clone() };
         subject.assessment.files.iter().map(bare).collect()
     };
-    paths(before, today)
+    path_difference(before, today)
         .or_else(|| (before.subject != today.subject).then(|| "its commit message differs".to_owned()))
-        .or_else(|| metrics(&lines(before), &lines(today), ""))
-        .or_else(|| files(&bare(before), &bare(today)))
+        .or_else(|| metric_difference(&lines(before), &lines(today), ""))
+        .or_else(|| assessed_file_difference(&bare(before), &bare(today)))
 }
 
-fn paths(before: &Subject, today: &Subject) -> Option<String> {
+fn path_difference(before: &Subject, today: &Subject) -> Option<String> {
     let only = |one: &Subject, other: &Subject| one.paths.iter().find(|path| !other.paths.contains(path)).cloned();
     let added = only(today, before)
         .map(|path| format!("`{}` is now part of the change and was not before", terminal_str(&path)));
@@ -44,7 +44,7 @@ fn paths(before: &Subject, today: &Subject) -> Option<String> {
     })
 }
 
-fn files(before: &[FileAssessment], today: &[FileAssessment]) -> Option<String> {
+fn assessed_file_difference(before: &[FileAssessment], today: &[FileAssessment]) -> Option<String> {
     before.iter().find_map(|file| {
         let of = format!(" of `{}`", terminal_str(&file.path));
         let same = today.iter().find(|same| same.index == file.index)?;
@@ -52,17 +52,17 @@ fn files(before: &[FileAssessment], today: &[FileAssessment]) -> Option<String> 
             let lines = |lines: Option<u32>| lines.map_or_else(|| "unknown".to_owned(), |lines| lines.to_string());
             return Some(format!("lines{of}: {} when recorded, {} now", lines(file.lines), lines(same.lines)));
         }
-        metrics(&file.metrics, &same.metrics, &of)
+        metric_difference(&file.metrics, &same.metrics, &of)
     })
 }
 
-fn metrics(before: &[Metric], today: &[Metric], of: &str) -> Option<String> {
+fn metric_difference(before: &[Metric], today: &[Metric], of: &str) -> Option<String> {
     before.iter().find_map(|metric| {
         let name = metric.name.in_words();
         let Some(same) = today.iter().find(|same| same.name == metric.name) else {
             return Some(format!("{name}{of} is no longer measured"));
         };
-        let value = |metric: &Metric| metric.value.map_or_else(|| "unknown".to_owned(), number);
+        let value = |metric: &Metric| metric.value.map_or_else(|| "unknown".to_owned(), two_decimals);
         let (was, is) = (value(metric), value(same));
         match (metric == same, was == is) {
             (true, _) => None,
@@ -72,7 +72,7 @@ fn metrics(before: &[Metric], today: &[Metric], of: &str) -> Option<String> {
     })
 }
 
-fn gaps(before: &[String], today: &[String]) -> Option<String> {
+fn gap_difference(before: &[String], today: &[String]) -> Option<String> {
     let only = |one: &[String], other: &[String]| one.iter().find(|gap| !other.contains(gap)).cloned();
     only(today, before)
         .or_else(|| only(before, today))
@@ -122,7 +122,7 @@ mod tests {
         let check = |change: fn(&mut Subject), expected: &str| {
             let mut today = subject();
             change(&mut today);
-            assert_eq!(first(&subject(), &today), expected);
+            assert_eq!(first_subject_difference(&subject(), &today), expected);
         };
         check(|today| today.paths.push("b.py".to_owned()), "`b.py` is now part of the change and was not before");
         check(|today| today.paths.clear(), "`src/a\\u{1b}.py` is no longer part of the change");
@@ -151,7 +151,7 @@ mod tests {
         let check = |change: fn(&mut Subject), expected: Option<&str>| {
             let mut today = subject();
             change(&mut today);
-            assert_eq!(of_change(&subject(), &today).as_deref(), expected);
+            assert_eq!(change_difference(&subject(), &today).as_deref(), expected);
         };
         check(|today| today.paths.push("b.py".to_owned()), Some("`b.py` is now part of the change and was not before"));
         check(|today| today.assessment.metrics[0].value = Some(9.5), Some("lines added: 5 when recorded, 9.5 now"));

@@ -15,7 +15,7 @@ use crate::project::OpenProject;
 use crate::run::options::{Carriage, RunOptions};
 use crate::run::setting::OpenRun;
 
-/// The prompt that [`ask`] asks with.
+/// The prompt that [`wanted_endpoint`] asks with.
 pub const PROMPT: &str = "risk/feedback";
 
 /// Why nobody is asked although nobody said so: there is no key.
@@ -23,14 +23,14 @@ pub const PROMPT: &str = "risk/feedback";
 /// # Errors
 ///
 /// If the prompt or the model is not there.
-pub fn unasked(options: &RunOptions, project: &OpenProject) -> Result<Option<String>, Error> {
+pub fn unasked_reason(options: &RunOptions, project: &OpenProject) -> Result<Option<String>, Error> {
     let prompt = project.book()?.prompt(PROMPT, None)?;
     let is_replayed = matches!(options.carriage, Carriage::Cassettes(_));
     if is_replayed || options.model.is_some() || options.provider.is_some() {
         return Ok(None);
     }
     let wanted = WantedModel { prompt: prompt.file.header.model.as_deref(), ..WantedModel::default() };
-    let asked = calling::ask(&project.config, &Providers::load()?, &wanted, &Environment::inherited())?;
+    let asked = calling::wanted_endpoint(&project.config, &Providers::load()?, &wanted, &Environment::inherited())?;
     Ok(matches!(asked.endpoint.key, EndpointKey::Missing { .. }).then(|| {
         let variable = asked.endpoint.key.variable().unwrap_or("a key");
         format!("no model is asked: {variable} is not set")
@@ -43,7 +43,7 @@ pub fn unasked(options: &RunOptions, project: &OpenProject) -> Result<Option<Str
 /// # Errors
 ///
 /// If the request can't be made, or the run can't be recorded as begun.
-pub async fn ask(
+pub async fn ask_about_feedback(
     run: &OpenRun,
     judged: &FeedbackSummary,
     stop: &CancellationToken,

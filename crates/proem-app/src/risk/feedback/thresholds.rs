@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::project::OpenProject;
-use crate::trust::hash;
+use crate::trust::sha256_hex;
 
 /// The folder in the state folder.
 const FOLDER: &str = "risk-thresholds";
@@ -33,7 +33,7 @@ pub(super) struct ThresholdsFile {
 impl ThresholdsFile {
     /// What is kept; nothing yet if there is no file.
     pub(super) fn load(project: &OpenProject) -> Result<Self, Error> {
-        let path = project.places.state.join(relative(project));
+        let path = project.places.state.join(thresholds_path(project));
         let wrong = |why: String| {
             let path = path.display();
             Error::invalid(format!("`{path}` can't be used: {why}; delete it to go back to the shipped thresholds"))
@@ -84,13 +84,13 @@ impl ThresholdsFile {
     pub(super) fn store(&self, project: &OpenProject) -> Result<(), Error> {
         let value = serde_json::to_value(self).map_err(|error| Error::bug("thresholds", error))?;
         let text = format!("{}\n", json::pretty(&value));
-        files::replace(&project.places.state, &relative(project), text.as_bytes(), FileAccess::Private)?;
+        files::replace(&project.places.state, &thresholds_path(project), text.as_bytes(), FileAccess::Private)?;
         Ok(())
     }
 }
 
 /// The file of a project, by the hash of what identifies it.
-fn relative(project: &OpenProject) -> PathBuf {
-    let name: String = hash(project.key.as_bytes()).chars().take(32).collect();
+fn thresholds_path(project: &OpenProject) -> PathBuf {
+    let name: String = sha256_hex(project.key.as_bytes()).chars().take(32).collect();
     PathBuf::from(FOLDER).join(format!("{name}.json"))
 }

@@ -2,10 +2,10 @@
 
 use proem_store::query::{CallRow, RunDetail};
 
-use super::seen::{RunCall, prompt};
+use super::seen::{RunCall, call_prompt_name};
 use crate::error::Error;
 use crate::message::Hint;
-use crate::words::cut;
+use crate::words::cut_to_width;
 
 /// The most calls that are listed where one is not there.
 const LISTED: usize = 12;
@@ -24,7 +24,7 @@ impl<'n> CallReference<'n> {
     pub(super) fn parse(text: &'n str) -> Result<Self, Error> {
         let Some((run, call)) = text.rsplit_once(':') else { return Ok(Self { run: text, call: None }) };
         let wrong = || {
-            let text = cut(text, 40);
+            let text = cut_to_width(text, 40);
             Error::invalid(format!(
                 "`{text}` is not a call; write the number of the call after the run, such as `last:1`"
             ))
@@ -39,13 +39,14 @@ impl<'n> CallReference<'n> {
 /// # Errors
 ///
 /// If it is not there; the message says which are.
-pub(super) fn call(detail: &RunDetail, number: usize) -> Result<RunCall<'_>, Error> {
+pub(super) fn numbered_call(detail: &RunDetail, number: usize) -> Result<RunCall<'_>, Error> {
     let id = detail.row.id.short();
     if detail.calls.is_empty() {
         return Err(Error::invalid(format!("run `{id}` has no request to compare")).hinting(Hint::NameRun));
     }
     let row = detail.calls.get(number).ok_or_else(|| {
-        let one = |(number, call): (usize, &CallRow)| format!("{number} ({})", cut(&prompt(call), 40));
+        let one =
+            |(number, call): (usize, &CallRow)| format!("{number} ({})", cut_to_width(&call_prompt_name(call), 40));
         let mut listed: Vec<String> = detail.calls.iter().enumerate().map(one).take(LISTED).collect();
         let more = detail.calls.len().saturating_sub(LISTED);
         if more > 0 {
@@ -63,14 +64,14 @@ pub(super) fn call(detail: &RunDetail, number: usize) -> Result<RunCall<'_>, Err
 ///
 /// If there is no such call, or none before it.
 pub(super) fn with_the_one_before(detail: &RunDetail, number: usize) -> Result<(RunCall<'_>, RunCall<'_>), Error> {
-    let second = call(detail, number)?;
+    let second = numbered_call(detail, number)?;
     let Some(before) = number.checked_sub(1) else {
         let id = detail.row.id.short();
         return Err(Error::invalid(format!("call 0 of run `{id}` is its first")).hinting(Hint::CompareRuns));
     };
-    let earlier = || (0..number).rev().filter_map(|number| call(detail, number).ok());
-    let same = earlier().find(|call| call.is_sent() && prompt(call.row) == prompt(second.row));
-    Ok((same.map_or_else(|| call(detail, before), Ok)?, second))
+    let earlier = || (0..number).rev().filter_map(|number| numbered_call(detail, number).ok());
+    let same = earlier().find(|call| call.is_sent() && call_prompt_name(call.row) == call_prompt_name(second.row));
+    Ok((same.map_or_else(|| numbered_call(detail, before), Ok)?, second))
 }
 
 /// Every call of a run but the first, each [`with_the_one_before`].
@@ -78,13 +79,13 @@ pub(super) fn with_the_one_before(detail: &RunDetail, number: usize) -> Result<(
 /// # Errors
 ///
 /// If it has fewer than two.
-pub(super) fn each(detail: &RunDetail) -> Result<Vec<(RunCall<'_>, RunCall<'_>)>, Error> {
+pub(super) fn consecutive_calls(detail: &RunDetail) -> Result<Vec<(RunCall<'_>, RunCall<'_>)>, Error> {
     if detail.calls.len() == 1 {
         let id = detail.row.id.short();
         return Err(Error::invalid(format!("run `{id}` has one call")).hinting(Hint::CompareRuns));
     }
     // A run without calls has no call 0 either, which says so.
-    call(detail, 0)?;
+    numbered_call(detail, 0)?;
     (1..detail.calls.len()).map(|number| with_the_one_before(detail, number)).collect()
 }
 

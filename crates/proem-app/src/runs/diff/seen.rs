@@ -25,7 +25,7 @@ pub struct RunCall<'d> {
 
 /// The prompt that a call was made from, as `agent/name`.
 #[must_use]
-pub fn prompt(call: &CallRow) -> String {
+pub fn call_prompt_name(call: &CallRow) -> String {
     format!("{}/{}", call.prompt.agent, call.prompt.name)
 }
 
@@ -78,7 +78,7 @@ impl<'d> RunCall<'d> {
             stable: index < stable,
         };
         let sections = sections.iter().enumerate().map(part).collect();
-        CallTexts { sections, prompt: prompt(self.row), tools: self.tools() }
+        CallTexts { sections, prompt: call_prompt_name(self.row), tools: self.tools() }
     }
 
     /// What stands before them, as it was sent, where long texts are hashes; `None` where it is not kept.

@@ -5,9 +5,9 @@ use proem_store::Store;
 use proem_text::json;
 use serde_json::{Map, Value as Json};
 
-use super::seen::{BEFORE, RunCall, prompt};
+use super::seen::{BEFORE, RunCall, call_prompt_name};
 use crate::error::Error;
-use crate::runs::body::exact;
+use crate::runs::body::exact_body;
 
 /// What changed first; `None` for a text that is not kept.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,21 +41,21 @@ impl FirstDifference {
         compared: &CacheComparison,
     ) -> Result<Option<Self>, Error> {
         let is_at_the_start = compared.first_change.as_ref().is_some_and(RequestDifference::is_at_the_start);
-        if is_at_the_start && prompt(first.row) != prompt(second.row) {
+        if is_at_the_start && call_prompt_name(first.row) != call_prompt_name(second.row) {
             return Ok(None);
         }
         Ok(match &compared.first_change {
             Some(RequestDifference::Section { name, .. }) => Some(Self {
                 what: format!("section {name}"),
                 whole: Whole::Sections,
-                before: section(store, first, name).await?,
-                after: section(store, second, name).await?,
+                before: call_section_text(store, first, name).await?,
+                after: call_section_text(store, second, name).await?,
             }),
             Some(RequestDifference::Tools) => Some(Self {
                 what: "tools".to_owned(),
                 whole: Whole::Body,
-                before: tools(store, first).await,
-                after: tools(store, second).await,
+                before: call_tools_text(store, first).await,
+                after: call_tools_text(store, second).await,
             }),
             _ => None,
         })
@@ -92,15 +92,15 @@ impl AnswerDifference {
     }
 }
 
-async fn section(store: &Store, call: &RunCall<'_>, name: &str) -> Result<Option<String>, Error> {
+async fn call_section_text(store: &Store, call: &RunCall<'_>, name: &str) -> Result<Option<String>, Error> {
     let Some(section) = call.row.sections.iter().find(|section| section.name == name) else { return Ok(None) };
     let mut contents = store.contents(std::slice::from_ref(&section.text)).await?;
     Ok(contents.remove(&section.text).and_then(|bytes| String::from_utf8(bytes).ok()))
 }
 
 /// What stands before the sections, as a person reads JSON; `None` if the body is not kept in full.
-async fn tools(store: &Store, call: &RunCall<'_>) -> Option<String> {
-    let bytes = exact(store, call.run, u32::try_from(call.number).ok()?).await.ok()?;
+async fn call_tools_text(store: &Store, call: &RunCall<'_>) -> Option<String> {
+    let bytes = exact_body(store, call.run, u32::try_from(call.number).ok()?).await.ok()?;
     let mut body: Map<String, Json> = serde_json::from_str(&bytes).ok()?;
     let fields = BEFORE.iter().filter_map(|key| Some(((*key).to_owned(), body.remove(*key)?))).collect();
     Some(format!("{}\n", json::pretty(&Json::Object(fields))))

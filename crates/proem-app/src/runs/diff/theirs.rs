@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::Pair;
 use super::seen::RunCall;
-use crate::words::grouped;
+use crate::words::group_thousands;
 
 /// How what a provider says stands to what was found here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -37,10 +37,10 @@ pub struct ProviderDiagnosis {
 
 /// What a provider said of one request, in words.
 #[must_use]
-pub fn said(found: &CacheDiagnosis) -> String {
+pub fn provider_diagnosis(found: &CacheDiagnosis) -> String {
     match found.difference {
         DiagnosedDifference::None => "nothing changed, or there was nothing to compare with".to_owned(),
-        other => format!("{}{}", difference(other), missed(found.missed_tokens)),
+        other => format!("{}{}", diagnosed_difference(other), missed_tokens(found.missed_tokens)),
     }
 }
 
@@ -53,17 +53,17 @@ impl Pair<'_> {
         let agreement = if is_about_these { self.agreement(found.difference) } else { DiagnosisAgreement::Undecided };
         let words = match agreement {
             DiagnosisAgreement::Agrees => {
-                format!("agreeing: {}{}", difference(found.difference), missed(found.missed_tokens))
+                format!("agreeing: {}{}", diagnosed_difference(found.difference), missed_tokens(found.missed_tokens))
             }
             DiagnosisAgreement::Disagrees => format!(
                 "disagreeing: {}{}; both are evidence, for what begins alike can miss all the same",
-                difference(found.difference),
-                missed(found.missed_tokens)
+                diagnosed_difference(found.difference),
+                missed_tokens(found.missed_tokens)
             ),
             DiagnosisAgreement::Undecided if !is_about_these => {
                 "undecided: it was not asked to compare these two".to_owned()
             }
-            DiagnosisAgreement::Undecided => format!("undecided: {}", difference(found.difference)),
+            DiagnosisAgreement::Undecided => format!("undecided: {}", diagnosed_difference(found.difference)),
         };
         let (difference, missed_tokens) = (found.difference, found.missed_tokens);
         Some(ProviderDiagnosis { difference, missed_tokens, agreement, words })
@@ -110,7 +110,7 @@ pub(super) fn asked_about(call: &CallRow) -> Option<&str> {
     call.pieces.pointer("/diagnostics/previous_message_id")?.as_str()
 }
 
-const fn difference(found: DiagnosedDifference) -> &'static str {
+const fn diagnosed_difference(found: DiagnosedDifference) -> &'static str {
     match found {
         DiagnosedDifference::None => "nothing changed before the end of the earlier request",
         DiagnosedDifference::Model => "another model was asked",
@@ -124,7 +124,7 @@ const fn difference(found: DiagnosedDifference) -> &'static str {
     }
 }
 
-fn missed(tokens: Option<u64>) -> String {
-    let shown = |tokens| grouped(usize::try_from(tokens).unwrap_or(usize::MAX));
+fn missed_tokens(tokens: Option<u64>) -> String {
+    let shown = |tokens| group_thousands(usize::try_from(tokens).unwrap_or(usize::MAX));
     tokens.map_or_else(String::new, |tokens| format!(", about {} tokens missed", shown(tokens)))
 }

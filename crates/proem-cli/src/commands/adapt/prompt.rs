@@ -11,30 +11,34 @@ use serde_json::{Value as Json, json};
 
 use super::Adapt;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, counted, styled};
+use crate::ui::{self, BOLD, DIM, count_with_noun, style_text};
 use proem_app::project::OpenProject;
 use proem_app::records;
-use proem_app::records::learning::{Adapting, FailureHistory, PromptLessons, taught};
+use proem_app::records::learning::{Adapting, FailureHistory, PromptLessons, taught_profile};
 
 /// How many digits of a run are shown.
 const DIGITS: usize = 8;
 
-pub(super) fn run(args: &Adapt, name: &str, project: &OpenProject) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_adapt_prompt(args: &Adapt, name: &str, project: &OpenProject) -> Result<ExitCode, CommandFailure> {
     let prompt = project.book()?.prompt(name, None)?;
-    let taught =
-        crate::ui::tell(records::blocking(taught(project, &prompt, &Adapting::default(), FailureHistory::Closed))?);
+    let taught = crate::ui::print_notes_of(records::blocking(taught_profile(
+        project,
+        &prompt,
+        &Adapting::default(),
+        FailureHistory::Closed,
+    ))?);
     if args.json {
-        let output = output(name, &prompt, taught.as_ref());
-        ui::document(&json::pretty(&output))?;
+        let output = lessons_json(name, &prompt, taught.as_ref());
+        ui::print_json_document(&json::pretty(&output))?;
     } else {
-        ui::listing(&account(name, taught.as_ref(), project.config.adapt.enabled))?;
+        ui::print_listing(&lessons_account(name, taught.as_ref(), project.config.adapt.enabled))?;
         let notes = taught.iter().flat_map(|taught| &taught.adapted.notes);
-        notes.for_each(|note| ui::note(&show::terminal_str(note).into_string()));
+        notes.for_each(|note| ui::print_note(&show::terminal_str(note).into_string()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn output(name: &str, prompt: &Prompt, taught: Option<&PromptLessons>) -> Json {
+fn lessons_json(name: &str, prompt: &Prompt, taught: Option<&PromptLessons>) -> Json {
     let adapted = taught.map(|taught| &taught.adapted);
     json!({
         "prompt": name,
@@ -50,7 +54,7 @@ fn output(name: &str, prompt: &Prompt, taught: Option<&PromptLessons>) -> Json {
 }
 
 /// The section as it stands in a request, and what put it there.
-fn account(name: &str, taught: Option<&PromptLessons>, enabled: Option<bool>) -> String {
+fn lessons_account(name: &str, taught: Option<&PromptLessons>, enabled: Option<bool>) -> String {
     let name = show::terminal_str(name);
     let Some(taught) = taught else {
         return format!("{name} gets no profile, because `adapt.enabled` is false; set it to true to use one\n");
@@ -67,24 +71,25 @@ fn account(name: &str, taught: Option<&PromptLessons>, enabled: Option<bool>) ->
             "{name} gets no profile: it has learned nothing, and no preference is configured under `[adapt]`\n"
         );
     }
-    let mut out = format!("{}\n\n", styled(BOLD, &format!("{name} adds this to every request")));
+    let mut out = format!("{}\n\n", style_text(BOLD, &format!("{name} adds this to every request")));
     for line in profile.text().lines() {
         out.push_str(format!("  {line}").trim_end());
         out.push('\n');
     }
     let rules: Vec<&str> = taught.adapted.rules.iter().copied().map(ProfileRule::as_str).collect();
-    out.push_str(&format!("\n{} {}\n", styled(BOLD, "rules:"), rules.join(", ")));
+    out.push_str(&format!("\n{} {}\n", style_text(BOLD, "rules:"), rules.join(", ")));
     if let Some(lessons) = &taught.lessons {
-        out.push_str(&learned(lessons));
+        out.push_str(&learned_results(lessons));
     }
     out
 }
 
 /// The results behind it.
-fn learned(lessons: &Lessons) -> String {
-    let (lines, results) = (counted(lessons.lines as u64, "line"), counted(lessons.results.len() as u64, "result"));
+fn learned_results(lessons: &Lessons) -> String {
+    let (lines, results) =
+        (count_with_noun(lessons.lines as u64, "line"), count_with_noun(lessons.results.len() as u64, "result"));
     let until = to_the_second(&lessons.until);
-    let mut out = format!("{} {lines} from {results}, valid until {until}\n", styled(BOLD, "learned:"));
+    let mut out = format!("{} {lines} from {results}, valid until {until}\n", style_text(BOLD, "learned:"));
     for TaughtBy { run, at, risks } in &lessons.results {
         let at = to_the_second(at);
         let run = run.as_deref().map_or("", |run| run.get(..DIGITS).unwrap_or(run));
@@ -92,7 +97,7 @@ fn learned(lessons: &Lessons) -> String {
         out.push_str(&format!("  {run}  {at}  {}\n", show::terminal_str(&why)));
     }
     let forget = format!("  `proem failures clear --agent {}` clears it", show::terminal_str(&lessons.prompt));
-    out.push_str(&format!("{}\n", styled(DIM, &forget)));
+    out.push_str(&format!("{}\n", style_text(DIM, &forget)));
     out
 }
 

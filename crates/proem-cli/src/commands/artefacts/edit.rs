@@ -30,13 +30,13 @@ Examples:
 #[derive(Debug, Parser)]
 pub(crate) struct Edit {
     /// The item's id, such as R001, or the kind of a new one, such as risk
-    #[arg(value_parser = edited)]
+    #[arg(value_parser = parse_edited_item)]
     item: EditedItem,
     /// What a field shall say; may be given several times
-    #[arg(long, value_name = "FIELD=TEXT", value_parser = field)]
+    #[arg(long, value_name = "FIELD=TEXT", value_parser = parse_field_text)]
     set: Vec<(ArtefactField, String)>,
     /// How the item shall stand
-    #[arg(long, value_parser = status)]
+    #[arg(long, value_parser = parse_item_status)]
     status: Option<ItemStatus>,
     /// Why
     #[arg(long, value_name = "TEXT")]
@@ -46,7 +46,7 @@ pub(crate) struct Edit {
     root: PathBuf,
 }
 
-fn edited(text: &str) -> Result<EditedItem, String> {
+fn parse_edited_item(text: &str) -> Result<EditedItem, String> {
     let kind = ArtefactItemKind::ALL.into_iter().find(|kind| kind.as_str() == text).map(EditedItem::New);
     ArtefactItemId::parse(text)
         .map(EditedItem::Known)
@@ -54,29 +54,29 @@ fn edited(text: &str) -> Result<EditedItem, String> {
         .ok_or_else(|| "give an id such as R001, or a kind such as risk, issue, milestone or decision".to_owned())
 }
 
-fn field(text: &str) -> Result<(ArtefactField, String), String> {
+fn parse_field_text(text: &str) -> Result<(ArtefactField, String), String> {
     let (name, value) = text.split_once('=').ok_or("write FIELD=TEXT, such as owner=Sam")?;
     let field = ArtefactField::parse(name).ok_or("no item has such a field; `proem artefacts show --json` has them")?;
     Ok((field, value.to_owned()))
 }
 
-fn status(text: &str) -> Result<ItemStatus, String> {
+fn parse_item_status(text: &str) -> Result<ItemStatus, String> {
     ItemStatus::parse(text).ok_or_else(|| {
         let words: Vec<&str> = ItemStatus::ALL.iter().map(|status| status.as_str()).collect();
         format!("write one of {}", words.join(", "))
     })
 }
 
-pub(super) fn run(args: &Edit) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_artefact_edit(args: &Edit) -> Result<ExitCode, CommandFailure> {
     if args.set.is_empty() && args.status.is_none() {
         return Err(CommandFailure::usage("nothing is to change; give --set FIELD=TEXT or --status"));
     }
-    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
+    let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
     let mut operator = ui::operator("an artefact would be changed in your words", "leave it as it is")?;
     let request =
         EditRequest { item: args.item, fields: args.set.clone(), status: args.status, reason: args.reason.clone() };
     records::blocking(async {
-        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Write).await?);
+        let desk = ui::print_notes_of(TriageDesk::open(&project, StoreAccess::Write).await?);
         let edited = async {
             let planned = desk.plan_edit(&operator, &request).await?;
             ui::aside(&format!("{}\n", planned.lines().join("\n")));
@@ -86,7 +86,7 @@ pub(super) fn run(args: &Edit) -> Result<ExitCode, CommandFailure> {
             }
             desk.write_edit(&operator, &planned).await?;
             let items: Vec<String> = planned.items().iter().map(ToString::to_string).collect();
-            ui::listing(&format!("{} is written\n", items.join(", ")))?;
+            ui::print_listing(&format!("{} is written\n", items.join(", ")))?;
             Ok::<_, CommandFailure>(ExitCode::SUCCESS)
         };
         let edited = edited.await;

@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 
 use super::{ArtefactName, kinds};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, counted, cut, styled};
+use crate::ui::{self, BOLD, DIM, count_with_noun, cut_to_width, style_text};
 
 #[derive(Debug, Parser)]
 pub(crate) struct Log {
@@ -33,29 +33,29 @@ pub(crate) struct Log {
     json: bool,
 }
 
-pub(super) fn run(args: &Log) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
+pub(super) fn run_artefact_log(args: &Log) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
     records::blocking(async {
-        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
+        let desk = ui::print_notes_of(TriageDesk::open(&project, StoreAccess::Read).await?);
         let changes = desk.changes(&kinds(args.artefact), args.limit).await;
         let zone = TimeZone::get(&desk.charter.time_zone).unwrap_or(TimeZone::UTC);
         desk.close().await;
         let changes = changes?;
         if args.json {
-            return ui::document(&json::pretty(
-                &json!({ "versions": changes.iter().map(as_value).collect::<Vec<_>>() }),
+            return ui::print_json_document(&json::pretty(
+                &json!({ "versions": changes.iter().map(version_json).collect::<Vec<_>>() }),
             ));
         }
         if changes.is_empty() {
             ui::aside("nothing has changed yet; `proem triage run FILE…` takes signals in\n");
             return Ok(());
         }
-        ui::listing(&changes.iter().map(|change| shown(change, &zone)).collect::<String>())
+        ui::print_listing(&changes.iter().map(|change| version_text(change, &zone)).collect::<String>())
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_value(change: &VersionEntry) -> Json {
+fn version_json(change: &VersionEntry) -> Json {
     let entry = change.entry.as_ref();
     json!({
         "artefact": change.kind.as_str(),
@@ -65,12 +65,12 @@ fn as_value(change: &VersionEntry) -> Json {
         "causes": entry.map(|entry| entry.causes.iter()
             .map(|cause| json!({ "id": cause.id, "revision": cause.revision })).collect::<Vec<_>>()),
         "changes": entry.map(|entry| entry.changes.iter().map(|change| json!({
-            "item": change.item.to_string(), "what": what(change),
+            "item": change.item.to_string(), "what": item_change_words(change),
         })).collect::<Vec<_>>()),
     })
 }
 
-fn what(change: &ItemChange) -> String {
+fn item_change_words(change: &ItemChange) -> String {
     match &change.kind {
         ItemChangeKind::Added(status) => format!("added as {status}"),
         ItemChangeKind::Modified { field, .. } => format!("{} changed", field.as_str()),
@@ -79,25 +79,35 @@ fn what(change: &ItemChange) -> String {
 }
 
 /// Why, in the words of whoever changed it.
-fn reason(change: &ItemChange) -> String {
+fn item_change_reason(change: &ItemChange) -> String {
     match &change.kind {
         ItemChangeKind::Added(_) => String::new(),
         ItemChangeKind::Modified { reason, .. } | ItemChangeKind::Status { reason, .. } => {
-            format!("  {}", styled(DIM, &ui::on_line(reason.words(), 100)))
+            format!("  {}", style_text(DIM, &ui::on_line(reason.words(), 100)))
         }
     }
 }
 
-fn shown(change: &VersionEntry, zone: &TimeZone) -> String {
-    let head = styled(BOLD, &format!("{} {}", change.kind.as_str(), change.version));
+fn version_text(change: &VersionEntry, zone: &TimeZone) -> String {
+    let head = style_text(BOLD, &format!("{} {}", change.kind.as_str(), change.version));
     let Some(entry) = &change.entry else {
         return format!("{head}  its text is gone\n");
     };
     let ArtefactLogEntry { at, actor, causes, changes, .. } = entry;
-    let causes = counted(u64::try_from(causes.len()).unwrap_or(u64::MAX), "signal");
-    let mut out = format!("{head}  {}  {} {}, {causes}\n", when::clock(*at, zone), actor.as_str(), cut(actor.id(), 40));
+    let causes = count_with_noun(u64::try_from(causes.len()).unwrap_or(u64::MAX), "signal");
+    let mut out = format!(
+        "{head}  {}  {} {}, {causes}\n",
+        when::date_and_clock(*at, zone),
+        actor.as_str(),
+        cut_to_width(actor.id(), 40)
+    );
     for change in changes {
-        out.push_str(&format!("  {:10} {}{}\n", change.item.to_string(), what(change), reason(change)));
+        out.push_str(&format!(
+            "  {:10} {}{}\n",
+            change.item.to_string(),
+            item_change_words(change),
+            item_change_reason(change)
+        ));
     }
     out
 }

@@ -34,11 +34,11 @@ pub(crate) struct Restore {
     root: PathBuf,
 }
 
-pub(super) fn run(args: &Restore) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
+pub(super) fn run_artefact_restore(args: &Restore) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
     let mut operator = ui::operator("an artefact would be restored", "leave it as it is")?;
     records::blocking(async {
-        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Write).await?);
+        let desk = ui::print_notes_of(TriageDesk::open(&project, StoreAccess::Write).await?);
         let restored = async {
             let change = desk.plan_restoring(&operator, args.artefact.kind(), args.older).await?;
             let (name, next) = (args.artefact.kind().as_str(), change.artefact.version());
@@ -52,7 +52,7 @@ pub(super) fn run(args: &Restore) -> Result<ExitCode, CommandFailure> {
                 return Ok(ExitCode::from(1));
             }
             desk.write_change(&operator, &change).await?;
-            ui::listing(&format!("version {next} of the {name} is written\n"))?;
+            ui::print_listing(&format!("version {next} of the {name} is written\n"))?;
             Ok::<_, CommandFailure>(ExitCode::SUCCESS)
         };
         let restored = restored.await;

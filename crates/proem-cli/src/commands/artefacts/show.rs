@@ -54,43 +54,43 @@ enum ExportFormat {
     Json,
 }
 
-fn read(root: &Path, name: Option<ArtefactName>) -> Result<ArtefactReport, CommandFailure> {
-    let project = OpenProject::without_book(root, &crate::places()?)?;
+fn read_artefacts(root: &Path, name: Option<ArtefactName>) -> Result<ArtefactReport, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::user_places()?)?;
     records::blocking(async {
-        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
+        let desk = ui::print_notes_of(TriageDesk::open(&project, StoreAccess::Read).await?);
         let found = desk.artefact_report(&kinds(name)).await;
         desk.close().await;
         Ok(found?)
     })
 }
 
-fn as_json(standing: &ArtefactReport) -> String {
+fn artefacts_json(standing: &ArtefactReport) -> String {
     let artefacts = standing.artefacts.iter();
     let artefacts = artefacts.map(|artefact| ArtefactOut(artefact.to_json(Some(&standing.figures))));
     json::pretty(&json!(ArtefactsOutput { artefacts: artefacts.collect() }))
 }
 
-pub(super) fn run(args: &Show) -> Result<ExitCode, CommandFailure> {
-    let standing = read(&args.root, args.artefact)?;
+pub(super) fn run_artefact_show(args: &Show) -> Result<ExitCode, CommandFailure> {
+    let standing = read_artefacts(&args.root, args.artefact)?;
     if args.json {
-        ui::document(&as_json(&standing))?;
+        ui::print_json_document(&artefacts_json(&standing))?;
     } else if standing.artefacts.iter().all(|artefact| artefact.version() == 0) {
         ui::aside("no signal has changed anything yet; `proem triage run FILE…` takes signals in\n");
     } else {
-        ui::listing(&standing.to_markdown())?;
+        ui::print_listing(&standing.to_markdown())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-pub(super) fn export(args: &Export) -> Result<ExitCode, CommandFailure> {
-    let standing = read(&args.root, args.artefact)?;
+pub(super) fn run_artefact_export(args: &Export) -> Result<ExitCode, CommandFailure> {
+    let standing = read_artefacts(&args.root, args.artefact)?;
     let text = match args.format {
         ExportFormat::Markdown => standing.to_markdown(),
-        ExportFormat::Json => format!("{}\n", as_json(&standing)),
+        ExportFormat::Json => format!("{}\n", artefacts_json(&standing)),
     };
     match &args.output {
-        None if args.format == ExportFormat::Json => ui::document(text.trim_end())?,
-        None => ui::listing(&text)?,
+        None if args.format == ExportFormat::Json => ui::print_json_document(text.trim_end())?,
+        None => ui::print_listing(&text)?,
         Some(path) => {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             let name = path.file_name().map(Path::new);

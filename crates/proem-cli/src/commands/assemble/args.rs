@@ -13,7 +13,7 @@ use proem_select::mode::{GitChanges, Hints, Interaction, Mode};
 use crate::args::files::ChosenFiles;
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
-use crate::args::words::words;
+use crate::args::words::unmark_hyphen_words;
 
 pub(crate) const ASSEMBLE_EXAMPLES: &str = with_models!(
     "the role that the prompt names, `small`",
@@ -95,7 +95,7 @@ pub(crate) enum PromptFormat {
 #[derive(Debug, Parser)]
 pub(crate) struct Assemble {
     /// What is to be done; `-` reads it from standard input
-    #[arg(value_parser = words)]
+    #[arg(value_parser = unmark_hyphen_words)]
     pub(crate) task: String,
     /// How to work on it
     #[arg(long, value_enum, default_value = "auto")]
@@ -156,7 +156,7 @@ pub(crate) struct Assemble {
     #[arg(long, conflicts_with_all = ["format", "copy"])]
     pub(crate) send: bool,
     /// Maximum cost of the answer, in dollars
-    #[arg(long, value_name = "DOLLARS", requires = "send", value_parser = proem_app::config::dollars)]
+    #[arg(long, value_name = "DOLLARS", requires = "send", value_parser = proem_app::config::parse_dollars)]
     pub(crate) max_cost: Option<proem_engine::call::NanoDollars>,
     /// Time limit of the answer
     #[arg(long, value_name = "SECONDS", requires = "send", default_value = "300")]

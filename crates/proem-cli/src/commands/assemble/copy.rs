@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, grouped};
+use crate::ui::{self, group_thousands};
 
 /// More than this is cut or ignored by terminals in common use: xterm takes 100,000 bytes of base64.
 const MANY_BYTES: usize = 74_994;
@@ -27,9 +27,15 @@ pub(super) fn copy(text: &str) -> Result<(), CommandFailure> {
         ));
     };
     written.map_err(|error| CommandFailure::outside(format!("could not write to the terminal: {error}")))?;
-    ui::note(&format!("{} bytes are on the clipboard, if this terminal allows that (OSC 52)", grouped(text.len())));
+    ui::print_note(&format!(
+        "{} bytes are on the clipboard, if this terminal allows that (OSC 52)",
+        group_thousands(text.len())
+    ));
     if text.len() > MANY_BYTES {
-        ui::note(&format!("many terminals take no more than {} bytes; compare the end", grouped(MANY_BYTES)));
+        ui::print_note(&format!(
+            "many terminals take no more than {} bytes; compare the end",
+            group_thousands(MANY_BYTES)
+        ));
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use proem_engine::section::Trust;
 use proem_guard::{Untrusted, show};
 use proem_text::Label;
 
-use crate::ui::{self, grouped};
+use crate::ui::{self, group_thousands};
 
 /// What a picture is drawn from.
 #[derive(Debug, Clone, Copy)]
@@ -58,56 +58,62 @@ text { fill: #e6edf3 } .dim { fill: #9198a1 } .card { fill: #0d1117; stroke: #3d
 /// The picture.
 pub(super) fn svg(source: &PictureSource<'_>) -> String {
     let report = &source.assembled.report;
-    let rows: Vec<&SectionReport> = report.sections.iter().filter(|section| !is_empty(section)).collect();
+    let rows: Vec<&SectionReport> = report.sections.iter().filter(|section| !is_empty_section(section)).collect();
     let height = ROWS.0.saturating_add(rows.len().saturating_mul(ROWS.1)).saturating_add(84);
     let title = format!("The context window of {}, by section, trust and price", report.prompt.name);
     let mut out = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" \
          role=\"img\" aria-label=\"{0}\">\n<title>{0}</title>\n{STYLE}",
-        escaped(&title)
+        escape_svg_text(&title)
     );
     out.push_str(&format!(
         "<rect class=\"card\" x=\"0.5\" y=\"0.5\" width=\"{}\" height=\"{}\" rx=\"10\"/>\n",
         WIDTH - 1,
         height.saturating_sub(1)
     ));
-    head(source, &mut out);
-    window(source, &mut out);
+    push_picture_head(source, &mut out);
+    push_window_bar(source, &mut out);
     for (index, section) in rows.into_iter().enumerate() {
-        row(source, section, ROWS.0.saturating_add(index.saturating_mul(ROWS.1)), &mut out);
+        push_picture_row(source, section, ROWS.0.saturating_add(index.saturating_mul(ROWS.1)), &mut out);
     }
     foot(source, height, &mut out);
     out.push_str("</svg>\n");
     out
 }
 
-fn escaped(text: &str) -> String {
+fn escape_svg_text(text: &str) -> String {
     show::html(&Untrusted::new(text.to_owned(), Label::trusted())).into_string()
 }
 
-fn text(out: &mut String, class: &str, (x, y): (usize, usize), words: &str) {
-    out.push_str(&format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>\n", escaped(words)));
+fn push_svg_text(out: &mut String, class: &str, (x, y): (usize, usize), words: &str) {
+    out.push_str(&format!("<text class=\"{class}\" x=\"{x}\" y=\"{y}\">{}</text>\n", escape_svg_text(words)));
 }
 
-fn head(source: &PictureSource<'_>, out: &mut String) {
+fn push_picture_head(source: &PictureSource<'_>, out: &mut String) {
     let PictureSource { assembled, model, .. } = source;
     let report = &assembled.report;
     let name = format!("{} {}", report.prompt.name, report.prompt.version);
-    text(out, "title", (MARGIN, 38), &ui::cut(&name, 60));
+    push_svg_text(out, "title", (MARGIN, 38), &ui::cut_to_width(&name, 60));
     let tokens = report.totals.tokens;
     let of = match model.context_tokens.map(std::num::NonZeroUsize::get) {
         Some(all) => {
             let tenths = tokens.saturating_mul(1000) / all;
-            format!(" of {} ({}.{} %)", grouped(all), tenths / 10, tenths % 10)
+            format!(" of {} ({}.{} %)", group_thousands(all), tenths / 10, tenths % 10)
         }
         None => String::new(),
     };
-    let price = price(source, tokens).map_or_else(|| "price unknown".to_owned(), |price| format!("{price} uncached"));
-    text(out, "dim", (MARGIN, 62), &format!("{} tokens{of} · {price} · {}", grouped(tokens), ui::cut(&model.name, 40)));
+    let price =
+        uncached_price(source, tokens).map_or_else(|| "price unknown".to_owned(), |price| format!("{price} uncached"));
+    push_svg_text(
+        out,
+        "dim",
+        (MARGIN, 62),
+        &format!("{} tokens{of} · {price} · {}", group_thousands(tokens), ui::cut_to_width(&model.name, 40)),
+    );
 }
 
 /// The whole prompt as one bar, with the place up to which it can be cached.
-fn window(source: &PictureSource<'_>, out: &mut String) {
+fn push_window_bar(source: &PictureSource<'_>, out: &mut String) {
     let sections = &source.assembled.report.sections;
     let all = sections.iter().map(|section| section.tokens).sum::<usize>().max(1);
     let room = WIDTH - 2 * MARGIN;
@@ -123,7 +129,7 @@ fn window(source: &PictureSource<'_>, out: &mut String) {
             section.trust.as_str(),
             WINDOW.0,
             WINDOW.1,
-            escaped(&format!("{}: {} tokens", section.name, section.tokens))
+            escape_svg_text(&format!("{}: {} tokens", section.name, section.tokens))
         ));
         before = after;
     }
@@ -132,20 +138,20 @@ fn window(source: &PictureSource<'_>, out: &mut String) {
     let (top, bottom) = (WINDOW.0 - 6, WINDOW.0 + WINDOW.1 + 18);
     out.push_str(&format!("<path class=\"line\" d=\"M{at} {top}V{bottom}\"/>\n"));
     let word = if source.cache.breakpoints.is_empty() { "stable up to here" } else { "cached up to here" };
-    let words = format!("{word}: {} tokens", grouped(stable));
+    let words = format!("{word}: {} tokens", group_thousands(stable));
     // On whichever side there is more room.
     if at > WIDTH / 2 {
         out.push_str(&format!(
             "<text class=\"dim\" text-anchor=\"end\" x=\"{}\" y=\"{bottom}\">{}</text>\n",
             at.saturating_sub(6),
-            escaped(&words)
+            escape_svg_text(&words)
         ));
     } else {
-        text(out, "dim", (at.saturating_add(6), bottom), &words);
+        push_svg_text(out, "dim", (at.saturating_add(6), bottom), &words);
     }
 }
 
-fn row(source: &PictureSource<'_>, section: &SectionReport, top: usize, out: &mut String) {
+fn push_picture_row(source: &PictureSource<'_>, section: &SectionReport, top: usize, out: &mut String) {
     let y = top.saturating_add(15);
     let class = if section.tokens == 0 { "empty" } else { section.trust.as_str() };
     out.push_str(&format!(
@@ -153,21 +159,21 @@ fn row(source: &PictureSource<'_>, section: &SectionReport, top: usize, out: &mu
         top.saturating_add(4)
     ));
     let [name, trust, tokens, cost, bar] = COLUMNS;
-    text(out, "", (name, y), &ui::cut(&section.name, NAME));
+    push_svg_text(out, "", (name, y), &ui::cut_to_width(&section.name, NAME));
     let kind = match section.trust {
         Trust::Untrusted => "untrusted, contained".to_owned(),
         trust => trust.as_str().to_owned(),
     };
-    text(out, "dim", (trust, y), &format!("{kind} · cache {}", section.cache.as_str()));
+    push_svg_text(out, "dim", (trust, y), &format!("{kind} · cache {}", section.cache.as_str()));
     let (count, dollars) = match section.state {
         SectionState::Empty | SectionState::Dropped => ("left out".to_owned(), String::new()),
         SectionState::Kept | SectionState::Shrunk => {
-            let price = price(source, section.tokens).unwrap_or_else(|| ui::UNKNOWN.to_owned());
-            (grouped(section.tokens), price)
+            let price = uncached_price(source, section.tokens).unwrap_or_else(|| ui::UNKNOWN.to_owned());
+            (group_thousands(section.tokens), price)
         }
     };
-    text(out, "number", (tokens, y), &count);
-    text(out, "number dim", (cost, y), &dollars);
+    push_svg_text(out, "number", (tokens, y), &count);
+    push_svg_text(out, "number dim", (cost, y), &dollars);
     let most = source.assembled.report.sections.iter().map(|section| section.tokens).max().unwrap_or(0).max(1);
     let width = section.tokens.saturating_mul(BAR) / most;
     if section.tokens > 0 {
@@ -180,28 +186,28 @@ fn row(source: &PictureSource<'_>, section: &SectionReport, top: usize, out: &mu
 }
 
 /// Whether there was nothing to say in a section.
-fn is_empty(section: &SectionReport) -> bool {
+fn is_empty_section(section: &SectionReport) -> bool {
     section.state == SectionState::Empty
 }
 
 fn foot(source: &PictureSource<'_>, height: usize, out: &mut String) {
-    let empty = source.assembled.report.sections.iter().filter(|section| is_empty(section));
-    let names: Vec<String> = empty.map(|section| ui::cut(&section.name, NAME)).collect();
+    let empty = source.assembled.report.sections.iter().filter(|section| is_empty_section(section));
+    let names: Vec<String> = empty.map(|section| ui::cut_to_width(&section.name, NAME)).collect();
     if !names.is_empty() {
-        let words = ui::cut(&format!("empty here: {}", names.join(", ")), 130);
-        text(out, "dim", (MARGIN, height.saturating_sub(58)), &words);
+        let words = ui::cut_to_width(&format!("empty here: {}", names.join(", ")), 130);
+        push_svg_text(out, "dim", (MARGIN, height.saturating_sub(58)), &words);
     }
     let sentence = source.cache.sentence();
-    let lines = ui::width::wrapped(&sentence, 130);
+    let lines = ui::width::wrap_at_words(&sentence, 130);
     for (index, line) in lines.iter().take(2).enumerate() {
         let y = height.saturating_sub(34).saturating_add(index.saturating_mul(16));
-        text(out, "dim", (MARGIN, y), line);
+        push_svg_text(out, "dim", (MARGIN, y), line);
     }
 }
 
 /// What so many tokens of this prompt cost where nothing is cached.
-fn price(source: &PictureSource<'_>, tokens: usize) -> Option<String> {
+fn uncached_price(source: &PictureSource<'_>, tokens: usize) -> Option<String> {
     let prices = source.model.prices_for(source.assembled.report.totals.tokens)?;
     let nanos = u64::try_from(tokens).ok()?.saturating_mul(prices.input.get());
-    Some(ui::price(NanoDollars(nanos)))
+    Some(ui::short_price(NanoDollars(nanos)))
 }

@@ -3,49 +3,53 @@
 use std::process::ExitCode;
 
 use proem_app::ask::disclosure::{Telling, disclosure};
-use proem_app::assemble::send::{SendOptions, inputs, setting};
+use proem_app::assemble::send::{SendOptions, assembly_inputs, send_setting};
 use proem_app::assemble::{AssemblyChoice, AssemblyRecord, MadeAssembly};
 use proem_app::places::Places;
 use proem_app::project::OpenProject;
 
 use super::args::Assemble;
-use super::{account, gathered, task};
+use super::{assembly_account, assembly_task, gather_with_progress};
 use crate::commands::index;
 use crate::commands::run::single::{self, RunVerbosity};
 use crate::commands::run::{calling, open_run};
 use crate::failure::CommandFailure;
 use crate::ui;
 
-pub(super) fn run(args: &Assemble, places: &Places, project: &mut OpenProject) -> Result<ExitCode, CommandFailure> {
-    let options = args.options(task(args)?)?;
+pub(super) fn run_assemble_send(
+    args: &Assemble,
+    places: &Places,
+    project: &mut OpenProject,
+) -> Result<ExitCode, CommandFailure> {
+    let options = args.options(assembly_task(args)?)?;
     let sending = SendOptions { most: args.max_cost, seconds: args.timeout }.run(&options);
-    let setting = setting(&sending, project);
+    let setting = send_setting(&sending, project);
     let chosen = AssemblyChoice::new(&options, project);
-    ui::notes(&project.all_notes());
+    ui::print_notes(&project.all_notes());
     let (setting, chosen) = (setting?, chosen?);
-    let start = gathered(&options, chosen, project)?;
+    let start = gather_with_progress(&options, chosen, project)?;
     if !args.no_record {
         // Nobody prints before the model answers.
-        index::go_on(project, &args.root);
+        index::start_indexing(project, &args.root);
     }
     calling(async |stop| {
         let mut notes = Vec::new();
         let begun = AssemblyRecord::new(&options, &start, project, &mut notes).await;
-        ui::notes(&notes);
+        ui::print_notes(&notes);
         let mut made = MadeAssembly::new(&options, start, begun?, project)?;
-        ui::notes(&made.leave_unrecorded().await);
+        ui::print_notes(&made.leave_unrecorded().await);
         if args.explain {
-            ui::aside(&account(&made, project));
+            ui::aside(&assembly_account(&made, project));
         } else {
-            ui::notes(&made.shortfalls());
+            ui::print_notes(&made.shortfalls());
         }
         let request = Box::new(made.request(&setting));
         let telling = if args.verbose { Telling::Always } else { Telling::Once };
-        ui::notes(&disclosure(places, &setting.access.asked.endpoint, &made.contents(), telling));
+        ui::print_notes(&disclosure(places, &setting.access.asked.endpoint, &made.contents(), telling));
         let run = open_run(setting, &sending, project).await?;
         let said = RunVerbosity { json: args.json, explain: args.explain, fallback: false };
-        let done = single::run_made(said, (request, &inputs(&options)), &run, places, &stop).await;
-        ui::notes(&run.end().await);
+        let done = single::run_made(said, (request, &assembly_inputs(&options)), &run, places, &stop).await;
+        ui::print_notes(&run.end().await);
         done
     })
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use proem_app::book::live::LiveOptions;
-use proem_app::config::dollars;
+use proem_app::config::parse_dollars;
 use proem_app::records::learning::{Adapting, CallerWishes};
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
@@ -103,7 +103,7 @@ pub(crate) struct BookTest {
     #[arg(long, value_name = "MODELS", value_delimiter = ',', requires_all = ["live", "max_cost"], conflicts_with = "model")]
     pub(crate) models: Vec<String>,
     /// Maximum cost of all runs together, in US dollars; a run that could exceed it is not made
-    #[arg(long, value_name = "DOLLARS", requires = "models", value_parser = dollars)]
+    #[arg(long, value_name = "DOLLARS", requires = "models", value_parser = parse_dollars)]
     pub(crate) max_cost: Option<NanoDollars>,
     /// The least share of expected answers that is wanted of each model, in percent
     #[arg(long, value_name = "PERCENT", default_value_t = 90, requires = "models",

@@ -2,15 +2,15 @@
 
 use std::process::ExitCode;
 
-use proem_app::book::diff::{BookDifference, SectionDifference, SectionSide, compare};
+use proem_app::book::diff::{BookDifference, SectionDifference, SectionSide, compare_versions};
 use proem_guard::show;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
 use super::args::BookPlace;
-use crate::commands::trust::review::{Inside, difference};
+use crate::commands::trust::review::{Inside, unified_difference};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, cut, grouped, styled};
+use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, YELLOW, cut_to_width, group_thousands, style_text};
 
 /// The lines of a difference that are shown of each file.
 const LINES: usize = 80;
@@ -19,25 +19,25 @@ const NARROW: usize = 64;
 /// The most cells of a section's name.
 const NAME: usize = 28;
 
-pub(super) fn run(first: &str, second: &str, place: &BookPlace) -> Result<ExitCode, CommandFailure> {
-    let book = super::open(place)?;
-    let found = compare(&book, first, second)?;
+pub(super) fn run_book_diff(first: &str, second: &str, place: &BookPlace) -> Result<ExitCode, CommandFailure> {
+    let book = super::open_book(place)?;
+    let found = compare_versions(&book, first, second)?;
     if place.json {
-        ui::document(&json::pretty(&object(&found)))?;
+        ui::print_json_document(&json::pretty(&book_diff_json(&found)))?;
     } else {
-        ui::listing(&page(&found, ui::width()))?;
+        ui::print_listing(&book_diff_page(&found, ui::output_width()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn object(found: &BookDifference) -> Json {
+fn book_diff_json(found: &BookDifference) -> Json {
     let side = |side: &Option<SectionSide>| {
         side.as_ref().map(
             |side| json!({ "tokens": side.tokens, "trust": side.trust, "cache": side.cache, "inputs": side.inputs }),
         )
     };
     let section = |row: &SectionDifference| json!({ "name": row.name, "same": row.is_same(), "first": side(&row.first), "second": side(&row.second) });
-    let (before, after) = totals(found);
+    let (before, after) = book_diff_totals(found);
     json!({
         "first": found.first,
         "second": found.second,
@@ -50,7 +50,7 @@ fn object(found: &BookDifference) -> Json {
 }
 
 /// The tokens of all sections of each.
-fn totals(found: &BookDifference) -> (usize, usize) {
+fn book_diff_totals(found: &BookDifference) -> (usize, usize) {
     let sum = |side: fn(&SectionDifference) -> &Option<SectionSide>| {
         found
             .sections
@@ -61,11 +61,13 @@ fn totals(found: &BookDifference) -> (usize, usize) {
     (sum(|row| &row.first), sum(|row| &row.second))
 }
 
-fn page(found: &BookDifference, room: usize) -> String {
-    let mut out =
-        format!("{LEAD}{}\n", styled(BOLD, &format!("{} → {}", cut(&found.first, 60), cut(&found.second, 60))));
+fn book_diff_page(found: &BookDifference, room: usize) -> String {
+    let mut out = format!(
+        "{LEAD}{}\n",
+        style_text(BOLD, &format!("{} → {}", cut_to_width(&found.first, 60), cut_to_width(&found.second, 60)))
+    );
     if let Some(changes) = &found.changes {
-        out.push_str(&format!("  {}\n", cut(changes, room.saturating_sub(2).max(16))));
+        out.push_str(&format!("  {}\n", cut_to_width(changes, room.saturating_sub(2).max(16))));
     }
     let longest = found.sections.iter().map(|row| row.name.chars().count()).max().unwrap_or(0).clamp(5, NAME);
     let columns = Columns { name: longest, room };
@@ -73,7 +75,7 @@ fn page(found: &BookDifference, room: usize) -> String {
     for row in &found.sections {
         out.push_str(&columns.row(row));
     }
-    let (before, after) = totals(found);
+    let (before, after) = book_diff_totals(found);
     out.push_str(&columns.line(&TableRow {
         name: "total",
         kind: "",
@@ -81,16 +83,16 @@ fn page(found: &BookDifference, room: usize) -> String {
         second: Some(after),
         words: "",
     }));
-    out.push_str(&styled(DIM, "tokens of the sections' own text, by o200k; inputs come on top"));
+    out.push_str(&style_text(DIM, "tokens of the sections' own text, by o200k; inputs come on top"));
     out.push('\n');
     for file in &found.files {
-        out.push_str(&format!("\n{LEAD}{}\n", styled(BOLD, &show::terminal_str(&file.name).into_string())));
+        out.push_str(&format!("\n{LEAD}{}\n", style_text(BOLD, &show::terminal_str(&file.name).into_string())));
         let text = |side: &Option<String>| side.clone().unwrap_or_default();
-        let lines = difference(&text(&file.first), &text(&file.second), Inside::Plain);
+        let lines = unified_difference(&text(&file.first), &text(&file.second), Inside::Plain);
         out.extend(lines.iter().take(LINES).map(|line| format!("{line}\n")));
         let more = lines.len().saturating_sub(LINES);
         if more > 0 {
-            out.push_str(&styled(DIM, &format!("  {more} more lines; --json has all\n")));
+            out.push_str(&style_text(DIM, &format!("  {more} more lines; --json has all\n")));
         }
     }
     if found.files.is_empty() {
@@ -118,25 +120,29 @@ impl Columns {
     fn head(&self) -> String {
         let head =
             format!("  {:name$}  {:>8} {:>8} {:>8}  {}", "section", "first", "second", "change", "", name = self.name);
-        if self.room < NARROW { String::new() } else { format!("{}\n", styled(DIM, head.trim_end())) }
+        if self.room < NARROW { String::new() } else { format!("{}\n", style_text(DIM, head.trim_end())) }
     }
 
     fn row(&self, row: &SectionDifference) -> String {
         let (first, second) = (row.first.as_ref(), row.second.as_ref());
         let mut words = Vec::new();
         match (first, second) {
-            (Some(_), None) => words.push(styled(RED, "removed")),
-            (None, Some(_)) => words.push(styled(GREEN, "added")),
+            (Some(_), None) => words.push(style_text(RED, "removed")),
+            (None, Some(_)) => words.push(style_text(GREEN, "added")),
             (Some(first), Some(second)) if first != second => {
-                words.push(styled(YELLOW, "changed"));
+                words.push(style_text(YELLOW, "changed"));
                 if first.trust != second.trust {
-                    words.push(styled(RED, &format!("trust {} → {}", first.trust, second.trust)));
+                    words.push(style_text(RED, &format!("trust {} → {}", first.trust, second.trust)));
                 }
                 if first.cache != second.cache {
                     words.push(format!("cache {} → {}", first.cache, second.cache));
                 }
                 let names = |from: &SectionSide, without: &SectionSide| {
-                    from.inputs.difference(&without.inputs).map(|name| cut(name, 24)).collect::<Vec<_>>().join(", ")
+                    from.inputs
+                        .difference(&without.inputs)
+                        .map(|name| cut_to_width(name, 24))
+                        .collect::<Vec<_>>()
+                        .join(", ")
                 };
                 let (gone, new) = (names(first, second), names(second, first));
                 words.extend((!gone.is_empty()).then(|| format!("no longer shows {gone}")));
@@ -156,15 +162,15 @@ impl Columns {
 
     fn line(&self, row: &TableRow<'_>) -> String {
         let TableRow { name, kind, first, second, words } = *row;
-        let shown = |tokens: Option<usize>| tokens.map_or_else(|| ui::UNKNOWN.to_owned(), grouped);
+        let shown = |tokens: Option<usize>| tokens.map_or_else(|| ui::UNKNOWN.to_owned(), group_thousands);
         let (before, after) = (first.unwrap_or(0), second.unwrap_or(0));
         let change = match after.cmp(&before) {
             std::cmp::Ordering::Equal => String::new(),
-            std::cmp::Ordering::Greater => format!("+{}", grouped(after.saturating_sub(before))),
-            std::cmp::Ordering::Less => format!("−{}", grouped(before.saturating_sub(after))),
+            std::cmp::Ordering::Greater => format!("+{}", group_thousands(after.saturating_sub(before))),
+            std::cmp::Ordering::Less => format!("−{}", group_thousands(before.saturating_sub(after))),
         };
-        let name = cut(name, NAME);
-        let kind = if kind.is_empty() { String::new() } else { styled(DIM, &format!("({kind})")) };
+        let name = cut_to_width(name, NAME);
+        let kind = if kind.is_empty() { String::new() } else { style_text(DIM, &format!("({kind})")) };
         let behind =
             [words.to_owned(), kind].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("  ");
         if self.room < NARROW {

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_app::book::import::{BookImport, ImportOptions, ImportedFile, import};
+use proem_app::book::import::{BookImport, ImportOptions, ImportedFile, import_prompts};
 use proem_engine::prompt::import::ImportKind;
 use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
 
-use super::counted;
+use super::count_with_plural;
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, GREEN, styled};
+use crate::ui::{self, DIM, GREEN, style_text};
 
 pub(super) const IMPORT_EXAMPLES: &str = "\
 Kinds, each told from a file's name and keys: dotprompt, prompty, promptfoo, langchain, claude-command, copilot-prompt,
@@ -53,7 +53,7 @@ fn parse_kind(word: &str) -> Result<ImportKind, String> {
     found.ok_or_else(|| format!("known kinds: {}", known.map(|(name, _)| name).join(", ")))
 }
 
-pub(super) fn run(args: &BookImportArgs) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_book_import(args: &BookImportArgs) -> Result<ExitCode, CommandFailure> {
     let options = ImportOptions {
         files: args.files.clone(),
         root: args.root.clone(),
@@ -61,13 +61,13 @@ pub(super) fn run(args: &BookImportArgs) -> Result<ExitCode, CommandFailure> {
         agent: args.agent.clone(),
         kind: args.kind,
     };
-    let imported = import(&options, &crate::places()?)?;
+    let imported = import_prompts(&options, &crate::user_places()?)?;
     if args.json {
-        ui::document(&json::pretty(&import_json(&imported)))?;
+        ui::print_json_document(&json::pretty(&import_json(&imported)))?;
         return Ok(ExitCode::SUCCESS);
     }
-    ui::listing(&import_report(&imported))?;
-    ui::note(next_steps(&imported));
+    ui::print_listing(&import_report(&imported))?;
+    ui::print_note(next_steps(&imported));
     Ok(ExitCode::SUCCESS)
 }
 
@@ -83,8 +83,8 @@ const fn next_steps(imported: &BookImport) -> &'static str {
 fn import_report(imported: &BookImport) -> String {
     let mut out = format!("wrote to {}:\n", imported.folder);
     for ImportedFile { source, kind, written } in &imported.prompts {
-        let about = format!("{} from {source}, {}", kind.as_str(), counted(written.files.len(), "file"));
-        out.push_str(&format!("  {}  {}\n", styled(GREEN, &written.prompt), styled(DIM, &about)));
+        let about = format!("{} from {source}, {}", kind.as_str(), count_with_plural(written.files.len(), "file"));
+        out.push_str(&format!("  {}  {}\n", style_text(GREEN, &written.prompt), style_text(DIM, &about)));
         for left in &written.left_out {
             let text = show::terminal_str(&format!("{}:{}: {}", left.file, left.line, left.text));
             out.push_str(&format!("    {text}\n"));

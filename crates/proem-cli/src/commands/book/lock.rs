@@ -2,33 +2,33 @@
 
 use std::process::ExitCode;
 
-use proem_app::book::lock::{LockSummary, LockTarget, found, lock};
+use proem_app::book::lock::{LockSummary, LockTarget, find_books, lock_book};
 
 use super::args::BookPlace;
-use super::counted;
+use super::count_with_plural;
 use crate::failure::CommandFailure;
 use crate::ui;
 
-pub(super) fn run(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_book_lock(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     let targets = match &place.book {
         Some(folder) => vec![LockTarget::alone(folder)?],
-        None => found(&place.root, &crate::places()?)?,
+        None => find_books(&place.root, &crate::user_places()?)?,
     };
     // What is wrong with one book keeps no other from being locked.
     let mut failures = Vec::new();
     for target in &targets {
-        match lock(target) {
-            Ok(locked) => ui::note(&in_words(&locked)),
+        match lock_book(target) {
+            Ok(locked) => ui::print_note(&lock_sentence(&locked)),
             Err(error) => failures.push(CommandFailure::from(error).to_string()),
         }
     }
     if failures.is_empty() { Ok(ExitCode::SUCCESS) } else { Err(CommandFailure::finding(failures.join("\n"))) }
 }
 
-fn in_words(locked: &LockSummary) -> String {
+fn lock_sentence(locked: &LockSummary) -> String {
     let LockSummary { folder, versions, new } = locked;
     format!(
         "`{folder}`: {} locked, {new} of them new; a change to one of them needs a new version number from here on",
-        counted(*versions, "version")
+        count_with_plural(*versions, "version")
     )
 }

@@ -11,12 +11,12 @@ use proem_select::catalogue::{Approval, Capability, CatalogueEntryKind, EntryCon
 use proem_text::json;
 use serde_json::Value;
 
-use super::show::{capped, facts, text};
-use super::{about, counted, found_in, open, plain};
-use crate::commands::trust::review::{Inside, difference};
+use super::show::{author_text, cap_rows, entry_facts};
+use super::{concerns_about, count_of_entries, exact_text, found_in, open_catalogue};
+use crate::commands::trust::review::{Inside, unified_difference};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, RED, grouped, styled};
-use proem_app::catalogue::{Approving, wanted};
+use crate::ui::{self, BOLD, RED, group_thousands, style_text};
+use proem_app::catalogue::{Approving, wanted_entries};
 use proem_app::operator::Consent;
 use proem_app::trust::Before;
 
@@ -25,9 +25,9 @@ const NO: u8 = 1;
 /// The most rows of one definition that are shown.
 const MAX_ROWS: usize = 80;
 
-pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, CommandFailure> {
-    let (project, _places, loaded) = open(root)?;
-    let wanted = wanted(names, &loaded.catalogue)?;
+pub(super) fn run_catalogue_approve(names: &[String], root: &Path) -> Result<ExitCode, CommandFailure> {
+    let (project, _places, loaded) = open_catalogue(root)?;
+    let wanted = wanted_entries(names, &loaded.catalogue)?;
     let open: Vec<&Capability> = wanted.iter().copied().filter(|entry| entry.approval() == Approval::Outside).collect();
     if open.is_empty() {
         let state = if wanted.len() == 1 {
@@ -35,7 +35,7 @@ pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, CommandFail
         } else {
             "are already approved in their current versions"
         };
-        ui::aside(&format!("nothing to do: {} {state}\n", counted(wanted.len(), "definition")));
+        ui::aside(&format!("nothing to do: {} {state}\n", count_of_entries(wanted.len(), "definition")));
         return Ok(ExitCode::SUCCESS);
     }
     let listed: Vec<&str> = open.iter().take(6).map(|entry| entry.name().as_str()).collect();
@@ -49,58 +49,62 @@ pub(super) fn run(names: &[String], root: &Path) -> Result<ExitCode, CommandFail
     let found = found_in(&loaded.catalogue)?;
     for (index, entry) in open.iter().enumerate() {
         let of = format!("{} of {}: ", index.saturating_add(1), open.len());
-        ui::aside(&review(&of, entry, &found, &approving));
+        ui::aside(&definition_review(&of, entry, &found, &approving));
     }
-    let flagged = open.iter().filter(|entry| !about(&found, entry).is_empty()).count();
+    let flagged = open.iter().filter(|entry| !concerns_about(&found, entry).is_empty()).count();
     let consequence = "If you approve: prompts include these descriptions and parameters as trusted text.";
     ui::aside(&format!("{consequence}\n"));
     if flagged > 0 {
-        ui::aside(&format!("{}\n", styled(RED, &format!("{} of them with findings", grouped(flagged)))));
+        ui::aside(&format!("{}\n", style_text(RED, &format!("{} of them with findings", group_thousands(flagged)))));
     }
     let question = match open.len() {
         1 => "Approve this definition?".to_owned(),
-        count => format!("Approve these {} definitions?", grouped(count)),
+        count => format!("Approve these {} definitions?", group_thousands(count)),
     };
     if ui::confirm(&mut operator, &question)? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
     approving.approve(&operator, &open)?;
-    ui::aside(&format!("approved {}\n", counted(open.len(), "definition")));
+    ui::aside(&format!("approved {}\n", count_of_entries(open.len(), "definition")));
     Ok(ExitCode::SUCCESS)
 }
 
 /// One definition as a person sees it before deciding; its author's words stand behind marks.
-fn review(of: &str, entry: &Capability, found: &[EntryConcern], approving: &Approving) -> String {
-    let mut out = format!("{}{}", styled(BOLD, of), facts(entry));
+fn definition_review(of: &str, entry: &Capability, found: &[EntryConcern], approving: &Approving) -> String {
+    let mut out = format!("{}{}", style_text(BOLD, of), entry_facts(entry));
     match approving.before(entry) {
         Before::Trusted(before) => {
             out.push_str("  changed since you approved it:\n");
-            let rows = difference(&readable(&before), &readable(&plain(entry.written())), Inside::Plain);
-            out.push_str(&capped(&rows, MAX_ROWS, entry));
+            let rows = unified_difference(
+                &unescape_lines(&before),
+                &unescape_lines(&exact_text(entry.written())),
+                Inside::Plain,
+            );
+            out.push_str(&cap_rows(&rows, MAX_ROWS, entry));
         }
         Before::Lost => {
             out.push_str(
                 "  changed since you approved it; the earlier version is no longer stored, so all of it is shown\n",
             );
-            out.push_str(&text(entry, MAX_ROWS));
+            out.push_str(&author_text(entry, MAX_ROWS));
         }
         Before::New => {
             out.push_str("  new: you never approved it\n");
-            out.push_str(&text(entry, MAX_ROWS));
+            out.push_str(&author_text(entry, MAX_ROWS));
         }
     }
     if entry.kind() == CatalogueEntryKind::Skill {
         _ = writeln!(out, "  you approve its body too, which is not shown here; read it in {}", entry.origin().file);
     }
-    for finding in about(found, entry) {
-        _ = writeln!(out, "  {} {}", styled(RED, "finding:"), finding.kind.in_words());
+    for finding in concerns_about(found, entry) {
+        _ = writeln!(out, "  {} {}", style_text(RED, "finding:"), finding.kind.in_words());
     }
     out.push('\n');
     out
 }
 
 /// What an author wrote, with the description's lines as lines.
-fn readable(written: &str) -> String {
+fn unescape_lines(written: &str) -> String {
     let Ok(Value::Object(mut fields)) = serde_json::from_str::<Value>(written) else { return written.to_owned() };
     let description = fields.remove("description");
     let description = description.as_ref().and_then(Value::as_str).unwrap_or_default();

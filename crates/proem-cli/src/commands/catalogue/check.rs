@@ -7,45 +7,53 @@ use proem_text::json;
 use serde_json::{Value, json};
 
 use super::CataloguePlace;
-use super::{counted, finding_json, found_in, open};
+use super::{count_of_entries, finding_json, found_in, open_catalogue};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, RED, YELLOW, styled};
-use proem_app::catalogue::missing;
+use crate::ui::{self, BOLD, RED, YELLOW, style_text};
+use proem_app::catalogue::missing_tools_line;
 
 /// The exit code if something was found.
 const FOUND: u8 = 1;
 
-pub(super) fn run(place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
-    let (_, _, loaded) = open(&place.root)?;
+pub(super) fn run_catalogue_check(place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
+    let (_, _, loaded) = open_catalogue(&place.root)?;
     let found = found_in(&loaded.catalogue)?;
     let problems = loaded.catalogue.problems();
-    let missing = missing(&loaded.servers);
+    let missing = missing_tools_line(&loaded.servers);
     if place.json {
         let all: Vec<Value> = found.iter().map(finding_json).collect();
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        ui::document(&json::pretty(&json!({ "findings": all, "problems": problems })))?;
+        ui::print_json_document(&json::pretty(&json!({ "findings": all, "problems": problems })))?;
     } else {
         let mut out: String =
-            problems.iter().map(|problem| format!("{} {problem}\n", styled(YELLOW, "file:"))).collect();
-        out.extend(found.iter().map(line));
-        ui::listing(&out)?;
+            problems.iter().map(|problem| format!("{} {problem}\n", style_text(YELLOW, "file:"))).collect();
+        out.extend(found.iter().map(concern_line));
+        ui::print_listing(&out)?;
     }
     if let Some(note) = missing {
-        ui::note(&note);
+        ui::print_note(&note);
     }
     if found.is_empty() && problems.is_empty() {
-        ui::aside(&format!("checked {}: no problems found\n", counted(loaded.catalogue.entries().len(), "definition")));
+        ui::aside(&format!(
+            "checked {}: no problems found\n",
+            count_of_entries(loaded.catalogue.entries().len(), "definition")
+        ));
         return Ok(ExitCode::SUCCESS);
     }
     ui::aside(&format!(
         "found {} and {} with files, in {}\n",
-        counted(found.len(), "finding"),
-        counted(problems.len(), "problem"),
-        counted(loaded.catalogue.entries().len(), "definition")
+        count_of_entries(found.len(), "finding"),
+        count_of_entries(problems.len(), "problem"),
+        count_of_entries(loaded.catalogue.entries().len(), "definition")
     ));
     Ok(ExitCode::from(FOUND))
 }
 
-fn line(finding: &EntryConcern) -> String {
-    format!("{} {}: {}\n", styled(RED, "finding:"), styled(BOLD, finding.name.as_str()), finding.kind.in_words())
+fn concern_line(finding: &EntryConcern) -> String {
+    format!(
+        "{} {}: {}\n",
+        style_text(RED, "finding:"),
+        style_text(BOLD, finding.name.as_str()),
+        finding.kind.in_words()
+    )
 }

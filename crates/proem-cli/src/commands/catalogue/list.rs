@@ -7,16 +7,18 @@ use proem_text::json;
 use serde_json::{Value, json};
 
 use super::{CataloguePlace, KindArg};
-use super::{approval_word, counted, found_in, noun, open, place, summary_json, tokens};
+use super::{
+    approval_word, count_of_entries, definition_tokens, entry_place, found_in, noun, open_catalogue, summary_json,
+};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BLUE, DIM, GREEN, LEAD, RED, YELLOW, grouped, styled};
+use crate::ui::{self, BLUE, DIM, GREEN, LEAD, RED, YELLOW, group_thousands, style_text};
 
-pub(super) fn run(
+pub(super) fn run_catalogue_list(
     kind: Option<KindArg>,
     server: Option<&str>,
     place: &CataloguePlace,
 ) -> Result<ExitCode, CommandFailure> {
-    let (_, _, loaded) = open(&place.root)?;
+    let (_, _, loaded) = open_catalogue(&place.root)?;
     let of_kind = |entry: &Capability| match kind {
         None => true,
         Some(KindArg::Tool) => entry.kind() == CatalogueEntryKind::Tool,
@@ -38,25 +40,25 @@ pub(super) fn run(
             .collect();
         let problems: Vec<String> = loaded.catalogue.problems().iter().map(ToString::to_string).collect();
         let out = json!({ "entries": all, "servers": servers, "problems": problems });
-        ui::document(&json::pretty(&out))?;
+        ui::print_json_document(&json::pretty(&out))?;
         return Ok(ExitCode::SUCCESS);
     }
     if !entries.is_empty() {
-        ui::listing(&table(&entries))?;
+        ui::print_listing(&catalogue_table(&entries))?;
     }
-    ui::notes(&loaded.notes);
-    ui::aside(&format!("{}\n", summary(&entries)));
+    ui::print_notes(&loaded.notes);
+    ui::aside(&format!("{}\n", catalogue_summary(&entries)));
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(entries: &[&Capability]) -> String {
+fn catalogue_table(entries: &[&Capability]) -> String {
     let width = |title: &str, of: &dyn Fn(&Capability) -> usize| {
         entries.iter().map(|entry| of(entry)).max().unwrap_or(0).max(title.len())
     };
     let names = width("name", &|entry| entry.name().as_str().len());
     let modes = width("modes", &|entry| entry.definition().modes.in_words().len());
     let head = format!("  {:names$}  {:5}  {:12}  {:modes$}  {:>6}  from", "name", "kind", "state", "modes", "tokens");
-    let mut out = format!("{}\n", styled(DIM, &head));
+    let mut out = format!("{}\n", style_text(DIM, &head));
     for entry in entries {
         let word = approval_word(entry);
         let style = match (entry.approval(), entry.changed()) {
@@ -67,32 +69,32 @@ fn table(entries: &[&Capability]) -> String {
         out.push_str(&format!(
             "{LEAD}{:names$}  {}  {}  {:modes$}  {:>6}  {} {}\n",
             entry.name().as_str(),
-            styled(BLUE, &format!("{:5}", noun(entry.kind()))),
-            styled(style, &format!("{word:12}")),
+            style_text(BLUE, &format!("{:5}", noun(entry.kind()))),
+            style_text(style, &format!("{word:12}")),
             entry.definition().modes.in_words(),
-            grouped(tokens(entry)),
+            group_thousands(definition_tokens(entry)),
             entry.origin().file,
-            styled(DIM, &place(entry)),
+            style_text(DIM, &entry_place(entry)),
         ));
     }
     out.lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn summary(entries: &[&Capability]) -> String {
+fn catalogue_summary(entries: &[&Capability]) -> String {
     if entries.is_empty() {
         return "no tools or skills; docs/guide/catalogue.md lists the places that are searched".into();
     }
     let of = |kind: CatalogueEntryKind| entries.iter().filter(|entry| entry.kind() == kind).count();
     let outside = entries.iter().filter(|entry| entry.approval() == Approval::Outside).count();
-    let all: usize = entries.iter().map(|entry| tokens(entry)).sum();
+    let all: usize = entries.iter().map(|entry| definition_tokens(entry)).sum();
     let state = match outside {
         0 => "all approved".to_owned(),
-        count => format!("{} not approved; review them with `proem catalogue approve NAME`", grouped(count)),
+        count => format!("{} not approved; review them with `proem catalogue approve NAME`", group_thousands(count)),
     };
     format!(
         "{} and {}, {} tokens (o200k); {state}",
-        counted(of(CatalogueEntryKind::Tool), "tool"),
-        counted(of(CatalogueEntryKind::Skill), "skill"),
-        grouped(all)
+        count_of_entries(of(CatalogueEntryKind::Tool), "tool"),
+        count_of_entries(of(CatalogueEntryKind::Skill), "skill"),
+        group_thousands(all)
     )
 }

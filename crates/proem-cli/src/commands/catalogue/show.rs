@@ -9,13 +9,16 @@ use proem_text::json;
 use serde_json::Value;
 
 use super::CataloguePlace;
-use super::{about, approval_word, found_in, open, place as place_of, plain, summary_json, tokens};
-use crate::commands::trust::review::rows;
+use super::{
+    approval_word, concerns_about, definition_tokens, entry_place as place_of, exact_text, found_in, open_catalogue,
+    summary_json,
+};
+use crate::commands::trust::review::diff_rows;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, LEAD, RED, grouped, styled};
+use crate::ui::{self, BOLD, DIM, LEAD, RED, group_thousands, style_text};
 
-pub(super) fn run(name: &str, place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
-    let (_, _, loaded) = open(&place.root)?;
+pub(super) fn run_catalogue_show(name: &str, place: &CataloguePlace) -> Result<ExitCode, CommandFailure> {
+    let (_, _, loaded) = open_catalogue(&place.root)?;
     let Some(entry) = loaded.catalogue.get(name) else {
         let shown = door::terminal_str(name);
         return Err(CommandFailure::usage(format!(
@@ -23,35 +26,38 @@ pub(super) fn run(name: &str, place: &CataloguePlace) -> Result<ExitCode, Comman
         )));
     };
     let all = found_in(&loaded.catalogue)?;
-    let found = about(&all, entry);
+    let found = concerns_about(&all, entry);
     if place.json {
         let mut out = summary_json(entry, found);
         if let Some(fields) = out.as_object_mut() {
             let definition = entry.definition();
-            let parameters = entry.parameters_text().and_then(|text| serde_json::from_str(&plain(&text)).ok());
+            let parameters = entry.parameters_text().and_then(|text| serde_json::from_str(&exact_text(&text)).ok());
             fields.insert("ownName".into(), door::json(entry.own_name()));
             fields.insert("description".into(), door::json(&definition.description));
             fields.insert("examples".into(), definition.examples.iter().map(door::json).collect());
             fields.insert("parameters".into(), parameters.unwrap_or(Value::Null));
         }
-        ui::document(&json::pretty(&out))?;
+        ui::print_json_document(&json::pretty(&out))?;
         return Ok(ExitCode::SUCCESS);
     }
-    ui::listing(&format!("{LEAD}{}{}", facts(entry), text(entry, usize::MAX)))?;
+    ui::print_listing(&format!("{LEAD}{}{}", entry_facts(entry), author_text(entry, usize::MAX)))?;
     for finding in found {
-        ui::aside(&format!("{} {}\n", styled(RED, "finding:"), finding.kind.in_words()));
+        ui::aside(&format!("{} {}\n", style_text(RED, "finding:"), finding.kind.in_words()));
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// What code knows about an entry.
-pub(super) fn facts(entry: &Capability) -> String {
+pub(super) fn entry_facts(entry: &Capability) -> String {
     let definition = entry.definition();
     let server = entry.server().map(|server| format!(" of server {server}")).unwrap_or_default();
     let tags: Vec<&str> = definition.tags.iter().map(proem_select::catalogue::CatalogueName::as_str).collect();
-    let mut out = format!("{}\n", styled(BOLD, entry.name().as_str()));
-    let mut row = |key: &str, value: &str| _ = writeln!(out, "  {}  {value}", styled(DIM, &format!("{key:9}")));
-    row("what", &format!("{}{server}, {} tokens (o200k)", entry.kind().as_str(), grouped(tokens(entry))));
+    let mut out = format!("{}\n", style_text(BOLD, entry.name().as_str()));
+    let mut row = |key: &str, value: &str| _ = writeln!(out, "  {}  {value}", style_text(DIM, &format!("{key:9}")));
+    row(
+        "what",
+        &format!("{}{server}, {} tokens (o200k)", entry.kind().as_str(), group_thousands(definition_tokens(entry))),
+    );
     row("from", format!("{} {}", entry.origin().file, place_of(entry)).trim_end());
     row("state", approval_word(entry));
     row("modes", &definition.modes.in_words());
@@ -64,26 +70,30 @@ pub(super) fn facts(entry: &Capability) -> String {
 }
 
 /// What its author says, every line behind a mark, at most `most` rows.
-pub(super) fn text(entry: &Capability, most: usize) -> String {
+pub(super) fn author_text(entry: &Capability, most: usize) -> String {
     let definition = entry.definition();
     let mut lines: Vec<String> = Vec::new();
-    let description = plain(&definition.description);
-    lines.extend(description.lines().flat_map(|line| rows("", line, None)));
-    if let Some(value) = entry.parameters_text().and_then(|text| serde_json::from_str::<Value>(&plain(&text)).ok()) {
-        lines.extend(json::pretty(&value).lines().flat_map(|line| rows("", line, None)));
+    let description = exact_text(&definition.description);
+    lines.extend(description.lines().flat_map(|line| diff_rows("", line, None)));
+    if let Some(value) = entry.parameters_text().and_then(|text| serde_json::from_str::<Value>(&exact_text(&text)).ok())
+    {
+        lines.extend(json::pretty(&value).lines().flat_map(|line| diff_rows("", line, None)));
     }
-    lines.extend(definition.examples.iter().flat_map(|example| rows("e.g. ", &plain(example), None)));
-    capped(&lines, most, entry)
+    lines.extend(definition.examples.iter().flat_map(|example| diff_rows("e.g. ", &exact_text(example), None)));
+    cap_rows(&lines, most, entry)
 }
 
 /// At most `most` rows, and how many are not shown.
-pub(super) fn capped(rows: &[String], most: usize, entry: &Capability) -> String {
+pub(super) fn cap_rows(rows: &[String], most: usize, entry: &Capability) -> String {
     let mut out: String = rows.iter().take(most).map(|row| format!("{row}\n")).collect();
     let cut = rows.len().saturating_sub(most);
     if cut > 0 {
-        let text =
-            format!("NOT SHOWN: {} more lines; `proem catalogue show {}` prints all", grouped(cut), entry.name());
-        _ = writeln!(out, "  {}", styled(RED, &text));
+        let text = format!(
+            "NOT SHOWN: {} more lines; `proem catalogue show {}` prints all",
+            group_thousands(cut),
+            entry.name()
+        );
+        _ = writeln!(out, "  {}", style_text(RED, &text));
     }
     out
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
-use proem_app::config::dollars;
+use proem_app::config::parse_dollars;
 use proem_engine::call::NanoDollars;
 
 use crate::args::place::RecordsPlace;
@@ -35,7 +35,7 @@ pub(crate) enum CostCommand {
         /// The attempt, as `runs show` names it
         attempt: i64,
         /// What it cost, in dollars
-        #[arg(value_parser = dollars)]
+        #[arg(value_parser = parse_dollars)]
         cost: NanoDollars,
         /// The reason, kept with the correction
         #[arg(long)]

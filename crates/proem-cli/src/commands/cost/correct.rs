@@ -7,7 +7,7 @@ use proem_store::record::AttemptId;
 use proem_store::{Store, StoreAccess};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, cut, styled};
+use crate::ui::{self, BOLD, cut_to_width, style_text};
 use proem_app::cost::{self, CostCorrection};
 use proem_app::operator::Consent;
 use proem_app::project::OpenProject;
@@ -19,7 +19,7 @@ const NO: u8 = 1;
 /// The most that the records hold for one attempt: 2⁵⁰ billionths of a dollar, more than a million dollars.
 const MOST: NanoDollars = NanoDollars(1 << 50);
 
-pub(super) async fn run(
+pub(super) async fn run_cost_correct(
     project: &OpenProject,
     attempt: i64,
     cost: NanoDollars,
@@ -28,13 +28,18 @@ pub(super) async fn run(
     if cost > MOST {
         return Err(CommandFailure::usage(format!("{cost} is too much for one attempt; the maximum is {MOST}")));
     }
-    let store = records::open(project, StoreAccess::Write).await?.store;
-    let done = correct(&store, AttemptId(attempt), cost, why).await;
+    let store = records::open_records(project, StoreAccess::Write).await?.store;
+    let done = correct_at_terminal(&store, AttemptId(attempt), cost, why).await;
     store.close().await;
     done
 }
 
-async fn correct(store: &Store, attempt: AttemptId, cost: NanoDollars, why: &str) -> Result<ExitCode, CommandFailure> {
+async fn correct_at_terminal(
+    store: &Store,
+    attempt: AttemptId,
+    cost: NanoDollars,
+    why: &str,
+) -> Result<ExitCode, CommandFailure> {
     let run = store.run(&store.run_of(attempt).await?).await?;
     let row = run.calls.iter().flat_map(|call| &call.attempts).find(|row| row.id == attempt);
     let row =
@@ -49,17 +54,17 @@ async fn correct(store: &Store, attempt: AttemptId, cost: NanoDollars, why: &str
     let prompt = format!("{}/{}", run.row.prompt.agent, run.row.prompt.name);
     ui::aside(&format!(
         "{} of run {}, {}, {}\n  cost     {before}, state {}\n  new cost {cost}, reason: {}\n",
-        styled(BOLD, &format!("attempt {}", attempt.0)),
+        style_text(BOLD, &format!("attempt {}", attempt.0)),
         run.row.id.short(),
-        cut(&prompt, 32),
-        cut(&run.row.model, 32),
-        cut(&row.state, 12),
-        cut(why, 80)
+        cut_to_width(&prompt, 32),
+        cut_to_width(&run.row.model, 32),
+        cut_to_width(&row.state, 12),
+        cut_to_width(why, 80)
     ));
     if ui::confirm(&mut operator, "Record this cost?")? == Consent::No {
         return Ok(ExitCode::from(NO));
     }
-    cost::correct(store, &operator, CostCorrection { attempt, cost, why }).await?;
+    cost::correct_attempt(store, &operator, CostCorrection { attempt, cost, why }).await?;
     ui::aside("recorded; `proem cost` uses it from now on\n");
     Ok(ExitCode::SUCCESS)
 }

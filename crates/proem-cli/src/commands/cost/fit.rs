@@ -6,8 +6,8 @@ use proem_text::json;
 use serde_json::json;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, YELLOW, cell, styled};
-use proem_app::cost::{FactorFit, MIN_CALLS, apply, fit, revert};
+use crate::ui::{self, BOLD, DIM, YELLOW, style_text, table_cell};
+use proem_app::cost::{FactorFit, MIN_CALLS, apply_factors, fit_factors, revert};
 use proem_app::factors::Factors;
 use proem_app::project::OpenProject;
 use proem_app::records;
@@ -23,56 +23,60 @@ pub(super) enum FactorAction {
     Revert,
 }
 
-pub(super) async fn run(project: &OpenProject, way: FactorAction, as_json: bool) -> Result<ExitCode, CommandFailure> {
+pub(super) async fn run_cost_fit(
+    project: &OpenProject,
+    way: FactorAction,
+    as_json: bool,
+) -> Result<ExitCode, CommandFailure> {
     let factors = Factors::load(&project.places)?;
     if way == FactorAction::Revert {
         let changed = revert(factors, &project.places)?;
-        ui::aside(&format!("estimates for {} use the previous factors again\n", ui::counted(changed, "model")));
+        ui::aside(&format!("estimates for {} use the previous factors again\n", ui::count_with_noun(changed, "model")));
         return Ok(ExitCode::SUCCESS);
     }
-    let store = crate::ui::tell(records::look(project).await?);
-    let fitted = fit(&store.estimates().await?, &factors);
+    let store = crate::ui::print_notes_of(records::look_at_records(project).await?);
+    let fitted = fit_factors(&store.estimates().await?, &factors);
     if as_json {
-        ui::document(&json::pretty(&json!({ "models": fitted, "minCalls": MIN_CALLS })))?;
+        ui::print_json_document(&json::pretty(&json!({ "models": fitted, "minCalls": MIN_CALLS })))?;
     } else {
-        ui::listing(&table(&fitted))?;
+        ui::print_listing(&fit_table(&fitted))?;
     }
     if way == FactorAction::Show {
         return Ok(ExitCode::SUCCESS);
     }
-    let changed = apply(&fitted, factors, &project.places)?;
+    let changed = apply_factors(&fitted, factors, &project.places)?;
     if changed == 0 {
         ui::aside("nothing to change\n");
         return Ok(ExitCode::SUCCESS);
     }
     ui::aside(&format!(
         "estimates for {} changed; `proem cost fit --revert` undoes it\n",
-        ui::counted(changed, "model")
+        ui::count_with_noun(changed, "model")
     ));
     Ok(ExitCode::SUCCESS)
 }
 
-fn table(fitted: &[FactorFit]) -> String {
+fn fit_table(fitted: &[FactorFit]) -> String {
     if fitted.is_empty() {
         return "nothing to compare: no recorded call has both an estimate and a token count from the provider\n"
             .to_owned();
     }
     let head =
         format!("{:32}  {:12}  {:>5}  {:>8}  {:>5}  {:>5}", "model", "counted by", "calls", "reported", "now", "fits");
-    let mut out = format!("{}\n", styled(DIM, &head));
+    let mut out = format!("{}\n", style_text(DIM, &head));
     for one in fitted {
         let of = |percent: usize| format!("{}.{:02}", percent / 100, percent % 100);
         let fits = match one.fitted {
-            None => styled(DIM, &format!("{:>5}  too few calls; at least {MIN_CALLS} are needed", ui::UNKNOWN)),
+            None => style_text(DIM, &format!("{:>5}  too few calls; at least {MIN_CALLS} are needed", ui::UNKNOWN)),
             Some(percent) if percent == one.present => format!("{:>5}", of(percent)),
-            Some(percent) => styled(YELLOW, &format!("{:>5}", of(percent))),
+            Some(percent) => style_text(YELLOW, &format!("{:>5}", of(percent))),
         };
         out.push_str(&format!(
             "{}  {}  {:>5}  {:>8}  {:>5}  {fits}\n",
-            styled(BOLD, &cell(&one.model, 32)),
-            cell(&one.base, 12),
-            ui::short(one.calls),
-            ui::short(one.reported),
+            style_text(BOLD, &table_cell(&one.model, 32)),
+            table_cell(&one.base, 12),
+            ui::short_number(one.calls),
+            ui::short_number(one.reported),
             of(one.present),
         ));
     }

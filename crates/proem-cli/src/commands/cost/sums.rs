@@ -51,7 +51,7 @@ pub(super) fn by<G: Ord>(lines: &[SpendLine], group: impl Fn(&SpendLine) -> G) -
 }
 
 /// The sum of all lines.
-pub(super) fn total(lines: &[SpendLine]) -> SpendSum {
+pub(super) fn total_spend(lines: &[SpendLine]) -> SpendSum {
     let mut sum = SpendSum::default();
     lines.iter().for_each(|line| sum.add(line));
     sum

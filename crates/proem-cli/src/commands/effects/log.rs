@@ -14,9 +14,9 @@ use proem_store::query::TransitionRow;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use crate::commands::queue::short;
+use crate::commands::queue::short_effect_key;
 use crate::failure::CommandFailure;
-use crate::ui::{self, cell, cut};
+use crate::ui::{self, cut_to_width, table_cell};
 
 #[derive(Debug, Parser)]
 pub(crate) struct Log {
@@ -31,27 +31,27 @@ pub(crate) struct Log {
     json: bool,
 }
 
-pub(super) fn run(args: &Log) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
-    let zone = charter::zone(&project)?;
+pub(super) fn run_effects_log(args: &Log) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
+    let zone = charter::project_zone(&project)?;
     let rows = records::blocking(async {
-        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let desk = ui::print_notes_of(ActionDesk::open(&project, StoreAccess::Write).await?);
         let rows = desk.log(args.limit).await;
         desk.close().await;
         rows.map_err(CommandFailure::from)
     })?;
     if args.json {
-        let rows: Vec<Json> = rows.iter().map(as_value).collect();
-        ui::document(&json::pretty(&json!(rows)))?;
+        let rows: Vec<Json> = rows.iter().map(transition_json).collect();
+        ui::print_json_document(&json::pretty(&json!(rows)))?;
     } else if rows.is_empty() {
-        ui::note("nothing has happened to an action of this project");
+        ui::print_note("nothing has happened to an action of this project");
     } else {
-        ui::listing(&rows.iter().map(|row| line(row, &zone)).collect::<String>())?;
+        ui::print_listing(&rows.iter().map(|row| transition_line(row, &zone)).collect::<String>())?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_value(row: &TransitionRow) -> Json {
+fn transition_json(row: &TransitionRow) -> Json {
     json!({
         "id": row.action.to_string(),
         "version": row.version.0,
@@ -65,14 +65,14 @@ fn as_value(row: &TransitionRow) -> Json {
     })
 }
 
-fn line(row: &TransitionRow, zone: &TimeZone) -> String {
+fn transition_line(row: &TransitionRow, zone: &TimeZone) -> String {
     let arrow = format!("{} → {}", row.from.as_str(), row.to.as_str());
     format!(
         "{}  {}  {}  {}  {}\n",
-        when::clock(row.at, zone),
-        short(&row.action),
-        cell(row.event.as_str(), 16),
-        cell(&arrow, 22),
-        cut(&row.actor, 40)
+        when::date_and_clock(row.at, zone),
+        short_effect_key(&row.action),
+        table_cell(row.event.as_str(), 16),
+        table_cell(&arrow, 22),
+        cut_to_width(&row.actor, 40)
     )
 }

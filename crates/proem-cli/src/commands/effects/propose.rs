@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_app::effects::propose::{Proposal, ProposalFate, read};
+use proem_app::effects::propose::{Proposal, ProposalFate, read_action};
 use proem_app::effects::{ActionDesk, EffectsObstacle};
 use proem_app::project::OpenProject;
 use proem_app::records;
@@ -14,9 +14,9 @@ use proem_store::StoreAccess;
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use crate::commands::queue::{page, short};
+use crate::commands::queue::{page, short_effect_key};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, styled};
+use crate::ui::{self, BOLD, style_text};
 
 pub(super) const PROPOSE_EXAMPLES: &str = "\
 Examples:
@@ -45,23 +45,23 @@ pub(crate) struct Propose {
     json: bool,
 }
 
-pub(super) fn run(args: &Propose) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_effects_propose(args: &Propose) -> Result<ExitCode, CommandFailure> {
     let Some(file) = &args.action else {
-        ui::document(ProposedAction::schema_text().trim_end())?;
+        ui::print_json_document(ProposedAction::schema_text().trim_end())?;
         return Ok(ExitCode::SUCCESS);
     };
-    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
-    let given = read(file)?;
+    let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
+    let given = read_action(file)?;
     let proposal = records::blocking(async {
-        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let desk = ui::print_notes_of(ActionDesk::open(&project, StoreAccess::Write).await?);
         let proposed = desk.propose(&given).await;
         desk.close().await;
         proposed.map_err(CommandFailure::from)
     })?;
     if args.json {
-        ui::document(&json::pretty(&as_json(&proposal)))?;
+        ui::print_json_document(&json::pretty(&proposal_json(&proposal)))?;
     } else {
-        ui::listing(&in_words(&proposal))?;
+        ui::print_listing(&proposal_words(&proposal))?;
     }
     Ok(ExitCode::from(if is_refused(&proposal) { NO } else { 0 }))
 }
@@ -74,7 +74,7 @@ fn is_refused(proposal: &Proposal) -> bool {
         )
 }
 
-fn as_json(proposal: &Proposal) -> Json {
+fn proposal_json(proposal: &Proposal) -> Json {
     let (fate, state) = match proposal.fate {
         ProposalFate::Written(state) => ("new", Some(state)),
         ProposalFate::Known(state) => ("known", Some(state)),
@@ -96,8 +96,8 @@ fn as_json(proposal: &Proposal) -> Json {
     })
 }
 
-fn in_words(proposal: &Proposal) -> String {
-    let id = proposal.key.as_ref().map(short).unwrap_or_default();
+fn proposal_words(proposal: &Proposal) -> String {
+    let id = proposal.key.as_ref().map(short_effect_key).unwrap_or_default();
     let next = |what: &str| format!("`proem {what}`");
     let fate = match proposal.fate {
         ProposalFate::Written(ActionState::Proposed) => {
@@ -105,12 +105,12 @@ fn in_words(proposal: &Proposal) -> String {
             let why = if why.is_empty() { "nothing was decided yet".to_owned() } else { why.join("; ") };
             format!("{id} stays a proposal: {why}; {} shows what is missing", next("effects status"))
         }
-        ProposalFate::Written(state) => written(&id, state, proposal),
+        ProposalFate::Written(state) => written_proposal_words(&id, state, proposal),
         ProposalFate::Known(state) => {
             format!("{id} is known already and {}; {} shows it", state.as_str(), next(&format!("queue show {id}")))
         }
         ProposalFate::Duplicate(of) => {
-            let of = short(&of);
+            let of = short_effect_key(&of);
             format!("nothing was written: {of} has one of its signals; {} shows it", next(&format!("queue show {of}")))
         }
         ProposalFate::Unwritten if is_refused(proposal) => "it is refused; nothing was written".to_owned(),
@@ -119,10 +119,10 @@ fn in_words(proposal: &Proposal) -> String {
             format!("nothing was written: {}", why.join("; "))
         }
     };
-    let fate = styled(BOLD, &fate);
+    let fate = style_text(BOLD, &fate);
     let escalation = match &proposal.escalation {
         Some(id) => {
-            let id = proem_app::effects::escalations::short(id);
+            let id = proem_app::effects::escalations::short_escalation_id(id);
             format!("a person has to decide: {}\n", next(&format!("escalations show {id}")))
         }
         None => String::new(),
@@ -130,12 +130,12 @@ fn in_words(proposal: &Proposal) -> String {
     // What the policy would say now is not what was decided about an action that stands there already.
     let decided = match proposal.fate {
         ProposalFate::Known(_) | ProposalFate::Duplicate(_) => String::new(),
-        ProposalFate::Written(_) | ProposalFate::Unwritten => page::decided(&proposal.decision),
+        ProposalFate::Written(_) | ProposalFate::Unwritten => page::decision_text(&proposal.decision),
     };
     format!("{fate}\n{escalation}{decided}")
 }
 
-fn written(id: &str, state: ActionState, proposal: &Proposal) -> String {
+fn written_proposal_words(id: &str, state: ActionState, proposal: &Proposal) -> String {
     match (state, proposal.decision.hold) {
         (ActionState::Held, Some(minutes)) if minutes.0 > 0 => {
             format!("{id} is held for {} min, then it goes by itself; `proem queue show {id}` shows it", minutes.0)

@@ -13,22 +13,25 @@ use proem_text::json;
 use serde_json::{Value as Json, json};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, GREEN, YELLOW, counted, cut, styled};
+use crate::ui::{self, DIM, GREEN, YELLOW, count_with_noun, cut_to_width, style_text};
 
-pub(super) fn run(root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(root, &crate::places()?)?;
-    let zone = charter::zone(&project)?;
+pub(super) fn run_effects_status(root: &Path, as_json: bool) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::user_places()?)?;
+    let zone = charter::project_zone(&project)?;
     records::blocking(async {
-        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
-        let shown =
-            if as_json { ui::document(&json::pretty(&as_value(&desk))) } else { ui::listing(&page(&desk, &zone)) };
+        let desk = ui::print_notes_of(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let shown = if as_json {
+            ui::print_json_document(&json::pretty(&effects_status_json(&desk)))
+        } else {
+            ui::print_listing(&effects_status_page(&desk, &zone))
+        };
         desk.close().await;
         shown
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_value(desk: &ActionDesk<'_>) -> Json {
+fn effects_status_json(desk: &ActionDesk<'_>) -> Json {
     let actions = desk.status.actions.iter().map(|(state, count)| (state.as_str().to_owned(), json!(count)));
     json!({
         "position": desk.status.power().as_str(),
@@ -45,25 +48,31 @@ fn as_value(desk: &ActionDesk<'_>) -> Json {
     })
 }
 
-fn page(desk: &ActionDesk<'_>, zone: &jiff::tz::TimeZone) -> String {
+fn effects_status_page(desk: &ActionDesk<'_>, zone: &jiff::tz::TimeZone) -> String {
     let mut out = String::new();
-    let mut fact = |name: &str, what: &str| out.push_str(&format!("{}  {what}\n", styled(DIM, &format!("{name:12}"))));
+    let mut fact =
+        |name: &str, what: &str| out.push_str(&format!("{}  {what}\n", style_text(DIM, &format!("{name:12}"))));
     let obstacles = desk.obstacles();
     if obstacles.is_empty() {
-        fact("effects", &styled(GREEN, "on"));
+        fact("effects", &style_text(GREEN, "on"));
     }
     for obstacle in &obstacles {
-        fact("effects", &styled(YELLOW, &format!("{obstacle}; {}", remedy(obstacle))));
+        fact("effects", &style_text(YELLOW, &format!("{obstacle}; {}", remedy(obstacle))));
     }
     if let Some(switch) = &desk.status.switch {
         fact(
             "switched",
-            &format!("{} by {}, {}", switch.power.as_str(), cut(&switch.actor, 60), when::clock(switch.at, zone)),
+            &format!(
+                "{} by {}, {}",
+                switch.power.as_str(),
+                cut_to_width(&switch.actor, 60),
+                when::date_and_clock(switch.at, zone)
+            ),
         );
     }
     fact("level", desk.level().as_str());
     if let Some(performer) = &desk.status.performer {
-        fact("last sweep", &format!("{} (number {})", when::clock(performer.at, zone), performer.epoch.0));
+        fact("last sweep", &format!("{} (number {})", when::date_and_clock(performer.at, zone), performer.epoch.0));
     }
     for state in ActionState::ALL {
         let Some(count) = desk.status.actions.get(&state).copied().filter(|count| *count > 0) else { continue };
@@ -72,14 +81,14 @@ fn page(desk: &ActionDesk<'_>, zone: &jiff::tz::TimeZone) -> String {
             ActionState::Unknown => "; look whether they happened, then `proem queue resolve ID`",
             _ => "",
         };
-        fact(state.as_str(), &format!("{}{next}", counted(count, "action")));
+        fact(state.as_str(), &format!("{}{next}", count_with_noun(count, "action")));
     }
     if desk.status.escalations > 0 {
-        let open = counted(desk.status.escalations, "question");
+        let open = count_with_noun(desk.status.escalations, "question");
         fact("escalations", &format!("{open} to decide; `proem escalations list`"));
     }
     if desk.status.quarantined > 0 {
-        fact("quarantine", &format!("{}; `proem queue quarantine`", counted(desk.status.quarantined, "field")));
+        fact("quarantine", &format!("{}; `proem queue quarantine`", count_with_noun(desk.status.quarantined, "field")));
     }
     out
 }

@@ -13,9 +13,9 @@ use proem_store::StoreAccess;
 use proem_text::json;
 use serde_json::json;
 
-use crate::commands::queue::short;
+use crate::commands::queue::short_effect_key;
 use crate::failure::CommandFailure;
-use crate::ui::{self, GREEN, YELLOW, counted, styled};
+use crate::ui::{self, GREEN, YELLOW, count_with_noun, style_text};
 
 pub(super) const SWEEP_EXAMPLES: &str = "\
 Examples:
@@ -42,16 +42,16 @@ pub(crate) struct Sweep {
     json: bool,
 }
 
-pub(super) fn run(args: &Sweep) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
+pub(super) fn run_effects_sweep(args: &Sweep) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
     let reading =
         if args.credentials_from_files { CredentialReading::FilesAlone } else { CredentialReading::OwnEnvironment };
     let as_json = args.json;
     let report = records::blocking(async {
-        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let desk = ui::print_notes_of(ActionDesk::open(&project, StoreAccess::Write).await?);
         let mut progress = |change: &SweptAction| {
             if !as_json {
-                ui::aside(&line(change));
+                ui::aside(&swept_action_line(change));
             }
         };
         let swept = desk.sweep(reading, &mut progress).await;
@@ -59,15 +59,15 @@ pub(super) fn run(args: &Sweep) -> Result<ExitCode, CommandFailure> {
         swept.map_err(CommandFailure::from)
     })?;
     if as_json {
-        ui::document(&json::pretty(&as_value(&report)))?;
+        ui::print_json_document(&json::pretty(&sweep_json(&report)))?;
     } else {
-        ui::aside(&summary(&report));
+        ui::aside(&sweep_summary(&report));
     }
     let code = if report.obstacles.is_empty() && !report.needs_a_person() { 0 } else { NO };
     Ok(ExitCode::from(code))
 }
 
-fn as_value(report: &SweepReport) -> serde_json::Value {
+fn sweep_json(report: &SweepReport) -> serde_json::Value {
     let changes = report.changes.iter().map(|change| {
         json!({
             "id": change.row.key.to_string(),
@@ -86,29 +86,31 @@ fn as_value(report: &SweepReport) -> serde_json::Value {
     })
 }
 
-fn line(change: &SweptAction) -> String {
+fn swept_action_line(change: &SweptAction) -> String {
     let state = match change.state {
-        ActionState::Executed => styled(GREEN, change.state.as_str()),
-        ActionState::Unknown | ActionState::Failed => styled(YELLOW, change.state.as_str()),
-        state if state == change.row.state => styled(YELLOW, &format!("is still {}", state.as_str())),
+        ActionState::Executed => style_text(GREEN, change.state.as_str()),
+        ActionState::Unknown | ActionState::Failed => style_text(YELLOW, change.state.as_str()),
+        state if state == change.row.state => style_text(YELLOW, &format!("is still {}", state.as_str())),
         state => state.as_str().to_owned(),
     };
     let why = if change.why.is_empty() { String::new() } else { format!(": {}", change.why) };
-    format!("{}  {}  {state}{why}\n", short(&change.row.key), change.row.scope.name)
+    format!("{}  {}  {state}{why}\n", short_effect_key(&change.row.key), change.row.scope.name)
 }
 
-fn summary(report: &SweepReport) -> String {
+fn sweep_summary(report: &SweepReport) -> String {
     if !report.obstacles.is_empty() {
         let why: Vec<String> = report.obstacles.iter().map(ToString::to_string).collect();
         return format!("nothing was performed: {}; `proem effects status` shows what to do\n", why.join("; "));
     }
     match report.course {
         SweepCourse::Steady => {}
-        SweepCourse::Changed => ui::note(
+        SweepCourse::Changed => ui::print_note(
             "the policy, the level, what is trusted or the configuration changed during the sweep, so the rest is left to \
              the next one",
         ),
-        SweepCourse::Stopped => ui::note("effects were switched off during the sweep, so the rest stays as it is"),
+        SweepCourse::Stopped => {
+            ui::print_note("effects were switched off during the sweep, so the rest stays as it is")
+        }
     }
     let done = report.changes.iter().filter(|change| change.state == ActionState::Executed).count();
     let unknown = report.changes.iter().filter(|change| change.state == ActionState::Unknown).count();
@@ -117,7 +119,7 @@ fn summary(report: &SweepReport) -> String {
         0 => String::new(),
         count => format!(
             "; {} may or may not have happened: look, then `proem queue resolve ID`",
-            counted(as_count(count), "action")
+            count_with_noun(as_count(count), "action")
         ),
     };
     let waiting = report.changes.iter().filter(|change| change.state == ActionState::Waiting).count();
@@ -128,10 +130,10 @@ fn summary(report: &SweepReport) -> String {
     match (report.changes.len(), done) {
         (0, _) => "nothing is due\n".to_owned(),
         (_, 0) => format!("nothing was performed{waiting}{doubt}\n"),
-        (_, done) => format!("performed {}{waiting}{doubt}\n", counted(as_count(done), "action")),
+        (_, done) => format!("performed {}{waiting}{doubt}\n", count_with_noun(as_count(done), "action")),
     }
 }
 
 fn waits(count: u64) -> String {
-    format!("{} {}", counted(count, "action"), if count == 1 { "waits" } else { "wait" })
+    format!("{} {}", count_with_noun(count, "action"), if count == 1 { "waits" } else { "wait" })
 }

@@ -12,15 +12,15 @@ use proem_store::StoreAccess;
 use proem_store::record::EffectsPower;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, counted};
+use crate::ui::{self, count_with_noun};
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
 
-pub(super) fn run(root: &Path, position: EffectsPower) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(root, &crate::places()?)?;
+pub(super) fn turn_effects(root: &Path, position: EffectsPower) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(root, &crate::user_places()?)?;
     records::blocking(async {
-        let desk = ui::tell(ActionDesk::open(&project, StoreAccess::Write).await?);
+        let desk = ui::print_notes_of(ActionDesk::open(&project, StoreAccess::Write).await?);
         let turned = turn(&desk, position).await;
         desk.close().await;
         turned
@@ -42,7 +42,7 @@ async fn turn(desk: &ActionDesk<'_>, position: EffectsPower) -> Result<ExitCode,
             format!(
                 "From then on `proem effects sweep` performs what is approved, and what is held when its time has come. \
                  {} of this project {} for that.\n",
-                counted(open, "action"),
+                count_with_noun(open, "action"),
                 if open == 1 { "waits" } else { "wait" }
             ),
         ),

@@ -4,13 +4,13 @@ use proem_agents::assemble::split::{SplitDestination, SplitParagraph, SplitReaso
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
 use proem_guard::show;
 
-use crate::ui::{BOLD, grouped, styled};
+use crate::ui::{BOLD, group_thousands, style_text};
 use proem_app::init::import::PromptImport;
 
 /// All of it.
-pub(super) fn account(import: &PromptImport) -> String {
+pub(super) fn import_account(import: &PromptImport) -> String {
     let pieces = split(&import.text);
-    let mut account = table(&pieces);
+    let mut account = paragraph_table(&pieces);
     if import.constitution.is_empty() {
         account.push_str("It contains nothing like an identity or prohibitions, so the book's constitution is kept.\n");
     }
@@ -20,26 +20,26 @@ pub(super) fn account(import: &PromptImport) -> String {
     if !import.has_rules {
         account.push_str("It contains nothing like working rules, so the book's rules are kept.\n");
     }
-    account.push_str(&difference(&import.text, &pieces, &import.constitution));
+    account.push_str(&token_change(&import.text, &pieces, &import.constitution));
     account
 }
 
 /// Where each paragraph went and why.
-fn table(pieces: &[SplitParagraph<'_>]) -> String {
-    let mut out = format!("{}\n", styled(BOLD, "part           tokens  first words                       why"));
+fn paragraph_table(pieces: &[SplitParagraph<'_>]) -> String {
+    let mut out = format!("{}\n", style_text(BOLD, "part           tokens  first words                       why"));
     for piece in pieces {
-        out.push_str(&row(piece));
+        out.push_str(&paragraph_row(piece));
     }
     for part in SplitDestination::ALL {
         let tokens = OpenAi::O200k.count(&text_of(pieces, part));
-        out.push_str(&format!("{:13} {:>7}  in all\n", part.as_str(), grouped(tokens)));
+        out.push_str(&format!("{:13} {:>7}  in all\n", part.as_str(), group_thousands(tokens)));
     }
     out.push('\n');
     out
 }
 
 /// How many tokens the parts have beside the prompt that they were, and why that is another number.
-fn difference(before: &str, pieces: &[SplitParagraph<'_>], constitution: &str) -> String {
+fn token_change(before: &str, pieces: &[SplitParagraph<'_>], constitution: &str) -> String {
     let count = |text: &str| OpenAi::O200k.count(text);
     let own: usize = SplitDestination::ALL.into_iter().map(|part| count(&text_of(pieces, part))).sum();
     let added = count(constitution).saturating_sub(count(&text_of(pieces, SplitDestination::Constitution)));
@@ -47,21 +47,22 @@ fn difference(before: &str, pieces: &[SplitParagraph<'_>], constitution: &str) -
     let (sign, seams) =
         if own < before { ("-", before.saturating_sub(own)) } else { ("+", own.saturating_sub(before)) };
     let after = own.saturating_add(added);
-    let mut out = format!("{} tokens (o200k) before, {} in the parts\n", grouped(before), grouped(after));
+    let mut out =
+        format!("{} tokens (o200k) before, {} in the parts\n", group_thousands(before), group_thousands(after));
     if added > 0 {
-        out.push_str(&format!("  +{}  added because a constitution must contain it\n", grouped(added)));
+        out.push_str(&format!("  +{}  added because a constitution must contain it\n", group_thousands(added)));
     }
     if seams > 0 {
         out.push_str(&format!(
             "  {sign}{}  blank lines, and words that count differently where the text was split\n",
-            grouped(seams)
+            group_thousands(seams)
         ));
     }
     out.push_str("`proem assemble --explain` shows what it adds to the parts, section by section.\n\n");
     out
 }
 
-fn row(piece: &SplitParagraph<'_>) -> String {
+fn paragraph_row(piece: &SplitParagraph<'_>) -> String {
     const WIDTH: usize = 32;
     let words: String = piece.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let first: String = words.chars().take(WIDTH).collect();
@@ -77,5 +78,5 @@ fn row(piece: &SplitParagraph<'_>) -> String {
         SplitReason::NoSign => "nothing tells".into(),
     };
     let tokens = OpenAi::O200k.count(piece.text);
-    format!("{:13} {:>7}  {shown:WIDTH$}  {reason}\n", piece.part.as_str(), grouped(tokens))
+    format!("{:13} {:>7}  {shown:WIDTH$}  {reason}\n", piece.part.as_str(), group_thousands(tokens))
 }

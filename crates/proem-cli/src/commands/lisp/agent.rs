@@ -17,7 +17,7 @@ use serde_json::{Value as Json, json};
 
 use crate::commands::run::calling;
 use crate::failure::CommandFailure;
-use crate::ui::{self, counted};
+use crate::ui::{self, count_with_noun};
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -43,7 +43,7 @@ pub(crate) struct AgentCheckArgs {
     json: bool,
 }
 
-pub(super) fn run(command: &AgentCommand) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_lisp_agent(command: &AgentCommand) -> Result<ExitCode, CommandFailure> {
     let AgentCommand::Check(args) = command;
     let (mut checked, mut failures) = (Vec::new(), Vec::new());
     for path in &args.files {
@@ -54,10 +54,10 @@ pub(super) fn run(command: &AgentCommand) -> Result<ExitCode, CommandFailure> {
     }
     if args.json {
         let files: Vec<Json> = checked.iter().map(|(path, agent)| file_json(path, agent)).collect();
-        ui::document(&json::compact(&json!({ "ok": failures.is_empty(), "files": files, "problems": failures })))?;
+        ui::print_json_document(&json::compact(&json!({ "ok": failures.is_empty(), "files": files, "problems": failures })))?;
     } else {
         let page: String = checked.iter().map(|(path, agent)| file_lines(path, agent)).collect();
-        ui::listing(&page)?;
+        ui::print_listing(&page)?;
     }
     match failures.is_empty() {
         true => Ok(ExitCode::SUCCESS),
@@ -75,12 +75,12 @@ const fn power_words(power: ToolPower) -> &'static str {
 }
 
 fn file_lines(path: &Path, agent: &AgentDefinition) -> String {
-    let (file, name) = (ui::plain(&path.display().to_string()), ui::plain(&agent.name));
+    let (file, name) = (ui::terminal_safe(&path.display().to_string()), ui::terminal_safe(&agent.name));
     let number = u64::try_from(agent.tools.len()).unwrap_or(u64::MAX);
-    let mut out = format!("{file}: agent {name}, {}\n", counted(number, "tool"));
+    let mut out = format!("{file}: agent {name}, {}\n", count_with_noun(number, "tool"));
     for (name, tool) in &agent.tools {
         let of = format!("{}, {}", tool.kind.as_str(), power_words(tool.power));
-        out.push_str(&format!("  {}  {of}\n", ui::plain(&signature_words(name, tool))));
+        out.push_str(&format!("  {}  {of}\n", ui::terminal_safe(&signature_words(name, tool))));
     }
     out
 }
@@ -116,8 +116,8 @@ impl ProgramAgent {
         root: &Path,
         session: LispSession,
     ) -> Result<(Self, LispSession), CommandFailure> {
-        let project = OpenProject::without_book(root, &crate::places()?)?;
-        ui::notes(&project.all_notes());
+        let project = OpenProject::without_book(root, &crate::user_places()?)?;
+        ui::print_notes(&project.all_notes());
         let path = find_agent(&project, named)?;
         let definition = load_agent(&project, &path)?.definition;
         let mut session = agent_session(session, &definition);
@@ -139,7 +139,7 @@ impl ProgramAgent {
             let ask = async |run: &str, asked: &[Question]| answers(&person, run, asked).await;
             let ran = job.run(&self.project, choice, ask, (&stop, &mut notes)).await;
             waiting.finish_and_clear();
-            ui::notes(&notes);
+            ui::print_notes(&notes);
             Ok(ran?)
         })?;
         name_run(report)
@@ -154,7 +154,7 @@ pub(crate) async fn answers(
 ) -> Result<Vec<QuestionAnswer>, proem_app::Error> {
     if let Err(absent) = Operator::at_terminal() {
         let asked = questions.iter().map(|question| question.text.as_str()).collect::<Vec<_>>().join(" ");
-        ui::note(&format!("nobody answered, as {}: {}", absent.in_words(), ui::plain(&asked)));
+        ui::print_note(&format!("nobody answered, as {}: {}", absent.in_words(), ui::terminal_safe(&asked)));
         return Ok(vec![QuestionAnswer::default(); questions.len()]);
     }
     person.answers(run, questions).await.map_err(CommandFailure::into_error)
@@ -163,7 +163,7 @@ pub(crate) async fn answers(
 /// Names a run that is recorded, and what of it could not be.
 pub(crate) fn name_run(report: ProgramReport) -> Result<ProgramOutcome, CommandFailure> {
     if let Some(run) = &report.run {
-        ui::note(&format!("recorded as run {}; `proem runs show {}` has its calls", run.short(), run.short()));
+        ui::print_note(&format!("recorded as run {}; `proem runs show {}` has its calls", run.short(), run.short()));
     }
     match report.trouble {
         Some(trouble) => Err(CommandFailure::outside(trouble)),

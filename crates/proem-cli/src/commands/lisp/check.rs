@@ -10,9 +10,9 @@ use proem_text::json;
 use serde_json::json;
 
 use super::output::{CheckedLispFile, LispCheckOutput, LispProblem};
-use super::{ProgramArgs, declare_signature, read_source, refusal_text};
+use super::{ProgramArgs, declare_signature, read_lisp_source, refusal_text};
 use crate::failure::CommandFailure;
-use crate::ui::{self, counted};
+use crate::ui::{self, count_with_noun};
 
 #[derive(Debug, Parser)]
 pub(crate) struct LispCheckArgs {
@@ -36,9 +36,9 @@ pub(crate) struct LispCheckArgs {
     root: PathBuf,
 }
 
-pub(super) fn run(args: &LispCheckArgs) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_lisp_check(args: &LispCheckArgs) -> Result<ExitCode, CommandFailure> {
     let given = ProgramArgs { input: None, memory: args.memory.clone(), fuel: None, root: args.root.clone() };
-    let mut session = declare_signature(given.session(&crate::places()?)?.session, args.signature.as_deref())?;
+    let mut session = declare_signature(given.session(&crate::user_places()?)?.session, args.signature.as_deref())?;
     if let Some(path) = &args.tools {
         let tools = read_tools(path, &session.limits)?;
         session = session.with_tools(tools);
@@ -50,15 +50,15 @@ pub(super) fn run(args: &LispCheckArgs) -> Result<ExitCode, CommandFailure> {
     let is_good = problems == 0;
     if args.json {
         let output = LispCheckOutput { ok: is_good && unread.is_empty(), files };
-        ui::document(&json::compact(&json!(output)))?;
+        ui::print_json_document(&json::compact(&json!(output)))?;
     } else {
-        ui::listing(&report)?;
+        ui::print_listing(&report)?;
     }
     if !unread.is_empty() {
         return Err(CommandFailure::outside(unread.join("\n")));
     }
     if !args.json {
-        let count = |number: usize, noun| counted(u64::try_from(number).unwrap_or(u64::MAX), noun);
+        let count = |number: usize, noun| count_with_noun(u64::try_from(number).unwrap_or(u64::MAX), noun);
         ui::aside(&format!("{} checked: {}\n", count(args.files.len(), "file"), count(problems, "problem")));
     }
     Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -67,7 +67,7 @@ pub(super) fn run(args: &LispCheckArgs) -> Result<ExitCode, CommandFailure> {
 /// Checks one file; the report for people gets its warnings and problems.
 fn check_file(path: &Path, session: &LispSession, report: &mut String) -> CheckedLispFile {
     let mut file = CheckedLispFile::new(path.display().to_string());
-    match read_source(path, &session.limits) {
+    match read_lisp_source(path, &session.limits) {
         Ok(source) => match session.check(source, DelimiterRepair::Offer) {
             Ok(checked) => {
                 report.push_str(&checked.warnings.concat());

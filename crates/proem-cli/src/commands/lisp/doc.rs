@@ -8,7 +8,7 @@ use proem_lisp::documentation::{
 };
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, styled};
+use crate::ui::{self, BOLD, DIM, style_text};
 
 #[derive(Debug, Parser)]
 pub(crate) struct LispDocArgs {
@@ -32,7 +32,7 @@ pub(crate) enum PromptLength {
     Lean,
 }
 
-pub(super) fn run(args: &LispDocArgs) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_lisp_doc(args: &LispDocArgs) -> Result<ExitCode, CommandFailure> {
     if let Some(length) = args.prompt {
         let reference = match length {
             PromptLength::Full => PromptReference::Full,
@@ -44,14 +44,14 @@ pub(super) fn run(args: &LispDocArgs) -> Result<ExitCode, CommandFailure> {
         if found.is_empty() {
             return Err(CommandFailure::finding(format!("nothing has `{word}` in its name or description")));
         }
-        ui::listing(&rows(&found))?;
+        ui::print_listing(&entry_rows(&found))?;
     } else if let Some(name) = &args.function {
         let Some(found) = entry(name) else { return Err(CommandFailure::finding(absence(name))) };
-        ui::listing(&entry_text(&found))?;
+        ui::print_listing(&entry_text(&found))?;
     } else {
-        let chapter = |title: &str, entries: &[Entry]| format!("{}\n{}", styled(BOLD, title), rows(entries));
+        let chapter = |title: &str, entries: &[Entry]| format!("{}\n{}", style_text(BOLD, title), entry_rows(entries));
         let all: Vec<String> = chapters().iter().map(|each| chapter(each.title, &each.entries)).collect();
-        ui::listing(&all.join("\n"))?;
+        ui::print_listing(&all.join("\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -71,18 +71,18 @@ pub(super) fn entry_text(entry: &Entry) -> String {
         EntryKind::Form => "form",
         EntryKind::Function => "function",
     };
-    let mut out = format!("{}  {}\n{}\n", styled(BOLD, &entry.usage()), styled(DIM, kind), entry.doc);
+    let mut out = format!("{}  {}\n{}\n", style_text(BOLD, &entry.usage()), style_text(DIM, kind), entry.doc);
     for (index, (source, value)) in entry.examples.iter().enumerate() {
         let gap = if index == 0 { "\n" } else { "" };
-        out.push_str(&format!("{gap}  {source}\n  {} {value}\n", styled(DIM, "=>")));
+        out.push_str(&format!("{gap}  {source}\n  {} {value}\n", style_text(DIM, "=>")));
     }
     out
 }
 
 /// One line for each entry, its description cut to what the line leaves.
-fn rows(entries: &[Entry]) -> String {
+fn entry_rows(entries: &[Entry]) -> String {
     let widest = entries.iter().map(|entry| entry.usage().chars().count()).max().unwrap_or(0).min(40);
-    let left = ui::width().saturating_sub(widest.saturating_add(4)).max(20);
-    let row = |entry: &Entry| format!("  {:widest$}  {}\n", entry.usage(), ui::cut(entry.doc, left));
+    let left = ui::output_width().saturating_sub(widest.saturating_add(4)).max(20);
+    let row = |entry: &Entry| format!("  {:widest$}  {}\n", entry.usage(), ui::cut_to_width(entry.doc, left));
     entries.iter().map(row).collect()
 }

@@ -22,7 +22,7 @@ use self::assistant::LineAssistant;
 use super::{KeptSession, PrintedLines, ProgramArgs, doc, refusal_text};
 use crate::commands::interrupt;
 use crate::failure::CommandFailure;
-use crate::ui::{self, grouped};
+use crate::ui::{self, group_thousands};
 
 /// What stands before each expression.
 const PROMPT: &str = "=> ";
@@ -50,13 +50,13 @@ struct Repl {
     last_fuel: u64,
 }
 
-pub(super) fn run(args: &LispReplArgs) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_lisp_repl(args: &LispReplArgs) -> Result<ExitCode, CommandFailure> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(CommandFailure::usage(
             "this needs a terminal; run it in an interactive shell, or a program with `proem lisp run -`",
         ));
     }
-    let places = crate::places()?;
+    let places = crate::user_places()?;
     let kept = args.program.session(&places)?;
     let stop = interrupt::flag().map_err(|error| CommandFailure::outside(format!("can't listen for ^C: {error}")))?;
     let mut repl = Repl { kept, stop, last_fuel: 0 };
@@ -71,7 +71,7 @@ pub(super) fn run(args: &LispReplArgs) -> Result<ExitCode, CommandFailure> {
             Ok(line) => {
                 editor.add_history_entry(line.as_str()).map_err(unread_line)?;
                 if let Err(error) = history.add(&line) {
-                    ui::note(&format!("this line is not kept for later sessions: {error}"));
+                    ui::print_note(&format!("this line is not kept for later sessions: {error}"));
                 }
                 repl.answer(&line)?;
             }
@@ -101,7 +101,7 @@ fn editor(history: &LineHistory) -> Result<Editor<LineAssistant, MemHistory>, Co
                 lines.add_owned(entry).map_err(unread_line)?;
             }
         }
-        Err(error) => ui::note(&format!("lines of earlier sessions are left out: {error}")),
+        Err(error) => ui::print_note(&format!("lines of earlier sessions are left out: {error}")),
     }
     let mut editor = Editor::with_history(config, lines).map_err(unread_line)?;
     editor.set_helper(Some(LineAssistant::default()));
@@ -115,17 +115,17 @@ impl Repl {
         match (command, rest.trim()) {
             (":help", _) => ui::aside(HELP),
             (":doc", name) => match entry(name) {
-                Some(entry) => ui::listing(&doc::entry_text(&entry))?,
-                None => ui::note(&doc::absence(name)),
+                Some(entry) => ui::print_listing(&doc::entry_text(&entry))?,
+                None => ui::print_note(&doc::absence(name)),
             },
-            (":fuel", "") => ui::note(&format!(
+            (":fuel", "") => ui::print_note(&format!(
                 "{} units of fuel for each expression; the last one used {}",
                 fuel_text(self.kept.session.limits.fuel),
                 fuel_text(self.last_fuel)
             )),
             (":fuel", number) => match number.replace(['_', ','], "").parse() {
                 Ok(fuel) => self.kept.session.limits.fuel = fuel,
-                Err(_) => ui::note("`:fuel` takes a whole number, such as `:fuel 1000000`"),
+                Err(_) => ui::print_note("`:fuel` takes a whole number, such as `:fuel 1000000`"),
             },
             (":memory", "") => self.show_memory()?,
             (":reset", "") => {
@@ -140,9 +140,9 @@ impl Repl {
     fn show_memory(&self) -> Result<(), CommandFailure> {
         let session = &self.kept.session;
         match proem_lisp::print_readable(session.memory(), &mut proem_lisp::Meter::new(session.limits)) {
-            Ok(text) => ui::value(&text),
+            Ok(text) => ui::print_lisp_value(&text),
             Err(fault) => {
-                ui::note(fault.message());
+                ui::print_note(fault.message());
                 Ok(())
             }
         }
@@ -168,27 +168,27 @@ impl Repl {
         self.last_fuel = run.fuel;
         match &run.end {
             ProgramEnd::Value(_) => {
-                ui::value(&run.text)?;
+                ui::print_lisp_value(&run.text)?;
                 self.store();
             }
             // A session without a signature has none of these.
             ProgramEnd::Mismatch(_) => {}
             ProgramEnd::Fail(_) => {
-                ui::error(&CommandFailure::finding(format!("the program ended with `fail`: {}", run.text)));
+                ui::print_failure(&CommandFailure::finding(format!("the program ended with `fail`: {}", run.text)));
             }
             ProgramEnd::Problem(problem) => ui::aside(&problem.excerpt),
-            ProgramEnd::Stopped => ui::note("the expression was stopped; memory is as before"),
+            ProgramEnd::Stopped => ui::print_note("the expression was stopped; memory is as before"),
         }
         Ok(())
     }
 
     fn store(&mut self) {
         if let Err(failure) = self.kept.store() {
-            ui::error(&failure);
+            ui::print_failure(&failure);
         }
     }
 }
 
 fn fuel_text(fuel: u64) -> String {
-    grouped(usize::try_from(fuel).unwrap_or(usize::MAX))
+    group_thousands(usize::try_from(fuel).unwrap_or(usize::MAX))
 }

@@ -14,7 +14,7 @@ use serde_json::json;
 use super::agent::ProgramAgent;
 use super::output::{LispEnd, LispProblem, LispRunOutput};
 use super::{
-    GO_ON, KeptSession, PrintedLines, ProgramArgs, declare_signature, mismatch_lines, note_repairs, read_source,
+    GO_ON, KeptSession, PrintedLines, ProgramArgs, declare_signature, mismatch_lines, note_repairs, read_lisp_source,
     refusal_text,
 };
 use crate::failure::CommandFailure;
@@ -50,8 +50,8 @@ pub(crate) struct LispRunArgs {
 /// The exit code for a program that `check` would refuse.
 const REFUSED: u8 = 2;
 
-pub(super) fn run(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
-    let KeptSession { session, memory } = args.program.session(&crate::places()?)?;
+pub(super) fn run_lisp_program(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
+    let KeptSession { session, memory } = args.program.session(&crate::user_places()?)?;
     let session = declare_signature(session, args.signature.as_deref())?;
     let (agent, session) = match &args.agent {
         Some(named) => {
@@ -63,18 +63,18 @@ pub(super) fn run(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
     let mut kept = KeptSession { session, memory };
     let source = match (&args.expression, &args.file) {
         (Some(expression), _) => LispSource::of_expression(expression)?,
-        (None, Some(file)) => read_source(file, &kept.session.limits)?,
+        (None, Some(file)) => read_lisp_source(file, &kept.session.limits)?,
         (None, None) => return Err(CommandFailure::usage("name a file with a program, or give one with -e")),
     };
     let repair = if args.repair { DelimiterRepair::Apply } else { DelimiterRepair::Offer };
     let checked = match kept.session.check(source, repair) {
         Ok(checked) => checked,
-        Err(refusal) => return refuse(&refusal, args.json),
+        Err(refusal) => return refuse_source(&refusal, args.json),
     };
     checked.warnings.iter().for_each(|warning| ui::aside(warning));
     note_repairs(&checked.repairs);
     match kept.session.correct_input() {
-        Ok(warnings) => mismatch_lines(&warnings).iter().for_each(|line| ui::note(&format!("input {line}"))),
+        Ok(warnings) => mismatch_lines(&warnings).iter().for_each(|line| ui::print_note(&format!("input {line}"))),
         Err(problems) => return refuse_input(&problems, args.json),
     }
     let mut lines = PrintedLines::default();
@@ -99,14 +99,14 @@ pub(super) fn run(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
         }),
     };
     lines.finish();
-    let code = if args.json { print_json(&run, output, &kept.session.limits)? } else { print_end(&run)? };
+    let code = if args.json { print_program_json(&run, output, &kept.session.limits)? } else { print_end(&run)? };
     if matches!(run.end, ProgramEnd::Value(_)) {
         kept.store()?;
     }
     Ok(code)
 }
 
-fn refuse(refusal: &SourceRefusal, as_json: bool) -> Result<ExitCode, CommandFailure> {
+fn refuse_source(refusal: &SourceRefusal, as_json: bool) -> Result<ExitCode, CommandFailure> {
     note_repairs(&refusal.repairs);
     if as_json {
         refusal.warnings.iter().for_each(|warning| ui::aside(warning));
@@ -115,11 +115,11 @@ fn refuse(refusal: &SourceRefusal, as_json: bool) -> Result<ExitCode, CommandFai
             repaired: refusal.repair.as_ref().map(|repair| repair.text.clone()),
             ..LispRunOutput::new(LispEnd::Refused)
         };
-        ui::document(&json::compact(&json!(refused)))?;
+        ui::print_json_document(&json::compact(&json!(refused)))?;
     } else {
         ui::aside(&refusal_text(refusal));
         if refusal.repair.is_some() {
-            ui::note("--repair runs the program with these brackets");
+            ui::print_note("--repair runs the program with these brackets");
         }
     }
     Ok(ExitCode::from(REFUSED))
@@ -130,7 +130,10 @@ fn refuse_input(problems: &[SignatureProblem], as_json: bool) -> Result<ExitCode
     let lines = mismatch_lines(problems);
     if as_json {
         let problems = Some(lines.into_iter().map(LispProblem::of_signature).collect());
-        ui::document(&json::compact(&json!(LispRunOutput { problems, ..LispRunOutput::new(LispEnd::Input) })))?;
+        ui::print_json_document(&json::compact(&json!(LispRunOutput {
+            problems,
+            ..LispRunOutput::new(LispEnd::Input)
+        })))?;
     } else {
         print_mismatch("the input isn't what the signature says", &lines);
     }
@@ -139,30 +142,34 @@ fn refuse_input(problems: &[SignatureProblem], as_json: bool) -> Result<ExitCode
 
 fn print_mismatch(what: &str, lines: &[String]) {
     let lines: String = lines.iter().map(|line| format!("\n  {line}")).collect();
-    ui::error(&CommandFailure::finding(format!("{what}{lines}")));
+    ui::print_failure(&CommandFailure::finding(format!("{what}{lines}")));
 }
 
 pub(crate) fn print_end(run: &ProgramRun) -> Result<ExitCode, CommandFailure> {
     match &run.end {
         ProgramEnd::Value(_) => {
-            ui::value(&run.text)?;
+            ui::print_lisp_value(&run.text)?;
             return Ok(ExitCode::SUCCESS);
         }
         ProgramEnd::Fail(_) => {
             let failure = CommandFailure::finding(format!("the program ended with `fail`: {}", run.text));
-            ui::error(&failure);
+            ui::print_failure(&failure);
         }
         ProgramEnd::Mismatch(problems) => {
             print_mismatch("the result isn't what the signature says", &mismatch_lines(problems));
         }
         ProgramEnd::Problem(problem) => ui::aside(&problem.excerpt),
-        ProgramEnd::Stopped => ui::note("the program was stopped"),
+        ProgramEnd::Stopped => ui::print_note("the program was stopped"),
     }
     Ok(ExitCode::FAILURE)
 }
 
 /// Prints the end of a program as one object. A value that JSON has no form for is a problem.
-fn print_json(run: &ProgramRun, output: String, limits: &proem_lisp::Limits) -> Result<ExitCode, CommandFailure> {
+fn print_program_json(
+    run: &ProgramRun,
+    output: String,
+    limits: &proem_lisp::Limits,
+) -> Result<ExitCode, CommandFailure> {
     let (end, value, problems) = match &run.end {
         ProgramEnd::Value(value) => (LispEnd::Value, Some(value), None),
         ProgramEnd::Mismatch(problems) => {
@@ -192,6 +199,6 @@ fn print_json(run: &ProgramRun, output: String, limits: &proem_lisp::Limits) -> 
         fields.insert("value".to_owned(), written);
     }
     let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{}:{value}", json::quote(name))).collect();
-    ui::document(&format!("{{{}}}", fields.join(",")))?;
+    ui::print_json_document(&format!("{{{}}}", fields.join(",")))?;
     Ok(if end == LispEnd::Value { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

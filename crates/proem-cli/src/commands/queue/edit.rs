@@ -8,27 +8,31 @@ use proem_app::effects::queue::QueueVerdict;
 use proem_app::operator::{ApprovalPage, Consent};
 use proem_store::record::ApprovalBreadth;
 
-use super::{at_desk, short};
+use super::{at_desk, short_effect_key};
 use crate::failure::CommandFailure;
 use crate::ui;
 
 /// The exit code of a negative answer.
 const NO: u8 = 1;
 
-pub(super) fn run(id: &str, changes: &BTreeMap<String, String>, root: &Path) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_queue_edit(
+    id: &str,
+    changes: &BTreeMap<String, String>,
+    root: &Path,
+) -> Result<ExitCode, CommandFailure> {
     at_desk(root, async |desk| {
         let item = desk.item(&desk.find(id).await?).await?;
         let Some(action) = &item.action else {
             return Err(CommandFailure::finding("its texts are gone, so there is nothing to change"));
         };
         let edited = desk.edited(action, changes)?;
-        let id = short(&item.detail.row.key);
+        let id = short_effect_key(&item.detail.row.key);
         let about = format!("{id} would say something else");
         let mut operator = ui::operator(&about, "look at it with `proem queue show`")?;
         let mut changes = ApprovalPage::new();
         changes.changes(action, &edited)?;
         changes.beside("\nAn approval that was given for it is void then.\n");
-        let Some(displayed) = ui::display(&mut operator, &[changes])? else { return Ok(ExitCode::from(NO)) };
+        let Some(displayed) = ui::display_pages(&mut operator, &[changes])? else { return Ok(ExitCode::from(NO)) };
         if ui::confirm(&mut operator, "Change it like this?")? == Consent::No {
             return Ok(ExitCode::from(NO));
         }

@@ -15,9 +15,9 @@ use proem_store::query::{LineDepth, QueueLine};
 use proem_text::json;
 use serde_json::{Value as Json, json};
 
-use super::{at_desk, short};
+use super::{at_desk, short_effect_key};
 use crate::failure::CommandFailure;
-use crate::ui::{self, YELLOW, cell, styled};
+use crate::ui::{self, YELLOW, style_text, table_cell};
 
 pub(super) const LIST_EXAMPLES: &str = "\
 Examples:
@@ -33,7 +33,7 @@ const TARGET_COLUMN: usize = 40;
 #[derive(Debug, Parser)]
 pub(crate) struct List {
     /// Only actions in this state; without it, all that have not ended
-    #[arg(long, value_name = "STATE", value_parser = states())]
+    #[arg(long, value_name = "STATE", value_parser = state_words())]
     state: Vec<String>,
     /// How many at most
     #[arg(long, value_name = "N", default_value_t = 50)]
@@ -46,11 +46,11 @@ pub(crate) struct List {
     json: bool,
 }
 
-fn states() -> PossibleValuesParser {
+fn state_words() -> PossibleValuesParser {
     PossibleValuesParser::new(ActionState::ALL.map(ActionState::as_str))
 }
 
-pub(super) fn run(args: &List) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_queue_list(args: &List) -> Result<ExitCode, CommandFailure> {
     let is_wanted = |state: &ActionState| args.state.iter().any(|wanted| wanted == state.as_str());
     let wanted: Vec<ActionState> = ActionState::ALL.into_iter().filter(is_wanted).collect();
     at_desk(&args.root, async |desk| {
@@ -61,26 +61,27 @@ pub(super) fn run(args: &List) -> Result<ExitCode, CommandFailure> {
         let more = rows.len() > most;
         rows.truncate(most);
         if args.json {
-            let rows: Vec<Json> = rows.iter().map(|row| as_value(desk, row)).collect();
-            ui::document(&json::pretty(&json!(rows)))?;
+            let rows: Vec<Json> = rows.iter().map(|row| queue_line_json(desk, row)).collect();
+            ui::print_json_document(&json::pretty(&json!(rows)))?;
         } else if rows.is_empty() {
-            ui::note("nothing waits in this project");
+            ui::print_note("nothing waits in this project");
         } else {
-            let zone = charter::zone(desk.project)?;
-            let targets: Vec<String> = rows.iter().map(|row| target(desk, row)).collect();
+            let zone = charter::project_zone(desk.project)?;
+            let targets: Vec<String> = rows.iter().map(|row| action_target(desk, row)).collect();
             let widths = targets.iter().map(|target| target.chars().count());
             let width = widths.filter(|width| *width <= TARGET_COLUMN).max().unwrap_or_default();
-            let lines = rows.iter().zip(&targets).map(|(row, target)| line(row, &format!("{target:width$}"), &zone));
-            ui::listing(&lines.collect::<String>())?;
+            let lines =
+                rows.iter().zip(&targets).map(|(row, target)| queue_line(row, &format!("{target:width$}"), &zone));
+            ui::print_listing(&lines.collect::<String>())?;
         }
         if more {
-            ui::note(&format!("there are more than {}; --limit shows more", args.limit));
+            ui::print_note(&format!("there are more than {}; --limit shows more", args.limit));
         }
         Ok(ExitCode::SUCCESS)
     })
 }
 
-fn as_value(desk: &ActionDesk<'_>, row: &QueueLine) -> Json {
+fn queue_line_json(desk: &ActionDesk<'_>, row: &QueueLine) -> Json {
     json!({
         "id": row.key.to_string(),
         "action": row.name,
@@ -96,23 +97,28 @@ fn as_value(desk: &ActionDesk<'_>, row: &QueueLine) -> Json {
 }
 
 /// What an action is aimed at; nothing once its texts are gone.
-fn target(desk: &ActionDesk<'_>, row: &QueueLine) -> String {
+fn action_target(desk: &ActionDesk<'_>, row: &QueueLine) -> String {
     let target = desk.target(row).map(|target| show::terminal_capped(&target, MAX_TARGET).into_string());
     target.unwrap_or_default()
 }
 
-fn line(row: &QueueLine, target: &str, zone: &TimeZone) -> String {
-    let state = cell(row.state.as_str(), 10);
+fn queue_line(row: &QueueLine, target: &str, zone: &TimeZone) -> String {
+    let state = table_cell(row.state.as_str(), 10);
     let state = match row.state {
-        ActionState::Unknown | ActionState::Waiting => styled(YELLOW, &state),
+        ActionState::Unknown | ActionState::Waiting => style_text(YELLOW, &state),
         _ => state,
     };
-    format!("{}  {state}  {}  {target}  {}\n", short(&row.key), cell(&row.name, 20), next(row, zone))
+    format!(
+        "{}  {state}  {}  {target}  {}\n",
+        short_effect_key(&row.key),
+        table_cell(&row.name, 20),
+        next_action_step(row, zone)
+    )
 }
 
 /// What happens to it next, and when.
-pub(super) fn next(row: &QueueLine, zone: &TimeZone) -> String {
-    let by = |time| when::clock(time, zone);
+pub(super) fn next_action_step(row: &QueueLine, zone: &TimeZone) -> String {
+    let by = |time| when::date_and_clock(time, zone);
     match row.state {
         ActionState::Held => row.due.map_or_else(String::new, |due| format!("goes by itself at {}", by(due))),
         ActionState::Waiting => format!("needs your yes before {}", by(row.deadline)),

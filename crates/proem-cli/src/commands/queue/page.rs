@@ -5,7 +5,7 @@
 
 use jiff::tz::TimeZone;
 use proem_app::effects::drafting::{ActionDraft, DraftWay};
-use proem_app::effects::queue::{QueuedAction, fields};
+use proem_app::effects::queue::{QueuedAction, action_fields};
 use proem_app::operator::{ApprovalPage, NOTE};
 use proem_app::when;
 use proem_engine::effect::{ActionEventKind, ActionState};
@@ -15,10 +15,10 @@ use proem_guard::check::Reach;
 use proem_guard::show::{self, TreeCap};
 use proem_store::query::{QueueLine, TransitionRow};
 
-use super::list::next;
-use super::short;
+use super::list::next_action_step;
+use super::short_effect_key;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, cut, styled};
+use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, cut_to_width, style_text};
 
 /// The most characters of the name of a signal.
 const MAX_SIGNAL: usize = 80;
@@ -36,25 +36,25 @@ const MAX_AIM: usize = 200;
 const MAX_WORDS: usize = 240;
 
 /// What an action is called.
-pub(crate) fn name(action: &ProposedAction) -> String {
-    action.name().map_or_else(|| "an action that no list has".to_owned(), |name| styled(BOLD, name))
+pub(crate) fn action_name(action: &ProposedAction) -> String {
+    action.name().map_or_else(|| "an action that no list has".to_owned(), |name| style_text(BOLD, name))
 }
 
 /// What an action says, between bars.
-pub(crate) fn said(action: &ProposedAction) -> String {
-    format!("{}\n{}\n", name(action), show::tree(action.tree(), TreeCap::default()))
+pub(crate) fn action_text(action: &ProposedAction) -> String {
+    format!("{}\n{}\n", action_name(action), show::tree(action.tree(), TreeCap::default()))
 }
 
 /// What was decided about it, with every reason and condition.
-pub(crate) fn decided(decision: &Decision) -> String {
+pub(crate) fn decision_text(decision: &Decision) -> String {
     let ruling = match &decision.ruling {
-        Ruling::Refusal(_) => styled(RED, "refused"),
-        Ruling::Approval => styled(YELLOW, "needs an approval"),
-        Ruling::Escalation => styled(YELLOW, "a person has to decide"),
-        Ruling::Hold(minutes) if minutes.0 == 0 => styled(GREEN, "goes by itself"),
-        Ruling::Hold(minutes) => format!("{} for {} min", styled(GREEN, "held"), minutes.0),
-        Ruling::Standstill => styled(YELLOW, "stays as it is"),
-        Ruling::Permit(_) => styled(GREEN, "may go now"),
+        Ruling::Refusal(_) => style_text(RED, "refused"),
+        Ruling::Approval => style_text(YELLOW, "needs an approval"),
+        Ruling::Escalation => style_text(YELLOW, "a person has to decide"),
+        Ruling::Hold(minutes) if minutes.0 == 0 => style_text(GREEN, "goes by itself"),
+        Ruling::Hold(minutes) => format!("{} for {} min", style_text(GREEN, "held"), minutes.0),
+        Ruling::Standstill => style_text(YELLOW, "stays as it is"),
+        Ruling::Permit(_) => style_text(GREEN, "may go now"),
     };
     let otherwise = match (&decision.ruling, decision.hold) {
         (Ruling::Standstill, Some(minutes)) if minutes.0 > 0 => {
@@ -62,25 +62,29 @@ pub(crate) fn decided(decision: &Decision) -> String {
         }
         _ => String::new(),
     };
-    let mut out = format!("{}  {ruling}{otherwise}\n", styled(DIM, "policy    "));
+    let mut out = format!("{}  {ruling}{otherwise}\n", style_text(DIM, "policy    "));
     for (index, reason) in decision.reasons.iter().enumerate() {
         let head = if index == 0 { "because" } else { "" };
-        out.push_str(&format!("{}  {}\n", styled(DIM, &format!("{head:10}")), plain(&reason.to_string())));
+        out.push_str(&format!(
+            "{}  {}\n",
+            style_text(DIM, &format!("{head:10}")),
+            one_terminal_line(&reason.to_string())
+        ));
     }
     for (index, result) in decision.conditions.iter().enumerate() {
         let head = if index == 0 { "conditions" } else { "" };
         let against = match result.against.first() {
-            None => styled(GREEN, "met"),
-            Some(why) => format!("{}: {}", styled(YELLOW, "not met"), plain(why)),
+            None => style_text(GREEN, "met"),
+            Some(why) => format!("{}: {}", style_text(YELLOW, "not met"), one_terminal_line(why)),
         };
         let name = format!("{:16}", result.condition.as_str());
-        out.push_str(&format!("{}  {name} {against}\n", styled(DIM, &format!("{head:10}"))));
+        out.push_str(&format!("{}  {name} {against}\n", style_text(DIM, &format!("{head:10}"))));
     }
     let confidence = &decision.confidence;
     out.push_str(&format!(
         "{}  {} of 1,000 (sources {}, boundary {}, schema {}, precedent {})\n",
-        styled(DIM, "confidence"),
-        ui::short(u64::from(confidence.mean())),
+        style_text(DIM, "confidence"),
+        ui::short_number(u64::from(confidence.mean())),
         confidence.sources,
         confidence.boundary,
         confidence.schema,
@@ -90,63 +94,63 @@ pub(crate) fn decided(decision: &Decision) -> String {
 }
 
 /// One line of our words, whatever a problem quotes.
-fn plain(text: &str) -> String {
+fn one_terminal_line(text: &str) -> String {
     show::terminal_str(text).into_string()
 }
 
 /// Everything that a person decides by, to look at it, with as much of what the action says as `cap` has.
-pub(super) fn item(item: &QueuedAction, policy: &Policy, zone: &TimeZone, cap: TreeCap) -> String {
+pub(super) fn action_page(item: &QueuedAction, policy: &Policy, zone: &TimeZone, cap: TreeCap) -> String {
     let says = item.action.as_ref().map(|action| {
-        let says = fields(action).unwrap_or_else(|| action.tree());
+        let says = action_fields(action).unwrap_or_else(|| action.tree());
         let note = action.note().map(|note| {
             let note = LabelTree::map([(NOTE, note.clone())]);
             format!("{}\n", show::tree(&note, cap))
         });
         format!("\nWhat it says:\n{}\n{}\n", show::tree(says, cap), note.unwrap_or_default())
     });
-    let happened = happened(&item.detail.transitions, zone);
-    format!("{}{}{happened}{}", opening(item, policy, zone), says.unwrap_or_default(), consequence(item, policy))
+    let happened = transition_history(&item.detail.transitions, zone);
+    format!("{}{}{happened}{}", action_opening(item, policy, zone), says.unwrap_or_default(), consequence(item, policy))
 }
 
 /// The same, to decide by it.
-pub(super) fn decision_page(
+pub(super) fn action_approval_page(
     item: &QueuedAction,
     policy: &Policy,
     zone: &TimeZone,
 ) -> Result<ApprovalPage, CommandFailure> {
     let mut page = ApprovalPage::new();
-    page.words(&opening(item, policy, zone));
+    page.words(&action_opening(item, policy, zone));
     if let Some(action) = &item.action {
         page.words("\nWhat it says:\n");
         page.action(action)?;
         page.words("\n");
     }
-    page.words(&happened(&item.detail.transitions, zone));
+    page.words(&transition_history(&item.detail.transitions, zone));
     page.beside(&format!("{}\n", consequence(item, policy)));
     Ok(page)
 }
 
 /// What stands before what an action says: where it is, what the policy says of it, and what it came from.
-fn opening(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> String {
+fn action_opening(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> String {
     let row = &item.detail.row;
     let mut out = format!(
         "{}  {}  {}, {}\n",
-        styled(BOLD, &short(&row.key)),
-        styled(BOLD, &cut(&row.scope.name, 64)),
+        style_text(BOLD, &short_effect_key(&row.key)),
+        style_text(BOLD, &cut_to_width(&row.scope.name, 64)),
         row.state.as_str(),
-        next(&QueueLine::from(row), zone)
+        next_action_step(&QueueLine::from(row), zone)
     );
     out.push_str(&format!(
         "{}  {} by {}\n",
-        styled(DIM, "proposed  "),
-        when::clock(row.created, zone),
-        cut(&row.actor, 60)
+        style_text(DIM, "proposed  "),
+        when::date_and_clock(row.created, zone),
+        cut_to_width(&row.actor, 60)
     ));
     if let Some(why) = why_waiting(row.state, &item.detail.transitions) {
-        out.push_str(&format!("{}  {why}\n", styled(DIM, "waits for ")));
+        out.push_str(&format!("{}  {why}\n", style_text(DIM, "waits for ")));
     }
     if let Some(decision) = &item.decision {
-        out.push_str(&decided(decision));
+        out.push_str(&decision_text(decision));
     }
     let Some(action) = &item.action else {
         out.push_str("its texts are gone; what is left of it is above\n");
@@ -156,7 +160,7 @@ fn opening(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> String {
         let head = if index == 0 { "came from" } else { "" };
         let id = show::terminal_capped(&cause.id, MAX_SIGNAL);
         let revision = show::terminal_capped(&cause.revision, MAX_SIGNAL);
-        out.push_str(&format!("{}  signal {id}, revision {revision}\n", styled(DIM, &format!("{head:10}"))));
+        out.push_str(&format!("{}  signal {id}, revision {revision}\n", style_text(DIM, &format!("{head:10}"))));
         if let Some(said) = item.causes.get(index).and_then(Option::as_ref) {
             for line in show::tree(said, CAUSE).as_str().lines() {
                 out.push_str(&format!("            {line}\n"));
@@ -164,7 +168,7 @@ fn opening(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> String {
         }
     }
     if let Some(before) = item.before_edit(policy) {
-        out.push_str(&format!("\nWhat the last edit changed:\n{}\n", changes(&before, action)));
+        out.push_str(&format!("\nWhat the last edit changed:\n{}\n", action_changes(&before, action)));
     }
     out
 }
@@ -172,7 +176,7 @@ fn opening(item: &QueuedAction, policy: &Policy, zone: &TimeZone) -> String {
 /// Why a person has to look, if it was not the policy at the door that said so.
 fn why_waiting(state: ActionState, transitions: &[TransitionRow]) -> Option<String> {
     let last = transitions.last().filter(|_| state == ActionState::Waiting)?;
-    let problem = last.details.get("problem").and_then(|problem| problem.as_str()).map(plain);
+    let problem = last.details.get("problem").and_then(|problem| problem.as_str()).map(one_terminal_line);
     match last.event {
         ActionEventKind::Edit => Some("your yes, since a person changed it".to_owned()),
         ActionEventKind::NotSent => Some(format!("your yes, since nothing was sent: {}", problem.unwrap_or_default())),
@@ -182,22 +186,22 @@ fn why_waiting(state: ActionState, transitions: &[TransitionRow]) -> Option<Stri
 }
 
 /// Where two versions of an action differ.
-fn changes(before: &ProposedAction, after: &ProposedAction) -> String {
+fn action_changes(before: &ProposedAction, after: &ProposedAction) -> String {
     show::differences(&before.differences(after), EDIT).into_string()
 }
 
-fn happened(transitions: &[TransitionRow], zone: &TimeZone) -> String {
+fn transition_history(transitions: &[TransitionRow], zone: &TimeZone) -> String {
     let mut out = String::new();
     for row in transitions {
         // What a person said, or why it ended like this: who has to look whether it happened starts there.
         let said = ["words", "problem"].iter().find_map(|name| row.details.get(*name)?.as_str());
-        let words = said.map(|words| format!(": {}", cut(words, MAX_WORDS)));
+        let words = said.map(|words| format!(": {}", cut_to_width(words, MAX_WORDS)));
         out.push_str(&format!(
             "{}  {} → {} by {}{}\n",
-            styled(DIM, &when::clock(row.at, zone)),
+            style_text(DIM, &when::date_and_clock(row.at, zone)),
             row.event.as_str(),
             row.to.as_str(),
-            cut(&row.actor, 40),
+            cut_to_width(&row.actor, 40),
             words.unwrap_or_default()
         ));
     }
@@ -207,12 +211,12 @@ fn happened(transitions: &[TransitionRow], zone: &TimeZone) -> String {
 /// Whom an action is aimed at and under which subject, as it names them.
 pub(crate) fn aim(action: &ProposedAction) -> String {
     let LabelTree::Map(root) = action.tree() else { return String::new() };
-    let subject = fields(action).and_then(|fields| match fields {
+    let subject = action_fields(action).and_then(|fields| match fields {
         LabelTree::Map(fields) => fields.get("subject"),
         _ => None,
     });
     let line = |(name, tree): (&str, Option<&LabelTree>)| {
-        Some(format!("{}\n    │ {}\n", styled(DIM, name), ui::on_line(tree?, MAX_AIM)))
+        Some(format!("{}\n    │ {}\n", style_text(DIM, name), ui::on_line(tree?, MAX_AIM)))
     };
     [("target", root.get("target")), ("subject", subject)].into_iter().filter_map(line).collect()
 }
@@ -225,21 +229,29 @@ pub(crate) fn consequence(item: &QueuedAction, policy: &Policy) -> String {
     let what = match &item.draft {
         None => return String::new(),
         Some(Err(problem)) => {
-            let what = styled(YELLOW, "It can't be performed as it is:");
-            return format!("{what} {}\n", plain(&problem.to_string()));
+            let what = style_text(YELLOW, "It can't be performed as it is:");
+            return format!("{what} {}\n", one_terminal_line(&problem.to_string()));
         }
         Some(Ok(ActionDraft { way: DraftWay::Mail { to, files }, bytes })) => {
-            let people: Vec<String> = to.iter().map(|address| person(policy, address)).collect();
+            let people: Vec<String> = to.iter().map(|address| known_recipient(policy, address)).collect();
             for (name, bytes) in files {
-                let head = styled(DIM, &format!("{:10}", "attached"));
-                attached.push_str(&format!("{head}  `{}`, {} bytes\n", cut(name, 100), ui::grouped(*bytes)));
+                let head = style_text(DIM, &format!("{:10}", "attached"));
+                attached.push_str(&format!(
+                    "{head}  `{}`, {} bytes\n",
+                    cut_to_width(name, 100),
+                    ui::group_thousands(*bytes)
+                ));
             }
-            let files: Vec<String> = files.iter().map(|(name, _)| format!("`{}`", cut(name, 100))).collect();
+            let files: Vec<String> = files.iter().map(|(name, _)| format!("`{}`", cut_to_width(name, 100))).collect();
             let files = if files.is_empty() { String::new() } else { format!(" with {}", files.join(" and ")) };
-            format!("a mail of {} bytes{files} goes to {}", ui::grouped(bytes.len()), people.join(" and to "))
+            format!("a mail of {} bytes{files} goes to {}", ui::group_thousands(bytes.len()), people.join(" and to "))
         }
         Some(Ok(ActionDraft { way: DraftWay::Request { server, .. }, bytes })) => {
-            format!("a request of {} bytes goes to the server `{}`", ui::grouped(bytes.len()), cut(server, 60))
+            format!(
+                "a request of {} bytes goes to the server `{}`",
+                ui::group_thousands(bytes.len()),
+                cut_to_width(server, 60)
+            )
         }
         Some(Ok(ActionDraft { way: DraftWay::Inside, .. })) => {
             match action.name().and_then(|name| policy.action(name)).map(|terms| &terms.route) {
@@ -249,7 +261,7 @@ pub(crate) fn consequence(item: &QueuedAction, policy: &Policy) -> String {
         }
     };
     let outside = match item.decision.as_ref().map(|decision| decision.reach) {
-        Some(Reach::External) => format!(" {}", styled(RED, "Somebody outside receives it.")),
+        Some(Reach::External) => format!(" {}", style_text(RED, "Somebody outside receives it.")),
         _ => String::new(),
     };
     let on_yes = match row.state {
@@ -260,14 +272,14 @@ pub(crate) fn consequence(item: &QueuedAction, policy: &Policy) -> String {
         ActionState::Proposed => "Once effects are on and the policy lets it go",
         _ => return String::new(),
     };
-    format!("{}{attached}{} {what}.{outside}\n", aim(action), styled(BOLD, &format!("{on_yes},")))
+    format!("{}{attached}{} {what}.{outside}\n", aim(action), style_text(BOLD, &format!("{on_yes},")))
 }
 
 /// A recipient as the policy knows it.
-fn person(policy: &Policy, address: &str) -> String {
+fn known_recipient(policy: &Policy, address: &str) -> String {
     let known = policy.recipients().find(|known| known.address == address);
     let words = known.map(|known| [known.name.as_str(), known.role.as_str()]).unwrap_or_default();
     let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    let address = cut(address, 120);
-    if words.is_empty() { address } else { format!("{address} ({})", cut(&words.join(", "), 80)) }
+    let address = cut_to_width(address, 120);
+    if words.is_empty() { address } else { format!("{address} ({})", cut_to_width(&words.join(", "), 80)) }
 }

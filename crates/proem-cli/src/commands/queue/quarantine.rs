@@ -16,7 +16,7 @@ use serde_json::{Value as Json, json};
 
 use super::at_desk;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, counted, cut, styled};
+use crate::ui::{self, BOLD, count_with_noun, cut_to_width, style_text};
 
 pub(super) const QUARANTINE_EXAMPLES: &str = "\
 Examples:
@@ -46,29 +46,29 @@ pub(crate) struct Quarantine {
     json: bool,
 }
 
-pub(super) fn run(args: &Quarantine) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_queue_quarantine(args: &Quarantine) -> Result<ExitCode, CommandFailure> {
     at_desk(&args.root, async |desk| {
         let (senders, items) = desk.quarantine().await?;
         match args.number {
-            Some(number) => review(args, desk, &items, number).await,
+            Some(number) => review_quarantined(args, desk, &items, number).await,
             None if args.json => {
-                let items: Vec<Json> = items.iter().map(as_value).collect();
-                ui::document(&json::pretty(&json!(items)))?;
+                let items: Vec<Json> = items.iter().map(quarantined_json).collect();
+                ui::print_json_document(&json::pretty(&json!(items)))?;
                 Ok(ExitCode::SUCCESS)
             }
             None if items.is_empty() => {
-                ui::note("nothing is in quarantine");
+                ui::print_note("nothing is in quarantine");
                 Ok(ExitCode::SUCCESS)
             }
             None => {
-                ui::listing(&page(&senders, &items))?;
+                ui::print_listing(&quarantine_page(&senders, &items))?;
                 Ok(ExitCode::SUCCESS)
             }
         }
     })
 }
 
-fn as_value(item: &QuarantinedItem) -> Json {
+fn quarantined_json(item: &QuarantinedItem) -> Json {
     json!({
         "signal": item.id.signal,
         "revision": item.id.revision,
@@ -79,14 +79,18 @@ fn as_value(item: &QuarantinedItem) -> Json {
     })
 }
 
-fn page(senders: &[SenderRow], items: &[QuarantinedItem]) -> String {
+fn quarantine_page(senders: &[SenderRow], items: &[QuarantinedItem]) -> String {
     let mut out = String::new();
     for sender in senders.iter().filter(|sender| sender.quarantined > 0) {
-        out.push_str(&format!("- {}: {}\n", cut(&sender.sender, 80), counted(sender.quarantined, "field")));
+        out.push_str(&format!(
+            "- {}: {}\n",
+            cut_to_width(&sender.sender, 80),
+            count_with_noun(sender.quarantined, "field")
+        ));
     }
     out.push('\n');
     for (index, item) in items.iter().enumerate() {
-        out.push_str(&format!("{}\n", one(index.saturating_add(1), item)));
+        out.push_str(&format!("{}\n", quarantined_text(index.saturating_add(1), item)));
     }
     out
 }
@@ -94,33 +98,33 @@ fn page(senders: &[SenderRow], items: &[QuarantinedItem]) -> String {
 /// A field with its place before and after its whole text.
 fn release_page(number: usize, item: &QuarantinedItem) -> Result<ApprovalPage, CommandFailure> {
     let mut page = ApprovalPage::new();
-    page.words(&format!("{}\n", head(number, item)));
+    page.words(&format!("{}\n", quarantined_heading(number, item)));
     if let Some(tree) = item.text.as_deref().and_then(|written| LabelTree::read(written).ok()) {
         page.tree(&tree)?;
     }
-    page.beside(&format!("\n{}\n", head(number, item)));
+    page.beside(&format!("\n{}\n", quarantined_heading(number, item)));
     Ok(page)
 }
 
-fn head(number: usize, item: &QuarantinedItem) -> String {
+fn quarantined_heading(number: usize, item: &QuarantinedItem) -> String {
     format!(
         "{}  {}  `{}` of signal {}, from {}",
-        styled(BOLD, &number.to_string()),
+        style_text(BOLD, &number.to_string()),
         item.verdict.as_str(),
-        cut(&item.id.field, 60),
-        cut(&item.id.signal, 60),
-        cut(&item.sender, 60)
+        cut_to_width(&item.id.field, 60),
+        cut_to_width(&item.id.signal, 60),
+        cut_to_width(&item.sender, 60)
     )
 }
 
-fn one(number: usize, item: &QuarantinedItem) -> String {
+fn quarantined_text(number: usize, item: &QuarantinedItem) -> String {
     let text = item.text.as_deref().and_then(|written| LabelTree::read(written).ok());
     let cap = TreeCap { characters: 400, lines: 12 };
     let text = text.map_or_else(|| "its text is gone".to_owned(), |tree| show::tree(&tree, cap).into_string());
-    format!("{}\n{text}\n", head(number, item))
+    format!("{}\n{text}\n", quarantined_heading(number, item))
 }
 
-async fn review(
+async fn review_quarantined(
     args: &Quarantine,
     desk: &ActionDesk<'_>,
     items: &[QuarantinedItem],
@@ -133,13 +137,13 @@ async fn review(
     let mut operator =
         ui::operator("a field in quarantine would be decided", "look at it with `proem queue quarantine`")?;
     let (question, verdict, state) = if args.release {
-        let Some(displayed) = ui::display(&mut operator, &[release_page(number, item)?])? else {
+        let Some(displayed) = ui::display_pages(&mut operator, &[release_page(number, item)?])? else {
             return Ok(ExitCode::from(NO));
         };
         let question = "Let it in, as text from outside like any other?";
         (question, QuarantineVerdict::Release(displayed), QuarantineState::Released)
     } else {
-        ui::aside(&format!("{}\n", one(number, item)));
+        ui::aside(&format!("{}\n", quarantined_text(number, item)));
         ("Keep it out for good?", QuarantineVerdict::Dismiss, QuarantineState::Dismissed)
     };
     if ui::confirm(&mut operator, question)? == Consent::No {

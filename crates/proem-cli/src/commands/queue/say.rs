@@ -12,7 +12,7 @@ use proem_engine::effect::ActionState;
 use proem_guard::show::TreeCap;
 use proem_store::record::ApprovalBreadth;
 
-use super::{Resolution, at_desk, page, short};
+use super::{Resolution, at_desk, page, short_effect_key};
 use crate::failure::CommandFailure;
 use crate::ui;
 
@@ -32,13 +32,13 @@ pub(super) fn approve(ids: &[String], root: &Path) -> Result<ExitCode, CommandFa
             [_] => ("Approve it as it is shown?".to_owned(), ApprovalBreadth::Single),
             all => (format!("Approve all {} as they are shown?", all.len()), ApprovalBreadth::Bulk),
         };
-        decided(desk, &items, &question, breadth, &Saying::Displayed(QueueVerdict::Approve)).await
+        say_after_approval(desk, &items, &question, breadth, &Saying::Displayed(QueueVerdict::Approve)).await
     })
 }
 
 /// Refuses an action that would only come back: a yes to it would be wasted.
 fn performable(item: QueuedAction) -> Result<QueuedAction, CommandFailure> {
-    let id = short(&item.detail.row.key);
+    let id = short_effect_key(&item.detail.row.key);
     match &item.draft {
         Some(Err(DraftRefusal::Action(problem))) => Err(CommandFailure::finding(format!(
             "{id} can't be performed as it is: {problem}; change it with `proem queue edit {id}`, or cancel it"
@@ -48,14 +48,19 @@ fn performable(item: QueuedAction) -> Result<QueuedAction, CommandFailure> {
 }
 
 pub(super) fn release(id: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
-    one(id, root, "Release it at once, as it is shown?", &Saying::Displayed(QueueVerdict::Release))
+    say_to_action(id, root, "Release it at once, as it is shown?", &Saying::Displayed(QueueVerdict::Release))
 }
 
 pub(super) fn cancel(id: &str, because: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
-    one(id, root, "Cancel it?", &Saying::Plain(QueueVerdict::Cancel { why: because.to_owned() }))
+    say_to_action(id, root, "Cancel it?", &Saying::Plain(QueueVerdict::Cancel { why: because.to_owned() }))
 }
 
-pub(super) fn resolve(id: &str, answer: Resolution, because: &str, root: &Path) -> Result<ExitCode, CommandFailure> {
+pub(super) fn resolve_action(
+    id: &str,
+    answer: Resolution,
+    because: &str,
+    root: &Path,
+) -> Result<ExitCode, CommandFailure> {
     let why = because.to_owned();
     let (question, saying) = match answer {
         Resolution::Sent => ("Write down that it happened?", Saying::Plain(QueueVerdict::Sent { why })),
@@ -67,7 +72,7 @@ pub(super) fn resolve(id: &str, answer: Resolution, because: &str, root: &Path) 
             Saying::Displayed(QueueVerdict::Resend),
         ),
     };
-    one(id, root, question, &saying)
+    say_to_action(id, root, question, &saying)
 }
 
 /// What a person would say.
@@ -78,35 +83,35 @@ enum Saying {
     Displayed(fn(Displayed) -> QueueVerdict),
 }
 
-fn one(id: &str, root: &Path, question: &str, saying: &Saying) -> Result<ExitCode, CommandFailure> {
+fn say_to_action(id: &str, root: &Path, question: &str, saying: &Saying) -> Result<ExitCode, CommandFailure> {
     at_desk(root, async |desk| {
         let item = desk.item(&desk.find(id).await?).await?;
-        decided(desk, &[item], question, ApprovalBreadth::Single, saying).await
+        say_after_approval(desk, &[item], question, ApprovalBreadth::Single, saying).await
     })
 }
 
 /// Shows the actions, asks once, and writes what the person says.
-async fn decided(
+async fn say_after_approval(
     desk: &ActionDesk<'_>,
     items: &[QueuedAction],
     question: &str,
     breadth: ApprovalBreadth,
     saying: &Saying,
 ) -> Result<ExitCode, CommandFailure> {
-    let names: Vec<String> = items.iter().map(|item| short(&item.detail.row.key)).collect();
+    let names: Vec<String> = items.iter().map(|item| short_effect_key(&item.detail.row.key)).collect();
     let about = format!("{} would be decided", names.join(", "));
     let mut operator = ui::operator(&about, "look at them with `proem queue show`")?;
-    let zone = charter::zone(desk.project)?;
+    let zone = charter::project_zone(desk.project)?;
     let verdict = match saying {
         Saying::Plain(verdict) => {
-            let shown = items.iter().map(|item| page::item(item, &desk.policy, &zone, TreeCap::default()));
+            let shown = items.iter().map(|item| page::action_page(item, &desk.policy, &zone, TreeCap::default()));
             shown.for_each(|page| ui::aside(&format!("{page}\n")));
             verdict.clone()
         }
         Saying::Displayed(verdict) => {
-            let pages = items.iter().map(|item| page::decision_page(item, &desk.policy, &zone));
+            let pages = items.iter().map(|item| page::action_approval_page(item, &desk.policy, &zone));
             let pages: Vec<ApprovalPage> = pages.collect::<Result<_, _>>()?;
-            let Some(displayed) = ui::display(&mut operator, &pages)? else { return Ok(ExitCode::from(NO)) };
+            let Some(displayed) = ui::display_pages(&mut operator, &pages)? else { return Ok(ExitCode::from(NO)) };
             verdict(displayed)
         }
     };
@@ -120,7 +125,7 @@ async fn decided(
             ActionState::Resend => "goes once more with the next sweep",
             ended => &format!("is {}", ended.as_str()),
         };
-        ui::aside(&format!("{} {becomes}\n", short(&item.detail.row.key)));
+        ui::aside(&format!("{} {becomes}\n", short_effect_key(&item.detail.row.key)));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -25,15 +25,15 @@ pub(super) enum ShowForm {
     Raw,
 }
 
-pub(super) fn run(id: &str, root: &Path, form: ShowForm) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_queue_show(id: &str, root: &Path, form: ShowForm) -> Result<ExitCode, CommandFailure> {
     at_desk(root, async |desk| {
         let item = desk.item(&desk.find(id).await?).await?;
         match form {
-            ShowForm::Json => ui::document(&json::pretty(&as_value(&item)))?,
-            ShowForm::Raw => print_bytes(&item)?,
+            ShowForm::Json => ui::print_json_document(&json::pretty(&queued_action_json(&item)))?,
+            ShowForm::Raw => print_action_bytes(&item)?,
             ShowForm::Page => {
-                let zone = charter::zone(desk.project)?;
-                ui::listing(&page::item(&item, &desk.policy, &zone, TreeCap::WHOLE))?;
+                let zone = charter::project_zone(desk.project)?;
+                ui::print_listing(&page::action_page(&item, &desk.policy, &zone, TreeCap::WHOLE))?;
             }
         }
         Ok(ExitCode::SUCCESS)
@@ -41,23 +41,23 @@ pub(super) fn run(id: &str, root: &Path, form: ShowForm) -> Result<ExitCode, Com
 }
 
 /// Prints what leaves, or has left: for an action that was not taken up yet, as it would be made now.
-fn print_bytes(item: &QueuedAction) -> Result<(), CommandFailure> {
+fn print_action_bytes(item: &QueuedAction) -> Result<(), CommandFailure> {
     if let Some(recorded) = &item.detail.bytes {
-        return ui::bytes(recorded);
+        return ui::print_raw_bytes(recorded);
     }
     match &item.draft {
         None => Err(CommandFailure::finding("its texts are gone, and no bytes were kept")),
         Some(Err(problem)) => Err(CommandFailure::finding(format!("it has no bytes: {problem}"))),
         Some(Ok(draft)) => {
-            ui::note(
+            ui::print_note(
                 "it has not left yet; these are its bytes as of now, and a mail's date will be that of its sending",
             );
-            ui::bytes(&draft.bytes)
+            ui::print_raw_bytes(&draft.bytes)
         }
     }
 }
 
-fn as_value(item: &QueuedAction) -> Json {
+fn queued_action_json(item: &QueuedAction) -> Json {
     let row = &item.detail.row;
     let transitions = item.detail.transitions.iter().map(|made| {
         json!({

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{ArgGroup, Parser, Subcommand, ValueEnum};
 use proem_agents::risk::feedback::Meter;
-use proem_app::project::now;
+use proem_app::project::unix_seconds;
 use proem_app::records::writing::RecordChoice;
 use proem_app::risk::options::HistoryCaching;
 use proem_app::risk::options::{EvidenceOptions, InvestigationOptions, RiskOptions, WantedChanges};
@@ -186,9 +186,9 @@ impl Risk {
     /// Which changes are meant.
     fn changes(&self) -> Result<WantedChanges, Error> {
         if let Some(since) = &self.since {
-            let since = when::since(since, when::now(), &jiff::tz::TimeZone::UTC)?;
+            let since = when::since(since, when::time_now(), &jiff::tz::TimeZone::UTC)?;
             let seconds = since.0.div_euclid(1000);
-            if seconds > now() {
+            if seconds > unix_seconds() {
                 return Err(Error::invalid("--since names a time in the future"));
             }
             return Ok(WantedChanges::Each(CommitSelection::Since(seconds)));

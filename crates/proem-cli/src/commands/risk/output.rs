@@ -11,7 +11,7 @@ mod terminal;
 mod tests;
 
 pub(super) use self::batch::by_rank;
-pub(super) use self::lines::named;
+pub(super) use self::lines::metric_words;
 
 use proem_agents::risk::report::RiskReport;
 use proem_text::json;
@@ -64,24 +64,24 @@ impl RiskFormat {
 }
 
 /// Prints reports to standard output.
-pub(super) fn print(reports: &[RiskReport], form: RiskFormat) -> Result<(), CommandFailure> {
+pub(super) fn print_risk_reports(reports: &[RiskReport], form: RiskFormat) -> Result<(), CommandFailure> {
     match form {
-        RiskFormat::Terminal => ui::listing(&match reports {
-            [report] => terminal::report(report, WIDTH),
-            reports => batch::table(reports, WIDTH),
+        RiskFormat::Terminal => ui::print_listing(&match reports {
+            [report] => terminal::risk_screen(report, WIDTH),
+            reports => batch::risk_table(reports, WIDTH),
         }),
         RiskFormat::Explain => {
-            let pages: Vec<String> = reports.iter().map(|report| explain::report(report, WIDTH)).collect();
-            ui::listing(&pages.join("\n"))
+            let pages: Vec<String> = reports.iter().map(|report| explain::explained_report(report, WIDTH)).collect();
+            ui::print_listing(&pages.join("\n"))
         }
-        RiskFormat::Json(many) => ui::document(&json::pretty(&as_json(reports, many)?)),
-        RiskFormat::Sarif => ui::document(&json::pretty(&sarif::log(reports))),
-        RiskFormat::Markdown => ui::report(&markdown::comment(reports)),
+        RiskFormat::Json(many) => ui::print_json_document(&json::pretty(&risk_json(reports, many)?)),
+        RiskFormat::Sarif => ui::print_json_document(&json::pretty(&sarif::log(reports))),
+        RiskFormat::Markdown => ui::print_report(&markdown::risk_comment(reports)),
     }
 }
 
 /// The published JSON.
-fn as_json(reports: &[RiskReport], many: ReportCount) -> Result<Json, CommandFailure> {
+fn risk_json(reports: &[RiskReport], many: ReportCount) -> Result<Json, CommandFailure> {
     let value = match (many, reports) {
         (ReportCount::One, [report]) => serde_json::to_value(report),
         _ => serde_json::to_value(reports),

@@ -7,9 +7,9 @@ use proem_engine::profile::{Adaptation, ProfileRule, Signals};
 use proem_engine::run::{Attempt, BrokenRule, ExchangeEnd, FallbackReason};
 use proem_guard::{Untrusted, show};
 
-use crate::commands::explain::sections;
+use crate::commands::explain::push_sections;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, grouped, styled};
+use crate::ui::{self, BOLD, DIM, group_thousands, style_text};
 use proem_app::records::writing::BookedCost;
 use proem_app::run::asking::FinishedRun;
 use proem_app::run::setting::{OpenRun, RunSetting, setting_notes};
@@ -21,25 +21,26 @@ const MAX_SAID: usize = 300;
 const SHOWN_MILLIS: u128 = 20;
 
 /// Tells it on standard error.
-pub(super) fn tell(setting: &RunSetting, ran: &FinishedRun) {
+pub(super) fn print_run_account(setting: &RunSetting, ran: &FinishedRun) {
     for noted in &ran.prepared.noted {
-        ui::note(&format!("guard: {}", noted.in_words()));
+        ui::print_note(&format!("guard: {}", noted.in_words()));
     }
     if let Some(first) = ran.made.first() {
-        ui::notes(&setting_notes(&first.dropped).collect::<Vec<_>>());
+        ui::print_notes(&setting_notes(&first.dropped).collect::<Vec<_>>());
     }
     for attempt in &ran.outcome.attempts {
         for problem in &attempt.problems {
-            ui::note(&format!("attempt {}: {}", attempt.effect.0.saturating_add(1), in_words(problem)));
+            ui::print_note(&format!("attempt {}: {}", attempt.effect.0.saturating_add(1), broken_rule_words(problem)));
         }
         if !attempt.repairs.is_empty() {
-            ui::note(&format!("repaired: {}", repairs(&attempt.repairs)));
+            ui::print_note(&format!("repaired: {}", repairs(&attempt.repairs)));
         }
         if let Some(usage) = attempt.usage.as_ref()
             && let Some(gap) = usage.gap_in_words()
         {
-            let booked = usage.estimate.map_or_else(|| "charged in full".to_owned(), |most| estimated(setting, most));
-            ui::note(&format!("attempt {}: {gap}; {booked}", attempt.effect.0.saturating_add(1)));
+            let booked =
+                usage.estimate.map_or_else(|| "charged in full".to_owned(), |most| estimated_usage(setting, most));
+            ui::print_note(&format!("attempt {}: {gap}; {booked}", attempt.effect.0.saturating_add(1)));
         }
         if let Some(failure) = &attempt.failure {
             if let Some(said) = &failure.said {
@@ -47,20 +48,20 @@ pub(super) fn tell(setting: &RunSetting, ran: &FinishedRun) {
                     FailureSpeaker::Provider => "the provider said",
                     FailureSpeaker::Model => "the model had written",
                 };
-                ui::note(&format!("{speaker}: {}", show::terminal_capped(said, MAX_SAID)));
+                ui::print_note(&format!("{speaker}: {}", show::terminal_capped(said, MAX_SAID)));
             }
             if matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
-                ui::note(&failure.message);
+                ui::print_note(&failure.message);
             }
         }
     }
     if let Some(cut) = cut_off_text(ran) {
-        ui::note(&format!("the model had written: {}", show::terminal_capped(cut, MAX_SAID)));
+        ui::print_note(&format!("the model had written: {}", show::terminal_capped(cut, MAX_SAID)));
     }
     if let ExchangeEnd::FellBack { because, .. } = &ran.outcome.ended {
-        ui::note(&format!("the value is the prompt's fallback, because {}", because.in_words()));
+        ui::print_note(&format!("the value is the prompt's fallback, because {}", because.in_words()));
     }
-    ui::aside(&format!("{}\n", line(setting, ran)));
+    ui::aside(&format!("{}\n", run_line(setting, ran)));
 }
 
 /// What had come of a text that reached its maximum number of tokens.
@@ -74,10 +75,10 @@ fn cut_off_text(ran: &FinishedRun) -> Option<&Untrusted<String>> {
 }
 
 /// What is booked for an answer whose usage is not reported, and how it might be.
-fn estimated(setting: &RunSetting, most: UsageEstimate) -> String {
+fn estimated_usage(setting: &RunSetting, most: UsageEstimate) -> String {
     let asked = &setting.access.asked;
     let UsageEstimate { input, output } = most;
-    let booked = format!("estimated from bytes: at most {} in, {} out", short(input), short(output));
+    let booked = format!("estimated from bytes: at most {} in, {} out", grouped_tokens(input), grouped_tokens(output));
     match asked.arrival {
         Arrival::Streamed => {
             format!("{booked}; it may report them with `stream = false` under `[providers.{}]`", asked.endpoint.name)
@@ -87,16 +88,16 @@ fn estimated(setting: &RunSetting, most: UsageEstimate) -> String {
 }
 
 /// A count of tokens with its digits in groups.
-fn short(tokens: u64) -> String {
-    usize::try_from(tokens).map_or_else(|_| tokens.to_string(), grouped)
+fn grouped_tokens(tokens: u64) -> String {
+    usize::try_from(tokens).map_or_else(|_| tokens.to_string(), group_thousands)
 }
 
 /// Tells before a call what it will take: tokens by section, the most that it can cost, what the cache is expected to do.
 pub(super) fn forecast(setting: &RunSetting, prepared: &PreparedRequest) -> Result<(), CommandFailure> {
     let mut out = String::new();
-    sections(&prepared.report, &prepared.request.assembly, &prepared.plan, &mut out);
-    let (total, most) = (grouped(prepared.plan.total_tokens), money(setting.most_cost(prepared)?));
-    let answer = grouped(prepared.request.assembly.output_tokens);
+    push_sections(&prepared.report, &prepared.request.assembly, &prepared.plan, &mut out);
+    let (total, most) = (group_thousands(prepared.plan.total_tokens), cost_words(setting.most_cost(prepared)?));
+    let answer = group_thousands(prepared.request.assembly.output_tokens);
     out.push_str(&format!(
         "{total} tokens in, schema and tools included; at most {answer} out; at most {most} an attempt\n"
     ));
@@ -106,8 +107,8 @@ pub(super) fn forecast(setting: &RunSetting, prepared: &PreparedRequest) -> Resu
 }
 
 /// Tells more of it: what went over the wire, what is booked, what the prompt learned.
-pub(super) async fn explain(open: &OpenRun, ran: &FinishedRun) {
-    ui::aside(&wire(ran));
+pub(super) async fn explain_run(open: &OpenRun, ran: &FinishedRun) {
+    ui::aside(&wire_lines(ran));
     for attempt in &ran.outcome.attempts {
         for repair in &attempt.repairs {
             ui::aside(&format!("attempt {}: {}\n", attempt.effect.0.saturating_add(1), repair.in_words()));
@@ -117,7 +118,7 @@ pub(super) async fn explain(open: &OpenRun, ran: &FinishedRun) {
     if let (Some(records), Some(run)) = (open.records(), &ran.run) {
         let booked = match records.booking(run).await {
             Ok(BookedCost { reserved, settled }) => {
-                format!("charged {} of {} reserved", money(settled), money(reserved))
+                format!("charged {} of {} reserved", cost_words(settled), cost_words(reserved))
             }
             Err(failure) => format!("the recorded cost can't be read: {failure}"),
         };
@@ -138,19 +139,19 @@ pub(in crate::commands) fn profile(adapted: &Adaptation) -> String {
         [] => "as recorded".to_owned(),
         rules => rules.join(", "),
     };
-    let signals = signals(&adapted.signals);
+    let signals = signal_sentences(&adapted.signals);
     let signals = if signals.is_empty() { String::new() } else { format!("  ({})", signals.join("; ")) };
-    let mut out = format!("{}  {rules}{signals}\n", styled(BOLD, "profile"));
+    let mut out = format!("{}  {rules}{signals}\n", style_text(BOLD, "profile"));
     let profile = &adapted.profile;
     for (what, lines) in
         [("do", &profile.instructions), ("don't", &profile.constraints), ("such as", &profile.examples)]
     {
         for line in lines {
-            out.push_str(&format!("  {}  {line}\n", styled(DIM, &format!("{what:7}"))));
+            out.push_str(&format!("  {}  {line}\n", style_text(DIM, &format!("{what:7}"))));
         }
     }
     for note in &adapted.notes {
-        out.push_str(&format!("  {}\n", styled(DIM, &show::terminal_str(note).into_string())));
+        out.push_str(&format!("  {}\n", style_text(DIM, &show::terminal_str(note).into_string())));
     }
     out
 }
@@ -168,7 +169,7 @@ const fn in_a_word(rule: ProfileRule) -> &'static str {
 }
 
 /// The signals that say something, in words.
-fn signals(signals: &Signals) -> Vec<String> {
+fn signal_sentences(signals: &Signals) -> Vec<String> {
     let mut words = Vec::new();
     if signals.recent_failure_count > 0 {
         let of = show::terminal_str(&signals.last_failure_subagents.join(", "));
@@ -202,40 +203,42 @@ fn repairs(repairs: &[PlacedRepair]) -> String {
     }
     let words = counts.iter().map(|(kind, count)| match count {
         1 => kind.in_words().to_owned(),
-        count => format!("{} ({} times)", kind.in_words(), grouped(*count)),
+        count => format!("{} ({} times)", kind.in_words(), group_thousands(*count)),
     });
     words.collect::<Vec<_>>().join("; ")
 }
 
-fn in_words(problem: &BrokenRule) -> String {
+fn broken_rule_words(problem: &BrokenRule) -> String {
     let place = if problem.path.is_empty() { "the answer".to_owned() } else { format!("`{}`", problem.path) };
     format!("{place} violates `{}`; expected: {}", problem.rule, problem.expected)
 }
 
 /// The run in one line.
-fn line(setting: &RunSetting, ran: &FinishedRun) -> String {
+fn run_line(setting: &RunSetting, ran: &FinishedRun) -> String {
     let id = &ran.prepared.request.assembly.prompt;
-    let name = styled(BOLD, &format!("{}/{}", id.agent, id.name));
+    let name = style_text(BOLD, &format!("{}/{}", id.agent, id.name));
     let from = format!("{}/{}", setting.access.asked.endpoint.name, setting.access.asked.model.name);
     let unsent = |attempt: &Attempt| attempt.failure.as_ref().is_some_and(|failure| failure.kind.is_unsent());
     let spent = if ran.outcome.attempts.iter().all(unsent) && !ran.is_unreported() {
         "no tokens were used".to_owned()
     } else {
-        let usage = ran.outcome.usage().map_or_else(|| "tokens unknown".to_owned(), |usage| tokens(&usage));
-        format!("{usage}  {}", money(setting.cost(ran)))
+        let usage = ran.outcome.usage().map_or_else(|| "tokens unknown".to_owned(), |usage| usage_words(&usage));
+        format!("{usage}  {}", cost_words(setting.cost(ran)))
     };
-    let run =
-        ran.run.as_ref().map_or_else(String::new, |run| format!("  {}", styled(DIM, &format!("run {}", run.short()))));
-    format!("{name} {}  {}  {spent}{run}", id.version, styled(DIM, &from))
+    let run = ran
+        .run
+        .as_ref()
+        .map_or_else(String::new, |run| format!("  {}", style_text(DIM, &format!("run {}", run.short()))));
+    format!("{name} {}  {}  {spent}{run}", id.version, style_text(DIM, &from))
 }
 
 /// The tokens of a usage: `1,140 in (900 from the cache), 32 out`.
-fn tokens(usage: &Usage) -> String {
+fn usage_words(usage: &Usage) -> String {
     let count = |tokens: Option<u64>| {
-        tokens.and_then(|tokens| usize::try_from(tokens).ok()).map_or_else(|| "?".to_owned(), grouped)
+        tokens.and_then(|tokens| usize::try_from(tokens).ok()).map_or_else(|| "?".to_owned(), group_thousands)
     };
     if let Some(UsageEstimate { input, output }) = usage.estimate {
-        return format!("at most {} in, {} out (estimated)", short(input), short(output));
+        return format!("at most {} in, {} out (estimated)", grouped_tokens(input), grouped_tokens(output));
     }
     let mut cached = Vec::new();
     if let Some(read) = usage.cache_read.filter(|read| *read > 0) {
@@ -248,12 +251,12 @@ fn tokens(usage: &Usage) -> String {
     format!("{} in{cached}, {} out", count(usage.input), count(usage.output))
 }
 
-pub(super) fn money(cost: Option<NanoDollars>) -> String {
+pub(super) fn cost_words(cost: Option<NanoDollars>) -> String {
     cost.map_or_else(|| "cost unknown".to_owned(), |cost| cost.to_string())
 }
 
 /// Each attempt with what went over the wire.
-fn wire(ran: &FinishedRun) -> String {
+fn wire_lines(ran: &FinishedRun) -> String {
     let mut out = String::new();
     for attempt in &ran.outcome.attempts {
         let number = attempt.effect.0.saturating_add(1);
@@ -261,7 +264,7 @@ fn wire(ran: &FinishedRun) -> String {
             || attempt.failure.as_ref().map_or_else(String::new, |failure| failure.kind.as_str().to_owned()),
             |response| format!("{:?}", response.finish).to_lowercase(),
         );
-        let usage = attempt.usage.as_ref().map(tokens).unwrap_or_default();
+        let usage = attempt.usage.as_ref().map(usage_words).unwrap_or_default();
         out.push_str(&format!("attempt {number}: {finish}  {usage}\n"));
         let made = ran.made.iter().find(|made| made.effect == attempt.effect);
         for sent in made.into_iter().flat_map(|made| &made.attempts) {
@@ -272,7 +275,7 @@ fn wire(ran: &FinishedRun) -> String {
             } else {
                 format!(" after {} ms", sent.waited.as_millis())
             };
-            let bytes = grouped(sent.bytes);
+            let bytes = group_thousands(sent.bytes);
             out.push_str(&format!("  sent{waited}: {status}{failed}, {bytes} bytes in {} ms\n", sent.took.as_millis()));
         }
         for dropped in made.into_iter().flat_map(|made| &made.dropped) {

@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use super::RunArgs;
 use super::{account, single};
 use crate::failure::CommandFailure;
-use crate::ui::{self, grouped};
+use crate::ui::{self, group_thousands};
 
-pub(super) async fn run(
+pub(super) async fn run_prompt_batch(
     args: &RunArgs,
     batch: Batch<'_>,
     run: &OpenRun,
@@ -23,20 +23,22 @@ pub(super) async fn run(
 ) -> Result<ExitCode, CommandFailure> {
     let setting = run.setting();
     if args.dry_run {
-        let print =
-            |request| ui::document(&json::compact_in_order(&ui::tell(request))).map_err(CommandFailure::into_error);
-        batch::requests(setting, batch, &print)?;
+        let print = |request| {
+            ui::print_json_document(&json::compact_in_order(&ui::print_notes_of(request)))
+                .map_err(CommandFailure::into_error)
+        };
+        batch::batch_requests(setting, batch, &print)?;
         return Ok(ExitCode::SUCCESS);
     }
     let bar = OnceCell::new();
     let form = |result: &Json| ui::document_text(&json::compact(result));
-    let tell = |happened: BatchEvent<'_>| tell(&bar, &happened).map_err(CommandFailure::into_error);
-    let over = batch::run(run, batch, Watcher { form: &form, tell: &tell }, stop).await;
+    let tell = |happened: BatchEvent<'_>| show_batch_event(&bar, &happened).map_err(CommandFailure::into_error);
+    let over = batch::run_batch(run, batch, Watcher { form: &form, tell: &tell }, stop).await;
     if let Some(bar) = bar.get() {
         bar.finish_and_clear();
     }
     let over = over?;
-    single::unused(setting.access.replayer());
+    single::note_unused_cassettes(setting.access.replayer());
     let kept = over.kept;
     if over.is_interrupted {
         let again = if over.goes_on() {
@@ -45,32 +47,34 @@ pub(super) async fn run(
             "; with --out it could be continued"
         };
         let why = over.tally.fatal.clone().unwrap_or_else(|| "interrupted".to_owned());
-        ui::aside(&format!("{}\n", in_words(&over.tally, kept)));
+        ui::aside(&format!("{}\n", batch_summary(&over.tally, kept)));
         return Err(CommandFailure::outside(format!("{why}{again}")));
     }
     let mut tally = over.finish()?;
-    ui::aside(&format!("{}\n", in_words(&tally, kept)));
+    ui::aside(&format!("{}\n", batch_summary(&tally, kept)));
     match tally.trouble.take() {
-        None => Ok(code(&tally)),
+        None => Ok(batch_exit_code(&tally)),
         Some(trouble) => Err(CommandFailure::outside(trouble)),
     }
 }
 
 /// Shows what happens, where a bar was begun above it.
-fn tell(bar: &OnceCell<ProgressBar>, happened: &BatchEvent<'_>) -> Result<(), CommandFailure> {
+fn show_batch_event(bar: &OnceCell<ProgressBar>, happened: &BatchEvent<'_>) -> Result<(), CommandFailure> {
     match happened {
-        BatchEvent::Kept(lines) => ui::note(&format!("{} lines were answered before and are kept", grouped(*lines))),
-        BatchEvent::Begins(total) => _ = bar.set(drawn(*total)),
+        BatchEvent::Kept(lines) => {
+            ui::print_note(&format!("{} lines were answered before and are kept", group_thousands(*lines)))
+        }
+        BatchEvent::Begins(total) => _ = bar.set(batch_bar(*total)),
         BatchEvent::Unasked { line, why } => {
-            above(bar, || ui::note(&format!("line {line}: {why}")));
+            above(bar, || ui::print_note(&format!("line {line}: {why}")));
         }
         BatchEvent::Counted(tally) => {
             if let Some(bar) = bar.get() {
-                bar.set_message(money(tally));
+                bar.set_message(batch_cost(tally));
                 bar.inc(1);
             }
         }
-        BatchEvent::Result(text) => return above(bar, || ui::document(text)),
+        BatchEvent::Result(text) => return above(bar, || ui::print_json_document(text)),
         // Whatever else happens is for who knows it.
         _ => {}
     }
@@ -85,8 +89,8 @@ fn above<T>(bar: &OnceCell<ProgressBar>, write: impl FnOnce() -> T) -> T {
     }
 }
 
-fn drawn(total: Option<u64>) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(total, ui::target());
+fn batch_bar(total: Option<u64>) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(total, ui::progress_target());
     let template = match total {
         Some(_) => "{pos}/{len} {wide_bar} {msg}  {eta} left",
         None => "{pos} {spinner} {msg}  {elapsed}",
@@ -97,17 +101,17 @@ fn drawn(total: Option<u64>) -> ProgressBar {
     bar
 }
 
-fn money(tally: &BatchTally) -> String {
+fn batch_cost(tally: &BatchTally) -> String {
     let all = [tally.answered, tally.fell_back, tally.failed, tally.cancelled].iter().sum::<usize>();
     match tally.unpriced {
-        0 => account::money(Some(tally.spent)),
-        unpriced if unpriced == all => account::money(None),
-        unpriced => format!("{} and {} of unknown cost", tally.spent, grouped(unpriced)),
+        0 => account::cost_words(Some(tally.spent)),
+        unpriced if unpriced == all => account::cost_words(None),
+        unpriced => format!("{} and {} of unknown cost", tally.spent, group_thousands(unpriced)),
     }
 }
 
-fn in_words(tally: &BatchTally, kept: usize) -> String {
-    let mut parts = vec![format!("{} answered", grouped(tally.answered))];
+fn batch_summary(tally: &BatchTally, kept: usize) -> String {
+    let mut parts = vec![format!("{} answered", group_thousands(tally.answered))];
     for (count, what) in [
         (kept, "kept from before"),
         (tally.cut, "with sections cut, listed under `cut`"),
@@ -117,13 +121,13 @@ fn in_words(tally: &BatchTally, kept: usize) -> String {
         (tally.cancelled, "cancelled"),
     ] {
         if count > 0 {
-            parts.push(format!("{} {what}", grouped(count)));
+            parts.push(format!("{} {what}", group_thousands(count)));
         }
     }
-    format!("{}  {}", parts.join(", "), money(tally))
+    format!("{}  {}", parts.join(", "), batch_cost(tally))
 }
 
-fn code(tally: &BatchTally) -> ExitCode {
+fn batch_exit_code(tally: &BatchTally) -> ExitCode {
     match (tally.fell_back.saturating_add(tally.failed), tally.unasked) {
         (0, 0) => ExitCode::SUCCESS,
         (0, _) => ExitCode::from(2),

@@ -67,17 +67,17 @@ pub(in crate::commands) async fn run_in_any_mode(
         let printed = match (done, next) {
             (Ok(_), Some(_)) => None,
             (Ok(ran), None) => {
-                ui::notes(&cut_notes(&ran.prepared.report).collect::<Vec<_>>());
-                Some(report(said, &run, &ran).await)
+                ui::print_notes(&cut_notes(&ran.prepared.report).collect::<Vec<_>>());
+                Some(report_run(said, &run, &ran).await)
             }
             (Err(failure), _) => Some(Err(failure)),
         };
-        ui::notes(&run.end().await);
+        ui::print_notes(&run.end().await);
         match (printed, next) {
             (Some(printed), _) => return printed,
             (None, next) => {
                 let word = next.map_or("text", mode_word);
-                ui::note(&format!("the server refuses this way of holding answers to a schema; trying `{word}`"));
+                ui::print_note(&format!("the server refuses this way of holding answers to a schema; trying `{word}`"));
                 setting = RunSetting::new(options, project)?;
             }
         }
@@ -98,15 +98,19 @@ async fn ask_within_window(
     run: &mut OpenRun,
     (places, stop): (&Places, &CancellationToken),
 ) -> Result<FinishedRun, CommandFailure> {
-    let ran = ask(said, QuestionSource::Inputs(inputs), run, stop).await?;
-    let Some(window) = windows::learned(places, run.setting(), &ran).await? else { return Ok(ran) };
+    let ran = ask_and_stream(said, QuestionSource::Inputs(inputs), run, stop).await?;
+    let Some(window) = windows::learn_window(places, run.setting(), &ran).await? else { return Ok(ran) };
     if run.setting().access.is_recorded() || !matches!(ran.outcome.ended, ExchangeEnd::Failed { .. }) {
-        ui::note(&format!("the server's context window has {window} tokens, which is remembered; run this again"));
+        ui::print_note(&format!(
+            "the server's context window has {window} tokens, which is remembered; run this again"
+        ));
         return Ok(ran);
     }
-    ui::note(&format!("the server's context window has {window} tokens, which is remembered; asking again within it"));
+    ui::print_note(&format!(
+        "the server's context window has {window} tokens, which is remembered; asking again within it"
+    ));
     run.narrow(window);
-    ask(said, QuestionSource::Inputs(inputs), run, stop).await
+    ask_and_stream(said, QuestionSource::Inputs(inputs), run, stop).await
 }
 
 /// Asks with a request that is made, and prints what came of it.
@@ -117,23 +121,25 @@ pub(in crate::commands) async fn run_made(
     places: &Places,
     stop: &CancellationToken,
 ) -> Result<ExitCode, CommandFailure> {
-    let ran = ask(said, QuestionSource::Made(asked.0, asked.1), run, stop).await?;
-    if let Some(window) = windows::learned(places, run.setting(), &ran).await? {
-        ui::note(&format!("the server's context window has {window} tokens, which is remembered; run this again"));
+    let ran = ask_and_stream(said, QuestionSource::Made(asked.0, asked.1), run, stop).await?;
+    if let Some(window) = windows::learn_window(places, run.setting(), &ran).await? {
+        ui::print_note(&format!(
+            "the server's context window has {window} tokens, which is remembered; run this again"
+        ));
     }
-    report(said, run, &ran).await
+    report_run(said, run, &ran).await
 }
 
 /// Asks, and prints an answer that is a text on a terminal while it arrives.
-async fn ask(
+async fn ask_and_stream(
     said: RunVerbosity,
     asked: QuestionSource<'_>,
     run: &OpenRun,
     stop: &CancellationToken,
 ) -> Result<FinishedRun, CommandFailure> {
     let setting = run.setting();
-    let waiting = waiting(&setting.access);
-    let secrets = secrets::loaded();
+    let waiting = waiting_bar(&setting.access);
+    let secrets = secrets::loaded_secrets();
     let screen = AnswerScreen::new(&secrets, &waiting);
     let is_streamed = !said.json && setting.owes_text() && stdout().is_terminal();
     let waits = WaitNotes(&waiting);
@@ -142,12 +148,12 @@ async fn ask(
     let hand_on = |ran: &FinishedRun| {
         waiting.finish_and_clear();
         if is_streamed {
-            screen.finish(answer(&ran.outcome.ended).as_deref()).map_err(CommandFailure::into_error)?;
+            screen.finish(answer_text(&ran.outcome.ended).as_deref()).map_err(CommandFailure::into_error)?;
         }
         match ran.outcome.ended {
             ExchangeEnd::Answered { .. } if is_streamed => Ok(()),
             _ if said.json => Ok(()),
-            _ => value(setting, ran, said).map_err(CommandFailure::into_error),
+            _ => print_run_value(setting, ran, said).map_err(CommandFailure::into_error),
         }
     };
     let person = TerminalQuestions { waiting: &waiting, stop };
@@ -161,23 +167,23 @@ async fn ask(
 }
 
 /// Prints a run's value as JSON, if that is wanted, and what it took.
-async fn report(said: RunVerbosity, run: &OpenRun, ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {
+async fn report_run(said: RunVerbosity, run: &OpenRun, ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {
     let setting = run.setting();
     if said.json {
-        value(setting, ran, said)?;
+        print_run_value(setting, ran, said)?;
     }
-    account::tell(setting, ran);
+    account::print_run_account(setting, ran);
     if !said.json && !said.fallback && matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
-        ui::note("the fallback is not printed; --fallback prints it");
+        ui::print_note("the fallback is not printed; --fallback prints it");
     }
     if said.explain {
-        account::explain(run, ran).await;
+        account::explain_run(run, ran).await;
     }
-    end(setting, ran)
+    run_exit_code(setting, ran)
 }
 
 /// The model's answer, if it is a text.
-fn answer(ended: &ExchangeEnd) -> Option<String> {
+fn answer_text(ended: &ExchangeEnd) -> Option<String> {
     match ended {
         ExchangeEnd::Answered { value } => show::value(value).as_str().map(str::to_owned),
         ExchangeEnd::FellBack { .. } | ExchangeEnd::Failed { .. } => None,
@@ -185,25 +191,25 @@ fn answer(ended: &ExchangeEnd) -> Option<String> {
 }
 
 /// Prints a run's value and what it took.
-pub(in crate::commands) fn print(
+pub(in crate::commands) fn print_run(
     setting: &RunSetting,
     ran: &FinishedRun,
     json: bool,
 ) -> Result<ExitCode, CommandFailure> {
-    value(setting, ran, RunVerbosity { json, explain: false, fallback: true })?;
-    account::tell(setting, ran);
-    end(setting, ran)
+    print_run_value(setting, ran, RunVerbosity { json, explain: false, fallback: true })?;
+    account::print_run_account(setting, ran);
+    run_exit_code(setting, ran)
 }
 
 /// Prints what a run came to of which no more is known than its record has.
 pub(in crate::commands) fn print_outcome(outcome: &Outcome) -> Result<ExitCode, CommandFailure> {
-    if let Some(text) = text(&outcome.ended) {
+    if let Some(text) = printed_value(&outcome.ended) {
         ui::data(&text)?;
     }
     match &outcome.ended {
         ExchangeEnd::Answered { .. } => Ok(ExitCode::SUCCESS),
         ExchangeEnd::FellBack { because, .. } => {
-            ui::note(&format!("the value is the prompt's fallback, because {}", because.in_words()));
+            ui::print_note(&format!("the value is the prompt's fallback, because {}", because.in_words()));
             Ok(ExitCode::from(3))
         }
         ExchangeEnd::Failed { because } => Err(CommandFailure::outside(because.in_words())),
@@ -211,28 +217,28 @@ pub(in crate::commands) fn print_outcome(outcome: &Outcome) -> Result<ExitCode, 
 }
 
 /// Prints a run's value.
-fn value(setting: &RunSetting, ran: &FinishedRun, said: RunVerbosity) -> Result<(), CommandFailure> {
+fn print_run_value(setting: &RunSetting, ran: &FinishedRun, said: RunVerbosity) -> Result<(), CommandFailure> {
     if said.json {
         let output = serde_json::to_value(RunOutput::new(setting, ran, None))
             .map_err(|e| CommandFailure::bug("could not write JSON", e))?;
-        ui::document(&json::pretty(&output))?;
+        ui::print_json_document(&json::pretty(&output))?;
     } else if said.fallback || !matches!(ran.outcome.ended, ExchangeEnd::FellBack { .. }) {
-        text(&ran.outcome.ended).map_or(Ok(()), |text| ui::data(&text))?;
+        printed_value(&ran.outcome.ended).map_or(Ok(()), |text| ui::data(&text))?;
     }
     Ok(())
 }
 
 /// How a run ends the process, with what could not be written of it.
-fn end(setting: &RunSetting, ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {
-    unused(setting.access.replayer());
-    let ended = code(ran);
+fn run_exit_code(setting: &RunSetting, ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {
+    note_unused_cassettes(setting.access.replayer());
+    let ended = outcome_exit_code(ran);
     match &ran.trouble {
         None => ended,
         // The answer is there; that its record isn't must not be missed.
         Some(trouble) => match ended {
             Ok(_) => Err(CommandFailure::outside(trouble.clone())),
             Err(failure) => {
-                ui::note(trouble);
+                ui::print_note(trouble);
                 Err(failure)
             }
         },
@@ -240,8 +246,8 @@ fn end(setting: &RunSetting, ran: &FinishedRun) -> Result<ExitCode, CommandFailu
 }
 
 /// Says on a terminal who is asked and for how long.
-pub(in crate::commands) fn waiting(access: &ModelAccess) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(None, ui::target());
+pub(in crate::commands) fn waiting_bar(access: &ModelAccess) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ui::progress_target());
     if let Ok(style) = ProgressStyle::with_template("{spinner} asking {msg}  {elapsed}") {
         bar.set_style(style);
     }
@@ -253,7 +259,7 @@ pub(in crate::commands) fn waiting(access: &ModelAccess) -> ProgressBar {
 }
 
 /// The value as it is printed; a pipe gets a text as it is, a terminal gets it made safe to look at.
-fn text(ended: &ExchangeEnd) -> Option<String> {
+fn printed_value(ended: &ExchangeEnd) -> Option<String> {
     let value = match ended {
         ExchangeEnd::Answered { value } => show::value(value),
         ExchangeEnd::FellBack { value, .. } => value.clone(),
@@ -270,11 +276,11 @@ fn text(ended: &ExchangeEnd) -> Option<String> {
 }
 
 /// Says which cassettes nobody asked for.
-pub(in crate::commands) fn unused(replayer: Option<&Replayer>) {
-    ui::notes(&access::unused(replayer));
+pub(in crate::commands) fn note_unused_cassettes(replayer: Option<&Replayer>) {
+    ui::print_notes(&access::unused_cassettes_note(replayer));
 }
 
-fn code(ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {
+fn outcome_exit_code(ran: &FinishedRun) -> Result<ExitCode, CommandFailure> {
     match (&ran.outcome.ended, ran.failure()) {
         (_, Some(failure)) => Err(failure.into()),
         (ExchangeEnd::FellBack { .. }, None) => Ok(ExitCode::from(3)),

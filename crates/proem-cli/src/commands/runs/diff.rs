@@ -12,26 +12,27 @@ use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::ui;
 use proem_app::records;
 
-pub(super) async fn run(
+pub(super) async fn run_runs_diff(
     project: &OpenProject,
     options: &DiffOptions<'_>,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
     let mut notes = Vec::new();
     let runs = Runs::look(project, options, &mut notes).await;
-    ui::notes(&notes);
+    ui::print_notes(&notes);
     let runs = runs?;
     let mut notes = Vec::new();
     let pairs = runs.pairs(&mut notes).await;
-    ui::notes(&notes);
+    ui::print_notes(&notes);
     let pairs = pairs?;
     if place.json {
-        let json = if runs.are_one() { output::whole(&runs.former, &pairs) } else { output::one(&pairs) };
-        ui::document(&json::pretty(&json?))?;
+        let json =
+            if runs.are_one() { output::run_pairs_json(&runs.former, &pairs) } else { output::pair_json(&pairs) };
+        ui::print_json_document(&json::pretty(&json?))?;
     } else {
-        let zone = records::zone(&project.config.budget)?;
-        let pages: Vec<String> = pairs.iter().map(|pair| draw::page(pair, &zone)).collect();
-        ui::listing(&pages.join("\n"))?;
+        let zone = records::booking_zone(&project.config.budget)?;
+        let pages: Vec<String> = pairs.iter().map(|pair| draw::run_diff_page(pair, &zone)).collect();
+        ui::print_listing(&pages.join("\n"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

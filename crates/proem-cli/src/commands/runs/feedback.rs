@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use proem_app::runs::feedback::{FeedbackReceipt, RunFeedback, word, write};
+use proem_app::runs::feedback::{FeedbackReceipt, RunFeedback, judgement_word, write_feedback};
 use proem_app::shipped;
 use proem_app::{records, when};
 use proem_engine::profile::Judgement;
@@ -10,7 +10,7 @@ use proem_engine::profile::Judgement;
 use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::ui;
 
-pub(super) async fn run(
+pub(super) async fn run_runs_feedback(
     project: &OpenProject,
     run: &str,
     judgement: Judgement,
@@ -18,17 +18,17 @@ pub(super) async fn run(
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
     let opinion = RunFeedback { run, whose: place.whose(), judgement, note };
-    let said = write(&shipped::agents(), project, opinion).await?;
+    let said = write_feedback(&shipped::agents(), project, opinion).await?;
     if place.json {
         let counts = said.prompt.as_ref().map(|prompt| {
             let what = if judgement == Judgement::Good { "success" } else { "failure" };
             serde_json::json!({ "prompt": prompt, "as": what })
         });
-        let said = serde_json::json!({ "run": said.run.0, "verdict": word(judgement), "note": note, "counts": counts });
-        ui::document(&proem_text::json::pretty(&said))?;
+        let said = serde_json::json!({ "run": said.run.0, "verdict": judgement_word(judgement), "note": note, "counts": counts });
+        ui::print_json_document(&proem_text::json::pretty(&said))?;
     } else {
         let follows = follows(&said, judgement, project)?;
-        ui::aside(&format!("run {}: {}{follows}\n", said.run.short(), word(judgement)));
+        ui::aside(&format!("run {}: {}{follows}\n", said.run.short(), judgement_word(judgement)));
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -39,7 +39,7 @@ fn follows(said: &FeedbackReceipt, judgement: Judgement, project: &OpenProject) 
     Ok(match judgement {
         Judgement::Good => format!("; earlier failures of {prompt} no longer count"),
         Judgement::Bad => {
-            let until = when::day(said.until(project), &records::zone(&project.config.budget)?);
+            let until = when::day_and_month(said.until(project), &records::booking_zone(&project.config.budget)?);
             // A prompt in a file of its own is in no book, so `proem adapt` could not find it.
             format!("; it counts as one failure of {prompt}, until {until}; see `proem failures list`")
         }

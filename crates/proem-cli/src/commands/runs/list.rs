@@ -12,7 +12,7 @@ use serde_json::{Value as Json, json};
 
 use super::args::OutcomeArg;
 use super::{CommandFailure, OpenProject, RecordsPlace};
-use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, cell, styled};
+use crate::ui::{self, BOLD, CYAN, DIM, GREEN, RED, YELLOW, style_text, table_cell};
 use proem_app::{records, when};
 
 /// Which runs are wanted.
@@ -24,32 +24,32 @@ pub(super) struct RunFilter<'w> {
     pub(super) limit: u32,
 }
 
-pub(super) async fn run(
+pub(super) async fn run_runs_list(
     project: &OpenProject,
     wanted: &RunFilter<'_>,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
-    let zone = records::zone(&project.config.budget)?;
+    let zone = records::booking_zone(&project.config.budget)?;
     let wanted = RunsWanted {
         project: place.whose().owner(project),
-        since: wanted.since.map(|since| when::since(since, when::now(), &zone)).transpose()?,
+        since: wanted.since.map(|since| when::since(since, when::time_now(), &zone)).transpose()?,
         prompt: wanted.prompt.map(str::to_owned),
-        outcome: wanted.outcome.map(outcome),
+        outcome: wanted.outcome.map(wanted_outcome),
         listed: wanted.listed,
         limit: Some(wanted.limit),
     };
-    let store = crate::ui::tell(records::look(project).await?);
+    let store = crate::ui::print_notes_of(records::look_at_records(project).await?);
     let rows = store.runs(&wanted).await?;
     if place.json {
-        let rows: Vec<Json> = rows.iter().map(to_json).collect();
-        ui::document(&json::pretty(&Json::Array(rows)))?;
+        let rows: Vec<Json> = rows.iter().map(run_row_json).collect();
+        ui::print_json_document(&json::pretty(&Json::Array(rows)))?;
     } else if rows.is_empty() {
-        ui::aside(&empty(&wanted));
+        ui::aside(&no_runs_sentence(&wanted));
         if let Some(elsewhere) = elsewhere(&store, wanted).await? {
-            ui::note(elsewhere);
+            ui::print_note(elsewhere);
         }
     } else {
-        ui::listing(&table(&rows, &zone, place.all))?;
+        ui::print_listing(&run_table(&rows, &zone, place.all))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -71,7 +71,7 @@ async fn elsewhere(store: &Store, wanted: RunsWanted) -> Result<Option<&'static 
     Ok(None)
 }
 
-const fn outcome(outcome: OutcomeArg) -> RunOutcome {
+const fn wanted_outcome(outcome: OutcomeArg) -> RunOutcome {
     match outcome {
         OutcomeArg::Answered => RunOutcome::Answered,
         OutcomeArg::FellBack => RunOutcome::FellBack,
@@ -81,7 +81,7 @@ const fn outcome(outcome: OutcomeArg) -> RunOutcome {
     }
 }
 
-fn empty(wanted: &RunsWanted) -> String {
+fn no_runs_sentence(wanted: &RunsWanted) -> String {
     if wanted.since.is_some() || wanted.prompt.is_some() || wanted.outcome.is_some() {
         return "no recorded run matches; `proem runs list` lists all runs of this project\n".to_owned();
     }
@@ -92,16 +92,16 @@ fn empty(wanted: &RunsWanted) -> String {
     }
 }
 
-fn table(rows: &[RunRow], zone: &TimeZone, all: bool) -> String {
-    let shape = RunColumns::of(ui::width(), all);
+fn run_table(rows: &[RunRow], zone: &TimeZone, all: bool) -> String {
+    let shape = RunColumns::of(ui::output_width(), all);
     let mut head = vec![format!("{:8} {:11} {:prompt$}", "run", "started", "prompt", prompt = shape.prompt)];
     head.extend(shape.second.map(|cells| format!("{:cells$}", if all { "project" } else { "model" })));
     head.push(format!("{:12}", "outcome"));
     head.extend(shape.input.then(|| format!("{:>6} {:>4}", "in", "hits")));
     head.push(format!("{:>6} {:>8}", "out", "cost"));
-    let mut out = format!("{}\n", styled(DIM, head.join(" ").trim_end()));
+    let mut out = format!("{}\n", style_text(DIM, head.join(" ").trim_end()));
     for row in rows {
-        out.push_str(&line(row, zone, all, &shape));
+        out.push_str(&run_row_line(row, zone, all, &shape));
     }
     out
 }
@@ -128,42 +128,42 @@ impl RunColumns {
     }
 }
 
-fn line(row: &RunRow, zone: &TimeZone, all: bool, shape: &RunColumns) -> String {
+fn run_row_line(row: &RunRow, zone: &TimeZone, all: bool, shape: &RunColumns) -> String {
     // The end of a version says which bytes an unlocked prompt had; there is no room for it here.
     let version = row.prompt.version.split_once('+').map_or(row.prompt.version.as_str(), |(version, _)| version);
     let name = format!("{}/{}", row.prompt.agent, row.prompt.name);
     let prompt = format!("{name}@{version}");
     // Half of a version says nothing.
     let prompt = if prompt.chars().count() > shape.prompt { name } else { prompt };
-    let second = if all { records::folder(&row.project) } else { &row.model };
-    let (words, style) = state(row.state);
+    let second = if all { records::records_folder_name(&row.project) } else { &row.model };
+    let (words, style) = run_state_word(row.state);
     let again = match row.numbers.schema_failures {
         0 => String::new(),
         count => format!("+{count}"),
     };
     // How often it was asked again stands behind how it ended.
     let gap = " ".repeat(12_usize.saturating_sub(words.len().saturating_add(again.len())).max(1));
-    let outcome = format!("{}{gap}{}", styled(style, words), styled(YELLOW, &again));
+    let outcome = format!("{}{gap}{}", style_text(style, words), style_text(YELLOW, &again));
     // Where nobody was asked there is nothing to count.
     let asked = row.state != RunState::Ended(RunOutcome::Assembled);
     let mut columns = vec![
-        styled(BOLD, &cell(row.id.short(), 8)),
-        format!("{:11}", when::brief(row.started, zone)),
-        cell(&prompt, shape.prompt),
+        style_text(BOLD, &table_cell(row.id.short(), 8)),
+        format!("{:11}", when::brief_time(row.started, zone)),
+        table_cell(&prompt, shape.prompt),
     ];
-    columns.extend(shape.second.map(|cells| cell(second, cells)));
+    columns.extend(shape.second.map(|cells| table_cell(second, cells)));
     columns.push(outcome);
     if shape.input {
         columns.push(format!("{:>6}", ui::short_or_unknown(row.input_tokens.filter(|_| asked))));
-        columns.push(format!("{:>4}", cached(row)));
+        columns.push(format!("{:>4}", cached_share(row)));
     }
     columns.push(format!("{:>6}", ui::short_or_unknown(row.output_tokens.filter(|_| asked))));
-    let cost = row.cost.filter(|_| asked).map_or_else(|| ui::UNKNOWN.to_owned(), ui::price);
+    let cost = row.cost.filter(|_| asked).map_or_else(|| ui::UNKNOWN.to_owned(), ui::short_price);
     format!("{} {cost:>8}\n", columns.join(" "))
 }
 
 /// The share of the prompts that came from the cache.
-pub(super) fn cached(row: &RunRow) -> String {
+pub(super) fn cached_share(row: &RunRow) -> String {
     match (row.cache_read_tokens, row.input_tokens) {
         (Some(read), Some(input)) if input > 0 => format!("{}%", read.saturating_mul(100) / input),
         _ => ui::UNKNOWN.to_owned(),
@@ -171,7 +171,7 @@ pub(super) fn cached(row: &RunRow) -> String {
 }
 
 /// How far a run is, in words and a colour.
-pub(super) const fn state(state: RunState) -> (&'static str, Style) {
+pub(super) const fn run_state_word(state: RunState) -> (&'static str, Style) {
     match state {
         RunState::Running => ("running", CYAN),
         RunState::Asking => ("asking", CYAN),
@@ -185,7 +185,7 @@ pub(super) const fn state(state: RunState) -> (&'static str, Style) {
 }
 
 /// A run's line for programs: ids in full, times as RFC 3339, what is unknown as null.
-pub(super) fn to_json(row: &RunRow) -> Json {
+pub(super) fn run_row_json(row: &RunRow) -> Json {
     let (state, outcome) = match row.state {
         RunState::Running => ("running", None),
         RunState::Asking => ("asking", None),

@@ -18,16 +18,16 @@ use crate::ui;
 /// The exit code of a negative answer.
 const NO: u8 = 1;
 
-pub(super) async fn run(
+pub(super) async fn run_runs_purge(
     project: &OpenProject,
     runs: &[String],
     before: Option<&str>,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
-    let zone = records::zone(&project.config.budget)?;
+    let zone = records::booking_zone(&project.config.budget)?;
     let purging = Purging::begin(project, place.whose(), before).await?;
     let purged = if runs.is_empty() {
-        found(&purging, place, &zone).await
+        purge_after_approval(&purging, place, &zone).await
     } else {
         purging.named(runs).await.map(Some).map_err(CommandFailure::from)
     };
@@ -37,18 +37,18 @@ pub(super) async fn run(
     let stay = wanted.saturating_sub(purged.runs);
     if place.json {
         let purged = serde_json::json!({ "runs": purged.runs, "contents": purged.contents, "bytes": purged.bytes, "held": purged.held });
-        ui::document(&proem_text::json::pretty(&purged))?;
+        ui::print_json_document(&proem_text::json::pretty(&purged))?;
     } else if wanted == 0 {
         ui::aside("there is no such run; nothing was deleted\n");
     } else {
-        let (runs, texts) = (ui::counted(purged.runs, "run"), ui::counted(purged.contents, "text"));
+        let (runs, texts) = (ui::count_with_noun(purged.runs, "run"), ui::count_with_noun(purged.contents, "text"));
         ui::aside(&format!("deleted {runs} with {texts}; their costs stay in `proem cost`\n"));
     }
     if purged.held {
-        ui::note(HELD);
+        ui::print_note(HELD);
     }
     if stay > 0 {
-        ui::note(&format!("{} still running, so not deleted", ui::counted(stay, "run")));
+        ui::print_note(&format!("{} still running, so not deleted", ui::count_with_noun(stay, "run")));
         return Ok(ExitCode::from(NO));
     }
     Ok(ExitCode::SUCCESS)
@@ -59,13 +59,13 @@ const HELD: &str =
     "another process has the records open, so deleted data remain in the files until the last such process ends";
 
 /// What was deleted of the runs that started before a time, and how many were to be; `None` if the answer was no.
-async fn found(
+async fn purge_after_approval(
     purging: &Purging<'_>,
     place: &RecordsPlace,
     zone: &TimeZone,
 ) -> Result<Option<(PurgeCounts, usize)>, CommandFailure> {
     let Before { runs, all } = purging.found().await?;
-    let Some(summary) = summary(&runs, zone) else { return Ok(Some((PurgeCounts::default(), 0))) };
+    let Some(summary) = purge_plan(&runs, zone) else { return Ok(Some((PurgeCounts::default(), 0))) };
     // A list is short unless it is said how long it may be.
     let all_projects = if place.all { " --all" } else { "" };
     let names = format!("name the runs, as `proem runs list{all_projects} --limit {all} --json` lists them");
@@ -78,15 +78,15 @@ async fn found(
 }
 
 /// What would be deleted, in words; `None` if nothing.
-fn summary(runs: &[RunRow], zone: &TimeZone) -> Option<String> {
+fn purge_plan(runs: &[RunRow], zone: &TimeZone) -> Option<String> {
     let (newest, oldest) = (runs.first()?, runs.last()?);
     let count = u64::try_from(runs.len()).unwrap_or(u64::MAX);
     let open = runs.iter().filter(|run| !matches!(run.state, RunState::Ended(_))).count();
-    let open = if open == 0 { String::new() } else { format!(", {} of them unfinished", ui::grouped(open)) };
+    let open = if open == 0 { String::new() } else { format!(", {} of them unfinished", ui::group_thousands(open)) };
     Some(format!(
         "{} from {} to {}{open}",
-        ui::counted(count, "run"),
-        when::clock(oldest.started, zone),
-        when::clock(newest.started, zone)
+        ui::count_with_noun(count, "run"),
+        when::date_and_clock(oldest.started, zone),
+        when::date_and_clock(newest.started, zone)
     ))
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use proem_app::records::blocking;
-use proem_app::runs::replay::{ReplayedRun, replayed};
+use proem_app::runs::replay::{ReplayedRun, replay_run};
 use proem_app::shipped;
 use proem_guard::show::terminal_str;
 use proem_runtime::records::{Difference, ReplayReport};
@@ -12,17 +12,21 @@ use proem_text::json;
 use serde_json::json;
 
 use super::{CommandFailure, OpenProject, RecordsPlace};
-use crate::ui::{self, grouped};
+use crate::ui::{self, group_thousands};
 
-pub(super) fn run(project: &mut OpenProject, run: &str, place: &RecordsPlace) -> Result<ExitCode, CommandFailure> {
-    ui::notes(&project.all_notes());
+pub(super) fn run_runs_replay(
+    project: &mut OpenProject,
+    run: &str,
+    place: &RecordsPlace,
+) -> Result<ExitCode, CommandFailure> {
+    ui::print_notes(&project.all_notes());
     let mut notes = Vec::new();
-    let replayed = blocking(replayed(&shipped::agents(), project, run, place.whose(), &mut notes));
-    ui::notes(&notes);
-    say(&replayed?, place)
+    let replayed = blocking(replay_run(&shipped::agents(), project, run, place.whose(), &mut notes));
+    ui::print_notes(&notes);
+    print_replay(&replayed?, place)
 }
 
-fn say(replayed: &ReplayedRun, place: &RecordsPlace) -> Result<ExitCode, CommandFailure> {
+fn print_replay(replayed: &ReplayedRun, place: &RecordsPlace) -> Result<ExitCode, CommandFailure> {
     let ReplayedRun { detail, report, versions } = replayed;
     let ReplayReport { calls, bytes, difference, .. } = report;
     if place.json {
@@ -33,20 +37,20 @@ fn say(replayed: &ReplayedRun, place: &RecordsPlace) -> Result<ExitCode, Command
             "equal": difference.is_none(),
             "difference": difference,
         });
-        ui::document(&json::pretty(&output))?;
+        ui::print_json_document(&json::pretty(&output))?;
     } else {
-        let bytes = grouped(usize::try_from(*bytes).unwrap_or(usize::MAX));
+        let bytes = group_thousands(usize::try_from(*bytes).unwrap_or(usize::MAX));
         let calls = if *calls == 1 { "1 call".to_owned() } else { format!("{calls} calls") };
         let made = format!("run {}: {calls} rebuilt, {bytes} bytes of requests", detail.row.id.short());
         match difference {
-            None => ui::listing(&format!("{made}, all as recorded\n"))?,
+            None => ui::print_listing(&format!("{made}, all as recorded\n"))?,
             Some(difference) => {
                 let why = if difference.what == "outcome" || versions.is_empty() {
-                    seen(difference)
+                    replay_difference(difference)
                 } else {
                     made_by(&detail.row.id, difference)
                 };
-                ui::listing(&format!("{made} as recorded\n{why}"))?;
+                ui::print_listing(&format!("{made} as recorded\n{why}"))?;
             }
         }
     }
@@ -64,7 +68,7 @@ fn made_by(run: &RunId, difference: &Difference) -> String {
     )
 }
 
-fn seen(difference: &Difference) -> String {
+fn replay_difference(difference: &Difference) -> String {
     let Difference { call, what, byte, recorded, found } = difference;
     let at = byte.map_or_else(String::new, |byte| format!(", byte {byte}"));
     format!(

@@ -25,22 +25,22 @@ use proem_store::query::{RunDetail, RunState};
 use super::{CommandFailure, OpenProject, RecordsPlace};
 use crate::commands::lisp::agent;
 use crate::commands::lisp::run::print_end;
-use crate::commands::run::single::waiting;
+use crate::commands::run::single::waiting_bar;
 use crate::commands::run::{calling, single};
 use crate::commands::{risk, triage};
 use crate::ui;
 
-pub(super) fn run(
+pub(super) fn run_runs_resume(
     project: &mut OpenProject,
     run: &str,
     fork: bool,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
-    ui::notes(&project.all_notes());
+    ui::print_notes(&project.all_notes());
     let project = &*project;
     let mut notes = Vec::new();
     let found = blocking(StoppedRun::find(&shipped::agents(), project, run, place.whose(), &mut notes));
-    ui::notes(&notes);
+    ui::print_notes(&notes);
     let found = found?;
     if found.detail.row.kind == running::KIND {
         return resume_program(project, found.detail, if fork { Way::Apart } else { Way::On });
@@ -58,21 +58,21 @@ pub(super) fn run(
     calling(async |stop| {
         let mut notes = Vec::new();
         let begun = resuming.begin(project, &mut notes).await;
-        ui::notes(&notes);
+        ui::print_notes(&notes);
         begun?;
-        let waiting = waiting(resuming.run().access());
+        let waiting = waiting_bar(resuming.run().access());
         let person = ui::TerminalQuestions { waiting: &waiting, stop: &stop };
         let ask = async |run: &str, asked: &[Question]| person.answers(run, asked).await;
         let ran: Result<_, CommandFailure> = resuming.to_the_end(project, way, ask, &stop).await;
         waiting.finish_and_clear();
         let done = match ran {
             Ok(ran) if (resuming.run() as &dyn Any).is::<TriageRun>() => {
-                cycle(project, resuming.run(), ran, place.json).await
+                finish_triage_cycle(project, resuming.run(), ran, place.json).await
             }
-            Ok(ran) => print(resuming.run(), ran, place.json),
+            Ok(ran) => print_resumed_run(resuming.run(), ran, place.json),
             Err(failure) => Err(failure),
         };
-        ui::notes(&resuming.end().await);
+        ui::print_notes(&resuming.end().await);
         done
     })
 }
@@ -89,20 +89,20 @@ fn resume_program(project: &OpenProject, detail: RunDetail, way: Way) -> Result<
             Err(_) => None,
         };
         waiting.finish_and_clear();
-        ui::notes(&notes);
+        ui::print_notes(&notes);
         let resumed = resumed?;
         Ok((resumed, ran.transpose()?))
     })?;
     let Some(report) = report else { return Err(CommandFailure::bug("the run can't go on", "it has no end")) };
     let outcome = agent::name_run(report)?;
-    ui::aside(&ui::plain(&outcome.printed));
+    ui::aside(&ui::terminal_safe(&outcome.printed));
     let RecordedProgram { mut session, checked, .. } = resumed.recorded;
     let run = session.take_outcome(outcome, &checked);
     print_end(&run)
 }
 
 /// Works on the signals that a run of triage asked about, and prints what came of them.
-async fn cycle(
+async fn finish_triage_cycle(
     project: &OpenProject,
     run: &dyn AgentRun,
     ran: RunResult,
@@ -110,7 +110,7 @@ async fn cycle(
 ) -> Result<ExitCode, CommandFailure> {
     let asked = AskedCycle::of_run(run, ran)
         .ok_or_else(|| CommandFailure::bug("the run can't be gone on with", "its output is none of triage"))?;
-    let desk = ui::tell(TriageDesk::open(project, StoreAccess::Write).await?);
+    let desk = ui::print_notes_of(TriageDesk::open(project, StoreAccess::Write).await?);
     let done = desk.go_on_with(asked).await;
     desk.close().await;
     triage::print_cycle(&done?, json)?;
@@ -118,11 +118,11 @@ async fn cycle(
 }
 
 /// Prints what came of a run: as its agent's own command does, or its value.
-fn print(run: &dyn AgentRun, ran: RunResult, json: bool) -> Result<ExitCode, CommandFailure> {
+fn print_resumed_run(run: &dyn AgentRun, ran: RunResult, json: bool) -> Result<ExitCode, CommandFailure> {
     let RunResult { output, trouble, .. } = ran;
     let output = match (output.downcast::<FinishedRun>(), (run as &dyn Any).downcast_ref::<PromptRun>()) {
         // Its own trouble is told with it.
-        (Ok(finished), Some(run)) => return single::print(&run.setting, &finished, json),
+        (Ok(finished), Some(run)) => return single::print_run(&run.setting, &finished, json),
         (Ok(_), None) => return Err(CommandFailure::bug("the run can't be printed", "it is none of a prompt's")),
         (Err(output), _) => output,
     };

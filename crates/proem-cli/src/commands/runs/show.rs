@@ -16,8 +16,8 @@ use serde_json::Value as Json;
 use super::{CommandFailure, OpenProject, RecordsPlace, RunScope};
 use crate::ui;
 use proem_app::records;
-use proem_app::runs::diff::{CacheFinding, beside};
-use proem_app::runs::{TextsByHash, body, found};
+use proem_app::runs::diff::{CacheFinding, compare_cache_findings};
+use proem_app::runs::{TextsByHash, body, find_run};
 
 /// What is shown of which run.
 pub(super) struct ShowRequest<'w> {
@@ -67,34 +67,34 @@ impl RunView<'_> {
     }
 }
 
-pub(super) async fn run(
+pub(super) async fn run_runs_show(
     project: &OpenProject,
     wanted: &ShowRequest<'_>,
     place: &RecordsPlace,
 ) -> Result<ExitCode, CommandFailure> {
-    let zone = records::zone(&project.config.budget)?;
-    let store = crate::ui::tell(records::look(project).await?);
-    let id = found(&store, project, wanted.run, place.whose(), wanted.listed).await?;
+    let zone = records::booking_zone(&project.config.budget)?;
+    let store = crate::ui::print_notes_of(records::look_at_records(project).await?);
+    let id = find_run(&store, project, wanted.run, place.whose(), wanted.listed).await?;
     let run = store.run(&id).await?;
     if wanted.body {
-        ui::data(&body::exact(&store, &run, wanted.call).await?)?;
+        ui::data(&body::exact_body(&store, &run, wanted.call).await?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let texts = TextsByHash::load(&store, hashes(&run)).await?;
+    let texts = TextsByHash::load(&store, shown_hashes(&run)).await?;
     let mut notes = Vec::new();
-    let beside = beside(&store, &run, &mut notes).await?;
+    let beside = compare_cache_findings(&store, &run, &mut notes).await?;
     let shown = RunView { run: &run, texts: &texts, beside };
-    ui::notes(&notes);
+    ui::print_notes(&notes);
     if place.json {
-        ui::document(&json::pretty(&output::output(&shown)))?;
+        ui::print_json_document(&json::pretty(&output::run_json(&shown)))?;
     } else {
-        ui::listing(&account::account(&shown, &zone, wanted.full))?;
+        ui::print_listing(&account::run_account(&shown, &zone, wanted.full))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The texts that are shown.
-fn hashes(run: &RunDetail) -> Vec<String> {
+fn shown_hashes(run: &RunDetail) -> Vec<String> {
     let sections = run.calls.iter().flat_map(|call| call.sections.iter().map(|section| section.text.clone()));
     let results = run.calls.iter().filter_map(|call| call.result.clone());
     let events = run.calls.iter().any(|call| call.result.is_none()).then_some(&run.steps);

@@ -64,7 +64,7 @@ pub(crate) struct ScanArgs {
     #[arg(long = "as", value_enum, value_name = "KIND")]
     pub(crate) kind: Option<ReadAs>,
     /// The source of the text, which decides the verdicts, such as `jira/comment`; default: `file/` and the format
-    #[arg(long, value_name = "NAME", value_parser = source)]
+    #[arg(long, value_name = "NAME", value_parser = parse_source)]
     pub(crate) source: Option<Source>,
     /// The lowest verdict that makes the exit code 1; default: flag, or quarantine for a folder
     #[arg(long, value_enum, value_name = "VERDICT")]
@@ -106,7 +106,7 @@ impl ScanArgs {
     }
 }
 
-fn source(name: &str) -> Result<Source, String> {
+fn parse_source(name: &str) -> Result<Source, String> {
     Source::parse(name).ok_or_else(|| {
         "write at most 64 characters from a-z, 0-9, `/`, `_`, `.` and `-`, starting with a letter or digit".to_owned()
     })

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use proem_guard::show;
 
 use super::args::ScanArgs;
-use super::{name, read};
+use super::{read_document, report_file_name};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, grouped, styled};
+use crate::ui::{self, BOLD, DIM, group_thousands, style_text};
 use proem_app::scan::ScanOptions;
 use proem_app::scan::calibrate::{Calibrating, HighText};
 
@@ -17,13 +17,13 @@ use proem_app::scan::calibrate::{Calibrating, HighText};
 const SHOWN: usize = 20;
 const MAX_TEXT: usize = 100;
 
-pub(super) fn run(args: &ScanArgs, options: &ScanOptions) -> Result<ExitCode, CommandFailure> {
-    let places = crate::places()?;
-    let mut calibrating = texts(args, options)?;
-    let mut out = format!("{}\n", styled(BOLD, "the highest scores of these texts, which are taken as harmless:"));
+pub(super) fn run_scan_calibrate(args: &ScanArgs, options: &ScanOptions) -> Result<ExitCode, CommandFailure> {
+    let places = crate::user_places()?;
+    let mut calibrating = calibration_texts(args, options)?;
+    let mut out = format!("{}\n", style_text(BOLD, "the highest scores of these texts, which are taken as harmless:"));
     for HighText { logit, place, start } in calibrating.highest().into_iter().take(SHOWN) {
         let (place, start) = (show::terminal_str(place), show::terminal_capped(start, MAX_TEXT));
-        out.push_str(&format!("  {logit:+.2}  {}  {start}\n", styled(DIM, &place.to_string())));
+        out.push_str(&format!("  {logit:+.2}  {}  {start}\n", style_text(DIM, &place.to_string())));
     }
     ui::aside(&out);
     let kept = calibrating.fit(&places)?;
@@ -31,14 +31,14 @@ pub(super) fn run(args: &ScanArgs, options: &ScanOptions) -> Result<ExitCode, Co
         "flag threshold {:+.2} instead of {:+.2}, from {} texts; written to {}; delete that file to undo it\n",
         kept.calibration.flag,
         kept.instead_of,
-        grouped(kept.calibration.texts),
+        group_thousands(kept.calibration.texts),
         kept.path.display()
     ));
     Ok(ExitCode::SUCCESS)
 }
 
 /// Each file as one text; each line of a `.jsonl` file as one.
-fn texts(args: &ScanArgs, options: &ScanOptions) -> Result<Calibrating, CommandFailure> {
+fn calibration_texts(args: &ScanArgs, options: &ScanOptions) -> Result<Calibrating, CommandFailure> {
     let mut calibrating = Calibrating::new()?;
     let mut progress = ui::CountLine::new("files");
     for (number, path) in args.files.iter().enumerate() {
@@ -47,9 +47,10 @@ fn texts(args: &ScanArgs, options: &ScanOptions) -> Result<Calibrating, CommandF
             calibrating.rows(path)?;
             continue;
         }
-        let document = read(path, options)
-            .map_err(|error| CommandFailure::outside(format!("`{}` {error}", show::terminal_str(&name(path)))))?;
-        calibrating.document(name(path), document);
+        let document = read_document(path, options).map_err(|error| {
+            CommandFailure::outside(format!("`{}` {error}", show::terminal_str(&report_file_name(path))))
+        })?;
+        calibrating.document(report_file_name(path), document);
     }
     progress.clear();
     Ok(calibrating)

@@ -8,12 +8,12 @@ use std::process::ExitCode;
 use proem_guard::{Verdict, show};
 
 use super::args::{ScanArgs, VerdictThreshold};
-use super::{Total, listing, name, read};
+use super::{Total, listing, read_document, report_file_name};
 use crate::failure::CommandFailure;
 use crate::ui;
 use proem_app::guarding::GuardSetup;
 use proem_app::scan::ScanOptions;
-use proem_app::scan::examine::{CutChoice, FileScan, examine};
+use proem_app::scan::examine::{CutChoice, FileScan, scan_document};
 use proem_app::scan::folder::{Folder, FolderScanEvent, SkipReason};
 use proem_app::scan::output::LineOut;
 
@@ -27,7 +27,11 @@ struct FolderScan<'a> {
     progress: ui::CountLine,
 }
 
-pub(super) fn run(guarding: &GuardSetup, args: &ScanArgs, options: &ScanOptions) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_scan_folder(
+    guarding: &GuardSetup,
+    args: &ScanArgs,
+    options: &ScanOptions,
+) -> Result<ExitCode, CommandFailure> {
     if args.cut {
         return Err(CommandFailure::usage("`--cut` prints the text of files, not of folders; name a file"));
     }
@@ -37,12 +41,12 @@ pub(super) fn run(guarding: &GuardSetup, args: &ScanArgs, options: &ScanOptions)
         if path.is_dir() {
             run.folder(path)?;
         } else {
-            let name = name(path);
-            let seen = read(path, options).map_or_else(
+            let name = report_file_name(path);
+            let seen = read_document(path, options).map_or_else(
                 |error| FolderScanEvent::Unreadable(error.to_string()),
                 |document| {
                     let source = options.source.as_ref();
-                    FolderScanEvent::File(examine(guarding, name.clone(), document, source, CutChoice::NotWanted))
+                    FolderScanEvent::File(scan_document(guarding, name.clone(), document, source, CutChoice::NotWanted))
                 },
             );
             run.take(&name, seen)?;
@@ -63,7 +67,7 @@ impl FolderScan<'_> {
         }
         self.progress.clear();
         if !self.args.quiet {
-            ui::notes(&folder.note(show::terminal_str(&name(path)).as_str()));
+            ui::print_notes(&folder.note(show::terminal_str(&report_file_name(path)).as_str()));
         }
         Ok(())
     }
@@ -81,12 +85,12 @@ impl FolderScan<'_> {
             }
             FolderScanEvent::Unreadable(why) => {
                 self.progress.clear();
-                ui::error(&CommandFailure::outside(format!("`{}` {why}", show::terminal_str(path))));
+                ui::print_failure(&CommandFailure::outside(format!("`{}` {why}", show::terminal_str(path))));
                 self.total.unreadable.push((path.to_owned(), why.clone()));
                 LineOut::unreadable(path, &why)
             }
         };
-        if self.args.json { ui::document(&line.line()?) } else { Ok(()) }
+        if self.args.json { ui::print_json_document(&line.line()?) } else { Ok(()) }
     }
 
     /// Prints a file that has something to look at.
@@ -95,14 +99,14 @@ impl FolderScan<'_> {
             return Ok(());
         }
         self.progress.clear();
-        ui::listing(&listing::file(file, listing::MarkStyle::of_stdout()))
+        ui::print_listing(&listing::file_listing(file, listing::MarkStyle::of_stdout()))
     }
 
     fn summary(&self) -> Result<(), CommandFailure> {
         if self.args.quiet {
             return Ok(());
         }
-        let mut out = listing::summary(&self.total.verdicts, self.total.unreadable.len());
+        let mut out = listing::verdict_summary(&self.total.verdicts, self.total.unreadable.len());
         let most = self.options.folder_file_bytes;
         let counts: Vec<String> = SkipReason::ALL
             .into_iter()
@@ -117,6 +121,6 @@ impl FolderScan<'_> {
             ui::aside(&out);
             return Ok(());
         }
-        ui::listing(&out)
+        ui::print_listing(&out)
     }
 }

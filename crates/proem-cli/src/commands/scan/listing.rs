@@ -6,7 +6,7 @@ use anstyle::Style;
 use proem_guard::{ReadingStep, Severity, Untrusted, Verdict, show};
 use proem_runtime::readers::{DocumentGap, GapReason};
 
-use crate::ui::{BLUE, BOLD, DIM, GREEN, LEAD, RED, YELLOW, grouped, styled};
+use crate::ui::{BLUE, BOLD, DIM, GREEN, LEAD, RED, YELLOW, group_thousands, style_text};
 use proem_app::scan::examine::{ExaminedField, FileScan, LineScope, PlacedFinding, Spot};
 
 /// The most findings, and the most gaps, that are shown of one file.
@@ -33,32 +33,39 @@ impl MarkStyle {
 }
 
 /// A file with what was found in it; one line if nothing speaks against it.
-pub(super) fn file(file: &FileScan, marking: MarkStyle) -> String {
+pub(super) fn file_listing(file: &FileScan, marking: MarkStyle) -> String {
     let name = show::terminal_str(&file.path);
     let mut out = format!(
         "{LEAD}{}: {} (score {:.2})\n",
-        styled(BOLD, name.as_str()),
-        styled(style(file.verdict), file.verdict.as_str()),
+        style_text(BOLD, name.as_str()),
+        style_text(verdict_style(file.verdict), file.verdict.as_str()),
         file.score
     );
     if file.verdict == Verdict::Allow {
         return out;
     }
-    let mut groups = groups(file);
+    let mut groups = finding_groups(file);
     let all = groups.len();
     // What only counts towards the score is nothing to look at.
     groups.retain(|group| group.worst.finding.severity > Severity::Low);
-    groups.sort_by_key(|group| std::cmp::Reverse(rank(group.worst)));
+    groups.sort_by_key(|group| std::cmp::Reverse(finding_rank(group.worst)));
     groups.truncate(MAX_FINDINGS);
     groups.sort_by_key(|group| (group.number, group.worst.spot.span));
-    groups.iter().for_each(|group| out.push_str(&shown(group, marking)));
+    groups.iter().for_each(|group| out.push_str(&finding_group_text(group, marking)));
     let more = all.saturating_sub(groups.len());
     if more > 0 {
-        out.push_str(&format!("  {}\n", styled(DIM, &format!("and {} more (--json shows all)", grouped(more)))));
+        out.push_str(&format!(
+            "  {}\n",
+            style_text(DIM, &format!("and {} more (--json shows all)", group_thousands(more)))
+        ));
     }
     for field in file.fields.iter().filter(|field| field.findings.is_empty() && field.unread.is_empty()) {
         if field.verdict > Verdict::Allow {
-            out.push_str(&format!("  {}: suspicious as a whole (score {:.2})\n", text_name(field), field.score));
+            out.push_str(&format!(
+                "  {}: suspicious as a whole (score {:.2})\n",
+                field_text_name_or_whole(field),
+                field.score
+            ));
         }
     }
     out.push_str(&not_looked_at(file));
@@ -75,11 +82,11 @@ struct FindingGroup<'a> {
     also: Vec<&'static str>,
 }
 
-fn groups(file: &FileScan) -> Vec<FindingGroup<'_>> {
+fn finding_groups(file: &FileScan) -> Vec<FindingGroup<'_>> {
     let mut all = Vec::new();
     for (number, field) in file.fields.iter().enumerate() {
         let mut findings: Vec<&PlacedFinding> = field.findings.iter().collect();
-        findings.sort_by_key(|found| std::cmp::Reverse(rank(found)));
+        findings.sort_by_key(|found| std::cmp::Reverse(finding_rank(found)));
         let mut groups: Vec<FindingGroup<'_>> = Vec::new();
         for found in findings {
             let rule = found.finding.rule;
@@ -96,12 +103,12 @@ fn groups(file: &FileScan) -> Vec<FindingGroup<'_>> {
 }
 
 /// What counts when not all findings are shown. Of equal ones the hidden, then the sure.
-fn rank(found: &PlacedFinding) -> (Severity, bool, u32) {
+fn finding_rank(found: &PlacedFinding) -> (Severity, bool, u32) {
     // Scores are positive, so their bits are in their order.
     (found.finding.severity, found.finding.hidden, found.finding.score.max(0.0).to_bits())
 }
 
-fn shown(group: &FindingGroup<'_>, marking: MarkStyle) -> String {
+fn finding_group_text(group: &FindingGroup<'_>, marking: MarkStyle) -> String {
     let FindingGroup { field, worst: found, .. } = group;
     let finding = &found.finding;
     let mut how = vec![finding.severity.as_str().to_owned()];
@@ -113,29 +120,33 @@ fn shown(group: &FindingGroup<'_>, marking: MarkStyle) -> String {
         how.push(format!("read as {}", steps.join(", then ")));
     }
     let about = format!("{} ({})", finding.kind.in_words(), how.join(", "));
-    let mut out = format!("  {}  {}: {about}\n", styled(DIM, &place(field, &found.spot)), styled(BLUE, finding.rule));
-    out.push_str(&excerpt(found, marking));
+    let mut out = format!(
+        "  {}  {}: {about}\n",
+        style_text(DIM, &spot_words(field, &found.spot)),
+        style_text(BLUE, finding.rule)
+    );
+    out.push_str(&marked_excerpt(found, marking));
     if !group.also.is_empty() {
-        out.push_str(&format!("    {} {}\n", styled(DIM, "also"), group.also.join(", ")));
+        out.push_str(&format!("    {} {}\n", style_text(DIM, "also"), group.also.join(", ")));
     }
     out
 }
 
 /// `line 3, column 14`, and of what.
-fn place(field: &ExaminedField, spot: &Spot) -> String {
+fn spot_words(field: &ExaminedField, spot: &Spot) -> String {
     let Spot { line, column, within, .. } = *spot;
     match within {
         LineScope::File if field.name.is_empty() => format!("line {line}, column {column}"),
         LineScope::File => format!("line {line}, column {column} ({})", field.name),
-        LineScope::Field => format!("{}, line {line}, column {column}", text_name(field)),
+        LineScope::Field => format!("{}, line {line}, column {column}", field_text_name_or_whole(field)),
     }
 }
 
-fn text_name(field: &ExaminedField) -> &str {
+fn field_text_name_or_whole(field: &ExaminedField) -> &str {
     if field.name.is_empty() { "the text" } else { &field.name }
 }
 
-fn excerpt(found: &PlacedFinding, marking: MarkStyle) -> String {
+fn marked_excerpt(found: &PlacedFinding, marking: MarkStyle) -> String {
     let line = found.spot.line.to_string();
     let margin = " ".repeat(line.len());
     let [before, within, after] = found.excerpt.clipped.map(|clipped| if clipped { "…" } else { "" });
@@ -145,7 +156,7 @@ fn excerpt(found: &PlacedFinding, marking: MarkStyle) -> String {
     match marking {
         MarkStyle::Colour => {
             let style = RED.underline();
-            format!("    {} {before}{}{after}\n", styled(DIM, &format!("{line} |")), styled(style, &marked))
+            format!("    {} {before}{}{after}\n", style_text(DIM, &format!("{line} |")), style_text(style, &marked))
         }
         MarkStyle::Carets => {
             let indent = " ".repeat(before.chars().count());
@@ -157,21 +168,24 @@ fn excerpt(found: &PlacedFinding, marking: MarkStyle) -> String {
 }
 
 pub(super) fn not_looked_at(file: &FileScan) -> String {
-    let mut lines: Vec<String> = file.gaps.iter().map(gap).collect();
+    let mut lines: Vec<String> = file.gaps.iter().map(gap_sentence).collect();
     for field in &file.fields {
         for (spot, reason) in &field.unread {
-            lines.push(format!("not scanned: {}: {reason}", place(field, spot)));
+            lines.push(format!("not scanned: {}: {reason}", spot_words(field, spot)));
         }
     }
     let more = lines.len().saturating_sub(MAX_GAPS);
-    let mut out: String = lines.iter().take(MAX_GAPS).map(|line| format!("  {}\n", styled(YELLOW, line))).collect();
+    let mut out: String = lines.iter().take(MAX_GAPS).map(|line| format!("  {}\n", style_text(YELLOW, line))).collect();
     if more > 0 {
-        out.push_str(&format!("  {}\n", styled(DIM, &format!("and {} more (--json shows all)", grouped(more)))));
+        out.push_str(&format!(
+            "  {}\n",
+            style_text(DIM, &format!("and {} more (--json shows all)", group_thousands(more)))
+        ));
     }
     out
 }
 
-fn gap(gap: &DocumentGap) -> String {
+fn gap_sentence(gap: &DocumentGap) -> String {
     let what = match gap.reason {
         GapReason::TooLong | GapReason::TooMany | GapReason::NotText => "not scanned",
         _ => "not fully decoded",
@@ -181,21 +195,23 @@ fn gap(gap: &DocumentGap) -> String {
 }
 
 /// One line about several files.
-pub(super) fn summary(verdicts: &[Verdict], unreadable: usize) -> String {
+pub(super) fn verdict_summary(verdicts: &[Verdict], unreadable: usize) -> String {
     let all = verdicts.len().saturating_add(unreadable);
     let mut counts: Vec<String> = Verdict::ALL
         .iter()
         .rev()
         .map(|verdict| (verdict, verdicts.iter().filter(|other| *other == verdict).count()))
         .filter(|(_, count)| *count > 0)
-        .map(|(verdict, count)| format!("{} {}", grouped(count), styled(style(*verdict), verdict.as_str())))
+        .map(|(verdict, count)| {
+            format!("{} {}", group_thousands(count), style_text(verdict_style(*verdict), verdict.as_str()))
+        })
         .collect();
     if unreadable > 0 {
-        counts.push(format!("{} {}", grouped(unreadable), styled(RED, "could not be read")));
+        counts.push(format!("{} {}", group_thousands(unreadable), style_text(RED, "could not be read")));
     }
     let files = if all == 1 { "file" } else { "files" };
     let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
-    format!("{} {files}{counts}\n", grouped(all))
+    format!("{} {files}{counts}\n", group_thousands(all))
 }
 
 /// What is left of a text: exactly, unless a terminal has to show it.
@@ -213,24 +229,28 @@ pub(super) fn cut_text(text: &Untrusted<String>) -> String {
 pub(super) fn named_cut_text(field: &ExaminedField, number: usize, text: &Untrusted<String>) -> String {
     let text = cut_text(text);
     let (before, after) = (if number == 0 { "" } else { "\n" }, if text.ends_with('\n') { "" } else { "\n" });
-    format!("{before}[{}]\n{text}{after}", show::terminal_str(text_name(field)))
+    format!("{before}[{}]\n{text}{after}", show::terminal_str(field_text_name_or_whole(field)))
 }
 
 /// What was cut out of a text of a file.
 pub(super) fn cut_account(file: &FileScan, field: &ExaminedField) -> String {
     let name = show::terminal_str(&file.path);
     let of_several = file.fields.len() > 1;
-    let name =
-        if of_several { format!("{name}, {}", show::terminal_str(text_name(field))) } else { name.into_string() };
+    let name = if of_several {
+        format!("{name}, {}", show::terminal_str(field_text_name_or_whole(field)))
+    } else {
+        name.into_string()
+    };
     let verdict = if of_several { field.verdict } else { file.verdict };
-    let mut out = format!("{LEAD}{}: {}", styled(BOLD, &name), styled(style(verdict), verdict.as_str()));
+    let mut out =
+        format!("{LEAD}{}: {}", style_text(BOLD, &name), style_text(verdict_style(verdict), verdict.as_str()));
     if let Some(cut) = &field.cut {
         let places = match cut.removed.len() {
             1 => "1 place".to_owned(),
-            count => format!("{} places", grouped(count)),
+            count => format!("{} places", group_thousands(count)),
         };
         let left = format!("{:.0} % is left", cut.content_preserved_ratio * 100.0);
-        let verdict = styled(style(cut.verdict), cut.verdict.as_str());
+        let verdict = style_text(verdict_style(cut.verdict), cut.verdict.as_str());
         out.push_str(&match (&cut.text, cut.removed.is_empty()) {
             (None, _) => ", which can't be cut out; the whole text is left out".to_owned(),
             (Some(_), true) => ", nothing to cut out".to_owned(),
@@ -241,7 +261,7 @@ pub(super) fn cut_account(file: &FileScan, field: &ExaminedField) -> String {
     out
 }
 
-pub(super) const fn style(verdict: Verdict) -> Style {
+pub(super) const fn verdict_style(verdict: Verdict) -> Style {
     match verdict {
         Verdict::Allow => GREEN,
         Verdict::Flag => YELLOW,

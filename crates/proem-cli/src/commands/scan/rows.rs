@@ -12,9 +12,9 @@ use proem_text::json;
 use serde_json::json;
 
 use super::args::{ScanArgs, VerdictThreshold};
-use super::{exit_code, is_stdin, listing, name};
+use super::{exit_code, is_stdin, listing, report_file_name};
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, Printed, RED, grouped, styled};
+use crate::ui::{self, BOLD, Printed, RED, group_thousands, style_text};
 use proem_app::guarding::GuardSetup;
 use proem_app::scan::ScanOptions;
 use proem_app::scan::rows::{MAX_TEXT, RowAnswer, RowProblem, Rows, ScoredRow};
@@ -22,14 +22,17 @@ use proem_app::scan::rows::{MAX_TEXT, RowAnswer, RowProblem, Rows, ScoredRow};
 /// How many rows are shown without `--json`.
 const SHOWN: usize = 10;
 
-pub(super) fn run(
+pub(super) fn run_scan_rows(
     guarding: &GuardSetup,
     path: &Path,
     args: &ScanArgs,
     options: &ScanOptions,
 ) -> Result<ExitCode, CommandFailure> {
-    let shown =
-        if is_stdin(path) { "standard input".to_owned() } else { format!("`{}`", show::terminal_str(&name(path))) };
+    let shown = if is_stdin(path) {
+        "standard input".to_owned()
+    } else {
+        format!("`{}`", show::terminal_str(&report_file_name(path)))
+    };
     let from: Box<dyn io::Read> = if is_stdin(path) {
         Box::new(io::stdin().lock())
     } else {
@@ -48,29 +51,29 @@ pub(super) fn run(
             match &answer.row {
                 Ok(scored) => out.push_str(&format!("{}\n", scored.json)),
                 Err(problem) => {
-                    let why = in_words(problem);
+                    let why = row_problem_words(problem);
                     let error = json!({ "error": format!("line {}: {why}", answer.number) });
                     out.push_str(&format!("{}\n", json::compact(&error)));
                     progress.clear();
-                    ui::error(&CommandFailure::outside(format!("{shown}, line {}: {why}", answer.number)));
+                    ui::print_failure(&CommandFailure::outside(format!("{shown}, line {}: {why}", answer.number)));
                 }
             }
             summary.add(answer);
         }
-        if args.json && ui::print(Printed::Document, &out)?.is_break() {
+        if args.json && ui::write_to_stdout(Printed::Document, &out)?.is_break() {
             break;
         }
         progress.tell(summary.all, 0);
     }
     progress.clear();
     if !args.json {
-        ui::listing(&summary.listing())?;
+        ui::print_listing(&summary.listing())?;
     }
     Ok(exit_code(summary.worst, args.fail_on.unwrap_or(VerdictThreshold::Flag), summary.refused > 0))
 }
 
 /// Why a row was not scored.
-fn in_words(problem: &RowProblem) -> &str {
+fn row_problem_words(problem: &RowProblem) -> &str {
     match problem {
         RowProblem::TooLong => "longer than `--max-bytes`; shorten the line, or raise `--max-bytes`",
         RowProblem::Wrong(why) => why,
@@ -118,20 +121,21 @@ impl RowSummary {
             .rev()
             .filter(|(_, count)| *count > 0)
             .map(|(verdict, count)| {
-                format!("{} {}", grouped(count), styled(listing::style(*verdict), verdict.as_str()))
+                format!("{} {}", group_thousands(count), style_text(listing::verdict_style(*verdict), verdict.as_str()))
             })
             .collect();
         if self.refused > 0 {
-            counts.push(format!("{} {}", grouped(self.refused), styled(RED, "not scanned")));
+            counts.push(format!("{} {}", group_thousands(self.refused), style_text(RED, "not scanned")));
         }
         let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
-        let mut out = format!("{} rows{counts}\n", grouped(self.all));
+        let mut out = format!("{} rows{counts}\n", group_thousands(self.all));
         if !self.highest.is_empty() {
-            out.push_str(&format!("{}\n", styled(BOLD, "the highest scores:")));
+            out.push_str(&format!("{}\n", style_text(BOLD, "the highest scores:")));
         }
-        let width = self.highest.iter().map(|(number, _)| grouped(*number).len()).max().unwrap_or(0);
+        let width = self.highest.iter().map(|(number, _)| group_thousands(*number).len()).max().unwrap_or(0);
         for (number, ScoredRow { verdict, score, start, .. }) in &self.highest {
-            let (number, verdict) = (grouped(*number), styled(listing::style(*verdict), verdict.as_str()));
+            let (number, verdict) =
+                (group_thousands(*number), style_text(listing::verdict_style(*verdict), verdict.as_str()));
             let text = show::terminal_capped(start, MAX_TEXT);
             out.push_str(&format!("  line {number:>width$}  {score:.2}  {verdict}  {text}\n"));
         }

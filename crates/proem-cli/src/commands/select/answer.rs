@@ -7,7 +7,7 @@ use proem_text::{Label, Source};
 use serde_json::{Map, Value, json};
 
 use crate::commands::catalogue::approval_word;
-use crate::ui::{BLUE, BOLD, DIM, GREEN, YELLOW, styled};
+use crate::ui::{BLUE, BOLD, DIM, GREEN, YELLOW, style_text};
 use proem_app::select::{CatalogueFrom, QueryRanking, Ranker};
 
 /// The longest name, query and example in a list, in characters.
@@ -16,7 +16,7 @@ const MAX_QUERY: usize = 100;
 const MAX_EXAMPLE: usize = 70;
 
 /// `{"query", "ranked": [{"name", "score"}], "abstained"}`, with `degraded` where words alone decided.
-pub(super) fn to_json(ranker: &Ranker, answered: &QueryRanking, query: &str, top: usize) -> Value {
+pub(super) fn ranking_json(ranker: &Ranker, answered: &QueryRanking, query: &str, top: usize) -> Value {
     let Ranking { ranked, degraded, .. } = &answered.ranking;
     let entry = |ranked: &RankedEntry| {
         let capability = ranker.entries().get(ranked.entry)?;
@@ -24,7 +24,7 @@ pub(super) fn to_json(ranker: &Ranker, answered: &QueryRanking, query: &str, top
             CatalogueFrom::File => show::json(capability.own_name()),
             CatalogueFrom::Project => Value::from(capability.name().as_str()),
         };
-        Some(json!({ "name": name, "score": rounded(ranked.probability) }))
+        Some(json!({ "name": name, "score": six_decimals(ranked.probability) }))
     };
     let ranked: Vec<Value> = ranked.iter().take(top).filter_map(entry).collect();
     let mut line = Map::new();
@@ -38,15 +38,15 @@ pub(super) fn to_json(ranker: &Ranker, answered: &QueryRanking, query: &str, top
 }
 
 /// Six decimals: more would be noise of the last bits.
-fn rounded(probability: f32) -> f64 {
+fn six_decimals(probability: f32) -> f64 {
     (f64::from(probability) * 1e6).round() / 1e6
 }
 
 /// The list; `heading` is the query where there are several.
-pub(super) fn listing(ranker: &Ranker, answered: &QueryRanking, heading: Option<&str>, top: usize) -> String {
+pub(super) fn ranking_listing(ranker: &Ranker, answered: &QueryRanking, heading: Option<&str>, top: usize) -> String {
     let QueryRanking { ranking, .. } = answered;
     let mut out =
-        heading.map_or_else(String::new, |query| format!("{}\n", styled(BOLD, &from_outside(query, MAX_QUERY))));
+        heading.map_or_else(String::new, |query| format!("{}\n", style_text(BOLD, &from_outside(query, MAX_QUERY))));
     let rows: Vec<(&RankedEntry, &Capability)> = ranking
         .ranked
         .iter()
@@ -55,56 +55,64 @@ pub(super) fn listing(ranker: &Ranker, answered: &QueryRanking, heading: Option<
         .collect();
     if ranking.abstained() {
         let best = rows.first().map(|(ranked, capability)| {
-            let name = name(ranker, capability);
+            let name = ranked_name(ranker, capability);
             format!(" (best: {name} at {:.2}, below {:.2})", ranked.probability, ranking.threshold)
         });
-        out.push_str(&format!("{}\n", styled(YELLOW, &format!("nothing fits{}", best.unwrap_or_default()))));
+        out.push_str(&format!("{}\n", style_text(YELLOW, &format!("nothing fits{}", best.unwrap_or_default()))));
     }
-    let width = rows.iter().map(|(_, capability)| name(ranker, capability).chars().count()).max().unwrap_or(0);
+    let width = rows.iter().map(|(_, capability)| ranked_name(ranker, capability).chars().count()).max().unwrap_or(0);
     let mut fits = !ranking.abstained();
     for (ranked, capability) in rows {
         if fits && ranked.probability < ranking.threshold {
             fits = false;
             out.push_str(&format!(
                 "{}\n",
-                styled(DIM, &format!("below {:.2}, too unlikely to be listed as a match:", ranking.threshold))
+                style_text(DIM, &format!("below {:.2}, too unlikely to be listed as a match:", ranking.threshold))
             ));
         }
-        out.push_str(&row(ranker, ranked, capability, width));
-        out.push_str(&evidence(ranker, answered, ranked, capability));
+        out.push_str(&ranking_row(ranker, ranked, capability, width));
+        out.push_str(&ranking_evidence(ranker, answered, ranked, capability));
     }
     out
 }
 
-fn row(ranker: &Ranker, ranked: &RankedEntry, capability: &Capability, width: usize) -> String {
+fn ranking_row(ranker: &Ranker, ranked: &RankedEntry, capability: &Capability, width: usize) -> String {
     let kind = capability.kind().as_str();
-    let line = format!("{:.2}  {:width$}", ranked.probability, name(ranker, capability));
+    let line = format!("{:.2}  {:width$}", ranked.probability, ranked_name(ranker, capability));
     match ranker.from() {
         // Nobody was asked about the definitions of a file.
-        CatalogueFrom::File => format!("{line}  {}\n", styled(BLUE, kind)),
+        CatalogueFrom::File => format!("{line}  {}\n", style_text(BLUE, kind)),
         CatalogueFrom::Project => {
             let style = if capability.approval() == Approval::Approved { GREEN } else { YELLOW };
-            format!("{line}  {}  {}\n", styled(BLUE, &format!("{kind:5}")), styled(style, approval_word(capability)))
+            format!(
+                "{line}  {}  {}\n",
+                style_text(BLUE, &format!("{kind:5}")),
+                style_text(style, approval_word(capability))
+            )
         }
     }
 }
 
 /// Which words it shares with the query, and which of its examples is nearest.
-fn evidence(ranker: &Ranker, answered: &QueryRanking, ranked: &RankedEntry, capability: &Capability) -> String {
+fn ranking_evidence(ranker: &Ranker, answered: &QueryRanking, ranked: &RankedEntry, capability: &Capability) -> String {
     let words = ranker.selector().shared_words(ranker.index(), &answered.query, ranked);
     let mut out = String::new();
     if !words.is_empty() {
         let words: Vec<String> = words.iter().map(|word| from_outside(word, MAX_NAME)).collect();
-        out.push_str(&format!("      {} {}\n", styled(DIM, "shares"), words.join(", ")));
+        out.push_str(&format!("      {} {}\n", style_text(DIM, "shares"), words.join(", ")));
     }
     let example = ranker.selector().nearest_example(capability, &answered.query);
     if let Some(example) = example.and_then(|number| capability.definition().examples.get(number)) {
-        out.push_str(&format!("      {}   “{}”\n", styled(DIM, "like"), show::terminal_capped(example, MAX_EXAMPLE)));
+        out.push_str(&format!(
+            "      {}   “{}”\n",
+            style_text(DIM, "like"),
+            show::terminal_capped(example, MAX_EXAMPLE)
+        ));
     }
     out
 }
 
-fn name(ranker: &Ranker, capability: &Capability) -> String {
+fn ranked_name(ranker: &Ranker, capability: &Capability) -> String {
     match ranker.from() {
         CatalogueFrom::File => show::terminal_capped(capability.own_name(), MAX_NAME).into_string(),
         CatalogueFrom::Project => capability.name().as_str().to_owned(),

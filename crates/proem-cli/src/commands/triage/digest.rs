@@ -14,10 +14,10 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, show};
 use proem_store::StoreAccess;
 use proem_text::Label;
-use proem_triage::artefact::{clean_markdown, one_line};
+use proem_triage::artefact::{clean_markdown, tree_on_one_line};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, styled};
+use crate::ui::{self, BOLD, style_text};
 
 pub(super) const DIGEST_EXAMPLES: &str = "\
 At most 40 lines. Times are in the project's zone. `html` is a fragment without scripts, for a mail.
@@ -54,11 +54,11 @@ enum DigestFormat {
     Text,
 }
 
-pub(super) fn run(args: &Digest) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
+pub(super) fn run_triage_digest(args: &Digest) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
     records::blocking(async {
-        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
-        let (zone, now) = (desk.zone(), when::now());
+        let desk = ui::print_notes_of(TriageDesk::open(&project, StoreAccess::Read).await?);
+        let (zone, now) = (desk.zone(), when::time_now());
         let digest = async {
             let since = period_start(&args.since, now, &zone)?;
             Ok::<_, CommandFailure>(desk.digest(since, now).await?)
@@ -67,15 +67,15 @@ pub(super) fn run(args: &Digest) -> Result<ExitCode, CommandFailure> {
         desk.close().await;
         let digest = digest?;
         match args.format {
-            DigestFormat::Text => ui::listing(&digest_page(&digest, args.format, &zone)),
-            DigestFormat::Md | DigestFormat::Html => ui::report(&digest_page(&digest, args.format, &zone)),
+            DigestFormat::Text => ui::print_listing(&digest_page(&digest, args.format, &zone)),
+            DigestFormat::Md | DigestFormat::Html => ui::print_report(&digest_page(&digest, args.format, &zone)),
         }
     })?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn digest_page(digest: &digest::Digest, format: DigestFormat, zone: &TimeZone) -> String {
-    let minute = |time: Time| when::clock(time, zone).chars().take(16).collect::<String>();
+    let minute = |time: Time| when::date_and_clock(time, zone).chars().take(16).collect::<String>();
     let head = format!("{}, {}", digest.project, minute(digest.now));
     let status = match (&digest.status, digest.before) {
         (None, _) => "Status: no signal has said anything yet.".to_owned(),
@@ -85,15 +85,15 @@ fn digest_page(digest: &digest::Digest, format: DigestFormat, zone: &TimeZone) -
     let since = format!("Since {}.", minute(digest.since));
     let mut out = String::new();
     match format {
-        DigestFormat::Md => out.push_str(&format!("## {}\n\n{status} {since}\n", own_words(format, &head))),
+        DigestFormat::Md => out.push_str(&format!("## {}\n\n{status} {since}\n", digest_words(format, &head))),
         DigestFormat::Text => {
-            out.push_str(&format!("{}\n{status} {since}\n", styled(BOLD, &own_words(format, &head))));
+            out.push_str(&format!("{}\n{status} {since}\n", style_text(BOLD, &digest_words(format, &head))));
         }
         DigestFormat::Html => out.push_str(&format!(
             "<section lang=\"en\">\n<h2>{}</h2>\n<p>{} {}</p>\n",
-            own_words(format, &head),
-            own_words(format, &status),
-            own_words(format, &since)
+            digest_words(format, &head),
+            digest_words(format, &status),
+            digest_words(format, &since)
         )),
     }
     let (told, silent): (Vec<&DigestSection>, Vec<&DigestSection>) =
@@ -126,7 +126,7 @@ fn section_lines(section: &DigestSection, format: DigestFormat) -> String {
         }
         DigestFormat::Text => {
             let lines: String = lines.map(|line| format!("  {line}\n")).collect();
-            format!("\n{}{more}\n{lines}", styled(BOLD, title))
+            format!("\n{}{more}\n{lines}", style_text(BOLD, title))
         }
         DigestFormat::Html => {
             let lines: String = lines.map(|line| format!("\n<li>{line}</li>")).collect();
@@ -137,11 +137,11 @@ fn section_lines(section: &DigestSection, format: DigestFormat) -> String {
 
 fn part_words(format: DigestFormat, part: &DigestPart) -> String {
     match part {
-        DigestPart::Words(words) => own_words(format, words),
+        DigestPart::Words(words) => digest_words(format, words),
         DigestPart::Command(command) => command_words(format, command),
         DigestPart::Text(text) => match format {
             DigestFormat::Md => clean_markdown(text, TEXT_WIDTH),
-            DigestFormat::Text => one_line(text, TEXT_WIDTH),
+            DigestFormat::Text => tree_on_one_line(text, TEXT_WIDTH),
             DigestFormat::Html => in_html(text),
         },
     }
@@ -150,16 +150,16 @@ fn part_words(format: DigestFormat, part: &DigestPart) -> String {
 fn command_words(format: DigestFormat, command: &str) -> String {
     match format {
         DigestFormat::Md | DigestFormat::Text => format!("`{command}`"),
-        DigestFormat::Html => format!("<code>{}</code>", own_words(format, command)),
+        DigestFormat::Html => format!("<code>{}</code>", digest_words(format, command)),
     }
 }
 
 /// Words of ours, or of the trusted file. A space at an end separates them from the next part.
-fn own_words(format: DigestFormat, words: &str) -> String {
+fn digest_words(format: DigestFormat, words: &str) -> String {
     let tree = LabelTree::from(words.trim());
     let shown = match format {
         DigestFormat::Md => clean_markdown(&tree, usize::MAX),
-        DigestFormat::Text => one_line(&tree, usize::MAX),
+        DigestFormat::Text => tree_on_one_line(&tree, usize::MAX),
         DigestFormat::Html => in_html(&tree),
     };
     let space = |is: bool| if is { " " } else { "" };

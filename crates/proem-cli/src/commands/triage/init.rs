@@ -8,11 +8,11 @@ use proem_app::operator::{Consent, Operator};
 use proem_app::places::Places;
 use proem_app::triage::charter::CHARTER;
 use proem_app::triage::consent::{self, ModelConsent, ModelDestination};
-use proem_app::triage::init::{CharterValues, plan};
+use proem_app::triage::init::{CharterValues, plan_charter};
 use proem_engine::policy::AutonomyLevel;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, styled};
+use crate::ui::{self, DIM, style_text};
 
 pub(super) const INIT_EXAMPLES: &str = "\
 Levels: `monitoring` writes down and asks, `artefact` keeps the artefacts up to date as well, `tactical`
@@ -62,15 +62,15 @@ pub(crate) struct Init {
     root: PathBuf,
 }
 
-pub(super) fn run(args: &Init) -> Result<ExitCode, CommandFailure> {
-    let places = crate::places()?;
+pub(super) fn run_triage_init(args: &Init) -> Result<ExitCode, CommandFailure> {
+    let places = crate::user_places()?;
     let mut operator = Operator::at_terminal().ok();
-    let values = values(args, operator.as_mut())?;
-    let planned = plan(&args.root, &places, &values)?;
+    let values = charter_values(args, operator.as_mut())?;
+    let planned = plan_charter(&args.root, &places, &values)?;
     let agreed = match &mut operator {
         None => false,
         Some(operator) => {
-            ui::aside(&format!("{}\n{}\n", styled(DIM, CHARTER), planned.text));
+            ui::aside(&format!("{}\n{}\n", style_text(DIM, CHARTER), planned.text));
             if ui::confirm(operator, "Write and trust this file?")? == Consent::No {
                 ui::aside("nothing was written\n");
                 return Ok(ExitCode::from(1));
@@ -79,17 +79,17 @@ pub(super) fn run(args: &Init) -> Result<ExitCode, CommandFailure> {
         }
     };
     planned.write(&places, operator.as_ref().filter(|_| agreed))?;
-    ui::listing(&format!("{CHARTER} is written\n"))?;
+    ui::print_listing(&format!("{CHARTER} is written\n"))?;
     if !agreed {
-        ui::note("it is not trusted yet; review it with `proem trust`");
+        ui::print_note("it is not trusted yet; review it with `proem trust`");
     }
-    models(args, operator.as_mut(), &places)?;
+    ask_model_consent(args, operator.as_mut(), &places)?;
     ui::aside("next: `proem triage run FILE…` takes signals in\n");
     Ok(ExitCode::SUCCESS)
 }
 
 /// Asks whether signals may go to models, and keeps the answer in the user's configuration.
-fn models(args: &Init, operator: Option<&mut Operator>, places: &Places) -> Result<(), CommandFailure> {
+fn ask_model_consent(args: &Init, operator: Option<&mut Operator>, places: &Places) -> Result<(), CommandFailure> {
     let answer = match (args.models.as_deref(), operator) {
         (Some("yes"), _) => ModelConsent::Given,
         (Some(_), _) => ModelConsent::Refused,
@@ -97,7 +97,7 @@ fn models(args: &Init, operator: Option<&mut Operator>, places: &Places) -> Resu
         (None, None) => return Ok(()),
         (None, Some(operator)) => {
             // Roles that stand for nothing are no reason to fail here: then no model can be asked anyway.
-            let Ok(destinations) = consent::destinations(&args.root, places) else { return Ok(()) };
+            let Ok(destinations) = consent::model_destinations(&args.root, places) else { return Ok(()) };
             let mut said = String::from(
                 "\nWith models, triage also weighs and drafts. Then these leave this machine, after what looks like an \
                  attack was kept out: the texts of signals with their senders' addresses, open items of the artefacts, \
@@ -114,13 +114,13 @@ fn models(args: &Init, operator: Option<&mut Operator>, places: &Places) -> Resu
             }
         }
     };
-    consent::keep(places, answer)?;
+    consent::keep_consent(places, answer)?;
     let words = if answer == ModelConsent::Given { "may be asked" } else { "are not asked" };
     ui::aside(&format!("models {words}; `triage.models` in your configuration says so\n"));
     Ok(())
 }
 
-fn values(args: &Init, operator: Option<&mut Operator>) -> Result<CharterValues, CommandFailure> {
+fn charter_values(args: &Init, operator: Option<&mut Operator>) -> Result<CharterValues, CommandFailure> {
     let mut asked = Asked { operator };
     let name = asked.value(args.name.as_ref(), "--name", "What is the project called?", None)?;
     let key = asked.value(args.key.as_ref(), "--key", "Which key do its tickets begin with, such as MCU?", None)?;

@@ -73,7 +73,7 @@ impl JudgedImportance {
     }
 }
 
-pub(super) fn run(args: &Judge) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_triage_judge(args: &Judge) -> Result<ExitCode, CommandFailure> {
     let (project, models) = ModelArgs::as_configured(args.no_model).open(&args.root)?;
     match models {
         None => records::blocking(async { judge_in_project(args, &project, None).await }),
@@ -86,7 +86,7 @@ async fn judge_in_project(
     project: &OpenProject,
     models: Option<(TriageRun, CancellationToken)>,
 ) -> Result<ExitCode, CommandFailure> {
-    let desk = ui::tell(TriageDesk::open(project, StoreAccess::Write).await?);
+    let desk = ui::print_notes_of(TriageDesk::open(project, StoreAccess::Write).await?);
     let done = judge_signal(args, &desk, models).await;
     desk.close().await;
     done
@@ -109,12 +109,12 @@ async fn judge_signal(
     }
     desk.judge(&operator, &planned, args.because.as_deref()).await?;
     if !desk.is_active() {
-        ui::note("the project's `status` is not active, so the signal waits for a cycle");
+        ui::print_note("the project's `status` is not active, so the signal waits for a cycle");
         return Ok(ExitCode::SUCCESS);
     }
     let report = work_on_open_signals(desk, models).await?;
     print_cycle(&report, false)?;
-    ui::listing(&signals::entry_lines(&desk.signal_entry(&short).await?, &zone))?;
+    ui::print_listing(&signals::entry_lines(&desk.signal_entry(&short).await?, &zone))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -128,7 +128,7 @@ async fn work_on_open_signals(
     let mut notes = Vec::new();
     let asking = AskingTerms { run: &mut run, options: &options, stop: &stop };
     let report = desk.work_asking(asking, &mut notes, &mut |_| {}).await;
-    ui::notes(&notes);
+    ui::print_notes(&notes);
     Ok(report?)
 }
 

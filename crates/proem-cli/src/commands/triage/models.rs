@@ -7,7 +7,7 @@ use proem_app::project::OpenProject;
 use proem_app::records::learning::Adapting;
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
-use proem_app::triage::models::{TriageModelOptions, TriageRun, opened};
+use proem_app::triage::models::{TriageModelOptions, TriageRun, open_triage_run};
 use proem_engine::call::NanoDollars;
 
 use crate::failure::CommandFailure;
@@ -19,7 +19,7 @@ pub(super) struct ModelArgs {
     #[arg(long, conflicts_with_all = ["max_cost", "record", "replay", "dry_run"])]
     no_model: bool,
     /// Maximum cost of the calls of one cycle, in dollars
-    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
+    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::parse_dollars)]
     max_cost: Option<NanoDollars>,
     /// Record requests and answers in a folder, without API keys
     #[arg(long, value_name = "DIR")]
@@ -57,19 +57,19 @@ impl ModelArgs {
 
     /// The project, and what asks models where the user's configuration says so and there are keys.
     pub(super) fn open(&self, root: &Path) -> Result<(OpenProject, Option<TriageRun>), CommandFailure> {
-        let places = crate::places()?;
+        let places = crate::user_places()?;
         let is_wanted = self.record.is_some() || self.replay.is_some() || self.dry_run || self.max_cost.is_some();
         if self.no_model {
             return Ok((OpenProject::without_book(root, &places)?, None));
         }
-        let (mut project, run) = opened(root, &places, &self.options())?;
+        let (mut project, run) = open_triage_run(root, &places, &self.options())?;
         if is_wanted && project.config.triage.models != Some(true) {
             return Err(CommandFailure::usage(
                 "no model may be asked; set `triage.models = true` in your own configuration, or say so to \
                  `proem triage init`",
             ));
         }
-        ui::notes(&std::mem::take(&mut project.notes));
+        ui::print_notes(&std::mem::take(&mut project.notes));
         Ok((project, run))
     }
 }

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::models::ModelArgs;
 use crate::commands::run::calling;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, YELLOW, counted, cut, styled};
+use crate::ui::{self, BOLD, DIM, YELLOW, count_with_noun, cut_to_width, style_text};
 
 pub(super) const RUN_EXAMPLES: &str = "\
 Without a model: signals are read by rules and a lexicon, nothing is drafted, and everything is labelled
@@ -80,45 +80,49 @@ enum FailOn {
     Quarantine,
 }
 
-pub(super) fn run(args: &Run) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_triage_run(args: &Run) -> Result<ExitCode, CommandFailure> {
     let (project, models) = args.models.open(&args.root)?;
     if args.models.dry_run {
         return dry_run(args, &project, models);
     }
     match models {
-        None => records::blocking(async { worked(args, &project, None).await }),
-        Some(models) => calling(async |stop| worked(args, &project, Some((models, stop))).await),
+        None => records::blocking(async { work_and_print(args, &project, None).await }),
+        Some(models) => calling(async |stop| work_and_print(args, &project, Some((models, stop))).await),
     }
 }
 
-async fn worked(
+async fn work_and_print(
     args: &Run,
     project: &OpenProject,
     models: Option<(TriageRun, CancellationToken)>,
 ) -> Result<ExitCode, CommandFailure> {
-    let desk = ui::tell(TriageDesk::open(project, StoreAccess::Write).await?);
+    let desk = ui::print_notes_of(TriageDesk::open(project, StoreAccess::Write).await?);
     let done = match models {
-        None => work(args, &desk, None).await,
+        None => intake_and_work(args, &desk, None).await,
         Some((mut run, stop)) => {
             let options = args.models.options();
-            work(args, &desk, Some(AskingTerms { run: &mut run, options: &options, stop: &stop })).await
+            intake_and_work(args, &desk, Some(AskingTerms { run: &mut run, options: &options, stop: &stop })).await
         }
     };
     desk.close().await;
     let (counts, report, unreadable) = done?;
-    print(Some(counts), &report, args.json)?;
+    print_cycles(Some(counts), &report, args.json)?;
     if let Some(id) = &args.models.explain {
         ui::aside(&way(id, &report));
     }
-    Ok(code(args, counts, &report, unreadable))
+    Ok(triage_exit_code(args, counts, &report, unreadable))
 }
 
 /// Prints what came of cycles, and of files if any were taken in.
-pub(super) fn print(counts: Option<IntakeCounts>, report: &CycleReport, json: bool) -> Result<(), CommandFailure> {
+pub(super) fn print_cycles(
+    counts: Option<IntakeCounts>,
+    report: &CycleReport,
+    json: bool,
+) -> Result<(), CommandFailure> {
     if json {
-        ui::document(&json::pretty(&json!(TriageOutput::new(counts, report))))
+        ui::print_json_document(&json::pretty(&json!(TriageOutput::new(counts, report))))
     } else {
-        ui::listing(&page(counts, report))
+        ui::print_listing(&cycle_page(counts, report))
     }
 }
 
@@ -128,13 +132,13 @@ fn dry_run(args: &Run, project: &OpenProject, models: Option<TriageRun>) -> Resu
         return Err(CommandFailure::usage("no model would be asked; nothing would be sent"));
     };
     records::blocking(async {
-        let desk = ui::tell(TriageDesk::open(project, StoreAccess::Read).await?);
-        let options = NormaliseOptions::of_project(&desk.charter, when::now());
+        let desk = ui::print_notes_of(TriageDesk::open(project, StoreAccess::Read).await?);
+        let options = NormaliseOptions::of_project(&desk.charter, when::time_now());
         let mut signals = Vec::new();
         for path in &args.files {
             let name = show::terminal_str(&path.to_string_lossy()).into_string();
-            let mut opened =
-                open(path, &options).map_err(|error| CommandFailure::outside(format!("`{name}` {error}")))?;
+            let mut opened = open_signal_file(path, &options)
+                .map_err(|error| CommandFailure::outside(format!("`{name}` {error}")))?;
             for part in opened.parts()? {
                 signals.extend(part.signals);
             }
@@ -144,10 +148,10 @@ fn dry_run(args: &Run, project: &OpenProject, models: Option<TriageRun>) -> Resu
         models.about(PipelineSubject { signals, ..subject? })?;
         let (requests, silent) = models.forecast()?;
         for request in requests {
-            ui::document(&json::pretty(&request))?;
+            ui::print_json_document(&json::pretty(&request))?;
         }
         for stage in silent {
-            ui::note(&format!("{} would ask nobody if models say what rules say", stage.as_str()));
+            ui::print_note(&format!("{} would ask nobody if models say what rules say", stage.as_str()));
         }
         Ok(ExitCode::SUCCESS)
     })
@@ -173,23 +177,23 @@ fn way(id: &str, report: &CycleReport) -> String {
     out
 }
 
-async fn work(
+async fn intake_and_work(
     args: &Run,
     desk: &TriageDesk<'_>,
     models: Option<AskingTerms<'_>>,
 ) -> Result<(IntakeCounts, CycleReport, bool), CommandFailure> {
-    let options = NormaliseOptions::of_project(&desk.charter, when::now());
+    let options = NormaliseOptions::of_project(&desk.charter, when::time_now());
     let mut counts = IntakeCounts::default();
     let mut unreadable = false;
     let mut listed = Vec::new();
     for path in &args.files {
         let name = show::terminal_str(&path.to_string_lossy()).into_string();
-        match open(path, &options) {
+        match open_signal_file(path, &options) {
             Ok(mut opened) => {
                 let (mut end, mut search) = (AnswerEnd::Whole, None);
                 for part in opened.parts()? {
                     for malformed in &part.malformed {
-                        ui::note(&format!(
+                        ui::print_note(&format!(
                             "`{name}`, {}: {}; kept for you to look at",
                             malformed.place, malformed.reason
                         ));
@@ -200,17 +204,19 @@ async fn work(
                     listed.extend(tickets.map(SignalRevision::from));
                 }
                 if search == Some(SearchExtent::Part) && end == AnswerEnd::Whole && !args.whole_backlog {
-                    ui::note(&format!(
+                    ui::print_note(&format!(
                         "`{name}` doesn't say whether it is the first page of its search, so figures of the backlog stay \
                          unknown; with all pages in one command, --whole-backlog makes them known"
                     ));
                 }
                 if end == AnswerEnd::More {
-                    ui::note(&format!("`{name}` is a page of a longer answer; fetch the pages that follow it, too"));
+                    ui::print_note(&format!(
+                        "`{name}` is a page of a longer answer; fetch the pages that follow it, too"
+                    ));
                 }
             }
             Err(error) => {
-                ui::error(&CommandFailure::outside(format!("`{name}` {error}")));
+                ui::print_failure(&CommandFailure::outside(format!("`{name}` {error}")));
                 unreadable = true;
             }
         }
@@ -219,7 +225,7 @@ async fn work(
         desk.backlog_is_whole(&listed).await?;
     }
     if !desk.is_active() {
-        ui::note("the project's `status` is not active, so signals are taken in and wait");
+        ui::print_note("the project's `status` is not active, so signals are taken in and wait");
     }
     let bar = ui::working("reading signals");
     let mut progress = |handled| bar.set_message(format!("{handled} signals handled"));
@@ -229,15 +235,15 @@ async fn work(
         Some(models) => desk.work_asking(models, &mut notes, &mut progress).await,
     };
     bar.finish_and_clear();
-    ui::notes(&notes);
+    ui::print_notes(&notes);
     Ok((counts, report?, unreadable))
 }
 
-fn open<'o>(path: &Path, options: &'o NormaliseOptions) -> Result<SignalFile<'o>, proem_app::Error> {
+fn open_signal_file<'o>(path: &Path, options: &'o NormaliseOptions) -> Result<SignalFile<'o>, proem_app::Error> {
     if path == Path::new("-") { options.open_stream(std::io::stdin().lock()) } else { options.open(path) }
 }
 
-fn code(args: &Run, counts: IntakeCounts, report: &CycleReport, unreadable: bool) -> ExitCode {
+fn triage_exit_code(args: &Run, counts: IntakeCounts, report: &CycleReport, unreadable: bool) -> ExitCode {
     let fails = args.fail_on.iter().any(|case| match case {
         FailOn::Waiting => report.is_waited_for(),
         FailOn::Critical => report.has_critical(),
@@ -252,43 +258,46 @@ fn code(args: &Run, counts: IntakeCounts, report: &CycleReport, unreadable: bool
     }
 }
 
-fn number(count: usize) -> u64 {
+fn count_as_u64(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 /// The summary: what came, what changed, what waits, what was kept out.
-fn page(counts: Option<IntakeCounts>, report: &CycleReport) -> String {
-    let mut out = counts.map_or_else(String::new, |counts| format!("{}  {}\n", styled(BOLD, "came    "), came(counts)));
-    let changes = changes(report);
-    let head = if changes.is_empty() { "nothing".to_owned() } else { counted(number(changes.len()), "item") };
-    out.push_str(&format!("{}  {head}\n", styled(BOLD, "changed ")));
-    list(&mut out, &changes, "proem artefacts show");
-    let waits = waiting(report);
+fn cycle_page(counts: Option<IntakeCounts>, report: &CycleReport) -> String {
+    let mut out =
+        counts.map_or_else(String::new, |counts| format!("{}  {}\n", style_text(BOLD, "came    "), came(counts)));
+    let changes = item_change_lines(report);
+    let head =
+        if changes.is_empty() { "nothing".to_owned() } else { count_with_noun(count_as_u64(changes.len()), "item") };
+    out.push_str(&format!("{}  {head}\n", style_text(BOLD, "changed ")));
+    push_capped_list(&mut out, &changes, "proem artefacts show");
+    let waits = waiting_lines(report);
     let more = if report.asked_before > 0 {
-        format!("; {} asked before", counted(report.asked_before, "question"))
+        format!("; {} asked before", count_with_noun(report.asked_before, "question"))
     } else {
         String::new()
     };
-    let head = if waits.is_empty() { "nothing new".to_owned() } else { counted(number(waits.len()), "thing") };
-    out.push_str(&format!("{}  {head}{more}\n", styled(BOLD, "waits   ")));
-    list(&mut out, &waits, "proem escalations list");
+    let head =
+        if waits.is_empty() { "nothing new".to_owned() } else { count_with_noun(count_as_u64(waits.len()), "thing") };
+    out.push_str(&format!("{}  {head}{more}\n", style_text(BOLD, "waits   ")));
+    push_capped_list(&mut out, &waits, "proem escalations list");
     let fields: u64 = report.kept_out.iter().map(|count| count.fields).sum();
     let fields = fields.saturating_add(counts.unwrap_or_default().malformed);
-    let head = if fields == 0 { "nothing".to_owned() } else { counted(fields, "text") };
-    out.push_str(&format!("{}  {head}\n", styled(BOLD, "kept out")));
+    let head = if fields == 0 { "nothing".to_owned() } else { count_with_noun(fields, "text") };
+    out.push_str(&format!("{}  {head}\n", style_text(BOLD, "kept out")));
     let kept: Vec<String> = report
         .kept_out
         .iter()
-        .map(|count| format!("{} of {}", counted(count.fields, "text"), cut(&count.sender, 60)))
+        .map(|count| format!("{} of {}", count_with_noun(count.fields, "text"), cut_to_width(&count.sender, 60)))
         .collect();
-    list(&mut out, &kept, "proem queue quarantine");
+    push_capped_list(&mut out, &kept, "proem queue quarantine");
     if !report.left.is_empty() {
-        let head = counted(number(report.left.len()), "signal");
-        out.push_str(&format!("{}  {head}\n", styled(BOLD, "left    ")));
+        let head = count_with_noun(count_as_u64(report.left.len()), "signal");
+        out.push_str(&format!("{}  {head}\n", style_text(BOLD, "left    ")));
     }
-    list(&mut out, &left_lines(report), "proem triage signals");
+    push_capped_list(&mut out, &left_lines(report), "proem triage signals");
     for problem in &report.problems {
-        out.push_str(&format!("{}  {problem}\n", styled(YELLOW, "problem ")));
+        out.push_str(&format!("{}  {problem}\n", style_text(YELLOW, "problem ")));
     }
     let by_rules = report.outcomes.iter().filter(|outcome| outcome.is_degraded).count();
     let asked = report.runs.join(", ");
@@ -296,23 +305,26 @@ fn page(counts: Option<IntakeCounts>, report: &CycleReport) -> String {
         _ if report.ways.is_empty() => "degraded: read by rules and a lexicon, without a model".to_owned(),
         0 => format!("models were asked: run {asked}"),
         some => {
-            format!("models were asked: run {asked}; degraded: rules alone read {}", counted(number(some), "signal"))
+            format!(
+                "models were asked: run {asked}; degraded: rules alone read {}",
+                count_with_noun(count_as_u64(some), "signal")
+            )
         }
     };
     if let Some(place) = report.budget.and_then(|place| place.in_words()) {
-        out.push_str(&format!("{}  {place}\n", styled(BOLD, "budget  ")));
+        out.push_str(&format!("{}  {place}\n", style_text(BOLD, "budget  ")));
     }
-    out.push_str(&format!("{}\n", styled(DIM, &note)));
+    out.push_str(&format!("{}\n", style_text(DIM, &note)));
     out
 }
 
 /// The questions and actions that came of it, a line each.
-pub(super) fn waiting(report: &CycleReport) -> Vec<String> {
+pub(super) fn waiting_lines(report: &CycleReport) -> Vec<String> {
     let questions = report.questions.iter();
     let questions = questions.map(|asked| {
         let heading = ui::on_line(&asked.heading, 100);
         let heading = if heading.is_empty() { heading } else { format!("{heading}\n            ") };
-        format!("{}  {heading}{}", styled(DIM, escalations::short(&asked.id)), asked.title)
+        format!("{}  {heading}{}", style_text(DIM, escalations::short_escalation_id(&asked.id)), asked.title)
     });
     questions.chain(report.actions.iter().map(|(name, fate)| format!("{name}: {}", fate.as_str()))).collect()
 }
@@ -321,14 +333,14 @@ pub(super) fn waiting(report: &CycleReport) -> Vec<String> {
 pub(super) fn left_lines(report: &CycleReport) -> Vec<String> {
     let line = |left: &LeftSignal| {
         let (sender, subject) = (ui::on_line(&left.sender, 40), ui::on_line(&left.subject, 80));
-        format!("{}  {sender}: {subject} ({})", styled(DIM, &left.handle), left.why)
+        format!("{}  {sender}: {subject} ({})", style_text(DIM, &left.handle), left.why)
     };
     report.left.iter().map(line).collect()
 }
 
 /// What came in.
 pub(super) fn came(counts: IntakeCounts) -> String {
-    let mut parts = vec![format!("{} new", counted(counts.new, "signal"))];
+    let mut parts = vec![format!("{} new", count_with_noun(counts.new, "signal"))];
     for (count, what) in [
         (counts.revised, "revised"),
         (counts.same, "known already"),
@@ -343,7 +355,7 @@ pub(super) fn came(counts: IntakeCounts) -> String {
 }
 
 /// One line for each item that changed, with its title where it has one.
-fn changes(report: &CycleReport) -> Vec<String> {
+fn item_change_lines(report: &CycleReport) -> Vec<String> {
     let mut lines: Vec<(String, String)> = Vec::new();
     for change in &report.changes {
         for item in &change.entry.changes {
@@ -379,12 +391,12 @@ fn changes(report: &CycleReport) -> Vec<String> {
         .collect()
 }
 
-fn list(out: &mut String, lines: &[String], command: &str) {
+fn push_capped_list(out: &mut String, lines: &[String], command: &str) {
     for line in lines.iter().take(MOST_LINES) {
         out.push_str(&format!("  {line}\n"));
     }
     if lines.len() > MOST_LINES {
         let more = lines.len().saturating_sub(MOST_LINES);
-        out.push_str(&format!("  {}\n", styled(DIM, &format!("and {more} more: `{command}`"))));
+        out.push_str(&format!("  {}\n", style_text(DIM, &format!("and {more} more: `{command}`"))));
     }
 }

@@ -17,7 +17,7 @@ use proem_text::json;
 use serde_json::json;
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, YELLOW, counted, styled};
+use crate::ui::{self, BOLD, DIM, YELLOW, count_with_noun, style_text};
 
 pub(super) const SIGNALS_EXAMPLES: &str = "\
 Each signal has one of seven outcomes: acted, held, asked, refused, left (with the reason), set-aside, or open.
@@ -44,29 +44,29 @@ pub(crate) struct Signals {
     json: bool,
 }
 
-pub(super) fn run(args: &Signals) -> Result<ExitCode, CommandFailure> {
-    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
+pub(super) fn run_triage_signals(args: &Signals) -> Result<ExitCode, CommandFailure> {
+    let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
     records::blocking(async {
-        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Read).await?);
+        let desk = ui::print_notes_of(TriageDesk::open(&project, StoreAccess::Read).await?);
         let zone = desk.zone();
         let found = async {
-            let since = period_start(&args.since, when::now(), &zone)?;
+            let since = period_start(&args.since, when::time_now(), &zone)?;
             Ok::<_, CommandFailure>((since, desk.signal_entries(since).await?))
         };
         let found = found.await;
         desk.close().await;
         let (since, entries) = found?;
         if args.json {
-            return ui::document(&json::pretty(&json!(TriageSignalsOutput::new(since, &entries))));
+            return ui::print_json_document(&json::pretty(&json!(TriageSignalsOutput::new(since, &entries))));
         }
         if entries.is_empty() {
             ui::aside(&format!(
                 "no signal came since {}; `proem triage run FILE…` takes signals in\n",
-                when::clock(since, &zone)
+                when::date_and_clock(since, &zone)
             ));
             return Ok(());
         }
-        ui::listing(&signals_page(&entries, since, &zone))
+        ui::print_listing(&signals_page(&entries, since, &zone))
     })?;
     Ok(ExitCode::SUCCESS)
 }
@@ -74,13 +74,13 @@ pub(super) fn run(args: &Signals) -> Result<ExitCode, CommandFailure> {
 /// The signals by the day on which they came, after a line that counts what became of them.
 fn signals_page(entries: &[SignalEntry], since: Time, zone: &TimeZone) -> String {
     let all = u64::try_from(entries.len()).unwrap_or(u64::MAX);
-    let since: String = when::clock(since, zone).chars().take(16).collect();
-    let mut out = format!("{} since {since}: {}\n", counted(all, "signal"), fate_counts(entries));
+    let since: String = when::date_and_clock(since, zone).chars().take(16).collect();
+    let mut out = format!("{} since {since}: {}\n", count_with_noun(all, "signal"), fate_counts(entries));
     let mut last = String::new();
     for entry in entries {
-        let day = when::date(entry.came, zone);
+        let day = when::iso_date(entry.came, zone);
         if day != last {
-            out.push_str(&format!("\n{}\n", styled(BOLD, &format!("came {day}"))));
+            out.push_str(&format!("\n{}\n", style_text(BOLD, &format!("came {day}"))));
             last = day;
         }
         out.push_str(&entry_lines(entry, zone));
@@ -111,20 +111,20 @@ pub(super) fn entry_lines(entry: &SignalEntry, zone: &TimeZone) -> String {
     let (sender, subject) = (ui::on_line(&entry.sender, 60), ui::on_line(&entry.subject, 100));
     let importance = entry.importance.as_deref().unwrap_or("–");
     let strong =
-        if matches!(importance, "critical" | "high") { styled(YELLOW, importance) } else { importance.to_owned() };
+        if matches!(importance, "critical" | "high") { style_text(YELLOW, importance) } else { importance.to_owned() };
     let gap = " ".repeat(8_usize.saturating_sub(importance.chars().count()));
-    let time = when::brief(entry.time, zone);
+    let time = when::brief_time(entry.time, zone);
     let mut out = format!("{}  {time}  {strong}{gap}  {sender}: {subject}\n", entry.handle);
     let judged = match (entry.judge, &entry.category) {
         (Some(SignalJudge::Person), Some(category)) => format!("{category}, {}; ", entry.why),
         (Some(judge), Some(category)) => format!("{category}, by {}: {}; ", judge_words(judge), entry.why),
         _ => String::new(),
     };
-    let kind = kind_words(&entry.kind);
-    out.push_str(&format!("{:10}{}\n", "", styled(DIM, &format!("{kind}; {judged}{}", entry.outcome))));
+    let kind = signal_kind_words(&entry.kind);
+    out.push_str(&format!("{:10}{}\n", "", style_text(DIM, &format!("{kind}; {judged}{}", entry.outcome))));
     if let Some(note) = &entry.note {
         let note: String = show::terminal_str(note).into_string().chars().take(200).collect();
-        out.push_str(&format!("{:10}{}\n", "", styled(DIM, &format!("noted: {note}"))));
+        out.push_str(&format!("{:10}{}\n", "", style_text(DIM, &format!("noted: {note}"))));
     }
     out
 }
@@ -139,7 +139,7 @@ const fn judge_words(judge: SignalJudge) -> &'static str {
 }
 
 /// What happened, as people say it.
-fn kind_words(kind: &str) -> String {
+fn signal_kind_words(kind: &str) -> String {
     match kind {
         "email_received" => "mail".to_owned(),
         "email_announced" => "notice of a mail".to_owned(),

@@ -16,7 +16,7 @@ use proem_triage::AsanaProject;
 use serde_json::{Value as Json, json};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, counted, styled};
+use crate::ui::{self, DIM, count_with_noun, style_text};
 
 pub(super) const SOURCES_EXAMPLES: &str = "\
 Lists the trackers that the project's file names, and what each of them last delivered. No server is
@@ -44,23 +44,23 @@ pub(crate) struct Sources {
     json: bool,
 }
 
-pub(super) fn run(args: &Sources) -> Result<ExitCode, CommandFailure> {
+pub(super) fn run_triage_sources(args: &Sources) -> Result<ExitCode, CommandFailure> {
     let mut found: Vec<AsanaProject> = Vec::new();
     for given in &args.given {
         found.extend(find_asana_projects(given)?);
     }
     found.sort_by(|one, other| one.gid.cmp(&other.gid));
     found.dedup_by(|one, other| one.gid == other.gid);
-    let project = OpenProject::without_book(&args.root, &crate::places()?)?;
+    let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
     records::blocking(async {
-        let desk = ui::tell(TriageDesk::open(&project, StoreAccess::Write).await?);
+        let desk = ui::print_notes_of(TriageDesk::open(&project, StoreAccess::Write).await?);
         let sources = desk.sources().await;
         let shown = sources.map_err(CommandFailure::from).and_then(|sources| {
             let zone = TimeZone::get(&desk.charter.time_zone).unwrap_or(TimeZone::UTC);
             if args.json {
-                ui::document(&json::pretty(&as_value(&desk, &sources, &found)))
+                ui::print_json_document(&json::pretty(&sources_json(&desk, &sources, &found)))
             } else {
-                ui::listing(&format!("{}{}", listing(&sources, &zone), additions(&desk, &found)))
+                ui::print_listing(&format!("{}{}", source_listing(&sources, &zone), additions(&desk, &found)))
             }
         });
         desk.close().await;
@@ -69,16 +69,23 @@ pub(super) fn run(args: &Sources) -> Result<ExitCode, CommandFailure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn listing(sources: &TriageSources, zone: &TimeZone) -> String {
+fn source_listing(sources: &TriageSources, zone: &TimeZone) -> String {
     let line = |source: &str, project: &str, delivered: &DeliveryCount| {
         let came = match &delivered.last {
             None => "nothing came yet".to_owned(),
             Some((at, kind)) => {
                 let kind = show::terminal_str(kind).into_string();
-                format!("{}, the last on {} ({kind})", counted(delivered.signals, "signal"), when::clock(*at, zone))
+                format!(
+                    "{}, the last on {} ({kind})",
+                    count_with_noun(delivered.signals, "signal"),
+                    when::date_and_clock(*at, zone)
+                )
             }
         };
-        format!("{}  {project:16}  {came}\n", styled(DIM, &format!("{:7}", show::terminal_str(source).into_string())))
+        format!(
+            "{}  {project:16}  {came}\n",
+            style_text(DIM, &format!("{:7}", show::terminal_str(source).into_string()))
+        )
     };
     let mut out = String::new();
     for tracker in &sources.trackers {
@@ -117,7 +124,7 @@ fn additions(desk: &TriageDesk<'_>, found: &[AsanaProject]) -> String {
     out
 }
 
-fn as_value(desk: &TriageDesk<'_>, sources: &TriageSources, found: &[AsanaProject]) -> Json {
+fn sources_json(desk: &TriageDesk<'_>, sources: &TriageSources, found: &[AsanaProject]) -> Json {
     let delivered = |delivered: &DeliveryCount| {
         let last = delivered.last.as_ref();
         json!({

@@ -25,10 +25,10 @@ use proem_text::json;
 use serde_json::{Value as Json, json};
 use tokio_util::sync::CancellationToken;
 
-use super::run::{came, left_lines, waiting};
+use super::run::{came, left_lines, waiting_lines};
 use crate::commands::interrupt;
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, YELLOW, counted, styled};
+use crate::ui::{self, DIM, YELLOW, count_with_noun, style_text};
 
 pub(super) const WATCH_EXAMPLES: &str = "\
 Files that end in .json, .jsonl, .ndjson or .eml are taken in once they have stayed as they are for two
@@ -53,16 +53,16 @@ pub(crate) struct Watch {
     /// The folder that files come to
     folder: PathBuf,
     /// The time between two cycles: 90s, 15m or 2h
-    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = period)]
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_period)]
     cycle: Duration,
     /// The time between two looks at what is due
-    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = period)]
+    #[arg(long, value_name = "TIME", default_value = "1m", value_parser = parse_period)]
     sweep: Duration,
     /// Ask no model, whatever the configuration says
     #[arg(long)]
     no_model: bool,
     /// Maximum cost of the calls of one cycle, in dollars
-    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::dollars)]
+    #[arg(long, value_name = "DOLLARS", value_parser = proem_app::config::parse_dollars)]
     max_cost: Option<NanoDollars>,
     /// A folder in the project
     #[arg(long, value_name = "DIR", default_value = ".")]
@@ -76,7 +76,7 @@ pub(crate) struct Watch {
 const MOST_LEFT: usize = 5;
 
 /// A time between two beginnings, of a second at least and a day at most.
-fn period(text: &str) -> Result<Duration, String> {
+fn parse_period(text: &str) -> Result<Duration, String> {
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).unwrap_or((text, ""));
     let unit = match unit {
         "s" => 1,
@@ -92,8 +92,8 @@ fn period(text: &str) -> Result<Duration, String> {
     }
 }
 
-pub(super) fn run(args: &Watch) -> Result<ExitCode, CommandFailure> {
-    let places = crate::places()?;
+pub(super) fn run_triage_watch(args: &Watch) -> Result<ExitCode, CommandFailure> {
+    let places = crate::user_places()?;
     let options = WatchOptions {
         root: args.root.clone(),
         folder: args.folder.clone(),
@@ -107,16 +107,16 @@ pub(super) fn run(args: &Watch) -> Result<ExitCode, CommandFailure> {
         }),
         sweeper: sweeper(&args.root)?,
     };
-    let zone = charter::zone(&OpenProject::without_book(&args.root, &places)?)?;
+    let zone = charter::project_zone(&OpenProject::without_book(&args.root, &places)?)?;
     let mut failed = None;
     let mut tell = |event: &WatchEvent<'_>| {
-        let told = if args.json { print_json(event) } else { print_event(event, &zone) };
+        let told = if args.json { print_watch_json(event) } else { print_event(event, &zone) };
         // Nobody listens any more, which the next event finds out again.
         failed = told.err().or(failed.take());
     };
     records::blocking(async {
         let stop = CancellationToken::new();
-        let listening = tokio::spawn(interrupt::listen(stop.clone(), STOPPING));
+        let listening = tokio::spawn(interrupt::stop_on_interrupt(stop.clone(), STOPPING));
         let watched = watch(&options, &places, &stop, &mut tell).await;
         listening.abort();
         watched.map_err(CommandFailure::from)
@@ -139,7 +139,7 @@ fn print_event(event: &WatchEvent<'_>, zone: &TimeZone) -> Result<(), CommandFai
     let name = |path: &Path| show::terminal_str(&path.to_string_lossy()).into_string();
     let line = match event {
         WatchEvent::Noted(notes) => {
-            ui::notes(*notes);
+            ui::print_notes(*notes);
             return Ok(());
         }
         WatchEvent::Problem { work, error } => {
@@ -148,19 +148,22 @@ fn print_event(event: &WatchEvent<'_>, zone: &TimeZone) -> Result<(), CommandFai
                 WatchWork::Cycle => "a cycle",
                 WatchWork::Sweep => "performing what is due",
             };
-            ui::note(&format!("{what} did not work and is tried again: {error}"));
+            ui::print_note(&format!("{what} did not work and is tried again: {error}"));
             return Ok(());
         }
         WatchEvent::Unread { file, error } => {
-            ui::note(&format!("`{}` {error}; it is read when it changes", name(file)));
+            ui::print_note(&format!("`{}` {error}; it is read when it changes", name(file)));
             return Ok(());
         }
         WatchEvent::Left { path, why } => {
-            ui::note(&format!("`{}` is left alone: {}", name(path), why_left(*why)));
+            ui::print_note(&format!("`{}` is left alone: {}", name(path), why_left(*why)));
             return Ok(());
         }
         WatchEvent::Unfinished { file } => {
-            ui::note(&format!("`{}` ends in the middle of a value; waiting up to a minute for the rest", name(file)));
+            ui::print_note(&format!(
+                "`{}` ends in the middle of a value; waiting up to a minute for the rest",
+                name(file)
+            ));
             return Ok(());
         }
         WatchEvent::Began { project } => {
@@ -170,22 +173,25 @@ fn print_event(event: &WatchEvent<'_>, zone: &TimeZone) -> Result<(), CommandFai
         WatchEvent::Taken { file, counts, malformed } => {
             for malformed in *malformed {
                 let file = name(file);
-                ui::note(&format!("`{file}`, {}: {}; kept for you to look at", malformed.place, malformed.reason));
+                ui::print_note(&format!(
+                    "`{file}`, {}: {}; kept for you to look at",
+                    malformed.place, malformed.reason
+                ));
             }
             format!("{}: {}", name(file), came(*counts))
         }
-        WatchEvent::Cycle { report, missed, took } => cycle(report, *missed, *took),
-        WatchEvent::Swept(account) => swept(account),
+        WatchEvent::Cycle { report, missed, took } => watched_cycle_line(report, *missed, *took),
+        WatchEvent::Swept(account) => watched_sweep_line(account),
         WatchEvent::Ended { still_performing } => match still_performing {
             None => "ended; nothing is under way".to_owned(),
             Some(id) => format!("ended; process {id} still performs what was due, and ends by itself"),
         },
     };
-    let clock = when::clock(when::now(), zone);
-    ui::listing(&format!("{}  {line}\n", styled(DIM, &clock)))
+    let clock = when::date_and_clock(when::time_now(), zone);
+    ui::print_listing(&format!("{}  {line}\n", style_text(DIM, &clock)))
 }
 
-fn cycle(report: &CycleReport, missed: u64, took: Duration) -> String {
+fn watched_cycle_line(report: &CycleReport, missed: u64, took: Duration) -> String {
     let numbers: Vec<String> = report.cycles.iter().map(u64::to_string).collect();
     let signals = u64::try_from(report.outcomes.len()).unwrap_or(u64::MAX);
     let mut line = format!("cycle {}: ", numbers.join(", "));
@@ -201,16 +207,16 @@ fn cycle(report: &CycleReport, missed: u64, took: Duration) -> String {
         let parts = parts.iter().filter(|(count, _)| *count > 0);
         let parts: Vec<String> = parts
             .map(|(count, what)| match *what {
-                "text kept out" => format!("{} kept out", counted(*count, "text")),
-                what => counted(*count, what),
+                "text kept out" => format!("{} kept out", count_with_noun(*count, "text")),
+                what => count_with_noun(*count, what),
             })
             .collect();
         line.push_str(&format!("{} in {} ms", parts.join(", "), took.as_millis()));
     }
     if missed > 0 {
-        line.push_str(&format!("; {} missed", counted(missed, "cycle")));
+        line.push_str(&format!("; {} missed", count_with_noun(missed, "cycle")));
     }
-    for waits in waiting(report) {
+    for waits in waiting_lines(report) {
         line.push_str(&format!("\n  {waits}"));
     }
     let left = left_lines(report);
@@ -225,12 +231,12 @@ fn cycle(report: &CycleReport, missed: u64, took: Duration) -> String {
         line.push_str(&format!("\n  {place}"));
     }
     for problem in &report.problems {
-        line.push_str(&format!("\n  {}: {problem}", styled(YELLOW, "problem")));
+        line.push_str(&format!("\n  {}: {problem}", style_text(YELLOW, "problem")));
     }
     line
 }
 
-fn swept(account: &SweepAccount) -> String {
+fn watched_sweep_line(account: &SweepAccount) -> String {
     if !account.obstacles.is_empty() {
         return "nothing is performed; `proem effects status` shows why".to_owned();
     }
@@ -270,10 +276,10 @@ const fn why_name(why: LeftAlone) -> &'static str {
     }
 }
 
-fn print_json(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
+fn print_watch_json(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
     let mut value = match event {
         WatchEvent::Noted(notes) => {
-            ui::notes(*notes);
+            ui::print_notes(*notes);
             return Ok(());
         }
         WatchEvent::Began { project } => json!({ "event": "began", "project": project }),
@@ -313,9 +319,9 @@ fn print_json(event: &WatchEvent<'_>) -> Result<(), CommandFailure> {
         WatchEvent::Ended { still_performing } => json!({ "event": "ended", "stillPerforming": still_performing }),
     };
     if let Json::Object(fields) = &mut value {
-        fields.insert("at".to_owned(), when::rfc3339(when::now()).into());
+        fields.insert("at".to_owned(), when::rfc3339(when::time_now()).into());
     }
-    ui::document(&json::compact(&value))
+    ui::print_json_document(&json::compact(&value))
 }
 
 #[cfg(test)]
@@ -325,10 +331,10 @@ mod tests {
     #[test]
     fn a_period_is_a_number_with_its_unit() {
         for (text, seconds) in [("1s", 1), ("90s", 90), ("15m", 900), ("24h", 86_400)] {
-            assert_eq!(period(text), Ok(Duration::from_secs(seconds)), "{text}");
+            assert_eq!(parse_period(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
         for text in ["", "m", "0s", "25h", "1.5m", "-1s", "+1s", "15", "1d", "18446744073709551615h", "1µ", "é"] {
-            assert!(period(text).is_err(), "{text}");
+            assert!(parse_period(text).is_err(), "{text}");
         }
     }
 }

@@ -7,42 +7,42 @@ use proem_text::json;
 use serde_json::{Map, Value, json};
 
 use crate::failure::CommandFailure;
-use crate::ui::{self, DIM, GREEN, RED, YELLOW, styled};
+use crate::ui::{self, DIM, GREEN, RED, YELLOW, style_text};
 use proem_app::trust::candidates::Candidates;
-use proem_app::trust::{TrustEntry, TrustPlace, TrustState, entries};
+use proem_app::trust::{TrustEntry, TrustPlace, TrustState, trust_entries};
 
-pub(super) fn run(place: &TrustPlace, as_json: bool) -> Result<ExitCode, CommandFailure> {
-    let entries = entries(&Candidates::read(&place.root), &place.vouched);
+pub(super) fn run_trust_list(place: &TrustPlace, as_json: bool) -> Result<ExitCode, CommandFailure> {
+    let entries = trust_entries(&Candidates::read(&place.root), &place.vouched);
     if as_json {
-        let files: Vec<Value> = entries.iter().map(|(path, entry)| to_json(path, entry)).collect();
+        let files: Vec<Value> = entries.iter().map(|(path, entry)| trust_entry_json(path, entry)).collect();
         let root = place.root.to_string_lossy();
-        ui::document(&json::pretty(&json!({ "files": files, "root": root })))?;
+        ui::print_json_document(&json::pretty(&json!({ "files": files, "root": root })))?;
         return Ok(ExitCode::SUCCESS);
     }
     if entries.is_empty() {
         ui::aside("there are no files here that need trust\n");
     }
-    let width = entries.values().map(|entry| words(&entry.state).chars().count()).max().unwrap_or(0);
+    let width = entries.values().map(|entry| trust_state_words(&entry.state).chars().count()).max().unwrap_or(0);
     let mut text = String::new();
     for (path, entry) in &entries {
-        let (state, style) = (words(&entry.state), style(&entry.state));
+        let (state, style) = (trust_state_words(&entry.state), trust_state_style(&entry.state));
         let gap = " ".repeat(width.saturating_sub(state.chars().count()));
         let hash: String = entry.hash.as_deref().unwrap_or("-").chars().take(12).collect();
         let path = show::terminal_str(path);
-        text.push_str(&format!("{}{gap}  {hash:12}  {path}", styled(style, &state)));
+        text.push_str(&format!("{}{gap}  {hash:12}  {path}", style_text(style, &state)));
         if let TrustState::Refused(why) = &entry.state {
             text.push_str(&format!(" ({why})"));
         }
         text.push('\n');
     }
-    ui::listing(&text)?;
+    ui::print_listing(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn words(state: &TrustState) -> String {
+fn trust_state_words(state: &TrustState) -> String {
     match state {
         TrustState::Trusted => "trusted".into(),
-        TrustState::Editing(until) => format!("while editing until {}", utc(*until)),
+        TrustState::Editing(until) => format!("while editing until {}", utc_minute(*until)),
         TrustState::Changed => "changed since".into(),
         TrustState::Untrusted => "not trusted".into(),
         TrustState::Gone => "not in this folder".into(),
@@ -50,7 +50,7 @@ fn words(state: &TrustState) -> String {
     }
 }
 
-const fn style(state: &TrustState) -> anstyle::Style {
+const fn trust_state_style(state: &TrustState) -> anstyle::Style {
     match state {
         TrustState::Trusted => GREEN,
         TrustState::Editing(_) | TrustState::Changed => YELLOW,
@@ -59,7 +59,7 @@ const fn style(state: &TrustState) -> anstyle::Style {
     }
 }
 
-fn to_json(path: &str, entry: &TrustEntry) -> Value {
+fn trust_entry_json(path: &str, entry: &TrustEntry) -> Value {
     let mut fields = Map::new();
     let state = match &entry.state {
         TrustState::Trusted => "trusted",
@@ -84,7 +84,7 @@ fn to_json(path: &str, entry: &TrustEntry) -> Value {
 /// A time as a person reads it, to the minute.
 ///
 /// Source: Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms", `civil_from_days`.
-pub(super) fn utc(seconds: i64) -> String {
+pub(super) fn utc_minute(seconds: i64) -> String {
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     let shifted = days.saturating_add(719_468);
     let (era, day_of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
@@ -111,7 +111,7 @@ mod tests {
             (4_102_444_800, "2100-01-01 00:00 UTC"),
             (4_107_542_400, "2100-03-01 00:00 UTC"),
         ] {
-            assert_eq!(utc(seconds), expected);
+            assert_eq!(utc_minute(seconds), expected);
         }
     }
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 use proem_guard::show;
 use similar::{ChangeTag, TextDiff};
 
-use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, grouped, styled};
+use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, group_thousands, style_text};
 use proem_app::trust::candidates::UntrustablePath;
 use proem_app::trust::{Before, FileReview};
 
@@ -31,23 +31,23 @@ const CONTINUED: &str = "┆ ";
 const DIFF_TIME: Duration = Duration::from_secs(1);
 
 /// All files, one below the other.
-pub(crate) fn review(files: &[FileReview<'_>], refused: &[UntrustablePath]) -> String {
+pub(crate) fn trust_review(files: &[FileReview<'_>], refused: &[UntrustablePath]) -> String {
     let mut out = String::new();
     for (index, file) in files.iter().enumerate() {
         let of = format!("{} of {}: ", index.saturating_add(1), files.len());
-        out.push_str(&one(&of, file));
+        out.push_str(&file_review(&of, file));
         out.push('\n');
     }
     for refused in refused {
-        out.push_str(&heading(&styled(YELLOW, "left out: "), &refused.path));
+        out.push_str(&path_heading(&style_text(YELLOW, "left out: "), &refused.path));
         _ = writeln!(out, "  {}\n", refused.why);
     }
     out
 }
 
-fn one(of: &str, file: &FileReview<'_>) -> String {
+fn file_review(of: &str, file: &FileReview<'_>) -> String {
     let candidate = file.candidate;
-    let mut out = heading(&styled(BOLD, of), &candidate.path);
+    let mut out = path_heading(&style_text(BOLD, of), &candidate.path);
     let bytes = candidate.text.len();
     let short: String = candidate.hash.chars().take(12).collect();
     let state = match &file.before {
@@ -58,11 +58,11 @@ fn one(of: &str, file: &FileReview<'_>) -> String {
         Before::Trusted(_) => "changed since you trusted it".to_owned(),
     };
     let noun = if bytes == 1 { "byte" } else { "bytes" };
-    _ = writeln!(out, "  {} {noun}, sha256 {short}, {state}", grouped(bytes));
+    _ = writeln!(out, "  {} {noun}, sha256 {short}, {state}", group_thousands(bytes));
     let rows = match &file.before {
-        Before::Trusted(before) => difference(before, &candidate.text, Inside::Plain),
+        Before::Trusted(before) => unified_difference(before, &candidate.text, Inside::Plain),
         Before::New | Before::Lost => {
-            candidate.text.split_terminator('\n').flat_map(|line| rows("", line, None)).collect()
+            candidate.text.split_terminator('\n').flat_map(|line| diff_rows("", line, None)).collect()
         }
     };
     if bytes == 0 {
@@ -74,8 +74,9 @@ fn one(of: &str, file: &FileReview<'_>) -> String {
     }
     let cut = rows.len().saturating_sub(MAX_LINES);
     if cut > 0 {
-        let text = format!("NOT SHOWN: {} more lines; open the file to read them before you answer", grouped(cut));
-        _ = writeln!(out, "  {}", styled(RED, &text));
+        let text =
+            format!("NOT SHOWN: {} more lines; open the file to read them before you answer", group_thousands(cut));
+        _ = writeln!(out, "  {}", style_text(RED, &text));
     }
     for usage in &candidate.uses {
         _ = writeln!(out, "  If you trust it: {}.", usage.meaning(&candidate.path));
@@ -84,12 +85,12 @@ fn one(of: &str, file: &FileReview<'_>) -> String {
 }
 
 /// A path after words of ours; a long one goes on behind a mark.
-pub(in crate::commands) fn heading(words: &str, path: &str) -> String {
+pub(in crate::commands) fn path_heading(words: &str, path: &str) -> String {
     let shown = show::terminal_str(path).into_string();
-    let mut parts = cut(&shown, WIDTH.saturating_sub(12)).into_iter();
-    let mut out = format!("{words}{}\n", styled(BOLD, &parts.next().unwrap_or_default()));
+    let mut parts = cut_into_cells(&shown, WIDTH.saturating_sub(12)).into_iter();
+    let mut out = format!("{words}{}\n", style_text(BOLD, &parts.next().unwrap_or_default()));
     for part in parts {
-        _ = writeln!(out, "{CONTINUED}{}", styled(BOLD, &part));
+        _ = writeln!(out, "{CONTINUED}{}", style_text(BOLD, &part));
     }
     out
 }
@@ -104,19 +105,19 @@ pub(in crate::commands) enum Inside {
 }
 
 /// The difference between two texts, in the unified form.
-pub(in crate::commands) fn difference(before: &str, after: &str, inside: Inside) -> Vec<String> {
+pub(in crate::commands) fn unified_difference(before: &str, after: &str, inside: Inside) -> Vec<String> {
     // Only line feeds end lines here; `diff_lines` would cut at carriage returns too.
     let (before, after): (Vec<&str>, Vec<&str>) =
         (before.split_inclusive('\n').collect(), after.split_inclusive('\n').collect());
     let diff = TextDiff::configure().timeout(DIFF_TIME).diff_slices(&before, &after);
     let mut out = Vec::new();
     for hunk in diff.unified_diff().iter_hunks() {
-        out.push(format!("{MARK}{}", styled(DIM, &hunk.header().to_string())));
+        out.push(format!("{MARK}{}", style_text(DIM, &hunk.header().to_string())));
         let changes: Vec<(ChangeTag, &str)> =
             hunk.iter_changes().map(|change| (change.tag(), change.value())).collect();
         let marks = match inside {
             Inside::Plain => BTreeMap::new(),
-            Inside::Marked => marks(&changes),
+            Inside::Marked => change_marks(&changes),
         };
         for (index, (tag, line)) in changes.into_iter().enumerate() {
             let (sign, style) = match tag {
@@ -124,10 +125,10 @@ pub(in crate::commands) fn difference(before: &str, after: &str, inside: Inside)
                 ChangeTag::Delete => ("-", Some(RED)),
                 ChangeTag::Insert => ("+", Some(GREEN)),
             };
-            out.extend(rows(sign, line.strip_suffix('\n').unwrap_or(line), style));
-            out.extend(marks.get(&index).map(|marks| format!("{MARK} {}", styled(YELLOW, marks))));
+            out.extend(diff_rows(sign, line.strip_suffix('\n').unwrap_or(line), style));
+            out.extend(marks.get(&index).map(|marks| format!("{MARK} {}", style_text(YELLOW, marks))));
             if !line.ends_with('\n') {
-                out.push(format!("{MARK}{}", styled(DIM, "(no line break at the end of the file)")));
+                out.push(format!("{MARK}{}", style_text(DIM, "(no line break at the end of the file)")));
             }
         }
     }
@@ -136,7 +137,7 @@ pub(in crate::commands) fn difference(before: &str, after: &str, inside: Inside)
 
 /// What stands below each changed line that has a counterpart, by its place among the changes: lines that went are
 /// taken with those that came in their place, in order.
-fn marks(changes: &[(ChangeTag, &str)]) -> BTreeMap<usize, String> {
+fn change_marks(changes: &[(ChangeTag, &str)]) -> BTreeMap<usize, String> {
     let mut marks = BTreeMap::new();
     let (mut gone, mut paired) = (Vec::new(), 0_usize);
     for (index, (tag, line)) in changes.iter().enumerate() {
@@ -146,7 +147,7 @@ fn marks(changes: &[(ChangeTag, &str)]) -> BTreeMap<usize, String> {
             ChangeTag::Delete => gone.push((index, *line)),
             ChangeTag::Insert => {
                 if let Some((before, old)) = gone.get(paired)
-                    && let Some((below_old, below_new)) = words::marks(old, line, WIDTH.saturating_sub(1))
+                    && let Some((below_old, below_new)) = words::word_marks(old, line, WIDTH.saturating_sub(1))
                 {
                     marks.extend(below_old.map(|marks| (*before, marks)));
                     marks.extend(below_new.map(|marks| (index, marks)));
@@ -159,22 +160,22 @@ fn marks(changes: &[(ChangeTag, &str)]) -> BTreeMap<usize, String> {
 }
 
 /// One line of the text as rows of the screen.
-pub(in crate::commands) fn rows(sign: &str, line: &str, style: Option<anstyle::Style>) -> Vec<String> {
+pub(in crate::commands) fn diff_rows(sign: &str, line: &str, style: Option<anstyle::Style>) -> Vec<String> {
     let shown = format!("{sign}{}", show::terminal_str(line));
     let marked = |(index, part): (usize, String)| {
         let mark = if index == 0 { MARK } else { CONTINUED };
         match style {
             _ if part.is_empty() => mark.trim_end().to_owned(),
-            Some(style) => format!("{mark}{}", styled(style, &part)),
+            Some(style) => format!("{mark}{}", style_text(style, &part)),
             None => format!("{mark}{part}"),
         }
     };
-    cut(&shown, WIDTH).into_iter().enumerate().map(marked).collect()
+    cut_into_cells(&shown, WIDTH).into_iter().enumerate().map(marked).collect()
 }
 
 /// Cuts a text so that no part is wider than `width` cells; every character beyond ASCII is
 /// taken to be two wide.
-fn cut(text: &str, width: usize) -> Vec<String> {
+fn cut_into_cells(text: &str, width: usize) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut cells = 0usize;
     for c in text.chars() {

@@ -10,7 +10,7 @@ use proem_app::records::learning::Adapting;
 use proem_app::records::writing::RecordChoice;
 use proem_app::run::options::Carriage;
 use proem_app::triage::charter::CHARTER;
-use proem_app::triage::models::{TriageModelOptions, TriageRun, opened};
+use proem_app::triage::models::{TriageModelOptions, TriageRun, open_triage_run};
 use proem_app::triage::normalise::NormaliseOptions;
 use proem_app::triage::{AskingTerms, CycleReport, TriageDesk};
 use proem_app::trust::TrustStore;
@@ -25,7 +25,7 @@ use proem_store::query::{ActionRow, ActionsWanted, EscalationRow, QuarantinedIte
 use proem_store::record::{Actor, ActorKind, EffectsPower, EffectsSwitch};
 use proem_store::{OpenedStore, StoreAccess};
 use proem_triage::plan::ArtefactSet;
-use proem_triage::{ProjectSignal, sanitise};
+use proem_triage::{ProjectSignal, sanitise_signal};
 use serde_json::Value as Json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -123,7 +123,7 @@ impl<'s> TemperBench<'s> {
 
     /// What a model is to know of a signal.
     pub(super) fn tell(&self, signal: &ProjectSignal, meant: SignalMeaning, known: &mut KnownSignals) {
-        let text = sanitise(signal, self.stages.screening()).content();
+        let text = sanitise_signal(signal, self.stages.screening()).content();
         let text = show::json(&text).as_str().unwrap_or_default().to_owned();
         known.meant.insert(signal.id.clone(), meant);
         known.texts.insert(signal.id.clone(), text);
@@ -177,7 +177,7 @@ impl<'s> TemperBench<'s> {
             record: RecordChoice::AsConfigured,
         };
         let (project, models) = match temper {
-            Some(_) => opened(root, &self.places, &options).map_err(words)?,
+            Some(_) => open_triage_run(root, &self.places, &options).map_err(words)?,
             None => (OpenProject::without_book(root, &self.places).map_err(words)?, None),
         };
         if temper.is_some() && models.is_none() {
@@ -210,8 +210,8 @@ impl<'s> TemperBench<'s> {
         let after = desk.artefacts().await.map_err(words)?;
         let policy = desk.desk.policy.clone();
         desk.close().await;
-        let OpenedStore { store, .. } = records::open(project, StoreAccess::Read).await.map_err(words)?;
-        let owner = records::owner(project);
+        let OpenedStore { store, .. } = records::open_records(project, StoreAccess::Read).await.map_err(words)?;
+        let owner = records::records_owner(project);
         let wanted = ActionsWanted {
             project: Some(owner.clone()),
             states: ActionState::ALL.to_vec(),
@@ -234,10 +234,10 @@ impl<'s> TemperBench<'s> {
 
 /// Switches effects on, as a person does.
 async fn switch_on(project: &OpenProject) -> Result<(), String> {
-    let OpenedStore { store, .. } = records::open(project, StoreAccess::Write).await.map_err(words)?;
+    let OpenedStore { store, .. } = records::open_records(project, StoreAccess::Write).await.map_err(words)?;
     let actor = Actor { kind: ActorKind::Person, id: "lab".to_owned(), channel: "terminal".to_owned() };
-    let owner = records::owner(project);
-    let switch = EffectsSwitch { project: owner, actor, at: when::now(), power: EffectsPower::On };
+    let owner = records::records_owner(project);
+    let switch = EffectsSwitch { project: owner, actor, at: when::time_now(), power: EffectsPower::On };
     store.switch_effects(switch).await.map_err(words)?;
     store.close().await;
     Ok(())

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use proem_app::effects::escalations::case;
+use proem_app::effects::escalations::escalation_case;
 use proem_engine::effect::ActionState;
 use proem_engine::effect::key::SignalRevision;
 use proem_engine::policy::{AutonomyLevel, ProposedAction};
@@ -117,7 +117,7 @@ impl Examined<'_> {
 
     fn is_asked_about(&self, id: &SignalRevision) -> bool {
         let open = self.cycle.questions.iter().filter(|question| question.state == EscalationState::Open);
-        open.filter_map(case).any(|case| case.causes.contains(id))
+        open.filter_map(escalation_case).any(|case| case.causes.contains(id))
     }
 
     fn action(&self, form: Option<&str>) -> Option<ProposedAction> {

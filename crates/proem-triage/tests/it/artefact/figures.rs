@@ -5,7 +5,7 @@ use proem_triage::{
     ProjectSignal,
     artefact::{
         Artefact, ArtefactField as F, ArtefactItemKind as K, ArtefactKind, BacklogExtent, Figure, FigurePlaces,
-        FigureSources, FigureValue, ProjectFigures, SectionStates, figures,
+        FigureSources, FigureValue, ProjectFigures, SectionStates, count_figures,
     },
 };
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ pub(crate) fn ticket(key: &str, category: &str, priority: &str, days: i64, point
 }
 
 fn stamp(days: i64) -> String {
-    proem_triage::utc(proem_engine::run::Time(NOW.0 + days * 86_400_000))
+    proem_triage::utc_timestamp(proem_engine::run::Time(NOW.0 + days * 86_400_000))
 }
 
 pub(crate) fn search(issues: &[Json]) -> Vec<ProjectSignal> {
@@ -69,7 +69,7 @@ fn count(project: &Project, signals: &[ProjectSignal], coverage: BacklogExtent) 
     let (signals, artefacts): (Vec<&ProjectSignal>, Vec<&Artefact>) =
         (signals.iter().collect(), project.artefacts.iter().collect());
     let places = places();
-    figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places, artefacts: &artefacts })
+    count_figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places, artefacts: &artefacts })
 }
 
 fn backlog() -> Vec<Json> {
@@ -282,7 +282,7 @@ fn sections_of_a_board_say_how_far_work_is() {
     let artefacts: [&Artefact; 0] = [];
     let coverage = BacklogExtent::Whole;
     let figures =
-        figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places, artefacts: &artefacts });
+        count_figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places, artefacts: &artefacts });
     check(
         &figures,
         &[(Figure::InProgress, "3"), (Figure::Blocked, "2"), (Figure::ToDo, "2"), (Figure::TotalItems, "7")],

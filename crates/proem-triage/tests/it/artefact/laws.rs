@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proem_triage::artefact::{
     Artefact, ArtefactField as F, ArtefactItemId, ArtefactItemKind as K, ArtefactKind, ArtefactLogEntry,
     ArtefactOperation, ArtefactValue, BacklogExtent, EscalationNeed, Figure, FigurePlaces, FigureSources, FigureValue,
-    ItemStatus, figures,
+    ItemStatus, count_figures,
 };
 use proptest::prelude::*;
 
@@ -94,7 +94,7 @@ proptest! {
             let artefacts: Vec<&Artefact> = project.artefacts.iter().collect();
             let (coverage, places) = (BacklogExtent::Whole, FigurePlaces::default());
             let sources = FigureSources { now: NOW, signals: &[], coverage, places: &places, artefacts: &artefacts };
-            let counted = figures(&sources);
+            let counted = count_figures(&sources);
             let blockers = project.artefact(ArtefactKind::DeliveryState).open(K::Blocker).count();
             prop_assert_eq!(counted.get(Figure::OpenBlockers), FigureValue::count(blockers));
             prop_assert_eq!(counted.get(Figure::ActiveRisks), FigureValue::count(raid.open(K::Risk).count()));

@@ -22,14 +22,14 @@ use proem_text::{Label, Source, json};
 use proem_triage::ProjectSignal;
 use proem_triage::artefact::{
     ArtefactField as F, ArtefactItemKind as K, ArtefactKind, ArtefactValue, BacklogExtent, FigurePlaces, FigureSources,
-    ProjectFigures, figures,
+    ProjectFigures, count_figures,
 };
 use proem_triage::blocks::{
     self, ARTEFACT_UPDATE, CLASSIFY, PromptBatch, PromptSignal, REASONING, RecentAction, RecentActionState, SANITISE,
     SimilarSituation, StageContext, TOOLS,
 };
 use proem_triage::charter::ProjectCharter;
-use proem_triage::contract::contracts;
+use proem_triage::contract::stage_contracts;
 use proem_triage::guidance::partials;
 use proem_triage::plan::ArtefactSet;
 use serde::Deserialize;
@@ -141,7 +141,7 @@ impl Scene {
             places: &FigurePlaces::default(),
             artefacts: &all,
         };
-        let figures = figures(&sources);
+        let figures = count_figures(&sources);
         let said = |text: &str| LabelTree::Outside(outside(text));
         let action = |hours: i64, action: &str, text: &str, state| RecentAction {
             at: Time(NOW.0 - hours * 3_600_000),
@@ -215,9 +215,9 @@ impl Scene {
         let signals: Vec<PromptSignal<'_>> = self.signals.iter().map(|(signal, text)| told(signal, text)).collect();
         let batch = PromptBatch { id: "c1-1", signals: &signals };
         let of = match prompt {
-            SANITISE => blocks::sanitise,
-            CLASSIFY => blocks::classify,
-            REASONING => blocks::reasoning,
+            SANITISE => blocks::sanitise_inputs,
+            CLASSIFY => blocks::classify_inputs,
+            REASONING => blocks::reasoning_inputs,
             _ => blocks::artefact_update,
         };
         of(&self.context(), &batch)
@@ -299,7 +299,7 @@ fn section(request: &Request, name: &str) -> String {
 
 /// Every file of the book that is made of a type or a list: its path and its text.
 fn made() -> BTreeMap<String, String> {
-    let contracts = contracts().unwrap();
+    let contracts = stage_contracts().unwrap();
     let mut files: BTreeMap<String, String> =
         partials().into_iter().map(|(path, text)| (path.to_owned(), text)).collect();
     for (prompt, tools) in TOOLS {
@@ -462,7 +462,7 @@ fn a_flagged_signal_is_marked_and_an_address_that_is_a_sentence_is_withheld() {
     }
     let signals = [PromptSignal { is_flagged: true, suspicion: Some("body: an order"), ..told(&sent, text) }];
     let batch = PromptBatch { id: "c1-2", signals: &signals };
-    let inputs = blocks::classify(&scene.context(), &batch);
+    let inputs = blocks::classify_inputs(&scene.context(), &batch);
     let LabelTree::List(told) = &inputs["signals"] else { unreachable_form("a list") };
     let LabelTree::Map(told) = told.get(0).unwrap() else { unreachable_form("a map") };
     assert!(matches!(told.get("content"), Some(LabelTree::Flagged(_))));

@@ -3,8 +3,8 @@
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 use proem_triage::artefact::{
-    Artefact, ArtefactContext, ArtefactField as F, ArtefactItemKind as K, ArtefactKind, ArtefactOperation, contract,
-    proposed_operations,
+    Artefact, ArtefactContext, ArtefactField as F, ArtefactItemKind as K, ArtefactKind, ArtefactOperation,
+    proposal_contract, proposed_operations,
 };
 use serde_json::{Value as Json, json};
 
@@ -15,7 +15,7 @@ use crate::NOW;
 #[track_caller]
 fn operations(project: &Project, kind: ArtefactKind, update: &Json) -> Result<Vec<ArtefactOperation>, Vec<String>> {
     let label = Label::from_source(Source::named("model")).join(&Label::from_source(Source::named("jira/comment")));
-    let problems = contract(kind).unwrap().problems(&Untrusted::new(update.clone(), label.clone()));
+    let problems = proposal_contract(kind).unwrap().problems(&Untrusted::new(update.clone(), label.clone()));
     let problems: Vec<String> = problems.iter().map(proem_engine::contract::Problem::in_words).collect();
     assert!(problems.is_empty(), "{problems:?}");
     let others: Vec<&Artefact> = project.artefacts.iter().collect();

@@ -9,7 +9,7 @@ use proem_triage::{
     artefact::{
         Artefact, ArtefactActor, ArtefactField as F, ArtefactItemKind as K, ArtefactKind, ArtefactStatement,
         ArtefactValue, BacklogExtent, DecisionOption, FigureSources, ProjectFigures, ProjectHealth, ReportSource,
-        ReportSources, ReportTerms, contract, difference, figures, markdown,
+        ReportSources, ReportTerms, artefact_difference, artefacts_markdown, count_figures, proposal_contract,
     },
 };
 use proptest::prelude::*;
@@ -106,7 +106,7 @@ fn counted(project: &Project) -> ProjectFigures {
     let (signals, artefacts): (Vec<&ProjectSignal>, Vec<&Artefact>) =
         (signals.iter().collect(), project.artefacts.iter().collect());
     let coverage = BacklogExtent::Whole;
-    figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places(), artefacts: &artefacts })
+    count_figures(&FigureSources { now: NOW, signals: &signals, coverage, places: &places(), artefacts: &artefacts })
 }
 
 /// The signals behind the artefacts, as they are named in a report.
@@ -132,7 +132,7 @@ fn report_of(project: &Project, shown: &[&Artefact], ahead_of_utc: i64) -> Strin
     let (figures, sources) = (counted(project), sources(project));
     let health = ProjectHealth::of(&project.artefacts, Time(NOW.0 + ahead_of_utc));
     let (figures, health) = (Some(&figures), Some(&health));
-    markdown(shown, ReportTerms { title: "Payments", figures, health, sources: &sources, ahead_of_utc })
+    artefacts_markdown(shown, ReportTerms { title: "Payments", figures, health, sources: &sources, ahead_of_utc })
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn what_was_never_written_is_left_out() {
     let artefacts = Project::empty().artefacts;
     let (sources, title) = (ReportSources::new(), "A *new* one");
     let terms = ReportTerms { title, figures: None, health: None, sources: &sources, ahead_of_utc: 0 };
-    assert_eq!(markdown(&artefacts.iter().collect::<Vec<_>>(), terms), "# A ∗new∗ one\n");
+    assert_eq!(artefacts_markdown(&artefacts.iter().collect::<Vec<_>>(), terms), "# A ∗new∗ one\n");
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn accepts(kind: ArtefactKind, content: (&str, Json)) -> Vec<String> {
     let mut update = json!({ "project_id": PROJECT, "changes_summary": "b", "signals_incorporated": [] });
     update[content.0] = content.1;
     let label = proem_text::Label::trusted();
-    let problems = contract(kind).unwrap().problems(&proem_guard::Untrusted::new(update, label));
+    let problems = proposal_contract(kind).unwrap().problems(&proem_guard::Untrusted::new(update, label));
     problems.iter().map(proem_engine::contract::Problem::in_words).collect()
 }
 
@@ -270,7 +270,7 @@ fn the_json_meets_the_contracts_and_keeps_texts_exact() {
 #[test]
 fn a_difference_is_told_in_words() {
     let (before, after) = (Project::running(), busy("b\nR001 was closed"));
-    let told = |kind| difference(before.artefact(kind), after.artefact(kind), 0);
+    let told = |kind| artefact_difference(before.artefact(kind), after.artefact(kind), 0);
     assert_eq!(
         told(ArtefactKind::RaidLog),
         [
@@ -282,12 +282,15 @@ fn a_difference_is_told_in_words() {
         ]
     );
     let attacked = busy("##vso[task.complete]");
-    let told_of = difference(before.artefact(ArtefactKind::RaidLog), attacked.artefact(ArtefactKind::RaidLog), 0);
+    let told_of =
+        artefact_difference(before.artefact(ArtefactKind::RaidLog), attacked.artefact(ArtefactKind::RaidLog), 0);
     assert_eq!(told_of[4], "D001 added as open: “#\\u{23}vso[task.complete]”");
     let delivery = told(ArtefactKind::DeliveryState);
     assert_eq!(delivery[0], "STATUS001 overall_status: green became amber");
     assert_eq!(delivery[3], "M001 added as at_risk: “Beta”");
-    let back = difference(after.artefact(ArtefactKind::RaidLog), before.artefact(ArtefactKind::RaidLog), 0);
+    let back = artefact_difference(after.artefact(ArtefactKind::RaidLog), before.artefact(ArtefactKind::RaidLog), 0);
     assert_eq!(back[0], "R002 not there yet: “Ann is on leave”");
-    assert!(difference(after.artefact(ArtefactKind::RaidLog), after.artefact(ArtefactKind::RaidLog), 0).is_empty());
+    assert!(
+        artefact_difference(after.artefact(ArtefactKind::RaidLog), after.artefact(ArtefactKind::RaidLog), 0).is_empty()
+    );
 }

@@ -4,7 +4,7 @@ use proem_engine::effect::key::SignalRevision;
 use proem_triage::artefact::{
     Artefact, ArtefactActor, ArtefactContext, ArtefactField as F, ArtefactItemKind as K, ArtefactKind,
     ArtefactOperation, ArtefactStatement, ArtefactValue, DecisionOption, EscalationNeed, ItemStatus, SignalReferences,
-    apply,
+    apply_operations,
 };
 
 use super::{PROJECT, Project, day, id, outside, with, words};
@@ -163,7 +163,7 @@ fn another_projects_artefact_is_refused() {
             known: &project.known,
             others,
         };
-        apply(project.artefact(RAID), &operations, &context).err().map(|all| words(&all)).unwrap_or_default()
+        apply_operations(project.artefact(RAID), &operations, &context).err().map(|all| words(&all)).unwrap_or_default()
     };
     assert!(with_project(PROJECT, &[]).is_empty());
     let other = ["this is another project's; set it aside"];

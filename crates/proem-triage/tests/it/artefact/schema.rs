@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proem_triage::artefact::{
-    ArtefactField, ArtefactItemId, ArtefactItemKind, ArtefactKind, FieldForm, FieldNeed, ItemStatus, contract,
+    ArtefactField, ArtefactItemId, ArtefactItemKind, ArtefactKind, FieldForm, FieldNeed, ItemStatus, proposal_contract,
 };
 use serde_json::{Value as Json, json};
 
@@ -36,7 +36,7 @@ fn resolved<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
 fn fields_have_the_names_words_and_maxima_of_the_schemas() {
     let mut compared = 0;
     for kind in ArtefactItemKind::ALL.into_iter().filter(|kind| *kind != ArtefactItemKind::NextAction) {
-        let contract = contract(kind.artefact()).unwrap();
+        let contract = proposal_contract(kind.artefact()).unwrap();
         let root = contract.schema();
         let shape = &root["$defs"][shape(kind)];
         let required: BTreeSet<&str> = shape["required"].as_array().unwrap().iter().filter_map(Json::as_str).collect();
@@ -62,7 +62,7 @@ fn fields_have_the_names_words_and_maxima_of_the_schemas() {
 
 #[test]
 fn a_proposal_in_the_form_of_the_seed_is_accepted() {
-    let delivery = contract(ArtefactKind::DeliveryState).unwrap();
+    let delivery = proposal_contract(ArtefactKind::DeliveryState).unwrap();
     let update = json!({
         "project_id": "0b9c2a4e-0000-4000-8000-000000000001",
         "changes_summary": "The payment provider is late.",
@@ -102,7 +102,7 @@ fn a_proposal_in_the_form_of_the_seed_is_accepted() {
 
 #[test]
 fn every_artefact_has_a_contract() {
-    let names = ArtefactKind::ALL.map(|kind| contract(kind).unwrap().tool().name.clone());
+    let names = ArtefactKind::ALL.map(|kind| proposal_contract(kind).unwrap().tool().name.clone());
     assert_eq!(names, ["update_raid_log", "update_delivery_state", "update_backlog_summary", "update_decision_log"]);
 }
 

@@ -29,7 +29,7 @@ use proem_triage::pipeline::{
     StageAsker, StageSubject, SubjectPolicy,
 };
 use proem_triage::plan::{ArtefactGate, ArtefactSet};
-use proem_triage::{ProjectSignal, TriageLexicon, contract::contracts};
+use proem_triage::{ProjectSignal, TriageLexicon, contract::stage_contracts};
 use serde_json::{Value as Json, json};
 
 use crate::sanitise::guard;
@@ -101,7 +101,7 @@ impl Scene {
         let book = Book::new(vec![BookLayer { origin: Origin::Embedded, files }]).unwrap();
         Self {
             prompt: book.prompt("a/judge", None).unwrap(),
-            tools: ToolContracts::new(contracts().unwrap().into()).unwrap(),
+            tools: ToolContracts::new(stage_contracts().unwrap().into()).unwrap(),
             model: Providers::load().unwrap().unlisted("m", Provider::OpenAi),
             key: InstallationKey::new([7; 32]),
             asked: Mutex::default(),

@@ -19,8 +19,12 @@ use crate::failure::CommandFailure;
 use crate::ui;
 
 /// Asks every model for the cases of every suite, and prints what came of it.
-pub(super) fn run(args: &BookTest, suites: &[Suite], bench: &AssemblyState) -> Result<ExitCode, CommandFailure> {
-    let places = crate::places()?;
+pub(super) fn compare_models(
+    args: &BookTest,
+    suites: &[Suite],
+    bench: &AssemblyState,
+) -> Result<ExitCode, CommandFailure> {
+    let places = crate::user_places()?;
     let mut notes = Vec::new();
     let mut asked = Vec::new();
     let mut estimate = LiveEstimate::none();
@@ -39,7 +43,7 @@ pub(super) fn run(args: &BookTest, suites: &[Suite], bench: &AssemblyState) -> R
     }
     notes.sort();
     notes.dedup();
-    ui::notes(&notes);
+    ui::print_notes(&notes);
     if asked.is_empty() {
         return Err(CommandFailure::usage(
             "no test case says what a model should answer; add `live:` to one in the file under `proem.cases`",
@@ -60,11 +64,11 @@ pub(super) fn run(args: &BookTest, suites: &[Suite], bench: &AssemblyState) -> R
         let unmade = calling(async |stop| {
             let mut notes = Vec::new();
             let begun = asking.begin(&mut notes).await;
-            ui::notes(&notes);
+            ui::print_notes(&notes);
             let asking = begun?;
             let unmade = asking.ask_within(&mut tested, &mut purse, &stop).await;
             let (model, endpoint, prompt) = asking.names();
-            ui::notes(&asking.end().await);
+            ui::print_notes(&asking.end().await);
             Ok((unmade?, model, endpoint, prompt))
         })?;
         let (unmade, model, endpoint, prompt) = unmade;
@@ -80,18 +84,18 @@ pub(super) fn run(args: &BookTest, suites: &[Suite], bench: &AssemblyState) -> R
         });
     }
     if args.place.json {
-        ui::document(&json::pretty(&table::object(&standings, args.least, &estimate)))?;
+        ui::print_json_document(&json::pretty(&table::comparison_json(&standings, args.least, &estimate)))?;
     } else {
-        ui::listing(&table::table(&standings, args.least, ui::width()))?;
+        ui::print_listing(&table::comparison_table(&standings, args.least, ui::output_width()))?;
     }
     if let Some(file) = &args.html {
-        write(file, &page::page(&standings, args.least))?;
+        write_comparison(file, &page::comparison_page(&standings, args.least))?;
     }
     let holds = standings.iter().all(|standing| standing.verdict(args.least) == ModelVerdict::Holds);
     Ok(ExitCode::from(u8::from(!holds)))
 }
 
-fn write(path: &Path, text: &str) -> Result<(), CommandFailure> {
+fn write_comparison(path: &Path, text: &str) -> Result<(), CommandFailure> {
     let shown = show::terminal_str(&path.display().to_string());
     let failed = |error: std::io::Error| CommandFailure::outside(format!("could not write `{shown}`: {error}"));
     files::create(path).and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)

@@ -5,12 +5,12 @@ use proem_guard::show;
 use proem_text::json;
 use serde_json::json;
 
-use crate::commands::book::counted;
+use crate::commands::book::count_with_plural;
 use crate::failure::CommandFailure;
-use crate::ui::{self, BOLD, DIM, GOES_ON, GREEN, LEAD, RED, styled};
+use crate::ui::{self, BOLD, DIM, GOES_ON, GREEN, LEAD, RED, style_text};
 
 /// Prints the cases, prompt by prompt, and the prompts whose cases could not be run.
-pub(super) fn print(
+pub(super) fn print_book_test(
     tested: &[BookCaseResult],
     untested: &[UntestedPrompt],
     is_json: bool,
@@ -18,22 +18,26 @@ pub(super) fn print(
     let failed = tested.iter().filter(|tested| !tested.passed).count();
     if is_json {
         let out = json!({ "tests": tested, "untested": untested, "failed": failed });
-        return ui::document(&json::pretty(&out));
+        return ui::print_json_document(&json::pretty(&out));
     }
     let mut out = String::new();
     let mut prompt = "";
     for case in tested {
         if case.prompt != prompt {
             prompt = &case.prompt;
-            out.push_str(&format!("{LEAD}{}\n", styled(BOLD, show::terminal_str(prompt).as_str())));
+            out.push_str(&format!("{LEAD}{}\n", style_text(BOLD, show::terminal_str(prompt).as_str())));
         }
-        let mark = if case.passed { styled(GREEN, "ok    ") } else { styled(RED, "failed") };
+        let mark = if case.passed { style_text(GREEN, "ok    ") } else { style_text(RED, "failed") };
         let what = match (case.asked, case.tokens) {
             (false, _) => "no model is asked".to_owned(),
-            (true, Some(tokens)) => counted(tokens, "token"),
+            (true, Some(tokens)) => count_with_plural(tokens, "token"),
             (true, None) => "no request".to_owned(),
         };
-        out.push_str(&format!("  {mark}  {}  {}\n", show::terminal_str(&case.case), styled(DIM, &format!("({what})"))));
+        out.push_str(&format!(
+            "  {mark}  {}  {}\n",
+            show::terminal_str(&case.case),
+            style_text(DIM, &format!("({what})"))
+        ));
         if let Some(live) = &case.live {
             out.push_str(&format!("          {}\n", live.in_words()));
         }
@@ -42,14 +46,14 @@ pub(super) fn print(
         }
     }
     for UntestedPrompt { prompt, problem, .. } in untested {
-        let (prompt, not_run) = (show::terminal_str(prompt), styled(RED, "not run"));
-        out.push_str(&format!("{LEAD}{}\n  {not_run}\n", styled(BOLD, prompt.as_str())));
+        let (prompt, not_run) = (show::terminal_str(prompt), style_text(RED, "not run"));
+        out.push_str(&format!("{LEAD}{}\n  {not_run}\n", style_text(BOLD, prompt.as_str())));
         problem.lines().for_each(|line| out.push_str(&format!("    {GOES_ON}{}\n", show::terminal_str(line))));
     }
     let not_run = match untested.len() {
         0 => String::new(),
-        n => format!("; the cases of {} could not be run", counted(n, "prompt")),
+        n => format!("; the cases of {} could not be run", count_with_plural(n, "prompt")),
     };
-    out.push_str(&format!("{} run, {failed} failed{not_run}\n", counted(tested.len(), "case")));
-    ui::listing(&out)
+    out.push_str(&format!("{} run, {failed} failed{not_run}\n", count_with_plural(tested.len(), "case")));
+    ui::print_listing(&out)
 }

@@ -7,7 +7,7 @@ use proem_app::book::compare::{ModelStanding, ModelVerdict};
 use proem_guard::{Untrusted, show};
 use proem_text::Label;
 
-use super::table::{percent, share};
+use super::table::{interval_percent, whole_percent};
 use crate::ui;
 
 /// The most answers of a case that are shown, and the most characters of each.
@@ -42,7 +42,7 @@ code { font-size: .9em; overflow-wrap: anywhere; white-space: pre-wrap }
 ";
 
 /// The page.
-pub(super) fn page(standings: &[ModelStanding], least: u32) -> String {
+pub(super) fn comparison_page(standings: &[ModelStanding], least: u32) -> String {
     let mut out = HEAD.to_owned();
     out.push_str(&format!(
         "<p>Wanted are at least {least} % of answers as expected. A model holds or fails where the whole interval \
@@ -57,42 +57,42 @@ pub(super) fn page(standings: &[ModelStanding], least: u32) -> String {
             }
             prompt = &standing.prompt;
             open = true;
-            out.push_str(&format!("<h2>{}</h2>\n<div class=\"scroll\"><table>\n", escaped(prompt)));
+            out.push_str(&format!("<h2>{}</h2>\n<div class=\"scroll\"><table>\n", escape_page_text(prompt)));
             out.push_str(
                 "<tr><th>model</th><th class=\"n\">as expected</th><th class=\"n\">share</th><th>interval</th>\
                  <th class=\"n\">JSON</th><th class=\"n\">schema</th><th class=\"n\">cost</th><th>verdict</th></tr>\n",
             );
         }
-        row(standing, least, &mut out);
+        push_standing_row(standing, least, &mut out);
     }
     if open {
         out.push_str("</table></div>\n");
     }
     out.push_str("<h2>Cases</h2>\n");
     for standing in standings {
-        cases(standing, &mut out);
+        push_standing_cases(standing, &mut out);
     }
     out.push_str("</body>\n</html>\n");
     out
 }
 
-fn escaped(text: &str) -> String {
+fn escape_page_text(text: &str) -> String {
     show::html(&Untrusted::new(text.to_owned(), Label::trusted())).into_string()
 }
 
-fn row(standing: &ModelStanding, least: u32, out: &mut String) {
+fn push_standing_row(standing: &ModelStanding, least: u32, out: &mut String) {
     let (times, expected) = standing.counts();
     let live = || standing.cases.iter().filter_map(|case| case.live.as_ref());
     let json: u64 = live().map(|live| u64::from(live.json)).sum();
     let schema: u64 = live().map(|live| u64::from(live.schema)).sum();
     let verdict = standing.verdict(least);
     let interval = standing.interval().filter(|_| times > 0).map_or_else(String::new, |interval| {
-        let (low, high) = (percent(interval.low), percent(interval.high));
+        let (low, high) = (interval_percent(interval.low), interval_percent(interval.high));
         let width = high.saturating_sub(low);
         format!(
             "<div class=\"scale\" title=\"{low} to {high} %\"><i style=\"left:{low}%;width:{width}%\"></i>\
              <b style=\"left:{least}%\"></b><u style=\"left:{}%\"></u></div><span class=\"dim\">{low} to {high} %</span>",
-            share(expected, times)
+            whole_percent(expected, times)
         )
     });
     let needed = match (verdict, proem_app::book::compare::answers_needed(least)) {
@@ -102,9 +102,10 @@ fn row(standing: &ModelStanding, least: u32, out: &mut String) {
         _ => String::new(),
     };
     let name = format!("{} ({})", standing.model, standing.endpoint);
-    let percent = if times == 0 { ui::UNKNOWN.to_owned() } else { format!("{} %", share(expected, times)) };
-    let (role, cost, word) = (escaped(&standing.role), escaped(&standing.purse.in_words()), verdict.as_str());
-    let name = escaped(&name);
+    let percent = if times == 0 { ui::UNKNOWN.to_owned() } else { format!("{} %", whole_percent(expected, times)) };
+    let (role, cost, word) =
+        (escape_page_text(&standing.role), escape_page_text(&standing.purse.in_words()), verdict.as_str());
+    let name = escape_page_text(&name);
     out.push_str(&format!(
         "<tr><td>{role}<br><span class=\"dim\">{name}</span></td><td class=\"n\">{expected} of {times}</td>\
          <td class=\"n\">{percent}</td><td>{interval}</td><td class=\"n\">{json}</td><td class=\"n\">{schema}</td>\
@@ -112,12 +113,12 @@ fn row(standing: &ModelStanding, least: u32, out: &mut String) {
     ));
 }
 
-fn cases(standing: &ModelStanding, out: &mut String) {
+fn push_standing_cases(standing: &ModelStanding, out: &mut String) {
     out.push_str(&format!(
         "<h2>{} <span class=\"dim\">with {}</span></h2>\n<div class=\"scroll\"><table>\n<tr><th>case</th>\
          <th class=\"n\">as expected</th><th>answers, as far as the case speaks of them</th></tr>\n",
-        escaped(&standing.prompt),
-        escaped(&standing.role)
+        escape_page_text(&standing.prompt),
+        escape_page_text(&standing.role)
     ));
     for case in &standing.cases {
         let Some(live) = &case.live else { continue };
@@ -129,13 +130,15 @@ fn cases(standing: &ModelStanding, out: &mut String) {
             .map(|(answer, count)| {
                 let cut: String = answer.chars().take(ANSWERS.1).collect();
                 let more = if cut.len() < answer.len() { "…" } else { "" };
-                format!("{count} × <code>{}{more}</code>", escaped(&cut))
+                format!("{count} × <code>{}{more}</code>", escape_page_text(&cut))
             })
-            .chain(case.problems.iter().map(|problem| format!("<span class=\"dim\">{}</span>", escaped(problem))))
+            .chain(
+                case.problems.iter().map(|problem| format!("<span class=\"dim\">{}</span>", escape_page_text(problem))),
+            )
             .collect();
         out.push_str(&format!(
             "<tr><td>{}</td><td class=\"n\">{} of {}</td><td>{}</td></tr>\n",
-            escaped(&case.case),
+            escape_page_text(&case.case),
             live.expected,
             live.times,
             shown.join("<br>")

@@ -14,7 +14,7 @@ use crate::failure::CommandFailure;
 use crate::ui;
 
 /// Asks a model, if there is one and anything to ask about.
-pub(super) fn ask(
+pub(super) fn ask_feedback_model(
     args: &Feedback,
     project: &mut OpenProject,
     judged: &FeedbackSummary,
@@ -23,19 +23,19 @@ pub(super) fn ask(
         return Ok(None);
     }
     let options = options(args);
-    if let Some(why) = asking::unasked(&options, project)? {
-        ui::note(&why);
+    if let Some(why) = asking::unasked_reason(&options, project)? {
+        ui::print_note(&why);
         return Ok(None);
     }
     let setting = RunSetting::new(&options, project);
-    ui::notes(&project.all_notes());
+    ui::print_notes(&project.all_notes());
     let setting = setting?;
     calling(async |stop| {
         let run = open_run(setting, &options, project).await?;
         let mut notes = Vec::new();
-        let heard = asking::ask(&run, judged, &stop, &mut notes).await;
-        ui::notes(&run.end().await);
-        ui::notes(&notes);
+        let heard = asking::ask_about_feedback(&run, judged, &stop, &mut notes).await;
+        ui::print_notes(&run.end().await);
+        ui::print_notes(&notes);
         Ok(heard?)
     })
 }

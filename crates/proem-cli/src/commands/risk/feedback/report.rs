@@ -2,15 +2,15 @@
 
 use proem_agents::risk::feedback::{FEWEST, FeedbackAnalysis, FeedbackTally, Meter, ReasonTally, Suggestion};
 use proem_app::risk::feedback::FeedbackSummary;
-use proem_app::words::number;
+use proem_app::words::two_decimals;
 use proem_risk::level::Thresholds;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::commands::risk::output::named;
+use crate::commands::risk::output::metric_words;
 use crate::failure::CommandFailure;
-use crate::ui::{BOLD, CYAN, DIM, UNKNOWN, counted, cut, styled};
+use crate::ui::{BOLD, CYAN, DIM, UNKNOWN, count_with_noun, cut_to_width, style_text};
 
 /// Cells of a reason.
 const REASON: usize = 72;
@@ -29,35 +29,38 @@ pub(super) struct FeedbackOutput<'p> {
     model: Option<&'p FeedbackAnalysis>,
 }
 
-pub(super) fn as_json(judged: &FeedbackSummary, heard: Option<&FeedbackAnalysis>) -> Result<Json, CommandFailure> {
+pub(super) fn feedback_json(
+    judged: &FeedbackSummary,
+    heard: Option<&FeedbackAnalysis>,
+) -> Result<Json, CommandFailure> {
     let FeedbackSummary { since, tally, suggestions } = judged;
     serde_json::to_value(FeedbackOutput { since, tally, suggestions, model: heard })
         .map_err(|error| CommandFailure::bug("the feedback as JSON", error))
 }
 
-pub(super) fn page(judged: &FeedbackSummary, heard: Option<&FeedbackAnalysis>) -> String {
+pub(super) fn feedback_page(judged: &FeedbackSummary, heard: Option<&FeedbackAnalysis>) -> String {
     let FeedbackSummary { since, tally, suggestions } = judged;
     if tally.runs == 0 {
         return format!("no feedback since {since}; give some with `proem risk feedback last --caught`\n");
     }
     let mut out = format!(
         "{} since {since}: false positives: {}, caught: {}\n\n",
-        styled(BOLD, &counted(tally.runs, "judged assessment")),
+        style_text(BOLD, &count_with_noun(tally.runs, "judged assessment")),
         tally.false_positives,
         tally.caught
     );
-    metrics(tally, &mut out);
-    reasons(tally, &mut out);
-    suggested(tally, suggestions, &mut out);
+    push_metric_tally(tally, &mut out);
+    push_reasons(tally, &mut out);
+    push_suggestions(tally, suggestions, &mut out);
     if let Some(heard) = heard {
-        model(heard, &mut out);
+        push_model_words(heard, &mut out);
     }
     out
 }
 
-fn metrics(tally: &FeedbackTally, out: &mut String) {
+fn push_metric_tally(tally: &FeedbackTally, out: &mut String) {
     let head = format!("{:20}  {:>5}  {:>6}  {:>6}  95 % interval", "metric", "HIGH", "false", "share");
-    out.push_str(&format!("{}\n", styled(DIM, &head)));
+    out.push_str(&format!("{}\n", style_text(DIM, &head)));
     for metric in &tally.metrics {
         let percent = |share: f64| format!("{:.0} %", share * 100.0);
         let share = metric.rate.map_or_else(|| UNKNOWN.to_owned(), percent);
@@ -67,36 +70,36 @@ fn metrics(tally: &FeedbackTally, out: &mut String) {
         );
         out.push_str(&format!(
             "{:20}  {:>5}  {:>6}  {share:>6}  {interval}\n",
-            named(metric.metric.as_str()),
+            metric_words(metric.metric.as_str()),
             metric.n,
             metric.false_positives
         ));
         for reason in &metric.reasons {
-            out.push_str(&format!("    {}\n", said(reason)));
+            out.push_str(&format!("    {}\n", quoted_reason(reason)));
         }
     }
 }
 
 /// A reason in quotes: it is somebody's words.
-fn said(reason: &ReasonTally) -> String {
-    format!("{} × \"{}\"", reason.count, cut(&reason.reason, REASON))
+fn quoted_reason(reason: &ReasonTally) -> String {
+    format!("{} × \"{}\"", reason.count, cut_to_width(&reason.reason, REASON))
 }
 
-fn reasons(tally: &FeedbackTally, out: &mut String) {
+fn push_reasons(tally: &FeedbackTally, out: &mut String) {
     if tally.reasons.is_empty() {
         return;
     }
-    out.push_str(&format!("\n{}\n", styled(BOLD, "reasons for false positives")));
+    out.push_str(&format!("\n{}\n", style_text(BOLD, "reasons for false positives")));
     for reason in &tally.reasons {
-        out.push_str(&format!("  {}\n", said(reason)));
+        out.push_str(&format!("  {}\n", quoted_reason(reason)));
     }
     if tally.other_reasons > 0 {
         out.push_str(&format!("  {} others\n", tally.other_reasons));
     }
 }
 
-fn suggested(tally: &FeedbackTally, suggestions: &[Suggestion], out: &mut String) {
-    out.push_str(&format!("\n{}\n", styled(BOLD, "suggested thresholds")));
+fn push_suggestions(tally: &FeedbackTally, suggestions: &[Suggestion], out: &mut String) {
+    out.push_str(&format!("\n{}\n", style_text(BOLD, "suggested thresholds")));
     if suggestions.is_empty() {
         let most = tally.metrics.iter().map(|metric| metric.n).max().unwrap_or(0);
         let why = if most < FEWEST {
@@ -107,46 +110,51 @@ fn suggested(tally: &FeedbackTally, suggestions: &[Suggestion], out: &mut String
         out.push_str(&format!("  {why}\n"));
         return;
     }
-    out.push_str(&changes(suggestions));
-    out.push_str(&styled(DIM, "  `proem risk feedback --apply` applies them\n"));
+    out.push_str(&suggestion_lines(suggestions));
+    out.push_str(&style_text(DIM, "  `proem risk feedback --apply` applies them\n"));
 }
 
 /// A line for each suggestion.
-pub(super) fn changes(suggestions: &[Suggestion]) -> String {
+pub(super) fn suggestion_lines(suggestions: &[Suggestion]) -> String {
     let line = |one: &Suggestion| {
-        let name = styled(CYAN, &named(one.metric.as_str()));
-        format!("  {name}: HIGH from {} to {}: {}\n", number(one.from.second), number(one.to.second), one.because)
+        let name = style_text(CYAN, &metric_words(one.metric.as_str()));
+        format!(
+            "  {name}: HIGH from {} to {}: {}\n",
+            two_decimals(one.from.second),
+            two_decimals(one.to.second),
+            one.because
+        )
     };
     suggestions.iter().map(line).collect()
 }
 
 /// A line for each threshold that differs.
-pub(super) fn difference(before: &Thresholds, after: &Thresholds) -> String {
+pub(super) fn threshold_changes(before: &Thresholds, after: &Thresholds) -> String {
     let changed = Meter::ALL.into_iter().filter(|meter| meter.steps(before) != meter.steps(after));
     let line = |meter: Meter| {
         let (from, to) = (meter.steps(before), meter.steps(after));
-        let name = styled(CYAN, &named(meter.as_str()));
-        format!("  {name}: HIGH from {} to {}\n", number(from.second), number(to.second))
+        let name = style_text(CYAN, &metric_words(meter.as_str()));
+        format!("  {name}: HIGH from {} to {}\n", two_decimals(from.second), two_decimals(to.second))
     };
     changed.map(line).collect()
 }
 
 /// A model's words, each in quotes.
-fn model(heard: &FeedbackAnalysis, out: &mut String) {
-    out.push_str(&format!("\n{}\n", styled(BOLD, "a model's view")));
+fn push_model_words(heard: &FeedbackAnalysis, out: &mut String) {
+    out.push_str(&format!("\n{}\n", style_text(BOLD, "a model's view")));
     for pattern in &heard.patterns {
-        let about = pattern.metric.map(|meter| format!("{}: ", named(meter.as_str()))).unwrap_or_default();
-        out.push_str(&format!("  {about}\"{}\"\n", cut(&pattern.text, 200)));
+        let about = pattern.metric.map(|meter| format!("{}: ", metric_words(meter.as_str()))).unwrap_or_default();
+        out.push_str(&format!("  {about}\"{}\"\n", cut_to_width(&pattern.text, 200)));
     }
     for chosen in &heard.chosen {
-        let name = named(chosen.metric.as_str());
+        let name = metric_words(chosen.metric.as_str());
         out.push_str(&format!(
             "  the model would accept the suggestion for {name}: \"{}\"\n",
-            cut(&chosen.because, 200)
+            cut_to_width(&chosen.because, 200)
         ));
     }
     if !heard.reasoning.is_empty() {
-        out.push_str(&format!("  \"{}\"\n", cut(&heard.reasoning, 300)));
+        out.push_str(&format!("  \"{}\"\n", cut_to_width(&heard.reasoning, 300)));
     }
     for note in &heard.notes {
         out.push_str(&format!("  note: {note}\n"));

@@ -3,10 +3,15 @@
 use proem_agents::risk::report::{FileOut, HopOut, MetricOut, RiskReport, ScoreOut};
 use proem_risk::metric::Signal;
 
-use super::lines::{LineStart, false_alarms, flowing, join, named, parts, safe, value, wrapped};
+use super::lines::{
+    LineStart, append_foreign, false_alarms, flowing, fraction_parts, metric_value, metric_words, screen_safe,
+    wrap_sentence,
+};
 use super::terminal;
-use crate::ui::{self, BOLD, DIM, GREEN, LEAD, RED, UNKNOWN, YELLOW, bar, cell, counted, grouped, styled};
-use proem_app::words::number;
+use crate::ui::{
+    self, BOLD, DIM, GREEN, LEAD, RED, UNKNOWN, YELLOW, bar, count_with_noun, group_thousands, style_text, table_cell,
+};
+use proem_app::words::two_decimals;
 
 /// Cells of the longest bar of the score.
 const BAR: usize = 24;
@@ -14,95 +19,95 @@ const BAR: usize = 24;
 const FILES: usize = 50;
 
 /// The one screen, and then everything.
-pub(super) fn report(report: &RiskReport, width: usize) -> String {
-    let mut out = terminal::report(report, width);
-    score(&report.score, &mut out);
-    heading(&mut out, "the change");
-    metrics(&report.metrics, width, &mut out);
+pub(super) fn explained_report(report: &RiskReport, width: usize) -> String {
+    let mut out = terminal::risk_screen(report, width);
+    push_score(&report.score, &mut out);
+    push_report_heading(&mut out, "the change");
+    push_metrics(&report.metrics, width, &mut out);
     for file in report.files.iter().take(FILES) {
-        self::file(file, width, &mut out);
+        self::push_file(file, width, &mut out);
     }
     let more = report.files.len().saturating_sub(FILES);
     if more > 0 {
-        line(&mut out, &format!("\nand {more} less risky files (--json has all)"));
+        push_report_line(&mut out, &format!("\nand {more} less risky files (--json has all)"));
     }
-    partners(report, width, &mut out);
-    hops(&report.investigation_trace, width, &mut out);
-    unknown(report, width, &mut out);
-    history(report, width, &mut out);
-    spent(report, &mut out);
+    push_partners(report, width, &mut out);
+    push_hops(&report.investigation_trace, width, &mut out);
+    push_unknown(report, width, &mut out);
+    push_history(report, width, &mut out);
+    push_model_cost(report, &mut out);
     out
 }
 
-fn line(out: &mut String, text: &str) {
+fn push_report_line(out: &mut String, text: &str) {
     out.push_str(text);
     out.push('\n');
 }
 
-fn heading(out: &mut String, text: &str) {
-    line(out, &format!("\n{}", styled(BOLD, text)));
+fn push_report_heading(out: &mut String, text: &str) {
+    push_report_line(out, &format!("\n{}", style_text(BOLD, text)));
 }
 
 /// A text below a row, indented by four.
-fn below(out: &mut String, text: &str, width: usize) {
-    for wrapped in wrapped(text, width.saturating_sub(4), usize::MAX, LineStart::Bare) {
-        line(out, &format!("    {wrapped}"));
+fn push_indented(out: &mut String, text: &str, width: usize) {
+    for wrapped in wrap_sentence(text, width.saturating_sub(4), usize::MAX, LineStart::Bare) {
+        push_report_line(out, &format!("    {wrapped}"));
     }
 }
 
-/// A text from outside behind words of ours, for [`below`].
-fn foreign(ours: &str, outside: &str) -> String {
+/// A text from outside behind words of ours, for [`push_indented`].
+fn our_words_and_foreign(ours: &str, outside: &str) -> String {
     let mut text = ours.to_owned();
-    join(&mut text, &safe(outside));
+    append_foreign(&mut text, &screen_safe(outside));
     text
 }
 
 fn outside_of(path: &str) -> String {
-    foreign(" of ", path)
+    our_words_and_foreign(" of ", path)
 }
 
 /// The score with what each metric adds to it.
-fn score(score: &ScoreOut, out: &mut String) {
-    heading(out, "score");
+fn push_score(score: &ScoreOut, out: &mut String) {
+    push_report_heading(out, "score");
     let Some(probability) = score.probability else {
-        line(out, "  unknown: too little is known to score the change");
+        push_report_line(out, "  unknown: too little is known to score the change");
         return;
     };
     let place = match (score.rank, score.interval) {
         (Some(rank), Some(interval)) => format!(
             "above {} % of {} past commits ({} to {})",
-            number(rank.percentile),
+            two_decimals(rank.percentile),
             rank.among,
-            number(interval.low),
-            number(interval.high)
+            two_decimals(interval.low),
+            two_decimals(interval.high)
         ),
-        (Some(rank), None) => format!("above {} % of {} past commits", number(rank.percentile), rank.among),
+        (Some(rank), None) => format!("above {} % of {} past commits", two_decimals(rank.percentile), rank.among),
         (None, _) => "its percentile among past commits is unknown".to_owned(),
     };
     let alarms = false_alarms(score.false_positives);
-    line(out, &format!("  {place}: {}; false alarms {alarms}", signal(score.signal)));
+    push_report_line(out, &format!("  {place}: {}; false alarms {alarms}", signal_word(score.signal)));
     let given = score.given_size.map_or_else(|| UNKNOWN.to_owned(), |given| format!("{given:+.2}"));
-    line(
+    push_report_line(
         out,
         &format!(
             "  probability {probability:.3} according to the projects used for training; {given} log-odds beyond what \
              its size alone gives"
         ),
     );
-    let most = score.contributions.iter().map(|one| thousandths(one.log_odds)).max().unwrap_or(0);
+    let most = score.contributions.iter().map(|one| log_odds_thousandths(one.log_odds)).max().unwrap_or(0);
     let longest = score.contributions.iter().map(|one| one.meaning.chars().count()).max().unwrap_or(0);
     for one in &score.contributions {
         let style = if one.log_odds > 0.0 { RED } else { GREEN };
-        let bar = styled(style, &bar(thousandths(one.log_odds), most, BAR));
-        line(out, &format!("  {:longest$}  {:+6.2}  {bar}", safe(&one.meaning), one.log_odds));
+        let bar = style_text(style, &bar(log_odds_thousandths(one.log_odds), most, BAR));
+        push_report_line(out, &format!("  {:longest$}  {:+6.2}  {bar}", screen_safe(&one.meaning), one.log_odds));
     }
     if !score.unknown.is_empty() {
-        line(out, &styled(DIM, &format!("  without: {}", score.unknown.join(", "))));
+        push_report_line(out, &style_text(DIM, &format!("  without: {}", score.unknown.join(", "))));
     }
 }
 
 /// How long a bar is for what a metric adds.
-fn thousandths(log_odds: f64) -> usize {
+fn log_odds_thousandths(log_odds: f64) -> usize {
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -112,7 +117,7 @@ fn thousandths(log_odds: f64) -> usize {
     thousandths
 }
 
-fn signal(signal: Signal) -> String {
+fn signal_word(signal: Signal) -> String {
     let style = match signal {
         Signal::High => RED,
         Signal::Medium | Signal::Unknown => YELLOW,
@@ -120,32 +125,32 @@ fn signal(signal: Signal) -> String {
         Signal::None => DIM,
     };
     let word = if signal == Signal::None { UNKNOWN } else { signal.as_str() };
-    styled(style, word)
+    style_text(style, word)
 }
 
 /// A row for each metric, with its evidence and what was not counted below it.
-fn metrics(metrics: &[MetricOut], width: usize, out: &mut String) {
+fn push_metrics(metrics: &[MetricOut], width: usize, out: &mut String) {
     if metrics.is_empty() {
-        line(out, "  no metric was measured");
+        push_report_line(out, "  no metric was measured");
         return;
     }
     let head =
         format!("  {:22} {:14} {:13} {:>10}  {:8} false alarms", "metric", "value", "interval", "percentile", "signal");
-    line(out, &styled(DIM, &head));
+    push_report_line(out, &style_text(DIM, &head));
     for metric in metrics {
-        row(metric, out);
-        below(out, &flowing(&metric.evidence), width);
-        let of = parts(metric.of);
+        push_metric_row(metric, out);
+        push_indented(out, &flowing(&metric.evidence), width);
+        let of = fraction_parts(metric.of);
         let excluded: Vec<String> = metric
             .excluded
             .iter()
-            .map(|excluded| format!("{} {}", grouped_u64(excluded.count), safe(&excluded.what)))
+            .map(|excluded| format!("{} {}", grouped_u64(excluded.count), screen_safe(&excluded.what)))
             .collect();
         if !excluded.is_empty() {
-            below(out, &format!("not counted: {}", excluded.join(", ")), width);
+            push_indented(out, &format!("not counted: {}", excluded.join(", ")), width);
         }
         if !of.is_empty() {
-            below(out, &format!("counts: {of}"), width);
+            push_indented(out, &format!("counts: {of}"), width);
         }
         if !metric.details.is_empty() {
             let mut details: Vec<String> = metric.details.iter().map(flowing).collect();
@@ -153,21 +158,22 @@ fn metrics(metrics: &[MetricOut], width: usize, out: &mut String) {
             if others > 0 {
                 details.push(format!("and {others} others"));
             }
-            below(out, &format!("more: {}", details.join("; ")), width);
+            push_indented(out, &format!("more: {}", details.join("; ")), width);
         }
     }
 }
 
-fn row(metric: &MetricOut, out: &mut String) {
+fn push_metric_row(metric: &MetricOut, out: &mut String) {
     let interval = metric.interval.map_or_else(
         || UNKNOWN.to_owned(),
-        |interval| format!("{} to {}", number(interval.low), number(interval.high)),
+        |interval| format!("{} to {}", two_decimals(interval.low), two_decimals(interval.high)),
     );
-    let percentile = metric
-        .rank
-        .map_or_else(|| UNKNOWN.to_owned(), |rank| format!("{} % of {}", number(rank.percentile.floor()), rank.among));
+    let percentile = metric.rank.map_or_else(
+        || UNKNOWN.to_owned(),
+        |rank| format!("{} % of {}", two_decimals(rank.percentile.floor()), rank.among),
+    );
     let tier = metric.tier.map(|tier| format!(" T{tier}")).unwrap_or_default();
-    let name = cell(&format!("{}{tier}", named(metric.name.as_str())), 22);
+    let name = table_cell(&format!("{}{tier}", metric_words(metric.name.as_str())), 22);
     let gap = " ".repeat(8_usize.saturating_sub(if metric.signal == Signal::None {
         1
     } else {
@@ -176,103 +182,103 @@ fn row(metric: &MetricOut, out: &mut String) {
     let alarms = if metric.tier.is_some() { false_alarms(metric.false_positives) } else { String::new() };
     let row = format!(
         "  {name} {} {} {percentile:>10}  {}{gap} {alarms}",
-        cell(&value(metric), 14),
-        cell(&interval, 13),
-        signal(metric.signal)
+        table_cell(&metric_value(metric), 14),
+        table_cell(&interval, 13),
+        signal_word(metric.signal)
     );
-    line(out, row.trim_end());
+    push_report_line(out, row.trim_end());
 }
 
 /// A file with all of its metrics.
-fn file(file: &FileOut, width: usize, out: &mut String) {
-    heading(out, &format!("{LEAD}{}", safe(&file.path)));
+fn push_file(file: &FileOut, width: usize, out: &mut String) {
+    push_report_heading(out, &format!("{LEAD}{}", screen_safe(&file.path)));
     let mut about = vec![
-        styled(terminal::colour(file.risk_level), file.risk_level.as_str()),
+        style_text(terminal::level_colour(file.risk_level), file.risk_level.as_str()),
         file.status.clone(),
         file.role.clone(),
     ];
-    about.extend(file.language.as_deref().map(safe));
-    about.extend(file.lines.map(|lines| counted(lines.into(), "line")));
+    about.extend(file.language.as_deref().map(screen_safe));
+    about.extend(file.lines.map(|lines| count_with_noun(lines.into(), "line")));
     about.extend(file.sensitive.as_deref().map(|sensitive| format!("sensitive: {sensitive}")));
-    about.extend(file.framework.as_deref().map(|framework| format!("coupled by design: {}", safe(framework))));
-    about.extend(file.confidence.map(|confidence| format!("confidence {}", number(confidence))));
-    line(out, &format!("  {}", about.join(" · ")));
+    about.extend(file.framework.as_deref().map(|framework| format!("coupled by design: {}", screen_safe(framework))));
+    about.extend(file.confidence.map(|confidence| format!("confidence {}", two_decimals(confidence))));
+    push_report_line(out, &format!("  {}", about.join(" · ")));
     for reason in &file.reasons {
-        below(out, &format!("because {}", flowing(reason)), width);
+        push_indented(out, &format!("because {}", flowing(reason)), width);
     }
-    metrics(&file.metrics, width, out);
+    push_metrics(&file.metrics, width, out);
 }
 
-fn partners(report: &RiskReport, width: usize, out: &mut String) {
+fn push_partners(report: &RiskReport, width: usize, out: &mut String) {
     if report.missing_partners.is_empty() {
         return;
     }
-    heading(out, "files that usually change too, but did not");
+    push_report_heading(out, "files that usually change too, but did not");
     for partner in &report.missing_partners {
-        below(
+        push_indented(
             out,
-            &format!("{}; lower bound of the share: {}", terminal::partner(partner), number(partner.low)),
+            &format!("{}; lower bound of the share: {}", terminal::partner_words(partner), two_decimals(partner.low)),
             width,
         );
     }
     let others = report.missing_partners_total.saturating_sub(report.missing_partners.len() as u64);
     if others > 0 {
-        below(out, &format!("and {others} others"), width);
+        push_indented(out, &format!("and {others} others"), width);
     }
 }
 
 /// What a model did.
-fn hops(hops: &[HopOut], width: usize, out: &mut String) {
+fn push_hops(hops: &[HopOut], width: usize, out: &mut String) {
     if hops.is_empty() {
         return;
     }
-    heading(out, "investigation");
+    push_report_heading(out, "investigation");
     for HopOut { hop, path } in hops {
-        let action = word(&hop.action);
-        let by = word(&hop.by);
-        let metric = hop.metric.as_deref().map(|metric| format!(" {}", safe(metric))).unwrap_or_default();
-        let path = path.as_deref().map(|path| format!(" of {}", safe(path))).unwrap_or_default();
-        line(out, &format!("  hop {}: {action}{metric}{path}, chosen by the {by}", hop.hop));
-        below(out, &foreign("", &hop.result), width);
+        let action = serialised_word(&hop.action);
+        let by = serialised_word(&hop.by);
+        let metric = hop.metric.as_deref().map(|metric| format!(" {}", screen_safe(metric))).unwrap_or_default();
+        let path = path.as_deref().map(|path| format!(" of {}", screen_safe(path))).unwrap_or_default();
+        push_report_line(out, &format!("  hop {}: {action}{metric}{path}, chosen by the {by}", hop.hop));
+        push_indented(out, &our_words_and_foreign("", &hop.result), width);
         if !hop.reasoning.is_empty() {
-            below(out, &foreign("it says: ", &hop.reasoning), width);
+            push_indented(out, &our_words_and_foreign("it says: ", &hop.reasoning), width);
         }
     }
 }
 
 /// The serialised word of a choice.
-fn word<T: serde::Serialize>(choice: &T) -> String {
+fn serialised_word<T: serde::Serialize>(choice: &T) -> String {
     serde_json::to_value(choice).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-fn unknown(report: &RiskReport, width: usize, out: &mut String) {
+fn push_unknown(report: &RiskReport, width: usize, out: &mut String) {
     if report.unknown.is_empty() && report.gaps.is_empty() && report.notes.is_empty() {
         return;
     }
-    heading(out, "unknown and notes");
+    push_report_heading(out, "unknown and notes");
     for unknown in &report.unknown {
         let of = unknown.path.as_deref().map(outside_of).unwrap_or_default();
-        below(out, &format!("{}{of}: {}", named(unknown.metric.as_str()), flowing(&unknown.why)), width);
+        push_indented(out, &format!("{}{of}: {}", metric_words(unknown.metric.as_str()), flowing(&unknown.why)), width);
     }
     for gap in &report.gaps {
-        below(out, &foreign("gap: ", gap), width);
+        push_indented(out, &our_words_and_foreign("gap: ", gap), width);
     }
     for note in &report.notes {
-        below(out, &foreign("note: ", note), width);
+        push_indented(out, &our_words_and_foreign("note: ", note), width);
     }
 }
 
 /// What the change was compared with.
-fn history(report: &RiskReport, width: usize, out: &mut String) {
+fn push_history(report: &RiskReport, width: usize, out: &mut String) {
     let history = &report.history;
-    heading(out, "history");
+    push_report_heading(out, "history");
     let cached =
         if history.cached > 0 { format!(" ({} from the cache)", grouped_u64(history.cached)) } else { String::new() };
     let first = if history.first_parent { ", first parents only" } else { "" };
     let mut text = format!(
         "{}{cached}{first}; not counted: {} merges, {} by bots, {} ignored; {} of {} sampled for the score; co-changes \
          over {} months",
-        counted(history.commits, "commit"),
+        count_with_noun(history.commits, "commit"),
         grouped_u64(history.merges),
         grouped_u64(history.bots),
         grouped_u64(history.ignored),
@@ -290,34 +296,41 @@ fn history(report: &RiskReport, width: usize, out: &mut String) {
         }
     }
     if history.misdated > 0 {
-        text.push_str(&format!("; {} with an impossible date", counted(history.misdated.into(), "commit")));
+        text.push_str(&format!("; {} with an impossible date", count_with_noun(history.misdated.into(), "commit")));
     }
-    below(out, &text, width);
+    push_indented(out, &text, width);
 }
 
 /// What a model cost.
-fn spent(report: &RiskReport, out: &mut String) {
-    let prompts: Vec<String> =
-        report.prompts.iter().map(|prompt| format!("{} {}", safe(&prompt.name), safe(&prompt.version))).collect();
+fn push_model_cost(report: &RiskReport, out: &mut String) {
+    let prompts: Vec<String> = report
+        .prompts
+        .iter()
+        .map(|prompt| format!("{} {}", screen_safe(&prompt.name), screen_safe(&prompt.version)))
+        .collect();
     if !prompts.is_empty() {
-        line(out, &format!("    prompts: {}", prompts.join(", ")));
+        push_report_line(out, &format!("    prompts: {}", prompts.join(", ")));
     }
     for lessons in &report.learned {
-        let (prompt, runs) = (safe(&lessons.prompt), lessons.results.iter().filter_map(|one| one.run.as_deref()));
+        let (prompt, runs) =
+            (screen_safe(&lessons.prompt), lessons.results.iter().filter_map(|one| one.run.as_deref()));
         let runs: Vec<&str> = runs.map(|run| run.get(..8).unwrap_or(run)).collect();
-        let (lines, runs) = (counted(lessons.lines as u64, "line"), safe(&runs.join(", ")));
-        line(out, &format!("    learned: {lines} of {prompt} from run {runs}; `proem adapt {prompt}` shows them"));
+        let (lines, runs) = (count_with_noun(lessons.lines as u64, "line"), screen_safe(&runs.join(", ")));
+        push_report_line(
+            out,
+            &format!("    learned: {lines} of {prompt} from run {runs}; `proem adapt {prompt}` shows them"),
+        );
     }
     let Some(spent) = &report.spent else { return };
     let cost = spent
         .cost_nano_dollars
-        .map_or_else(|| "unknown cost".to_owned(), |nanos| ui::price(proem_engine::call::NanoDollars(nanos)));
-    line(
+        .map_or_else(|| "unknown cost".to_owned(), |nanos| ui::short_price(proem_engine::call::NanoDollars(nanos)));
+    push_report_line(
         out,
         &format!(
             "    {}: {}, {} tokens in ({} cached), {} out, {cost}",
-            safe(&spent.model),
-            counted(spent.calls.into(), "call"),
+            screen_safe(&spent.model),
+            count_with_noun(spent.calls.into(), "call"),
             ui::short_or_unknown(spent.input_tokens),
             ui::short_or_unknown(spent.cached_tokens),
             ui::short_or_unknown(spent.output_tokens)
@@ -326,5 +339,5 @@ fn spent(report: &RiskReport, out: &mut String) {
 }
 
 fn grouped_u64(number: u64) -> String {
-    grouped(usize::try_from(number).unwrap_or(usize::MAX))
+    group_thousands(usize::try_from(number).unwrap_or(usize::MAX))
 }

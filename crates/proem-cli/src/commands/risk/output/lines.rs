@@ -3,13 +3,13 @@
 use proem_agents::risk::report::{FractionOut, MetricOut, Rate, ReportPhrase, ReportSentence};
 
 use crate::ui::{self, GOES_ON, UNKNOWN};
-use proem_app::words::number;
+use proem_app::words::two_decimals;
 
 /// The most characters of a name or message on the one screen.
 const SHOWN: usize = 60;
 
 /// Stands before each word from outside until lines are made. No text from outside has it: it is a
-/// noncharacter, which [`safe`] escapes.
+/// noncharacter, which [`screen_safe`] escapes.
 const OUTSIDE: char = '\u{fdd1}';
 
 /// What a line begins with.
@@ -23,42 +23,44 @@ pub(super) enum LineStart {
 
 /// A sentence for a line of a screen: what steers a terminal, or is wider than a cell, is escaped; a
 /// message stands in quotes.
-pub(super) fn plain(words: &ReportSentence) -> String {
-    safe(&quoted(words))
+pub(super) fn screen_sentence(words: &ReportSentence) -> String {
+    screen_safe(&quoted_sentence(words))
 }
 
-/// The same for [`wrapped`], which begins no line with a text from outside.
+/// The same for [`wrap_sentence`], which begins no line with a text from outside.
 pub(super) fn flowing(words: &ReportSentence) -> String {
     words.parts().iter().fold(String::new(), |mut text, part| {
         match part {
-            ReportPhrase::Ours(ours) => text.push_str(&safe(ours)),
+            ReportPhrase::Ours(ours) => text.push_str(&screen_safe(ours)),
             ReportPhrase::Message(message) if !text.ends_with('"') => {
-                join(&mut text, &format!("\"{}\"", safe(message)));
+                append_foreign(&mut text, &format!("\"{}\"", screen_safe(message)));
             }
-            part => join(&mut text, &safe(part.text())),
+            part => append_foreign(&mut text, &screen_safe(part.text())),
         }
         text
     })
 }
 
 /// The same for the one screen, where a long name must not displace what is said of it.
-pub(super) fn brief(words: &ReportSentence) -> String {
+pub(super) fn short_screen_sentence(words: &ReportSentence) -> String {
     words.parts().iter().fold(String::new(), |mut text, part| {
         match part {
-            ReportPhrase::Ours(ours) => text.push_str(&safe(ours)),
-            ReportPhrase::Path(path) => join(&mut text, &end_of(path)),
+            ReportPhrase::Ours(ours) => text.push_str(&screen_safe(ours)),
+            ReportPhrase::Path(path) => append_foreign(&mut text, &end_of(path)),
             ReportPhrase::Message(message) if !text.ends_with('"') => {
-                join(&mut text, &format!("\"{}\"", ui::cut(message, SHOWN)));
+                append_foreign(&mut text, &format!("\"{}\"", ui::cut_to_width(message, SHOWN)));
             }
-            ReportPhrase::Message(outside) | ReportPhrase::Person(outside) => join(&mut text, &ui::cut(outside, SHOWN)),
-            ReportPhrase::Foreign(outside) => join(&mut text, &safe(outside)),
+            ReportPhrase::Message(outside) | ReportPhrase::Person(outside) => {
+                append_foreign(&mut text, &ui::cut_to_width(outside, SHOWN))
+            }
+            ReportPhrase::Foreign(outside) => append_foreign(&mut text, &screen_safe(outside)),
         }
         text
     })
 }
 
-/// Appends a text from outside that is safe, so that [`wrapped`] begins no line with a word of it.
-pub(super) fn join(text: &mut String, outside: &str) {
+/// Appends a text from outside that is safe, so that [`wrap_sentence`] begins no line with a word of it.
+pub(super) fn append_foreign(text: &mut String, outside: &str) {
     for (index, word) in outside.split(' ').enumerate() {
         if index > 0 {
             text.push(' ');
@@ -72,7 +74,7 @@ pub(super) fn join(text: &mut String, outside: &str) {
 
 /// A path for the one screen: its end tells most.
 pub(super) fn end_of(path: &str) -> String {
-    let shown = safe(path);
+    let shown = screen_safe(path);
     let length = shown.chars().count();
     if length <= SHOWN {
         return shown;
@@ -82,12 +84,12 @@ pub(super) fn end_of(path: &str) -> String {
 }
 
 /// A text from outside for a screen.
-pub(super) fn safe(text: &str) -> String {
-    ui::cut(text, usize::MAX)
+pub(super) fn screen_safe(text: &str) -> String {
+    ui::cut_to_width(text, usize::MAX)
 }
 
 /// A sentence as one text, with its messages in quotes.
-pub(super) fn quoted(words: &ReportSentence) -> String {
+pub(super) fn quoted_sentence(words: &ReportSentence) -> String {
     let mut text = String::new();
     for part in words.parts() {
         match part {
@@ -101,9 +103,9 @@ pub(super) fn quoted(words: &ReportSentence) -> String {
 /// A text on lines of at most `width` characters, at most `most` of them; what is left out shows as `…`.
 ///
 /// A line that would begin with a word from outside begins with [`GOES_ON`].
-pub(super) fn wrapped(text: &str, width: usize, most: usize, begins: LineStart) -> Vec<String> {
+pub(super) fn wrap_sentence(text: &str, width: usize, most: usize, begins: LineStart) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ').flat_map(|word| pieces(word, width)) {
+    for word in text.split(' ').flat_map(|word| split_long_word(word, width)) {
         let (lead, word) = match word.strip_prefix(OUTSIDE) {
             Some(word) if lines.is_empty() && begins == LineStart::Labelled => ("", word),
             Some(word) => (GOES_ON, word),
@@ -127,7 +129,7 @@ pub(super) fn wrapped(text: &str, width: usize, most: usize, begins: LineStart) 
 }
 
 /// A word, cut where it is longer than a line; what is behind a cut in one from outside is from outside too.
-fn pieces(word: &str, width: usize) -> Vec<String> {
+fn split_long_word(word: &str, width: usize) -> Vec<String> {
     let (mark, word, width) = match word.strip_prefix(OUTSIDE) {
         Some(word) => (OUTSIDE.to_string(), word, width.saturating_sub(GOES_ON.chars().count())),
         None => (String::new(), word, width),
@@ -140,9 +142,9 @@ fn pieces(word: &str, width: usize) -> Vec<String> {
 }
 
 /// A metric's value with its unit, or [`UNKNOWN`].
-pub(super) fn value(metric: &MetricOut) -> String {
+pub(super) fn metric_value(metric: &MetricOut) -> String {
     let Some(value) = metric.value else { return UNKNOWN.to_owned() };
-    let shown = number(value);
+    let shown = two_decimals(value);
     match metric.unit.as_str() {
         "share" | "ratio" | "count" => shown,
         "flag" => if value > 0.0 { "yes" } else { "no" }.to_owned(),
@@ -153,7 +155,7 @@ pub(super) fn value(metric: &MetricOut) -> String {
 }
 
 /// The parts of a share: `15 of 20`.
-pub(super) fn parts(of: Option<FractionOut>) -> String {
+pub(super) fn fraction_parts(of: Option<FractionOut>) -> String {
     of.map_or_else(String::new, |of| format!("{} of {}", of.numerator, of.denominator))
 }
 
@@ -169,7 +171,7 @@ pub(super) fn false_alarms(rate: Option<Rate>) -> String {
 }
 
 /// A metric's name as words: `co_change` as `co-change`.
-pub(in crate::commands::risk) fn named(name: &str) -> String {
+pub(in crate::commands::risk) fn metric_words(name: &str) -> String {
     match name {
         "co_change" => "co-change".to_owned(),
         "co_change_gap" => "co-change gap".to_owned(),
@@ -188,13 +190,13 @@ mod tests {
         for part in text.split('<') {
             match part.split_once('>') {
                 Some((outside, ours)) => {
-                    join(&mut joined, outside);
+                    append_foreign(&mut joined, outside);
                     joined.push_str(ours);
                 }
                 None => joined.push_str(part),
             }
         }
-        assert_eq!(wrapped(&joined, 12, usize::MAX, begins), expected, "{text:?}");
+        assert_eq!(wrap_sentence(&joined, 12, usize::MAX, begins), expected, "{text:?}");
     }
 
     #[test]

@@ -6,9 +6,9 @@
 use proem_agents::risk::report::{FileOut, ReportPhrase, ReportSentence, RiskReport};
 use proem_guard::show;
 
-use super::lines::{false_alarms, named, parts, value};
+use super::lines::{false_alarms, fraction_parts, metric_value, metric_words};
 use super::terminal;
-use proem_app::words::number;
+use proem_app::words::two_decimals;
 
 /// The first line, by which a script finds the comment to replace.
 pub(super) const MARK: &str = "<!-- proem-risk -->";
@@ -22,11 +22,11 @@ const PARTNERS: usize = 5;
 const MOST: usize = 60_000;
 
 /// A comment with all reports, the first in full, as far as there is room.
-pub(super) fn comment(reports: &[RiskReport]) -> String {
+pub(super) fn risk_comment(reports: &[RiskReport]) -> String {
     let mut out = format!("{MARK}\n");
     for (index, report) in reports.iter().enumerate() {
-        let short = brief(report);
-        let full = format!("{short}{}", details(report));
+        let short = risk_comment_head(report);
+        let full = format!("{short}{}", risk_comment_details(report));
         let room = MOST.saturating_sub(out.len());
         let page = if full.len() <= room { full } else { short };
         if page.len() > room {
@@ -39,7 +39,7 @@ pub(super) fn comment(reports: &[RiskReport]) -> String {
 }
 
 /// A text from outside: a code span, whatever is in it.
-fn code(text: &str) -> String {
+fn code_span(text: &str) -> String {
     let shown = show::terminal_str(text).into_string();
     let mut kept: String = shown.chars().take(SHOWN).collect();
     if kept.len() < shown.len() {
@@ -60,11 +60,11 @@ fn code(text: &str) -> String {
 
 /// A code span in a table: a bar would end the cell.
 fn code_in_table(text: &str) -> String {
-    code(text).replace('|', "\\|")
+    code_span(text).replace('|', "\\|")
 }
 
 /// Words of ours, in which nothing is markup.
-fn ours(text: &str) -> String {
+fn escape_markup(text: &str) -> String {
     text.chars().fold(String::new(), |mut out, c| {
         match c {
             '<' => out.push_str("&lt;"),
@@ -81,18 +81,18 @@ fn ours(text: &str) -> String {
 }
 
 /// A sentence.
-fn sentence(words: &ReportSentence) -> String {
+fn markdown_sentence(words: &ReportSentence) -> String {
     let part = |part: &ReportPhrase| match part {
-        ReportPhrase::Ours(text) => ours(text),
+        ReportPhrase::Ours(text) => escape_markup(text),
         ReportPhrase::Path(text)
         | ReportPhrase::Person(text)
         | ReportPhrase::Message(text)
-        | ReportPhrase::Foreign(text) => code(text),
+        | ReportPhrase::Foreign(text) => code_span(text),
     };
     words.parts().iter().map(part).collect()
 }
 
-fn list(out: &mut String, title: &str, items: &[String]) {
+fn push_folded_list(out: &mut String, title: &str, items: &[String]) {
     if items.is_empty() {
         return;
     }
@@ -103,36 +103,37 @@ fn list(out: &mut String, title: &str, items: &[String]) {
 }
 
 /// What everybody should read.
-fn brief(report: &RiskReport) -> String {
+fn risk_comment_head(report: &RiskReport) -> String {
     let change = &report.change;
-    let mut out = format!("\n### Change risk: {}\n\n{}", report.risk_level.as_str(), sentence(&change.assessed));
+    let mut out =
+        format!("\n### Change risk: {}\n\n{}", report.risk_level.as_str(), markdown_sentence(&change.assessed));
     if !change.subject.is_empty() {
-        out.push_str(&format!(", {}", code(&change.subject)));
+        out.push_str(&format!(", {}", code_span(&change.subject)));
     }
-    out.push_str(&format!("; {}\n", ours(&terminal::sure(report))));
-    list(&mut out, "Why", &report.reasons.iter().map(sentence).collect::<Vec<_>>());
-    list(&mut out, "Evidence", &report.key_evidence.iter().map(sentence).collect::<Vec<_>>());
+    out.push_str(&format!("; {}\n", escape_markup(&terminal::sure(report))));
+    push_folded_list(&mut out, "Why", &report.reasons.iter().map(markdown_sentence).collect::<Vec<_>>());
+    push_folded_list(&mut out, "Evidence", &report.key_evidence.iter().map(markdown_sentence).collect::<Vec<_>>());
     let partners = report.missing_partners.iter().take(PARTNERS).map(|partner| {
         let imported = if partner.imported == Some(false) { ", with no import between them" } else { "" };
         format!(
             "{} changed in {} of {} commits of {}{imported}",
-            code(&partner.path),
+            code_span(&partner.path),
             partner.together.numerator,
             partner.together.denominator,
-            code(&partner.of)
+            code_span(&partner.of)
         )
     });
-    list(&mut out, "Files that usually change too, but did not", &partners.collect::<Vec<_>>());
-    list(&mut out, "To do", &report.recommendations.iter().map(sentence).collect::<Vec<_>>());
+    push_folded_list(&mut out, "Files that usually change too, but did not", &partners.collect::<Vec<_>>());
+    push_folded_list(&mut out, "To do", &report.recommendations.iter().map(markdown_sentence).collect::<Vec<_>>());
     out
 }
 
 /// What folds away.
-fn details(report: &RiskReport) -> String {
+fn risk_comment_details(report: &RiskReport) -> String {
     let mut out = "\n<details><summary>Details</summary>\n\n".to_owned();
     out.push_str("| file | level | metric | value | counts | signal | false alarms |\n|---|---|---|---|---|---|---|\n");
     for file in report.files.iter().take(FILES) {
-        rows(file, &mut out);
+        tier_metric_rows(file, &mut out);
     }
     let more = report.files.len().saturating_sub(FILES);
     if more > 0 {
@@ -144,35 +145,35 @@ fn details(report: &RiskReport) -> String {
             .contributions
             .iter()
             .take(5)
-            .map(|one| format!("{} {:+.2}", ours(&one.meaning), one.log_odds))
+            .map(|one| format!("{} {:+.2}", escape_markup(&one.meaning), one.log_odds))
             .collect();
         out.push_str(&format!(
             "\nScore: above {} % of {} past commits; {}\n",
-            number(rank.percentile.floor()),
+            two_decimals(rank.percentile.floor()),
             rank.among,
             top.join(", ")
         ));
     }
     let unknown = report.unknown.iter().map(|unknown| {
-        let of = unknown.path.as_deref().map(|path| format!(" of {}", code(path))).unwrap_or_default();
-        format!("{}{of}: {}", ours(&named(unknown.metric.as_str())), sentence(&unknown.why))
+        let of = unknown.path.as_deref().map(|path| format!(" of {}", code_span(path))).unwrap_or_default();
+        format!("{}{of}: {}", escape_markup(&metric_words(unknown.metric.as_str())), markdown_sentence(&unknown.why))
     });
-    let unknown: Vec<String> = unknown.chain(report.gaps.iter().map(|gap| code(gap))).take(FILES).collect();
-    list(&mut out, "Unknown", &unknown);
+    let unknown: Vec<String> = unknown.chain(report.gaps.iter().map(|gap| code_span(gap))).take(FILES).collect();
+    push_folded_list(&mut out, "Unknown", &unknown);
     out.push_str("\n</details>\n");
     out
 }
 
 /// The Tier metrics of a file.
-fn rows(file: &FileOut, out: &mut String) {
+fn tier_metric_rows(file: &FileOut, out: &mut String) {
     for metric in file.metrics.iter().filter(|metric| metric.tier.is_some()) {
         out.push_str(&format!(
             "| {} | {} | {} | {} | {} | {} | {} |\n",
             code_in_table(&file.path),
             file.risk_level.as_str(),
-            ours(&named(metric.name.as_str())),
-            ours(&value(metric)),
-            parts(metric.of),
+            escape_markup(&metric_words(metric.name.as_str())),
+            escape_markup(&metric_value(metric)),
+            fraction_parts(metric.of),
             metric.signal.as_str(),
             false_alarms(metric.false_positives)
         ));

@@ -13,7 +13,7 @@ use proem_risk::metric::Signal;
 use serde_json::{Value as Json, json};
 
 use super::lines;
-use proem_app::trust::hash;
+use proem_app::trust::sha256_hex;
 
 /// The rules, with what each says.
 const RULES: [(&str, &str); 8] = [
@@ -33,7 +33,7 @@ pub(super) fn log(reports: &[RiskReport]) -> Json {
         .iter()
         .map(|(id, text)| json!({ "id": id, "name": id.replace('/', "_"), "shortDescription": { "text": text } }))
         .collect();
-    let results: Vec<Json> = reports.iter().flat_map(results).collect();
+    let results: Vec<Json> = reports.iter().flat_map(sarif_results).collect();
     let changes: Vec<Json> = reports
         .iter()
         .map(|report| {
@@ -59,23 +59,24 @@ pub(super) fn log(reports: &[RiskReport]) -> Json {
     })
 }
 
-fn results(report: &RiskReport) -> Vec<Json> {
+fn sarif_results(report: &RiskReport) -> Vec<Json> {
     let risky = || report.files.iter().filter(|file| file.risk_level >= Level::Medium);
     let worst = risky().map(|file| file.risk_level).max().unwrap_or(Level::Low);
     let own = report.files.first().filter(|_| report.risk_level > worst);
     let of_change = own.map(|file| match report.risk_level {
         Level::Unknown => {
-            let sentences: Vec<String> = report.reasons.iter().map(lines::quoted).collect();
-            result(report, file, "risk/unknown", Level::Unknown, &sentences)
+            let sentences: Vec<String> = report.reasons.iter().map(lines::quoted_sentence).collect();
+            sarif_result(report, file, "risk/unknown", Level::Unknown, &sentences)
         }
         level => {
-            let sentences: Vec<String> = report.key_evidence.iter().map(lines::quoted).collect();
-            result(report, file, "risk/score", level, &sentences)
+            let sentences: Vec<String> = report.key_evidence.iter().map(lines::quoted_sentence).collect();
+            sarif_result(report, file, "risk/score", level, &sentences)
         }
     });
     let of_files = risky().map(|file| {
-        let sentences: Vec<String> = file.key_evidence.iter().chain(&file.reasons).map(lines::quoted).collect();
-        result(report, file, rule(file), file.risk_level, &sentences)
+        let sentences: Vec<String> =
+            file.key_evidence.iter().chain(&file.reasons).map(lines::quoted_sentence).collect();
+        sarif_result(report, file, rule(file), file.risk_level, &sentences)
     });
     of_change.into_iter().chain(of_files).collect()
 }
@@ -83,14 +84,14 @@ fn results(report: &RiskReport) -> Vec<Json> {
 /// What speaks loudest of a file: its first HIGH signal. Without one it is what it is, or nothing is known.
 fn rule(file: &FileOut) -> &'static str {
     let high = file.metrics.iter().filter(|metric| metric.signal == Signal::High);
-    high.filter_map(|metric| known(metric.name.as_str())).next().unwrap_or("risk/sensitive")
+    high.filter_map(|metric| sarif_rule(metric.name.as_str())).next().unwrap_or("risk/sensitive")
 }
 
-fn known(metric: &str) -> Option<&'static str> {
+fn sarif_rule(metric: &str) -> Option<&'static str> {
     RULES.iter().map(|(id, _)| *id).find(|id| id.strip_prefix("risk/") == Some(metric))
 }
 
-fn result(report: &RiskReport, file: &FileOut, rule: &str, level: Level, sentences: &[String]) -> Json {
+fn sarif_result(report: &RiskReport, file: &FileOut, rule: &str, level: Level, sentences: &[String]) -> Json {
     // What can't be decided is open, and then has no level (SARIF 2.1.0, 3.27.9 and 3.27.10).
     let (kind, level) = match level {
         Level::Unknown => ("open", "none"),
@@ -100,13 +101,13 @@ fn result(report: &RiskReport, file: &FileOut, rule: &str, level: Level, sentenc
     };
     let text = format!("{}: {}", file.path, sentences.join("; "));
     let mut fingerprints = BTreeMap::new();
-    fingerprints.insert("proemRisk/v1", hash(format!("{rule}\0{}", file.path).as_bytes()));
+    fingerprints.insert("proemRisk/v1", sha256_hex(format!("{rule}\0{}", file.path).as_bytes()));
     json!({
         "ruleId": rule,
         "ruleIndex": RULES.iter().position(|(id, _)| *id == rule),
         "kind": kind,
         "level": level,
-        "message": { "text": message(&text) },
+        "message": { "text": sarif_message(&text) },
         "locations": [{
             "physicalLocation": {
                 "artifactLocation": { "uri": uri(&file.path), "uriBaseId": "%SRCROOT%" },
@@ -126,7 +127,7 @@ fn result(report: &RiskReport, file: &FileOut, rule: &str, level: Level, sentenc
 }
 
 /// A message in plain text: brackets would be links (SARIF 2.1.0, 3.11.6).
-fn message(text: &str) -> String {
+fn sarif_message(text: &str) -> String {
     let shown = show::terminal_str(text).into_string();
     shown.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
 }

@@ -7,10 +7,12 @@ use proem_agents::risk::report::{AssessmentMode, RiskReport};
 use proem_engine::run::Time;
 use proem_risk::level::Level;
 
-use super::lines::{LineStart, brief, end_of, join, named, plain, safe, wrapped};
-use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, counted, cut, styled};
+use super::lines::{
+    LineStart, append_foreign, end_of, metric_words, screen_safe, screen_sentence, short_screen_sentence, wrap_sentence,
+};
+use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, count_with_noun, cut_to_width, style_text};
 use proem_app::when;
-use proem_app::words::number;
+use proem_app::words::two_decimals;
 
 /// Cells of the words in front of a line.
 const LABEL: usize = 10;
@@ -21,7 +23,7 @@ const REASONS: usize = 3;
 /// The most pieces of evidence, missing partners and pieces of advice.
 const MOST: usize = 3;
 
-pub(super) const fn colour(level: Level) -> Style {
+pub(super) const fn level_colour(level: Level) -> Style {
     match level {
         Level::Low => GREEN,
         Level::Unknown | Level::Medium => YELLOW,
@@ -40,10 +42,10 @@ impl LabelledPage {
     /// A text under a label, on at most `most` lines; the label stands in front of the first only.
     fn text(&mut self, label: &str, text: &str, most: usize) {
         let begins = if label.is_empty() { LineStart::Bare } else { LineStart::Labelled };
-        let lines = wrapped(text, self.width.saturating_sub(LABEL), most, begins);
+        let lines = wrap_sentence(text, self.width.saturating_sub(LABEL), most, begins);
         for (index, line) in lines.iter().enumerate() {
             let label = if index == 0 { label } else { "" };
-            self.out.push_str(&format!("{}{line}\n", styled(DIM, &format!("{label:LABEL$}"))));
+            self.out.push_str(&format!("{}{line}\n", style_text(DIM, &format!("{label:LABEL$}"))));
         }
     }
 
@@ -56,14 +58,14 @@ impl LabelledPage {
 }
 
 /// A report on one screen.
-pub(super) fn report(report: &RiskReport, width: usize) -> String {
-    let mut page = LabelledPage { out: head(report, width), width };
-    page.texts("why", report.reasons.iter().take(REASONS).map(brief), 1);
-    page.texts("evidence", report.key_evidence.iter().take(MOST).map(brief), 2);
-    page.texts("missing", partners(report), 1);
-    page.texts("to do", report.recommendations.iter().take(MOST).map(brief), 2);
+pub(super) fn risk_screen(report: &RiskReport, width: usize) -> String {
+    let mut page = LabelledPage { out: risk_screen_head(report, width), width };
+    page.texts("why", report.reasons.iter().take(REASONS).map(short_screen_sentence), 1);
+    page.texts("evidence", report.key_evidence.iter().take(MOST).map(short_screen_sentence), 2);
+    page.texts("missing", missing_partner_lines(report), 1);
+    page.texts("to do", report.recommendations.iter().take(MOST).map(short_screen_sentence), 2);
     page.text("sure", &sure(report), 2);
-    let unknown = unknown(report, width.saturating_sub(LABEL));
+    let unknown = unknown_line(report, width.saturating_sub(LABEL));
     if !unknown.is_empty() {
         page.text("unknown", &unknown, 1);
     }
@@ -76,29 +78,32 @@ pub(super) fn report(report: &RiskReport, width: usize) -> String {
 }
 
 /// The level, what was assessed, and whose it is.
-fn head(report: &RiskReport, width: usize) -> String {
+fn risk_screen_head(report: &RiskReport, width: usize) -> String {
     let change = &report.change;
     let level = report.risk_level.as_str();
-    let mut assessed = plain(&change.assessed);
+    let mut assessed = screen_sentence(&change.assessed);
     let is_said = |chosen: &str| assessed.strip_prefix("the ").unwrap_or(&assessed).starts_with(chosen);
     let says_more = |chosen: &&str| !is_said(chosen.strip_prefix("the ").unwrap_or(chosen));
     if let Some(chosen) = change.chosen.as_deref().filter(says_more) {
-        assessed = format!("{assessed} ({})", safe(chosen));
+        assessed = format!("{assessed} ({})", screen_safe(chosen));
     }
-    let level =
-        format!("{}{}", styled(colour(report.risk_level), level), " ".repeat(LABEL.saturating_sub(level.len())));
-    let assessed = wrapped(&assessed, width.saturating_sub(LABEL), 1, LineStart::Labelled).join("");
-    let mut out = format!("{level}{}\n", styled(BOLD, &assessed));
+    let level = format!(
+        "{}{}",
+        style_text(level_colour(report.risk_level), level),
+        " ".repeat(LABEL.saturating_sub(level.len()))
+    );
+    let assessed = wrap_sentence(&assessed, width.saturating_sub(LABEL), 1, LineStart::Labelled).join("");
+    let mut out = format!("{level}{}\n", style_text(BOLD, &assessed));
     let mut page = LabelledPage { out: String::new(), width };
-    page.text("", &about(report), 1);
+    page.text("", &change_facts(report), 1);
     out.push_str(&page.out);
     out
 }
 
 /// Size, date and author, and the message last, since it may be long.
-pub(super) fn about(report: &RiskReport) -> String {
+pub(super) fn change_facts(report: &RiskReport) -> String {
     let change = &report.change;
-    let files = counted(u64::try_from(report.files.len()).unwrap_or(u64::MAX), "file");
+    let files = count_with_noun(u64::try_from(report.files.len()).unwrap_or(u64::MAX), "file");
     let lines = match (change.lines_added, change.lines_removed) {
         (Some(added), Some(removed)) => format!("+{added} −{removed}"),
         _ => "lines unknown".to_owned(),
@@ -109,23 +114,23 @@ pub(super) fn about(report: &RiskReport) -> String {
     };
     let mut parts = vec![format!("{files}, {lines}{uncounted}")];
     if change.id.is_some() {
-        parts.push(date(change.at));
+        parts.push(utc_date(change.at));
     }
-    parts.extend(change.author.as_deref().map(|author| cut(author, AUTHOR)));
+    parts.extend(change.author.as_deref().map(|author| cut_to_width(author, AUTHOR)));
     if !change.subject.is_empty() {
-        parts.push(format!("\"{}\"", safe(&change.subject)));
+        parts.push(format!("\"{}\"", screen_safe(&change.subject)));
     }
     parts.join(" · ")
 }
 
 /// A day in UTC.
-pub(super) fn date(at: i64) -> String {
-    when::date(Time(at.saturating_mul(1_000)), &TimeZone::UTC)
+pub(super) fn utc_date(at: i64) -> String {
+    when::iso_date(Time(at.saturating_mul(1_000)), &TimeZone::UTC)
 }
 
 /// The most usual partners that are missing.
-fn partners(report: &RiskReport) -> Vec<String> {
-    let mut lines: Vec<String> = report.missing_partners.iter().take(MOST).map(partner).collect();
+fn missing_partner_lines(report: &RiskReport) -> Vec<String> {
+    let mut lines: Vec<String> = report.missing_partners.iter().take(MOST).map(partner_words).collect();
     let more = report.missing_partners_total.saturating_sub(lines.len() as u64);
     if let Some(last) = lines.last_mut().filter(|_| more > 0) {
         last.push_str(&format!(" (and {more} more)"));
@@ -133,7 +138,7 @@ fn partners(report: &RiskReport) -> Vec<String> {
     lines
 }
 
-pub(super) fn partner(partner: &proem_agents::risk::report::PartnerOut) -> String {
+pub(super) fn partner_words(partner: &proem_agents::risk::report::PartnerOut) -> String {
     let imported = match partner.imported {
         Some(true) => ", with an import between them",
         Some(false) => ", with no import between them",
@@ -141,23 +146,24 @@ pub(super) fn partner(partner: &proem_agents::risk::report::PartnerOut) -> Strin
     };
     let together = format!("{} of {}", partner.together.numerator, partner.together.denominator);
     let mut text = String::new();
-    join(&mut text, &end_of(&partner.path));
+    append_foreign(&mut text, &end_of(&partner.path));
     text.push_str(&format!(" changed in {together} commits of "));
-    join(&mut text, &end_of(&partner.of));
+    append_foreign(&mut text, &end_of(&partner.of));
     text + imported
 }
 
 /// How sure it is and how it came about.
 pub(super) fn sure(report: &RiskReport) -> String {
-    let confidence =
-        report.confidence.map_or_else(|| "confidence unknown".to_owned(), |c| format!("confidence {}", number(c)));
-    let model = report.model_confidence.map(|c| format!(", the model says {}", number(c))).unwrap_or_default();
+    let confidence = report
+        .confidence
+        .map_or_else(|| "confidence unknown".to_owned(), |c| format!("confidence {}", two_decimals(c)));
+    let model = report.model_confidence.map(|c| format!(", the model says {}", two_decimals(c))).unwrap_or_default();
     let mode = match report.mode {
         AssessmentMode::Investigated => {
             let hops = u64::try_from(report.investigation_trace.len()).unwrap_or(u64::MAX);
             let early = report.investigation_trace.iter().find(|hop| hop.hop.by == HopChooser::Fallback);
-            let early = early.map(|hop| format!("; hop {} ended early: {}", hop.hop.hop, safe(&hop.hop.result)));
-            format!("INVESTIGATED by a model, {}{}", counted(hops, "hop"), early.unwrap_or_default())
+            let early = early.map(|hop| format!("; hop {} ended early: {}", hop.hop.hop, screen_safe(&hop.hop.result)));
+            format!("INVESTIGATED by a model, {}{}", count_with_noun(hops, "hop"), early.unwrap_or_default())
         }
         AssessmentMode::Rules => "by the rules; no model was needed".to_owned(),
         AssessmentMode::Degraded if report.spent.is_some() => {
@@ -169,26 +175,26 @@ pub(super) fn sure(report: &RiskReport) -> String {
 }
 
 /// What is unknown, in one line.
-fn unknown(report: &RiskReport, width: usize) -> String {
+fn unknown_line(report: &RiskReport, width: usize) -> String {
     const SEE: &str = " (see --explain)";
     let mut names: Vec<String> = Vec::new();
     // Of documentation alone nothing is measured, so nothing is missing.
     let is_documentation = !report.files.is_empty() && report.files.iter().all(|file| file.role == "documentation");
     for unknown in report.unknown.iter().filter(|_| !is_documentation) {
-        let name = named(unknown.metric.as_str());
+        let name = metric_words(unknown.metric.as_str());
         if !names.contains(&name) {
             names.push(name);
         }
     }
     let gaps = match report.gaps.as_slice() {
         [] => None,
-        [gap] if names.is_empty() => Some(safe(gap)),
-        gaps => Some(counted(u64::try_from(gaps.len()).unwrap_or(u64::MAX), "gap")),
+        [gap] if names.is_empty() => Some(screen_safe(gap)),
+        gaps => Some(count_with_noun(u64::try_from(gaps.len()).unwrap_or(u64::MAX), "gap")),
     };
     let all: Vec<String> = Some(names.join(", ")).filter(|names| !names.is_empty()).into_iter().chain(gaps).collect();
     if all.is_empty() {
         return String::new();
     }
-    let line = wrapped(&all.join("; "), width.saturating_sub(SEE.len()), 1, LineStart::Labelled);
+    let line = wrap_sentence(&all.join("; "), width.saturating_sub(SEE.len()), 1, LineStart::Labelled);
     format!("{}{SEE}", line.join(""))
 }

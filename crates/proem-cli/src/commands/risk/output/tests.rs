@@ -19,7 +19,7 @@ use proem_risk::score::{Contribution, Feature, RiskScore};
 use schemars::schema_for;
 use serde_json::Value as Json;
 
-use super::{ReportCount, WIDTH, as_json, batch, explain, markdown, sarif, terminal};
+use super::{ReportCount, WIDTH, batch, explain, markdown, risk_json, sarif, terminal};
 
 /// What somebody may call a file to break a report.
 const HOSTILE: &str =
@@ -356,7 +356,7 @@ fn plain(text: &str) -> String {
 #[test]
 fn a_report_fits_one_screen() {
     for (name, report) in all() {
-        let text = plain(&terminal::report(&report, WIDTH));
+        let text = plain(&terminal::risk_screen(&report, WIDTH));
         insta::assert_snapshot!(format!("terminal_{name}"), text);
         assert!(text.lines().count() <= 24, "{name} has {} lines", text.lines().count());
         let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
@@ -367,22 +367,22 @@ fn a_report_fits_one_screen() {
 #[test]
 fn everything_is_explained() {
     for (name, report) in [("degraded", degraded()), ("investigated", investigated()), ("unknown", unknown())] {
-        insta::assert_snapshot!(format!("explain_{name}"), plain(&explain::report(&report, WIDTH)));
+        insta::assert_snapshot!(format!("explain_{name}"), plain(&explain::explained_report(&report, WIDTH)));
     }
 }
 
 #[test]
 fn a_comment_says_it_in_markdown() {
     for (name, report) in [("degraded", degraded()), ("hostile", hostile()), ("unknown", unknown())] {
-        insta::assert_snapshot!(format!("markdown_{name}"), markdown::comment(&[report]));
+        insta::assert_snapshot!(format!("markdown_{name}"), markdown::risk_comment(&[report]));
     }
 }
 
 #[test]
 fn many_changes_are_ranked() {
     let reports: Vec<RiskReport> = all().into_iter().map(|(_, report)| report).collect();
-    insta::assert_snapshot!("batch", plain(&batch::table(&reports, WIDTH)));
-    insta::assert_snapshot!("batch_of_none", batch::table(&[], WIDTH));
+    insta::assert_snapshot!("batch", plain(&batch::risk_table(&reports, WIDTH)));
+    insta::assert_snapshot!("batch_of_none", batch::risk_table(&[], WIDTH));
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn code_scanning_gets_a_result_for_each_risky_file() {
 fn json_is_what_its_schema_says() {
     let validator: Validator = jsonschema::validator_for(&schema_for!(RiskReport).to_value()).unwrap();
     for (name, report) in all() {
-        let value = as_json(std::slice::from_ref(&report), ReportCount::One).unwrap();
+        let value = risk_json(std::slice::from_ref(&report), ReportCount::One).unwrap();
         let problems: Vec<String> =
             validator.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())).collect();
         assert!(problems.is_empty(), "{name}: {problems:#?}");
@@ -426,22 +426,22 @@ fn json_is_what_its_schema_says() {
         }
     }
     assert!(!validator.is_valid(&serde_json::json!({ "risk_level": "HIGH" })));
-    let mut wrong = as_json(&[degraded()], ReportCount::One).unwrap();
+    let mut wrong = risk_json(&[degraded()], ReportCount::One).unwrap();
     wrong["risk_level"] = Json::from("SEVERE");
     assert!(!validator.is_valid(&wrong));
-    let list = as_json(&[degraded()], ReportCount::List).unwrap();
+    let list = risk_json(&[degraded()], ReportCount::List).unwrap();
     assert!(list.as_array().is_some_and(|list| list.len() == 1));
     // Names stand there as they are; escaping them is JSON's own.
-    let hostile = as_json(&[hostile()], ReportCount::One).unwrap();
+    let hostile = risk_json(&[hostile()], ReportCount::One).unwrap();
     assert_eq!(hostile["files"][0]["path"], HOSTILE);
 }
 
 #[test]
 fn nothing_from_outside_steers_a_screen() {
     for form in [
-        terminal::report(&hostile(), WIDTH),
-        explain::report(&hostile(), WIDTH),
-        batch::table(&[hostile(), calm()], WIDTH),
+        terminal::risk_screen(&hostile(), WIDTH),
+        explain::explained_report(&hostile(), WIDTH),
+        batch::risk_table(&[hostile(), calm()], WIDTH),
     ] {
         let text = plain(&form);
         assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'), "{text}");
@@ -485,7 +485,7 @@ fn without_code(text: &str) -> String {
 
 #[test]
 fn nothing_from_outside_is_markup_in_a_comment() {
-    let comment = markdown::comment(&[hostile(), hostile()]);
+    let comment = markdown::risk_comment(&[hostile(), hostile()]);
     let ours = without_code(&comment);
     for markup in ["<script", "@team", "](", "#1", "### LOW", "\u{1b}", "\u{202e}", "http"] {
         assert!(!ours.contains(markup), "{markup} is markup in {ours}");
@@ -496,7 +496,7 @@ fn nothing_from_outside_is_markup_in_a_comment() {
 #[test]
 fn a_comment_stays_within_what_a_platform_takes() {
     let many: Vec<RiskReport> = (0..400).map(|_| degraded()).collect();
-    let comment = markdown::comment(&many);
+    let comment = markdown::risk_comment(&many);
     assert!(comment.len() < 65_536, "{}", comment.len());
     assert!(comment.ends_with(" more changes\n"));
     assert!(comment.starts_with(markdown::MARK));

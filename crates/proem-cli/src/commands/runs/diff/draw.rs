@@ -7,10 +7,10 @@ use proem_store::record::SectionRow;
 use serde_json::{Value as Json, json};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
-use crate::commands::trust::review::{Inside, difference};
-use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cell, cut, grouped, styled};
+use crate::commands::trust::review::{Inside, unified_difference};
+use crate::ui::{BOLD, DIM, GREEN, RED, YELLOW, cut_to_width, group_thousands, style_text, table_cell};
 use proem_app::runs::diff::Pair;
-use proem_app::runs::diff::seen::{RunCall, prompt};
+use proem_app::runs::diff::seen::{RunCall, call_prompt_name};
 use proem_app::runs::diff::texts::{AnswerDifference, FirstDifference, Whole};
 use proem_app::when;
 
@@ -79,12 +79,12 @@ impl SectionPair<'_> {
 }
 
 /// The sections of both requests.
-pub(super) fn rows<'r>(pair: &'r Pair<'_>) -> Vec<SectionPair<'r>> {
-    beside(&pair.first.row.sections, &pair.second.row.sections)
+pub(super) fn section_pairs<'r>(pair: &'r Pair<'_>) -> Vec<SectionPair<'r>> {
+    pair_sections(&pair.first.row.sections, &pair.second.row.sections)
 }
 
 /// The sections of both, those of the same name in one row where their order allows it.
-fn beside<'r>(first: &'r [SectionRow], second: &'r [SectionRow]) -> Vec<SectionPair<'r>> {
+fn pair_sections<'r>(first: &'r [SectionRow], second: &'r [SectionRow]) -> Vec<SectionPair<'r>> {
     let names = |sections: &'r [SectionRow]| sections.iter().map(|section| section.name.as_str()).collect::<Vec<_>>();
     let mut rows = Vec::new();
     let only_first = |index: usize| SectionPair { first: first.get(index), second: None };
@@ -111,16 +111,16 @@ fn beside<'r>(first: &'r [SectionRow], second: &'r [SectionRow]) -> Vec<SectionP
 }
 
 /// Everything about two requests.
-pub(super) fn page(pair: &Pair<'_>, zone: &TimeZone) -> String {
+pub(super) fn run_diff_page(pair: &Pair<'_>, zone: &TimeZone) -> String {
     let mut out = heads(&pair.first, &pair.second, zone);
-    out.push_str(&table(&rows(pair), tools(pair)));
+    out.push_str(&section_pair_table(&section_pairs(pair), tools_line(pair)));
     if let Some(texts) = &pair.texts {
-        out.push_str(&changed(texts));
+        out.push_str(&changed_text_lines(texts));
     }
-    out.push_str(&pair.answers.as_ref().map(answers).unwrap_or_default());
+    out.push_str(&pair.answers.as_ref().map(answer_lines).unwrap_or_default());
     out.push_str(&format!("\n{}\n", pair.words()));
     if let Some(theirs) = pair.diagnosis() {
-        out.push_str(&format!("{}'s own word, {}\n", cut(&pair.second.row.endpoint, 40), theirs.words));
+        out.push_str(&format!("{}'s own word, {}\n", cut_to_width(&pair.second.row.endpoint, 40), theirs.words));
     }
     out
 }
@@ -140,7 +140,7 @@ pub(super) fn tools_state(pair: &Pair<'_>) -> Option<SectionChange> {
 }
 
 /// The line of what stands before all sections.
-fn tools(pair: &Pair<'_>) -> Option<DiffLine> {
+fn tools_line(pair: &Pair<'_>) -> Option<DiffLine> {
     Some(DiffLine {
         state: tools_state(pair)?,
         name: "(tools)".to_owned(),
@@ -154,14 +154,14 @@ fn tools(pair: &Pair<'_>) -> Option<DiffLine> {
 fn heads(first: &RunCall<'_>, second: &RunCall<'_>, zone: &TimeZone) -> String {
     let (labels, wide) = ((first.label(), second.label()), first.label().len().max(second.label().len()));
     let line = |sign: &str, label: &str, call: &RunCall<'_>| {
-        let at = when::clock(call.at(), zone);
-        let model = cut(&call.row.model, 20);
+        let at = when::date_and_clock(call.at(), zone);
+        let model = cut_to_width(&call.row.model, 20);
         // Two before the label, two between the parts.
         let taken = [wide, at.chars().count(), model.chars().count(), 8].iter().sum();
-        let asked = format!("{} {}", prompt(call.row), call.row.prompt.version);
-        let asked = cut(&asked, WIDTH.saturating_sub(taken));
+        let asked = format!("{} {}", call_prompt_name(call.row), call.row.prompt.version);
+        let asked = cut_to_width(&asked, WIDTH.saturating_sub(taken));
         let gap = wide.saturating_sub(label.len());
-        format!("{sign} {}{:gap$}  {at}  {asked}  {model}\n", styled(BOLD, label), "")
+        format!("{sign} {}{:gap$}  {at}  {asked}  {model}\n", style_text(BOLD, label), "")
     };
     format!("{}{}\n", line("-", &labels.0, first), line("+", &labels.1, second))
 }
@@ -180,16 +180,16 @@ impl DiffLine {
         let section = row.either();
         Self {
             state: row.state(),
-            name: section.map_or_else(String::new, |section| cut(&section.name, NAME)),
+            name: section.map_or_else(String::new, |section| cut_to_width(&section.name, NAME)),
             before: row.first.map(|section| section.tokens),
             after: row.second.map(|section| section.tokens),
-            class: section.map_or_else(String::new, |section| cut(&section.cache, 7)),
+            class: section.map_or_else(String::new, |section| cut_to_width(&section.cache, 7)),
         }
     }
 
     fn drawn(&self, widest: usize) -> String {
         let tokens = |tokens: Option<u64>| match tokens {
-            Some(tokens) => grouped(usize::try_from(tokens).unwrap_or(usize::MAX)),
+            Some(tokens) => group_thousands(usize::try_from(tokens).unwrap_or(usize::MAX)),
             None => String::from("-"),
         };
         let (sign, style, word) = match self.state {
@@ -198,67 +198,67 @@ impl DiffLine {
             SectionChange::OnlyFirst => ("-", RED, "only before"),
             SectionChange::OnlySecond => ("+", GREEN, "only after"),
         };
-        let (name, before, after) = (cell(&self.name, widest), tokens(self.before), tokens(self.after));
+        let (name, before, after) = (table_cell(&self.name, widest), tokens(self.before), tokens(self.after));
         let line = format!("{sign} {name}  {before:>9}  {after:>9}  {word:11}  {}", self.class);
-        format!("{}\n", styled(style, line.trim_end()))
+        format!("{}\n", style_text(style, line.trim_end()))
     }
 }
 
 /// All sections, with the boundary behind which nothing is cached.
-fn table(rows: &[SectionPair<'_>], tools: Option<DiffLine>) -> String {
+fn section_pair_table(rows: &[SectionPair<'_>], tools: Option<DiffLine>) -> String {
     let heading = "section";
     let lines: Vec<DiffLine> = rows.iter().map(DiffLine::of).collect();
     let widest = lines.iter().map(|line| line.name.chars().count()).fold(heading.len(), usize::max);
     let boundary = |row: &SectionPair<'_>| row.second.is_some_and(|section| section.boundary);
     let last = rows.iter().rposition(boundary);
-    let mut out = format!("{}\n", styled(DIM, &format!("  {heading:widest$}  {:>9}  {:>9}", "before", "after")));
+    let mut out = format!("{}\n", style_text(DIM, &format!("  {heading:widest$}  {:>9}  {:>9}", "before", "after")));
     out.extend(tools.map(|line| line.drawn(widest)));
     for (index, line) in lines.iter().enumerate() {
         out.push_str(&line.drawn(widest));
         if Some(index) == last {
             let rule = "─".repeat(widest.saturating_add(10));
-            out.push_str(&format!("{}\n", styled(DIM, &format!("{rule} at most cached up to here"))));
+            out.push_str(&format!("{}\n", style_text(DIM, &format!("{rule} at most cached up to here"))));
         }
     }
     out
 }
 
 /// The lines that differ in the answers.
-fn answers(answers: &AnswerDifference) -> String {
+fn answer_lines(answers: &AnswerDifference) -> String {
     if answers.is_same {
-        return format!("\n{}\n", styled(DIM, "both runs gave the same answer"));
+        return format!("\n{}\n", style_text(DIM, "both runs gave the same answer"));
     }
     let (Some(before), Some(after)) = (&answers.before, &answers.after) else {
-        return format!("\n{}\n", styled(DIM, "the answers differ; their texts are not kept"));
+        return format!("\n{}\n", style_text(DIM, "the answers differ; their texts are not kept"));
     };
-    format!("\n{}\n{}", styled(BOLD, "answer"), difference_lines(before, after, "proem runs show"))
+    format!("\n{}\n{}", style_text(BOLD, "answer"), difference_lines(before, after, "proem runs show"))
 }
 
 /// The first lines of a difference, and which command shows all.
 fn difference_lines(before: &str, after: &str, all: &str) -> String {
-    let lines = difference(before, after, Inside::Marked);
+    let lines = unified_difference(before, after, Inside::Marked);
     let mut out: String = lines.iter().take(LINES).map(|line| format!("{line}\n")).collect();
     let more = lines.len().saturating_sub(LINES);
     if more > 0 {
         let words = format!("and {more} more lines; `{all}` shows all");
-        out.push_str(&format!("{}\n", styled(DIM, &words)));
+        out.push_str(&format!("{}\n", style_text(DIM, &words)));
     }
     out
 }
 
 /// The lines that differ in the text that changed first.
-fn changed(texts: &FirstDifference) -> String {
-    let what = cut(&texts.what, WIDTH);
+fn changed_text_lines(texts: &FirstDifference) -> String {
+    let what = cut_to_width(&texts.what, WIDTH);
     let (Some(before), Some(after)) = (&texts.before, &texts.after) else {
-        let words = format!("{} changed; its text is not kept", cut(&texts.what, 40));
-        return format!("\n{}\n", styled(DIM, &words));
+        let words = format!("{} changed; its text is not kept", cut_to_width(&texts.what, 40));
+        return format!("\n{}\n", style_text(DIM, &words));
     };
-    let out = format!("\n{}\n", styled(BOLD, &what));
+    let out = format!("\n{}\n", style_text(BOLD, &what));
     // The ids of delimiters change with every word between them.
     let (before, after) = (without_ids(before), without_ids(after));
     if before == after {
         let words = "only the ids of its delimiters differ: they were made with another installation's key";
-        return format!("\n{}\n{}\n", styled(BOLD, &what), styled(DIM, words));
+        return format!("\n{}\n{}\n", style_text(BOLD, &what), style_text(DIM, words));
     }
     let all = match texts.whole {
         Whole::Sections => "proem runs show --full",
@@ -291,7 +291,7 @@ mod tests {
     fn check(first: &str, second: &str, expected: &str) {
         let sections = |text: &str| text.split(' ').map(section).collect::<Vec<_>>();
         let (first, second) = (sections(first), sections(second));
-        let table = table(&beside(&first, &second), None);
+        let table = section_pair_table(&pair_sections(&first, &second), None);
         assert_eq!(anstream::adapter::strip_str(&table).to_string(), expected);
     }
 

@@ -11,10 +11,10 @@ use proem_app::runs::versions;
 use proem_app::when;
 
 /// The run; texts that are not kept are null.
-pub(super) fn output(shown: &RunView<'_>) -> Json {
+pub(super) fn run_json(shown: &RunView<'_>) -> Json {
     let run = shown.run;
     let calls: Vec<Json> =
-        run.calls.iter().zip(&shown.beside).map(|(one, found)| call(shown, one, found.as_ref())).collect();
+        run.calls.iter().zip(&shown.beside).map(|(one, found)| call_json(shown, one, found.as_ref())).collect();
     let steps: Vec<Json> = run
         .steps
         .iter()
@@ -40,7 +40,7 @@ pub(super) fn output(shown: &RunView<'_>) -> Json {
         Replayable::No(why) => Some(why),
     };
     json!({
-        "run": list::to_json(&run.row),
+        "run": list::run_row_json(&run.row),
         "because": run.because,
         "value": run.value.as_deref().and_then(|hash| shown.texts.json(hash)),
         "files": run.files,
@@ -59,9 +59,9 @@ pub(super) fn output(shown: &RunView<'_>) -> Json {
     })
 }
 
-fn call(shown: &RunView<'_>, call: &CallRow, beside: Option<&CacheFinding>) -> Json {
-    let sections: Vec<Json> = call.sections.iter().map(|one| section(shown, one)).collect();
-    let attempts: Vec<Json> = call.attempts.iter().map(attempt).collect();
+fn call_json(shown: &RunView<'_>, call: &CallRow, beside: Option<&CacheFinding>) -> Json {
+    let sections: Vec<Json> = call.sections.iter().map(|one| section_json(shown, one)).collect();
+    let attempts: Vec<Json> = call.attempts.iter().map(attempt_json).collect();
     let sent = !call.body.is_empty();
     json!({
         "effect": call.effect,
@@ -90,7 +90,7 @@ fn call(shown: &RunView<'_>, call: &CallRow, beside: Option<&CacheFinding>) -> J
     })
 }
 
-fn section(shown: &RunView<'_>, section: &SectionRow) -> Json {
+fn section_json(shown: &RunView<'_>, section: &SectionRow) -> Json {
     json!({
         "name": section.name,
         "role": section.role,
@@ -105,7 +105,7 @@ fn section(shown: &RunView<'_>, section: &SectionRow) -> Json {
     })
 }
 
-pub(in crate::commands) fn attempt(attempt: &AttemptRow) -> Json {
+pub(in crate::commands) fn attempt_json(attempt: &AttemptRow) -> Json {
     json!({
         "id": attempt.id,
         "attempt": attempt.attempt,

@@ -12,7 +12,7 @@ pub(super) struct ProfileLine<'p> {
 }
 
 /// All lines, as they stand in the prompt.
-pub(super) fn lines(profile: &Profile) -> Vec<ProfileLine<'_>> {
+pub(super) fn profile_lines(profile: &Profile) -> Vec<ProfileLine<'_>> {
     let lists = [
         ("instruction", List::Instructions, &profile.instructions),
         ("constraint", List::Constraints, &profile.constraints),
@@ -44,7 +44,7 @@ mod tests {
         };
         let mut profile = grounded(&signals, &agents, &Registry::Vouched, Baseline::Wanted).profile;
         let said = |profile: &Profile| -> Vec<String> {
-            lines(profile).iter().map(|line| format!("{}: {:?}", line.kind, line.why)).collect()
+            profile_lines(profile).iter().map(|line| format!("{}: {:?}", line.kind, line.why)).collect()
         };
         let (always, failures) = (
             "Some(\"baseline: applies to every task\")",

@@ -1,6 +1,6 @@
 //! The calls of tools of a run, as a tree.
 //!
-//! Arguments and results may be an attacker's: each is JSON on one line, escaped and cut, behind a mark.
+//! Arguments and results may be an attacker's: each is JSON on one line, escaped and cut_to_width, behind a mark.
 
 use proem_engine::run::{ToolLabels, ToolOutcome};
 use proem_guard::show;
@@ -9,7 +9,7 @@ use proem_store::record::ToolCallState;
 use serde_json::{Value as Json, json};
 
 use super::RunView;
-use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, counted, cut, styled};
+use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, count_with_noun, cut_to_width, style_text};
 use proem_app::when;
 
 /// The cells of a line of arguments or of a result, unless all of it is asked for.
@@ -21,7 +21,7 @@ pub(super) fn tree(shown: &RunView<'_>, full: bool) -> String {
     if calls.is_empty() {
         return String::new();
     }
-    let mut out = format!("\n{}\n", styled(BOLD, &counted(u64::try_from(calls.len()).unwrap_or(u64::MAX), "tool call")));
+    let mut out = format!("\n{}\n", style_text(BOLD, &count_with_noun(u64::try_from(calls.len()).unwrap_or(u64::MAX), "tool call")));
     for (index, call) in calls.iter().enumerate() {
         let is_last = index.saturating_add(1) == calls.len();
         branch(shown, call, (is_last, full), &mut out);
@@ -36,15 +36,15 @@ fn branch(shown: &RunView<'_>, call: &ToolCallRow, (is_last, full): (bool, bool)
         ToolCallState::Failed | ToolCallState::Denied => RED,
         ToolCallState::Pending | ToolCallState::Unknown => YELLOW,
     };
-    let attempts = if call.attempts > 1 { format!(", {}", counted(call.attempts.into(), "attempt")) } else { String::new() };
-    let state = styled(style, state_words(call.state));
+    let attempts = if call.attempts > 1 { format!(", {}", count_with_noun(call.attempts.into(), "attempt")) } else { String::new() };
+    let state = style_text(style, state_words(call.state));
     let took = format!("{} ms{attempts}, {}", call.took_ms, call.power.as_str());
-    out.push_str(&format!("{fork} {} {}  {state}  {}\n", call.effect.0, cut(&call.tool, 40), styled(DIM, &took)));
-    let mut leaf = |name: &str, text: &str| out.push_str(&format!("{stem}   {}  {text}\n", styled(DIM, name)));
+    out.push_str(&format!("{fork} {} {}  {state}  {}\n", call.effect.0, cut_to_width(&call.tool, 40), style_text(DIM, &took)));
+    let mut leaf = |name: &str, text: &str| out.push_str(&format!("{stem}   {}  {text}\n", style_text(DIM, name)));
     if let Some(arguments) = shown.texts.get(&call.arguments) {
         leaf("arguments", &contained(arguments, full));
     }
-    leaf("from     ", &ui::plain(&sources(&call.labels)));
+    leaf("from     ", &ui::terminal_safe(&sources(&call.labels)));
     match outcome(shown, call) {
         Some(ToolOutcome::Answered { result }) => leaf("result   ", &contained(&result, full)),
         Some(
@@ -53,7 +53,7 @@ fn branch(shown: &RunView<'_>, call: &ToolCallRow, (is_last, full): (bool, bool)
         None => {}
     }
     if let Some(child) = &call.child {
-        leaf("run      ", &cut(child, 16));
+        leaf("run      ", &cut_to_width(child, 16));
     }
 }
 
@@ -80,7 +80,7 @@ fn sources(labels: &ToolLabels) -> String {
 /// Somebody's text on one line.
 fn contained(text: &str, full: bool) -> String {
     let text = show::terminal_str(text).into_string();
-    if full { text } else { cut(&text, CELLS) }
+    if full { text } else { cut_to_width(&text, CELLS) }
 }
 
 fn outcome(shown: &RunView<'_>, call: &ToolCallRow) -> Option<ToolOutcome> {

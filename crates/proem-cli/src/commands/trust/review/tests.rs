@@ -1,15 +1,15 @@
 use super::*;
 use proem_app::trust::candidates::{TrustCandidate, TrustUse};
-use proem_app::trust::hash;
+use proem_app::trust::sha256_hex;
 
 fn reviewed(text: &str, before: Before) -> String {
     let candidate = TrustCandidate {
         path: "AGENTS.md".into(),
         uses: vec![TrustUse::RuleFile],
         text: text.into(),
-        hash: hash(text.as_bytes()),
+        hash: sha256_hex(text.as_bytes()),
     };
-    let styled = review(&[FileReview { candidate: &candidate, before }], &[]);
+    let styled = trust_review(&[FileReview { candidate: &candidate, before }], &[]);
     anstream::adapter::strip_str(&styled).to_string()
 }
 
@@ -48,7 +48,7 @@ fn long_lines_do_not_reach_the_edge() {
     assert!(marked(&text)[2].starts_with("┆ "), "{text}");
     let text = reviewed(&"宽".repeat(80), Before::New);
     assert_eq!(marked(&text).iter().map(|line| line.chars().count()).collect::<Vec<_>>(), [39, 39, 8]);
-    assert_eq!(cut("", 10), [""]);
+    assert_eq!(cut_into_cells("", 10), [""]);
 }
 
 #[test]
@@ -92,8 +92,8 @@ fn what_changed_inside_a_line_is_marked_where_that_is_asked_for() {
     let (before, after) = ("a\nBranch: main\nx\ny\n", "a\nBranch: feature\nz\ny\n");
     let plain = |lines: Vec<String>| anstream::adapter::strip_str(&lines.join("\n")).to_string();
     assert_eq!(
-        plain(difference(before, after, Inside::Marked)),
+        plain(unified_difference(before, after, Inside::Marked)),
         "│ @@ -1,4 +1,4 @@\n│  a\n│ -Branch: main\n│          ^^^^\n│ -x\n│ +Branch: feature\n│          ^^^^^^^\n│ +z\n│  y"
     );
-    assert!(!plain(difference(before, after, Inside::Plain)).contains('^'));
+    assert!(!plain(unified_difference(before, after, Inside::Plain)).contains('^'));
 }

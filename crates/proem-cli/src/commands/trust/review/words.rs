@@ -11,13 +11,13 @@ const SAME: usize = 4;
 pub(super) type WordMarks = (Option<String>, Option<String>);
 
 /// The marks below two lines; nothing if one is wider than `width` cells, or if they have too little in common.
-pub(super) fn marks(old: &str, new: &str, width: usize) -> Option<WordMarks> {
+pub(super) fn word_marks(old: &str, new: &str, width: usize) -> Option<WordMarks> {
     let shown = [old, new].map(|line| show::terminal_str(line.strip_suffix('\n').unwrap_or(line)).into_string());
     let [old, new] = shown.each_ref().map(String::as_str);
     if old.width() > width || new.width() > width {
         return None;
     }
-    let (olds, news) = (words(old), words(new));
+    let (olds, news) = (line_words(old), line_words(new));
     let (mut below_old, mut below_new, mut same) = (String::new(), String::new(), 0_usize);
     for op in capture_diff_slices(Algorithm::Myers, &olds, &news) {
         let is_same = matches!(op, DiffOp::Equal { .. });
@@ -41,7 +41,7 @@ pub(super) fn marks(old: &str, new: &str, width: usize) -> Option<WordMarks> {
 }
 
 /// The words of a line, what stands between them character by character; all of the line, in order.
-fn words(line: &str) -> Vec<&str> {
+fn line_words(line: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut rest = line;
     while let Some(first) = rest.chars().next() {
@@ -69,7 +69,7 @@ mod tests {
             ("nothing alike", "something else?", None),
             ("wide wide wide wide wide wide wide wide wide", "wide wide", None),
         ] {
-            let marks = marks(old, new, 40);
+            let marks = word_marks(old, new, 40);
             let found = marks.as_ref().map(|(old, new)| (old.as_deref(), new.as_deref()));
             assert_eq!(found, expected, "{old}");
         }
