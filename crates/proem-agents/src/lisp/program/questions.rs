@@ -12,7 +12,8 @@ use super::{MAX_QUESTIONS, ProgramMachine, ProgramOutcome};
 /// Why the program ends after a person stopped it.
 pub(super) const STOPPED: &str = "you stopped the program, as a call may have happened and nobody knows";
 /// Why a call isn't made that a person should have decided about.
-const NOT_PERMITTED: &str = "nobody permitted it";
+const NOT_PERMITTED: &str =
+    "nobody permitted it; answer at a terminal, or name the sources that it may come from in the agent's file";
 /// The most bytes of arguments that a question shows.
 const SHOWN_BYTES: usize = 4 << 10;
 
