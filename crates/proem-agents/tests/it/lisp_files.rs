@@ -63,14 +63,14 @@ fn a_file_says_what_an_agent_is_and_what_it_leaves_open_fails_closed() {
 
 #[test]
 fn json_of_the_same_form_is_the_same_agent() {
-    let json = r#"{"version": 1, "name": "a", "signature": "(day :string) -> :int", "tools": {"count":
+    let json = r#"{"version": 1, "name": "a", "signature": "(day :string) -> :int", "tools": {"lines":
         {"signature": "() -> :int", "description": "Count", "effect": false, "command": {"argv": ["count"]}}}}"#;
     let agent = parse_agent("a.agent.json", json).unwrap();
-    assert_eq!(agent.tools["count"].power, ToolPower::Free);
+    assert_eq!(agent.tools["lines"].power, ToolPower::Free);
     let typo = json.replace("\"effect\"", "\"efect\"");
     let error = parse_agent("a.agent.json", &typo).unwrap_err();
     assert!(error.problems()[0].contains("unknown key `efect`"), "{error}");
-    assert!(error.problems()[0].contains("a.agent.json:2:59"), "{error}");
+    assert!(error.problems()[0].contains("a.agent.json:2:61"), "{error}");
 }
 
 #[test]
@@ -112,7 +112,7 @@ mcp = "server"
     let found = problems(text);
     for (problem, place) in [
         ("unknown key `sginature`", ":3:1"),
-        ("there is no type `:strin`", ":4:20"),
+        ("there is no type `:strin`", ":4:19"),
         ("`map` is part of the language", ":7:8"),
         ("`{b}` is no parameter of the signature", ":12:8"),
         ("`c` is no parameter of the tool `get-x`", ":16:12"),

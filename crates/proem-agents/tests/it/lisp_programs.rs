@@ -141,7 +141,7 @@ fn calls_of_one_step_are_effects_and_their_answers_come_in_order() {
     let script = Script { outcomes: &[answered("[]"), found()], choices: &[] };
     let course = go(program, &script);
     assert_eq!(course.steps, [r#"0search{"day":"a"} 1search{"day":"b"}"#]);
-    assert_eq!(value(&course), "[0 2]");
+    assert_eq!(value(&course), "(0 2)");
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn what_a_tool_found_may_trigger_a_declared_call_to_somebody_of_a_trusted_list_a
     let shown = course.questions[0].content.write().unwrap();
     assert!(shown.contains("mallory@example.org") && !shown.contains("ada@example.org"), "{shown}");
     assert_eq!(course.questions[0].text, "The program wants to call a tool that may change something. May it?");
-    assert_eq!(value(&course), "[true true]");
+    assert_eq!(value(&course), "(true true)");
     assert!(course.calls[1].approval.is_none() && course.calls[2].approval.is_some());
 }
 
@@ -192,7 +192,7 @@ fn what_may_have_happened_is_asked_about_and_never_done_again_by_itself() {
     assert_eq!(again.steps, [r#"0send{"to":"ada@example.org"}"#, "asks 1", r#"1send{"to":"ada@example.org"}"#]);
     assert_eq!(again.calls[1].repeats, Some(EffectId(0)), "both have one key");
     assert_eq!(value(&again), "true");
-    assert_eq!(value(&check(Some(1), &[unknown()])), "{:outcome :unknown, :tool \"send\"}");
+    assert_eq!(value(&check(Some(1), &[unknown()])), "{:outcome :unknown :tool \"send\"}");
     assert_eq!(problem(&check(Some(2), &[unknown()])).0, Reason::ToolOutcomeUnknown);
     let nobody = check(None, &[unknown()]);
     let (reason, message) = problem(&nobody);
@@ -216,11 +216,10 @@ fn a_result_of_another_form_or_of_no_form_is_the_tools_failure() {
 }
 
 #[test]
-fn wrong_arguments_and_unknown_tools_never_become_effects() {
+fn wrong_arguments_never_become_effects() {
     for (program, reason) in [
-        ("(call \"find\" {:day 5})", Reason::ValidationError),
-        ("(call \"find\" {:day \"a\" :more 1})", Reason::ValidationError),
-        ("(call \"nope\" {})", Reason::UnknownTool),
+        ("(let [day [5]] (tool/search {:day day}))", Reason::ValidationError),
+        ("(tool/search (assoc {:day \"a\"} (str \"mo\" \"re\") 1))", Reason::ValidationError),
     ] {
         let course = go(program, &Script { outcomes: &[], choices: &[] });
         assert_eq!((course.steps.len(), problem(&course).0), (0, reason), "{program}");

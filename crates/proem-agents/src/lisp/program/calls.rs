@@ -195,10 +195,12 @@ impl ProgramMachine {
     }
 }
 
-/// The label of an argument; that of all of them where its name is none of theirs.
+/// The label of an argument with that of what decided on the call: an element of a labelled list has the list's label
+/// from there alone. Where the name is no argument's, that of all of them.
 fn argument_label(call: &ToolCall, parameter: &str) -> CallLabel {
-    let own = call.labels.iter().find(|(name, _)| folded(name) == folded(parameter));
-    let label = own.map_or_else(|| call.args.label(), |(_, label)| label.clone());
+    let own = call.labels.keys().find(|name| folded(name) == folded(parameter));
+    let whole = || call.args.label().join(&call.pc).join(&call.floor);
+    let label = own.map_or_else(whole, |name| call.sink_label(name));
     // A secret that may go to a parameter is the parameter's own matter, and no source.
     CallLabel { secret: false, ..CallLabel::from(&label) }
 }
