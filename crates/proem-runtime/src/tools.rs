@@ -214,3 +214,6 @@ fn json_result(bytes: Vec<u8>) -> Result<String, String> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
