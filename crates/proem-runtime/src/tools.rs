@@ -80,8 +80,8 @@ impl<'t> ToolPerformer<'t> {
             return ToolOutcome::Denied { message: "its definition is gone".to_owned() };
         };
         // By the definition and not by what the run says of it: the narrower holds.
-        let power = tool.definition.power.max(call.power);
-        if power == ToolPower::Free {
+        let call = &ToolUse { power: tool.definition.power.max(call.power), ..call.clone() };
+        if call.power == ToolPower::Free {
             let Ok(_room) = self.at_once.acquire().await else {
                 return ToolOutcome::Failed { message: "the run was given up".to_owned() };
             };

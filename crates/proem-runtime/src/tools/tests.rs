@@ -130,11 +130,11 @@ async fn a_command_sees_the_variables_that_it_declares_and_no_other() {
 fn a_program_that_is_not_there_and_an_address_that_cannot_be_asked_are_named() {
     let tools = [
         ("gone", "() -> :any", "command = { argv = [\"no-such-program\"] }"),
-        ("where", "() -> :any", "command = { argv = [\"sh\"], folder = \"missing\" }"),
+        ("whither", "() -> :any", "command = { argv = [\"sh\"], folder = \"missing\" }"),
         ("host", "(host :string) -> :any", "http = { url = \"https://{host}/x\" }"),
         ("port", "(port :int) -> :any", "http = { url = \"https://example.org:{port}/x\" }"),
         ("plain", "() -> :any", "http = { url = \"ftp://example.org/x\" }"),
-        ("key", "() -> :any", "http = { url = \"https://example.org/\", headers = { Authorization = \"x\" } }"),
+        ("secret", "() -> :any", "http = { url = \"https://example.org/\", headers = { Authorization = \"x\" } }"),
         ("line", "() -> :any", "http = { url = \"https://example.org/\", headers = { A = \"x\\r\\nB: c\" } }"),
         ("brace", "(x :string) -> :any", "http = { url = \"https://example.org/\", headers = { A = \"{x}\" } }"),
     ];
@@ -143,11 +143,11 @@ fn a_program_that_is_not_there_and_an_address_that_cannot_be_asked_are_named() {
         ("brace", "has the header `A`"),
         ("gone", "there is no program `no-such-program`"),
         ("host", "a slot stands in the host or port"),
-        ("key", "has the header `Authorization`"),
         ("line", "has the header `A`"),
         ("plain", "`ftp:` is not asked"),
         ("port", "a slot stands in the host or port"),
-        ("where", "there is no folder `missing`"),
+        ("secret", "has the header `Authorization`"),
+        ("whither", "there is no folder `missing`"),
     ];
     assert_eq!(problems.len(), expected.len(), "{problems:?}");
     for ((tool, problem), found) in expected.iter().zip(&problems) {
