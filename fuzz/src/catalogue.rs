@@ -3,7 +3,7 @@
 //!
 //! The first character says which kind of file the rest is.
 
-use proem_select::catalogue::servers::{ConfigSyntax, parse as servers};
+use proem_select::catalogue::servers::{ConfigSyntax, parse_server_names as servers};
 use proem_select::catalogue::{
     Approval, Approvals, Catalogue, CatalogueName, Manifest, SourceFile, SourceTrust, findings, lines, own, signature,
     skill, tools_list,
@@ -17,16 +17,16 @@ pub fn feed(text: &str) {
     let parsed = match kind {
         'j' => servers(&file, ConfigSyntax::Json, "mcpServers"),
         'x' => servers(&file, ConfigSyntax::Toml, "mcp_servers"),
-        'o' => own::parse(&file),
-        's' => skill::parse(&file, "folder"),
-        'l' => lines::parse(&file),
+        'o' => own::parse_own_catalogue(&file),
+        's' => skill::parse_skill(&file, "folder"),
+        'l' => lines::parse_json_lines(&file),
         'm' => {
             if let Ok(manifest) = Manifest::read(&file.text) {
                 assert_eq!(Manifest::read(&manifest.write()).expect("as written"), manifest);
             }
             return;
         }
-        _ => tools_list::parse(&file, "server"),
+        _ => tools_list::parse_tools_list(&file, "server"),
     };
     assert!(parsed.problems.len() <= 21);
     let catalogue = Catalogue::new(parsed, &Approvals::default());

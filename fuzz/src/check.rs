@@ -9,7 +9,7 @@ use proem_guard::{
     InstallationKey, Untrusted,
     check::{
         Action, ActionCheck, ActionField, ActionRule, Allowlist, Canary, CaseSensitivity, CheckContext,
-        ConfidentialPrompt, FieldRole, Figures, FreeText, OutsideText, TrustedExcerpt, check,
+        ConfidentialPrompt, FieldRole, Figures, FreeText, OutsideText, TrustedExcerpt, check_action,
     },
 };
 use proem_text::{Audience, Label, Source, Span};
@@ -71,5 +71,5 @@ fn run(trusted: &str, outside: &str, answer: &str) -> ActionCheck {
         request: &label,
         prompt: ConfidentialPrompt { text: PROMPT, canary: Some(&canary), quotable: &[] },
     };
-    check(&Action { name: &name, fields: &fields }, &rules)
+    check_action(&Action { name: &name, fields: &fields }, &rules)
 }

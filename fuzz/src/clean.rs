@@ -1,12 +1,12 @@
 //! Cleaning is idempotent, adds nothing, and lists what it took out.
 
-use proem_guard::view::clean;
+use proem_guard::view::clean_view;
 use proem_text::Span;
 
 /// Holds one input to the laws.
 pub fn feed(text: &str) {
-    let view = clean(text);
-    let again = clean(&view.text);
+    let view = clean_view(text);
+    let again = clean_view(&view.text);
     assert_eq!(again.text, view.text);
     assert_eq!(again.removed, []);
     for (start, c) in view.text.char_indices() {

@@ -6,7 +6,7 @@ use proem_runtime::context::IgnorePatterns;
 use proem_select::context::words::distinct_words;
 use proem_select::context::{
     CommentStyle, ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, FilePurpose, FileRecord, MOST_TERMS,
-    is_named_by, rank,
+    is_named_by, rank_files,
 };
 
 const STYLES: [CommentStyle; 4] =
@@ -45,7 +45,7 @@ pub fn feed(bytes: &[u8]) {
     for place in &task.places {
         assert!(paths.into_iter().all(|path| !is_named_by(path, place) || place.path.contains('.')));
     }
-    let ranking = rank(&corpus, &task, &ContextWeights::shipped().unwrap(), 10, &Sequential);
+    let ranking = rank_files(&corpus, &task, &ContextWeights::shipped().unwrap(), 10, &Sequential);
     let ranked = ranking.code.iter().chain(&ranking.tests).chain(&ranking.documents);
     let ranked: Vec<_> = ranked.collect();
     assert!(ranked.iter().all(|file| file.score.is_finite() && (0.0..=1.0).contains(&file.probability)));

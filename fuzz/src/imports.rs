@@ -2,8 +2,8 @@
 //! are read or refused.
 
 use proem_imports::{
-    Dialect, Manifests, ParsedSource, SourceFacts, SourceLanguage, SourceLimits, Symbol, dialect_symbols, extract,
-    notebook_text, resolve, resolve::ResolvableFile,
+    Dialect, Manifests, ParsedSource, SourceFacts, SourceLanguage, SourceLimits, Symbol, dialect_symbols,
+    extract_facts, notebook_text, resolve::ResolvableFile, resolve_imports,
 };
 
 const NAMES: [&[u8]; 7] = [b"p/a.go", b"p/A.java", b"p/a.js", b"p/a.py", b"src/lib.rs", b"p/a.tsx", b"p/a.ts"];
@@ -18,11 +18,11 @@ pub fn feed(bytes: &[u8]) {
     let _ = manifests.add(MANIFESTS[usize::from(choice >> 4) % MANIFESTS.len()], manifest);
     let path = NAMES[usize::from(choice) % NAMES.len()];
     let language = SourceLanguage::of_path(path).unwrap();
-    let facts = extract(language, source, &SourceLimits::default(), &mut || false).unwrap();
+    let facts = extract_facts(language, source, &SourceLimits::default(), &mut || false).unwrap();
     assert_eq!(SourceFacts::from_bytes(&facts.to_bytes()), Ok(facts.clone()));
     let other = path.strip_suffix(b".rs").map_or(&b"p/b.py"[..], |_| b"src/a.rs");
     let files = [ResolvableFile { path, facts: Some(&facts) }, ResolvableFile { path: other, facts: Some(&facts) }];
-    let found = resolve(&files, &manifests);
+    let found = resolve_imports(&files, &manifests);
     assert_eq!(found.files.len(), 2);
     assert!(found.edges.iter().all(|edge| edge.from != edge.to && edge.from < 2 && edge.to < 2));
     let dialect = Dialect::ALL[usize::from(choice) % Dialect::ALL.len()];

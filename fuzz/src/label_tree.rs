@@ -1,6 +1,6 @@
 //! Whatever a store holds: it is read as the tree that is written so, or refused with its place.
 
-use proem_guard::{LabelTree, differences};
+use proem_guard::{LabelTree, tree_differences};
 
 /// Holds one input to the laws.
 pub fn feed(text: &str) {
@@ -10,7 +10,7 @@ pub fn feed(text: &str) {
             assert_eq!(LabelTree::read(&written).as_ref(), Ok(&tree));
             // The older form is written as the newer one.
             assert_eq!(written == text, !text.ends_with("\"version\":1}"));
-            assert!(differences(&tree, &tree.clone()).is_empty());
+            assert!(tree_differences(&tree, &tree.clone()).is_empty());
         }
         Err(error) => assert!(!error.to_string().contains('\n')),
     }

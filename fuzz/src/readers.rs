@@ -27,7 +27,7 @@ fn check(bytes: &[u8], kind: Option<DocumentKind>, limits: DocumentLimits) {
         assert!(!field.text.is_empty());
         assert!(field.name.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '));
         if let Some(place) = field.place {
-            let text = show::json(&field.text);
+            let text = show::exact_json(&field.text);
             assert!(bytes[place.offset..].starts_with(text.as_str().expect("a text").as_bytes()));
         }
     }

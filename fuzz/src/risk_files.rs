@@ -7,7 +7,7 @@
 use proem_risk::coverage::Coverage;
 use proem_risk::identity::Mailmap;
 use proem_risk::incident::{Corpus, IncidentQuery};
-use proem_risk::path::{GitAttributes, PathRules, RepoPath, classify};
+use proem_risk::path::{GitAttributes, PathRules, RepoPath, classify_path};
 
 /// Holds one input to the laws.
 pub fn feed(bytes: &[u8]) {
@@ -27,7 +27,7 @@ fn attributes(bytes: &[u8]) {
     attributes.add(&RepoPath::new(""), text);
     attributes.add(&RepoPath::new("a"), text);
     let path = RepoPath::new(path);
-    assert_eq!(classify(&path, &attributes, &rules), classify(&path, &attributes, &rules));
+    assert_eq!(classify_path(&path, &attributes, &rules), classify_path(&path, &attributes, &rules));
 }
 
 fn mailmap(bytes: &[u8]) {

@@ -1,12 +1,12 @@
 //! Every reading leads back to the original in order, copies are exact, limits hold.
 
-use proem_guard::view::{DecodingLimits, folded, readings};
+use proem_guard::view::{DecodingLimits, all_readings, folded_view};
 use proem_text::{Span, View};
 
 /// Holds one input to the laws.
 pub fn feed(text: &str) {
     let limits = DecodingLimits::for_text(text.len());
-    let readings = readings(text, &limits);
+    let readings = all_readings(text, &limits);
     assert_eq!(readings.all[0].view.text, readings.clean.text);
     let mut bytes = 0;
     for (index, reading) in readings.all.iter().enumerate() {
@@ -19,9 +19,9 @@ pub fn feed(text: &str) {
     for place in &readings.undecoded {
         assert!(text.get(place.start..place.end).is_some(), "{place:?}");
     }
-    let once = folded(text);
+    let once = folded_view(text);
     check(text, &once);
-    assert_eq!(folded(&once.text).text, once.text);
+    assert_eq!(folded_view(&once.text).text, once.text);
 }
 
 fn check(text: &str, view: &View) {

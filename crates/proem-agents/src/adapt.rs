@@ -9,11 +9,11 @@ mod lessons;
 mod registry;
 mod signals;
 
-pub use self::found::quoted;
-pub use self::history::history;
+pub use self::found::quote_json_name;
+pub use self::history::read_failure_history;
 pub use self::lessons::{Lessons, TaughtBy};
 pub use self::registry::registry;
-pub use self::signals::signals;
+pub use self::signals::read_adaptation_signals;
 
 /// What was read of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]

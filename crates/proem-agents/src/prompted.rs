@@ -110,9 +110,9 @@ pub struct PreparedRequest {
 /// # Errors
 ///
 /// [`ErrorKind::InvalidInput`] if the inputs are no object, and what
-/// [`proem_engine::assemble::assemble`] refuses.
-pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
-    let (inputs, noted, scanned) = inputs(ask)?;
+/// [`proem_engine::assemble::assemble_task_prompt`] refuses.
+pub fn prepare_prompt_call(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
+    let (inputs, noted, scanned) = prompt_call_inputs(ask)?;
     let call = LabelledCall {
         prompt: ask.prompt,
         owed: ask.owed,
@@ -136,7 +136,7 @@ pub fn prepare(ask: &PromptCall<'_>, counts: &mut CachingCounter<'_>) -> Result<
 ///
 /// # Errors
 ///
-/// What [`proem_engine::assemble::assemble`] refuses.
+/// What [`proem_engine::assemble::assemble_task_prompt`] refuses.
 pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>) -> Result<PreparedRequest, Error> {
     let counter = counts.counter();
     let answer = answer_form(ask);
@@ -215,7 +215,7 @@ impl PromptPlace for InputText {
     }
 }
 
-fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), Error> {
+fn prompt_call_inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), Error> {
     let Some(fields) = ask.inputs.fields() else {
         let problem = "the input is not a JSON object; give one with the prompt's inputs by name";
         return Err(Error::new(ErrorKind::InvalidInput, problem));
@@ -237,8 +237,11 @@ fn inputs(ask: &PromptCall<'_>) -> Result<(Inputs, Vec<ScreeningNote>, usize), E
     let mut order = 0;
     let mut values = Inputs::new();
     for (name, value) in fields.iter() {
-        let value =
-            if is_vouched(ask, name) { LabelTree::from(value) } else { build(value, name, &mut order, &screen) };
+        let value = if is_vouched(ask, name) {
+            LabelTree::from(value)
+        } else {
+            build_input_tree(value, name, &mut order, &screen)
+        };
         values.insert(name.to_owned(), value);
     }
     let scanned = screen.scanned();
@@ -274,7 +277,7 @@ fn visit(
                 || format!("input `{name}`"),
                 |path| format!("{} of input `{name}`", show::terminal_str(path)),
             );
-            seen(&outside(text, name), &what, syntax);
+            seen(&outside_input_text(text, name), &what, syntax);
         }
         OrderedJson::List(items) => items.iter().for_each(|item| visit(item, name, None, seen)),
         OrderedJson::Map(fields) => {
@@ -289,23 +292,25 @@ fn visit(
 }
 
 /// The input with those of its texts that stay.
-fn build(value: &OrderedJson, name: &str, order: &mut usize, screen: &Screen<'_, InputText>) -> LabelTree {
+fn build_input_tree(value: &OrderedJson, name: &str, order: &mut usize, screen: &Screen<'_, InputText>) -> LabelTree {
     match value {
         OrderedJson::Text(_) => {
             let place = InputText { order: *order, input: name.to_owned() };
             *order = order.saturating_add(1);
-            screen.value(&place, |text| text).unwrap_or_else(|| LabelTree::Outside(outside(WITHHELD, name)))
+            screen.value(&place, |text| text).unwrap_or_else(|| LabelTree::Outside(outside_input_text(WITHHELD, name)))
         }
-        OrderedJson::List(items) => LabelTree::list(items.iter().map(|item| build(item, name, order, screen))),
+        OrderedJson::List(items) => {
+            LabelTree::list(items.iter().map(|item| build_input_tree(item, name, order, screen)))
+        }
         OrderedJson::Map(fields) => {
-            let fields = fields.iter().map(|(key, field)| (key, build(field, name, order, screen)));
+            let fields = fields.iter().map(|(key, field)| (key, build_input_tree(field, name, order, screen)));
             LabelTree::map(fields)
         }
         other => LabelTree::from(other),
     }
 }
 
-fn outside(text: &str, name: &str) -> Untrusted<String> {
+fn outside_input_text(text: &str, name: &str) -> Untrusted<String> {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let source = Source::parse(&format!("input/{}", name.chars().map(plain).collect::<String>()));
     Untrusted::new(text.to_owned(), Label::from_source(source.unwrap_or(Source::named("input"))))

@@ -7,7 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_guard::{Bar, Finding, Guard, LabelTree, LanguageFamily, Policy, Scan, Severity, Untrusted, Verdict, cut};
+use proem_guard::{
+    Bar, Finding, Guard, LabelTree, LanguageFamily, Policy, Scan, Severity, Untrusted, Verdict, cut_attacks,
+};
 use proem_text::Span;
 
 /// What texts from outside are looked at with.
@@ -200,13 +202,13 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         }
         let (mut text, mut preserved) = (text.clone(), None);
         if verdict == Verdict::Quarantine && place.is_long() {
-            let rest = cut(guard, bar, &text, &scan);
+            let rest = cut_attacks(guard, bar, &text, &scan);
             verdict = rest.verdict;
             if let Some(rest_text) = rest.text {
                 (text, preserved) = (rest_text, Some(rest.content_preserved_ratio));
             }
         }
-        ScreeningResult { verdict, text, rules: rules(bar, &scan), preserved }
+        ScreeningResult { verdict, text, rules: worst_verdict_rules(bar, &scan), preserved }
     }
 
     /// Looks at a file's text, or at code or a patch without a name; whether it stays. What people write in it is told
@@ -268,7 +270,7 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
             Some(syntax) => guard.scan_source(text, syntax),
             None => guard.scan(text),
         };
-        SourceLook { verdict: bar.judge(&scan), rules: rules(bar, &scan) }
+        SourceLook { verdict: bar.judge(&scan), rules: worst_verdict_rules(bar, &scan) }
     }
 
     /// Counts texts that were looked at.
@@ -345,7 +347,10 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
         } else {
             at_fault
         };
-        JoinedAttack { rules: if at_fault.is_empty() { Vec::new() } else { rules(bar, &scan) }, places: at_fault }
+        JoinedAttack {
+            rules: if at_fault.is_empty() { Vec::new() } else { worst_verdict_rules(bar, &scan) },
+            places: at_fault,
+        }
     }
 
     /// Takes out what [`Self::joined`] found at first, and goes on until nothing more is found.
@@ -407,7 +412,7 @@ impl<'r, P: PromptPlace> Screen<'r, P> {
 }
 
 /// The rules that gave the worst verdict.
-fn rules(bar: Bar, scan: &Scan) -> Vec<&'static str> {
+fn worst_verdict_rules(bar: Bar, scan: &Scan) -> Vec<&'static str> {
     let worst = scan.findings.iter().map(|found| bar.of(found)).max().unwrap_or(Verdict::Allow);
     let found = scan.findings.iter().filter(|found| bar.of(found) == worst).map(|found| found.rule);
     found.collect::<BTreeSet<_>>().into_iter().collect()

@@ -5,7 +5,7 @@ mod values;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use proem_agents::adapt::{self as files, quoted};
+use proem_agents::adapt::{self as files, quote_json_name};
 use proem_engine::profile::{Adaptation, Registry, ResultRecord, adapt, derive, is_contract_part, known_risks};
 use proem_engine::run::Time;
 use proem_guard::show;
@@ -56,7 +56,7 @@ pub async fn derive_adaptation(
     let mut notes: Vec<Note> = Vec::new();
     let history = match &options.history {
         Some(file) => {
-            let read = files::history(&read(file)?, &values::timestamp)?;
+            let read = files::read_failure_history(&read(file)?, &values::timestamp)?;
             notes.extend(read.notes.into_iter().map(Note::from));
             read.value
         }
@@ -64,7 +64,7 @@ pub async fn derive_adaptation(
     };
     if let Some(agent) = options.agent.as_deref().filter(|_| history.is_empty()) {
         notes.push(Note::hinting(
-            format!("no result of {} is recorded for this project", quoted(agent)),
+            format!("no result of {} is recorded for this project", quote_json_name(agent)),
             Hint::ListFailures,
         ));
     }
@@ -73,7 +73,7 @@ pub async fn derive_adaptation(
     notes.extend(derived.notes.into_iter().map(Note::from));
     let signals = match &options.signals {
         Some(file) => {
-            let read = files::signals(&read(file)?, derived.signals)?;
+            let read = files::read_adaptation_signals(&read(file)?, derived.signals)?;
             notes.extend(read.notes.into_iter().map(Note::from));
             read.value
         }
@@ -163,7 +163,7 @@ fn not_shown(what: &str, names: &[String], registry: &Registry) -> Option<String
         return None;
     }
     let more = unknown.len().saturating_sub(NAMED);
-    let shown: Vec<String> = unknown.iter().take(NAMED).map(|name| quoted(name)).collect();
+    let shown: Vec<String> = unknown.iter().take(NAMED).map(|name| quote_json_name(name)).collect();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     Some(format!("not in the registry as {what}, so only counted: {}{more}", shown.join(", ")))
 }

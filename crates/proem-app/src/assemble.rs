@@ -13,9 +13,9 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use proem_agents::assemble::gathered::{PlaceFacts, RuleText};
-use proem_agents::assemble::output::{Extra, capability_tokens, degraded};
+use proem_agents::assemble::output::{Extra, capability_tokens, degraded_reasons};
 use proem_agents::assemble::settings::ContextDepth;
-use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble};
+use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble_task_prompt};
 use proem_agents::screen::{Screening, ScreeningNote as Screened};
 use proem_engine::budget::AnswerLength;
 use proem_engine::cache::{CachePlan, plan};
@@ -328,7 +328,7 @@ impl MadeAssembly {
             workers: &AllProcessors,
         };
         let began = Instant::now();
-        let assembled = assemble(&request, &mut counts)?;
+        let assembled = assemble_task_prompt(&request, &mut counts)?;
         let took = began.elapsed();
         let cache = plan(&assembled.assembly, &model, counter.exactness());
         Ok(Self { prompt, role, guarding, records, took, gathered, assembled, model, cache, prepared, taught, finding })
@@ -413,7 +413,7 @@ impl MadeAssembly {
             scanned: u64::try_from(assembled.scanned).ok(),
             threats: Some(noted(Verdict::Flag)),
             filtered: Some(noted(Verdict::Quarantine)),
-            degraded: !degraded(assembled, &prepared.degraded).is_empty(),
+            degraded: !degraded_reasons(assembled, &prepared.degraded).is_empty(),
             ..Numbers::default()
         };
         let start = RunStart {

@@ -210,5 +210,5 @@ pub fn definition_tokens(entry: &Capability) -> usize {
 /// The exact text, on its way to JSON, a counter or an escaping writer.
 #[must_use]
 pub fn exact_text(text: &Untrusted<String>) -> String {
-    show::json(text).as_str().unwrap_or_default().to_owned()
+    show::exact_json(text).as_str().unwrap_or_default().to_owned()
 }

@@ -158,7 +158,7 @@ pub fn find_context(
 
 /// A text from outside, to be read by code of ours alone.
 pub(crate) fn text_for_code(text: &Untrusted<String>) -> String {
-    show::json(text).as_str().unwrap_or_default().to_owned()
+    show::exact_json(text).as_str().unwrap_or_default().to_owned()
 }
 
 /// The label of what a repository says.

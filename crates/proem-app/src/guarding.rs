@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use proem_agents::screen::Screening;
-use proem_guard::calibrate::{Calibration, stage};
+use proem_guard::calibrate::{Calibration, calibrated_scorer};
 use proem_guard::{Guard, Policy, ToolVocabulary};
 use proem_runtime::files;
 use proem_select::catalogue::{Catalogue, CatalogueEntryKind};
@@ -94,7 +94,8 @@ impl GuardSetup {
         let mut notes = Vec::new();
         let guard = match &files.calibration {
             None => guard,
-            Some(text) => match Calibration::read(text).and_then(|calibration| stage(&guard, &calibration)) {
+            Some(text) => match Calibration::read(text).and_then(|calibration| calibrated_scorer(&guard, &calibration))
+            {
                 Ok(stage) => guard.with_stage(stage),
                 Err(problem) => {
                     notes.push(not_used(places, &problem));

@@ -235,7 +235,7 @@ fn parse_catalogue(path: &Path, text: String) -> CatalogueContents {
         return parse_lines(&shown, &text);
     }
     let server = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-    tools_list::parse(&SourceFile { path: shown, standing: SourceTrust::Outside, text }, &server)
+    tools_list::parse_tools_list(&SourceFile { path: shown, standing: SourceTrust::Outside, text }, &server)
 }
 
 /// Whether it is one list, or one object that holds one. A line of a catalogue has a `name`.
@@ -304,7 +304,7 @@ fn add_usage(
 
 /// What usage may call an entry.
 fn usage_hashes(capability: &Capability) -> [Sha256Hash; 2] {
-    let own = show::json(capability.own_name());
+    let own = show::exact_json(capability.own_name());
     [Sha256Hash::of(capability.name().as_str().as_bytes()), Sha256Hash::of(own.as_str().unwrap_or_default().as_bytes())]
 }
 

@@ -64,7 +64,7 @@ impl SelectionInputs {
         let (model, selector, notes) = EmbeddingSetup::new(&project.config, &project.places)?.calibrated();
         let text = match task {
             Task::Caller(text) => text.trim().to_owned(),
-            Task::Outside(text) => show::json(text).as_str().unwrap_or_default().trim().to_owned(),
+            Task::Outside(text) => show::exact_json(text).as_str().unwrap_or_default().trim().to_owned(),
         };
         let catalogue = loaded.catalogue;
         let usage = if catalogue.entries().is_empty() { UsageHistory::default() } else { Selector::shipped_usage()? };

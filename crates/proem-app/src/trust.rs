@@ -227,7 +227,7 @@ impl TrustStore {
             for (path, bytes) in trusted {
                 let hash = sha256_hex(bytes);
                 // A file with a credential is trusted without a copy; its next version is shown in full.
-                if credential::find(&String::from_utf8_lossy(bytes)).is_empty() {
+                if credential::find_credentials(&String::from_utf8_lossy(bytes)).is_empty() {
                     files::replace(&self.folder, &Path::new(COPIES).join(&hash), bytes, FileAccess::Private)?;
                 }
                 let file = repository.files.entry(path.clone()).or_default();
@@ -376,7 +376,7 @@ impl TrustStore {
 
 /// SHA-256, hexadecimal.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    proem_text::hex::encode(Sha256::digest(bytes))
+    proem_text::hex::encode_hex(Sha256::digest(bytes))
 }
 
 #[cfg(test)]

@@ -96,11 +96,11 @@ pub(crate) fn has_printed_document() -> bool {
 
 /// A name as it is, or as a text of JSON where a terminal or a CI runner would take it for something else.
 pub(crate) fn quote_name(name: &Untrusted<String>) -> String {
-    let exact = show::json(name);
-    let shown = show::terminal(name).into_string();
+    let exact = show::exact_json(name);
+    let shown = show::terminal_text(name).into_string();
     let stays = |text: &str| text == shown && !text.contains([':', '"']) && !text.trim().is_empty();
     match exact.as_str() {
-        Some(text) if stays(text) && show::report(text) == text => shown,
+        Some(text) if stays(text) && show::safe_report(text) == text => shown,
         _ => output::document_output(&json::compact(&exact)),
     }
 }

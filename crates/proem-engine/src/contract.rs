@@ -190,7 +190,7 @@ impl Contract {
             return Vec::new();
         }
         // What is found goes back under the value's label, and nothing else of it goes anywhere.
-        problems::of(&self.validator, self.schema(), &show::value(value), value.label())
+        problems::of(&self.validator, self.schema(), &show::exact_value(value), value.label())
     }
 }
 

@@ -72,7 +72,7 @@ fn each_text(value: &LabelTree, see: &mut dyn FnMut(&str)) {
 fn template_name(name: TreeName<'_>) -> Cow<'_, str> {
     match name {
         TreeName::Ours(name) => Cow::Borrowed(name),
-        TreeName::Outside(name) => Cow::Owned(show::json(&name).as_str().unwrap_or_default().to_owned()),
+        TreeName::Outside(name) => Cow::Owned(show::exact_json(&name).as_str().unwrap_or_default().to_owned()),
     }
 }
 

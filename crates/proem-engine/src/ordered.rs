@@ -9,7 +9,7 @@ mod number;
 use core::fmt;
 use std::sync::Arc;
 
-use proem_text::{OrderedMap, json::quote};
+use proem_text::{OrderedMap, json::quote_json};
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::{Number, Value as Json};
@@ -80,7 +80,7 @@ impl OrderedJson {
             Self::Null => out.push_str("null"),
             Self::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
             Self::Number(number) => out.push_str(&number.to_string()),
-            Self::Text(text) => out.push_str(&quote(text)),
+            Self::Text(text) => out.push_str(&quote_json(text)),
             Self::List(items) => {
                 out.push('[');
                 for (index, item) in items.iter().enumerate() {
@@ -97,7 +97,7 @@ impl OrderedJson {
                     if index > 0 {
                         out.push(',');
                     }
-                    out.push_str(&quote(name));
+                    out.push_str(&quote_json(name));
                     out.push(':');
                     value.write(out);
                 }

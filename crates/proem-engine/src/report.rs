@@ -342,7 +342,7 @@ fn neutralised(contained: &[PlacedContainment]) -> BTreeMap<String, usize> {
 pub(crate) fn hash<'t>(texts: impl Iterator<Item = Cow<'t, str>>) -> String {
     let mut hasher = Sha256::new();
     texts.for_each(|text| hasher.update(text.as_bytes()));
-    proem_text::hex::encode(hasher.finalize())
+    proem_text::hex::encode_hex(hasher.finalize())
 }
 
 pub(crate) fn report(

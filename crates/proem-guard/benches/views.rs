@@ -5,7 +5,7 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use proem_guard::view::{DecodingLimits, folded, readings};
+use proem_guard::view::{DecodingLimits, all_readings, folded_view};
 use unicode_normalization::UnicodeNormalization;
 
 /// The size of the blocks that the scanner reads.
@@ -85,9 +85,9 @@ fn bench(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(name);
         group.throughput(Throughput::Bytes(u64::try_from(text.len()).unwrap_or(u64::MAX)));
         group.bench_function("readings", |bencher| {
-            bencher.iter(|| readings(black_box(&text), &DecodingLimits::for_text(text.len())));
+            bencher.iter(|| all_readings(black_box(&text), &DecodingLimits::for_text(text.len())));
         });
-        group.bench_function("folded", |bencher| bencher.iter(|| folded(black_box(&text))));
+        group.bench_function("folded", |bencher| bencher.iter(|| folded_view(black_box(&text))));
         // What folding costs at least: the normal form and lower case, without the way back.
         group.bench_function("peer: NFKC and lower case", |bencher| {
             bencher.iter(|| black_box(&text).nfkc().flat_map(char::to_lowercase).collect::<String>());

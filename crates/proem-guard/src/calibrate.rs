@@ -96,14 +96,14 @@ pub fn calibrate(guard: &Guard, benign: &[Scan]) -> Result<Calibration, Calibrat
     let stage = guard.stage();
     let mut scores: Vec<f32> = benign.iter().map(|scan| stage.logit(&scan.features)).collect();
     // A corpus that is plainer than any other would flag what the next text has a little more of.
-    let flag = threshold(&mut scores).max(stage.flag() - MAX_SHIFT);
+    let flag = one_percent_point(&mut scores).max(stage.flag() - MAX_SHIFT);
     let shift = flag - stage.flag();
     if shift.is_nan() || shift > MAX_SHIFT {
         return Err(CalibrationRefusal::TooFar { shift });
     }
     let moved = stage.clone().with_flag(flag);
     let (mut before, mut after, mut of) = (0usize, 0usize, 0usize);
-    for attack in attacks() {
+    for attack in shipped_attacks() {
         let scan = guard.scan_text(attack);
         let is_found_by_rule = scan.findings.iter().any(|found| {
             found.severity > Severity::Low && !matches!(found.kind, FindingKind::Learned | FindingKind::Similar)
@@ -120,13 +120,13 @@ pub fn calibrate(guard: &Guard, benign: &[Scan]) -> Result<Calibration, Calibrat
 }
 
 /// The attacks of the bank that ships: what a calibration may not lose.
-fn attacks() -> impl Iterator<Item = &'static str> {
+fn shipped_attacks() -> impl Iterator<Item = &'static str> {
     let lines = include_str!("../data/bank.tsv").lines();
     lines.filter_map(|line| line.strip_prefix("attack\t")?.split_once('\t').map(|(_, pattern)| pattern))
 }
 
 /// The lowest point that at most one score in a hundred lies at or above.
-fn threshold(scores: &mut [f32]) -> f32 {
+fn one_percent_point(scores: &mut [f32]) -> f32 {
     scores.sort_by(f32::total_cmp);
     #[expect(
         clippy::cast_possible_truncation,
@@ -168,7 +168,7 @@ impl Calibration {
 ///
 /// A sentence that says why it can't be used: it belongs to another model, or moves the point too
 /// far.
-pub fn stage(guard: &Guard, calibration: &Calibration) -> Result<TextScorer, String> {
+pub fn calibrated_scorer(guard: &Guard, calibration: &Calibration) -> Result<TextScorer, String> {
     let model = guard.model_id();
     if calibration.model != model {
         return Err(format!("it belongs to model `{}`, but the current model is `{model}`", calibration.model));
@@ -188,11 +188,11 @@ mod tests {
     #[test]
     fn one_in_a_hundred_lies_above() {
         let mut scores: Vec<f32> = (0..300u16).rev().map(f32::from).collect();
-        let flag = threshold(&mut scores);
+        let flag = one_percent_point(&mut scores);
         assert_eq!(scores.iter().filter(|score| **score >= flag).count(), 3);
         assert!(flag > 296.0 && flag < 296.1);
         let mut equal = [1.0; 400];
-        let flag = threshold(&mut equal);
+        let flag = one_percent_point(&mut equal);
         assert_eq!(equal.iter().filter(|score| **score >= flag).count(), 0, "ties don't exceed the rate");
     }
 

@@ -1,7 +1,7 @@
 //! What an action may say and name, decided without a model.
 //!
 //! A model that obeys an attacker can write anything into an answer. These rules say what of it may
-//! go out: [`check`] compares an action with allowlists, with the texts that its request was built
+//! go out: [`check_action`] compares an action with allowlists, with the texts that its request was built
 //! from, and with the prompt, and returns every failure at once. It knows no prompt, model or schema.
 //!
 //! - An effectful value (recipient, host, web address, amount, id, number) has to stand as a whole
@@ -43,12 +43,12 @@ pub use self::{
 use self::{
     judge::{ProvenanceBasis, RuleBreach},
     leak::{Letters, SecretOverlap, SecretShingles},
-    readings::{DecodedTexts, readings},
+    readings::{DecodedTexts, decoded_readings},
 };
 use crate::untrusted::Untrusted;
 use alloc::{string::String, vec::Vec};
 use core::cell::OnceCell;
-use proem_text::{Audience, Label, Span, normalise};
+use proem_text::{Audience, Label, Span, normalise_text};
 
 /// The most bytes of one field's value: 256 KiB. A larger one fails without a further look.
 pub const MAX_FIELD: usize = 256 << 10;
@@ -224,7 +224,7 @@ impl ActionViolation {
     }
 }
 
-/// What [`check`] found.
+/// What [`check_action`] found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[must_use]
 pub struct ActionCheck {
@@ -241,12 +241,12 @@ impl ActionCheck {
 }
 
 /// Compares an action with the rules; every failure at once.
-pub fn check(action: &Action<'_>, rules: &CheckContext<'_>) -> ActionCheck {
+pub fn check_action(action: &Action<'_>, rules: &CheckContext<'_>) -> ActionCheck {
     let grounds = ProvenanceBasis::new(rules);
     let secrets = PromptSecrets::new(rules);
 
     let mut failures = Vec::new();
-    name(action.name, rules, &mut failures);
+    check_action_name(action.name, rules, &mut failures);
     if action.fields.len() > MAX_FIELDS {
         failures.push(fail(RuleBreach::new(ActionRule::TooLarge, Span::default()), ACTION, action.name));
     }
@@ -258,7 +258,7 @@ pub fn check(action: &Action<'_>, rules: &CheckContext<'_>) -> ActionCheck {
             failures.push(fail(RuleBreach::new(ActionRule::TooLarge, whole), field.path, field.value));
             continue;
         }
-        let readings = readings(value);
+        let readings = decoded_readings(value);
         let mut found = grounds.field(field.role, value, field.value.label(), &readings);
         if !readings.complete {
             found.push(RuleBreach::new(ActionRule::TooDeep, whole));
@@ -268,7 +268,7 @@ pub fn check(action: &Action<'_>, rules: &CheckContext<'_>) -> ActionCheck {
         failures.extend(found.into_iter().map(|found| fail(found, field.path, field.value)));
         leaks.push((field, of_prompt));
     }
-    failures.extend(leaked(&secrets, &leaks));
+    failures.extend(leaked_prompt_runs(&secrets, &leaks));
 
     let order = |failure: &ActionViolation| (failure.field.clone(), failure.span, failure.rule);
     failures.sort_by_cached_key(|failure| (order(failure), failure.excerpt.value().clone(), failure.seen.clone()));
@@ -277,10 +277,10 @@ pub fn check(action: &Action<'_>, rules: &CheckContext<'_>) -> ActionCheck {
 }
 
 /// The action's name: denied before allowed, unknown refused.
-fn name(name: &Untrusted<String>, rules: &CheckContext<'_>, failures: &mut Vec<ActionViolation>) {
+fn check_action_name(name: &Untrusted<String>, rules: &CheckContext<'_>, failures: &mut Vec<ActionViolation>) {
     let text = name.value();
     let fold = |name: &str| -> String {
-        normalise(name).text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+        normalise_text(name).text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
     let whole = Span::new(0, text.len());
     if text.len() <= MAX_EXCERPT.saturating_mul(4) && rules.denied.iter().any(|denied| fold(denied) == fold(text)) {
@@ -331,8 +331,11 @@ impl<'a> PromptSecrets<'a> {
 }
 
 /// Runs of the prompt that are long enough, or all runs if there are many in all fields together.
-fn leaked(secrets: &PromptSecrets<'_>, leaks: &[(&ActionField<'_>, SecretOverlap)]) -> Vec<ActionViolation> {
-    let many = leak::letters(leaks.iter().flat_map(|(_, shared)| shared)) >= leak::MANY_LETTERS;
+fn leaked_prompt_runs(
+    secrets: &PromptSecrets<'_>,
+    leaks: &[(&ActionField<'_>, SecretOverlap)],
+) -> Vec<ActionViolation> {
+    let many = leak::shared_letters(leaks.iter().flat_map(|(_, shared)| shared)) >= leak::MANY_LETTERS;
     let mut failures = Vec::new();
     for (field, shared) in leaks {
         let mut runs: Vec<Span> =

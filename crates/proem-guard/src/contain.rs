@@ -26,7 +26,7 @@ pub use self::{
     tree::contain_tree,
 };
 
-use self::{body::ContainmentBody, scan::scan};
+use self::{body::ContainmentBody, scan::find_patterns};
 use crate::{finding::FindingKind, untrusted::Untrusted};
 use alloc::{format, string::String, vec::Vec};
 use proem_text::{Label, Span};
@@ -137,7 +137,7 @@ impl ContainedText {
 #[must_use]
 pub fn contain(parts: &[ContainmentPart<'_>], tag: &Tag, key: &InstallationKey) -> ContainedText {
     let joined = ContainmentBody::join(parts);
-    let mut matches = scan(&joined.text, &joined.spans(), tag);
+    let mut matches = find_patterns(&joined.text, &joined.spans(), tag);
     matches.retain(|found| joined.is_changed_by(found));
     let mut findings = joined.findings(&matches);
     let body = joined.neutralise(&matches);

@@ -4,7 +4,7 @@
 //! away text that somebody wanted. A shape is no proof. What was loaded by name is looked for as such,
 //! and what has no shape is not found here.
 //!
-//! Invariants: what [`redact`] leaves holds no credential that [`find`] finds; the time is linear in
+//! Invariants: what [`redact_credentials`] leaves holds no credential that [`find_credentials`] finds; the time is linear in
 //! the text.
 
 mod disguise;
@@ -69,18 +69,18 @@ impl CredentialKind {
 /// Found as they are, and in disguise: with invisible characters, tags or one separator throughout between their
 /// characters, in character references, escapes, percent-encoding, base64 and hexadecimal digits, three of these deep.
 #[must_use]
-pub fn find(text: &str) -> Vec<Credential> {
+pub fn find_credentials(text: &str) -> Vec<Credential> {
     let mut found = shapes(text);
-    let disguised = disguise::find(text);
+    let disguised = disguise::find_disguised(text);
     if !disguised.is_empty() {
         found.extend(disguised);
-        found = united(found);
+        found = unite_overlapping(found);
     }
     found
 }
 
 /// The same with one credential where several overlap.
-fn united(mut found: Vec<Credential>) -> Vec<Credential> {
+fn unite_overlapping(mut found: Vec<Credential>) -> Vec<Credential> {
     found.sort_by_key(|credential| (credential.span.start, core::cmp::Reverse(credential.span.end)));
     found.dedup_by(|next, before| {
         let is_same = next.span.start < before.span.end;
@@ -133,8 +133,8 @@ impl<'t> ShapeReader<'t> {
             b's' => (CredentialKind::ApiKey, self.unless_known(0, at, text, api_key)),
             b'g' => (CredentialKind::GitHubToken, github(text)),
             b'x' => (CredentialKind::SlackToken, self.unless_known(1, at, text, slack)),
-            b'-' => (CredentialKind::PrivateKey, key_block::length(text)),
-            b'e' => (CredentialKind::WebToken, self.unless_known(2, at, text, web_token::token)),
+            b'-' => (CredentialKind::PrivateKey, key_block::key_block_length(text)),
+            b'e' => (CredentialKind::WebToken, self.unless_known(2, at, text, web_token::leading_web_token)),
             _ => return None,
         };
         Some((kind, length?))
@@ -207,16 +207,16 @@ const fn is_start(first: u8, second: u8) -> bool {
 fn is_boundary(text: &[u8], at: usize) -> bool {
     let before = |count: usize| at.checked_sub(count).and_then(|at| text.get(at).copied());
     let is_escape = || matches!((before(2), before(1)), (Some(b'\\'), Some(b'n' | b'r' | b't')));
-    !before(1).is_some_and(is_word) || is_escape()
+    !before(1).is_some_and(is_word_byte) || is_escape()
 }
 
 /// The text with `[redacted:aws-key]` and the like for its credentials; `None` if it has none.
 #[must_use]
-pub fn redact(text: &str) -> Option<String> {
-    let mut clean = without(text, &find(text))?;
+pub fn redact_credentials(text: &str) -> Option<String> {
+    let mut clean = redact_found(text, &find_credentials(text))?;
     // What stood around one may make another together, such as digits on both sides of one in base64.
     for _ in 0..MOST_ROUNDS {
-        match without(&clean, &find(&clean)) {
+        match redact_found(&clean, &find_credentials(&clean)) {
             Some(cleaner) => clean = cleaner,
             None => return Some(clean),
         }
@@ -232,7 +232,7 @@ pub fn uncut_prefix(text: &str, most: usize) -> &str {
         return text;
     }
     let near = text.get(..text.floor_char_boundary(most.saturating_add(LONGEST_CUT))).unwrap_or(text);
-    let cut = find(near).into_iter().find(|one| one.span.start < most && one.span.end > most);
+    let cut = find_credentials(near).into_iter().find(|one| one.span.start < most && one.span.end > most);
     let end = cut.map_or(most, |one| one.span.start);
     text.get(..text.floor_char_boundary(end)).unwrap_or_default()
 }
@@ -244,25 +244,25 @@ const LONGEST_CUT: usize = 4 * 1024;
 const MOST_ROUNDS: usize = 3;
 
 /// The text with markers in these places; `None` if there are none.
-fn without(text: &str, found: &[Credential]) -> Option<String> {
+fn redact_found(text: &str, found: &[Credential]) -> Option<String> {
     let (mut out, mut position) = (String::with_capacity(text.len()), 0);
     for Credential { kind, span } in found {
         out.push_str(text.get(position..span.start).unwrap_or_default());
-        out.push_str(&marker(*kind));
+        out.push_str(&redaction_marker(*kind));
         position = span.end;
     }
     out.push_str(text.get(position..).unwrap_or_default());
     (!found.is_empty()).then_some(out)
 }
 
-fn marker(kind: CredentialKind) -> String {
+fn redaction_marker(kind: CredentialKind) -> String {
     format!("[redacted:{}]", kind.as_str())
 }
 
 /// Sixteen characters of base32 behind the prefix. Amazon's own examples end in `EXAMPLE`.
 fn aws(text: &str) -> Option<usize> {
     let rest = text.strip_prefix("AKIA").or_else(|| text.strip_prefix("ASIA"))?;
-    let body = run(rest, is_word);
+    let body = leading_run(rest, is_word_byte);
     let is_body = body.len() == 16 && body.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'2'..=b'7'));
     (is_body && !body.ends_with("EXAMPLE")).then_some(20)
 }
@@ -270,22 +270,22 @@ fn aws(text: &str) -> Option<usize> {
 /// At least twenty characters, of which sixteen in a row are letters and digits, both among them.
 fn api_key(text: &str) -> Shape {
     let Some(rest) = text.strip_prefix("sk-") else { return Shape::NotBegun };
-    let whole = run(rest, |byte| is_word(byte) || byte == b'-');
+    let whole = leading_run(rest, |byte| is_word_byte(byte) || byte == b'-');
     let body = whole.trim_end_matches(['-', '_']);
-    let is_random = || body.split(['-', '_']).any(|part| part.len() >= 16 && is_mixed(part));
+    let is_random = || body.split(['-', '_']).any(|part| part.len() >= 16 && mixes_letters_and_digits(part));
     Shape::of(3, body, whole, body.len() >= 20 && is_random())
 }
 
 /// `ghp_` with 36 letters and digits, `github_pat_` with 22, `_` and 59.
 fn github(text: &str) -> Option<usize> {
     if let Some(rest) = text.strip_prefix("github_pat_") {
-        let (head, tail) = run(rest, is_word).split_once('_')?;
-        let is_body = head.len() == 22 && tail.len() == 59 && is_mixed(head);
+        let (head, tail) = leading_run(rest, is_word_byte).split_once('_')?;
+        let is_body = head.len() == 22 && tail.len() == 59 && mixes_letters_and_digits(head);
         return is_body.then_some(11 + 22 + 1 + 59);
     }
     let rest = ["ghp_", "gho_", "ghu_", "ghs_", "ghr_"].iter().find_map(|prefix| text.strip_prefix(prefix))?;
-    let body = run(rest, is_word);
-    let is_body = matches!(body.len(), 36..=251) && !body.contains('_') && is_mixed(body);
+    let body = leading_run(rest, is_word_byte);
+    let is_body = matches!(body.len(), 36..=251) && !body.contains('_') && mixes_letters_and_digits(body);
     is_body.then(|| body.len().saturating_add(4))
 }
 
@@ -295,24 +295,24 @@ fn slack(text: &str) -> Shape {
     let rest =
         text.strip_prefix("xox").and_then(|rest| rest.strip_prefix(kinds)).and_then(|rest| rest.strip_prefix('-'));
     let Some(rest) = rest else { return Shape::NotBegun };
-    let whole = run(rest, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let whole = leading_run(rest, |byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let body = whole.trim_end_matches('-');
     let is_number = |part: &str| part.len() >= 10 && part.bytes().all(|byte| byte.is_ascii_digit());
     Shape::of(5, body, whole, body.len() >= 20 && body.split('-').any(is_number))
 }
 
 /// The bytes at the start of a text that `is_wanted` takes; it takes ASCII only.
-fn run(text: &str, is_wanted: impl Fn(u8) -> bool) -> &str {
+fn leading_run(text: &str, is_wanted: impl Fn(u8) -> bool) -> &str {
     let length = text.bytes().take_while(|byte| is_wanted(*byte)).count();
     text.get(..length).unwrap_or_default()
 }
 
-const fn is_word(byte: u8) -> bool {
+const fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// Whether letters and digits stand in it, and not one of them throughout, as in a placeholder.
-fn is_mixed(text: &str) -> bool {
+fn mixes_letters_and_digits(text: &str) -> bool {
     let mut bytes = text.bytes();
     let is_varied = bytes.next().is_some_and(|first| bytes.filter(|byte| *byte != first).count() >= 8);
     is_varied && text.bytes().any(|byte| byte.is_ascii_digit()) && text.bytes().any(|byte| byte.is_ascii_alphabetic())

@@ -13,7 +13,7 @@ use crate::{
     scan::Scan,
     untrusted::Untrusted,
     verdict::{Bar, Verdict},
-    view::clean,
+    view::clean_view,
 };
 use alloc::{string::String, vec::Vec};
 use proem_text::{OffsetMap, Span};
@@ -39,7 +39,7 @@ pub struct Cut {
 
 /// Cuts out of `text` what would keep it out; `scan` is what the guard found in it.
 #[must_use]
-pub fn cut(guard: &Guard, bar: Bar, text: &Untrusted<String>, scan: &Scan) -> Cut {
+pub fn cut_attacks(guard: &Guard, bar: Bar, text: &Untrusted<String>, scan: &Scan) -> Cut {
     let original = text.value();
     let mut left = Remainder { text: original.clone(), map: OffsetMap::identity(original.len()) };
     let mut verdict = bar.judge(scan);
@@ -116,7 +116,7 @@ impl Remainder {
 
     /// How much of the original is left; 1 if there was nothing to see.
     fn ratio(&self, original: &str) -> f64 {
-        let visible = |text: &str| clean(text).text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
+        let visible = |text: &str| clean_view(text).text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
         let kept: usize = self
             .map
             .copies()
@@ -134,7 +134,7 @@ impl Remainder {
 
 /// The sentences around everything that would keep the text out, in order, merged.
 fn to_cut(guard: &Guard, bar: Bar, text: &str, scan: &Scan) -> Vec<Span> {
-    let view = clean(text);
+    let view = clean_view(text);
     let sentences: Vec<Span> = guard
         .windows(&view.text)
         .into_iter()
@@ -145,7 +145,7 @@ fn to_cut(guard: &Guard, bar: Bar, text: &str, scan: &Scan) -> Vec<Span> {
         .findings
         .iter()
         .filter(|finding| bar.of(finding) >= Verdict::Quarantine)
-        .map(|finding| around(finding.span, &sentences))
+        .map(|finding| sentences_around(finding.span, &sentences))
         .filter(|span| !span.is_empty())
         .collect();
     spans.sort_unstable();
@@ -163,7 +163,7 @@ fn to_cut(guard: &Guard, bar: Bar, text: &str, scan: &Scan) -> Vec<Span> {
 }
 
 /// The sentences that share bytes with `span`, and `span`.
-fn around(span: Span, sentences: &[Span]) -> Span {
+fn sentences_around(span: Span, sentences: &[Span]) -> Span {
     let first = sentences.partition_point(|sentence| sentence.end <= span.start);
     let touched = sentences.get(first..).unwrap_or_default().iter().take_while(|sentence| sentence.start < span.end);
     touched.fold(span, |all, sentence| Span::new(all.start.min(sentence.start), all.end.max(sentence.end)))

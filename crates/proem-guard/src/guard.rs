@@ -11,7 +11,7 @@
 mod blocks;
 mod gathering;
 
-use self::{blocks::blocks, gathering::Gathering};
+use self::{blocks::overlapping_blocks, gathering::Gathering};
 use crate::{
     error::RuleError,
     finding::Severity,
@@ -67,7 +67,7 @@ impl Guard {
         model: SentenceScorer<'static>,
         stage: TextScorer,
     ) -> Result<Self, GuardError> {
-        let (lexicon, scanners) = scanners::shipped(tools).map_err(GuardError::Rules)?;
+        let (lexicon, scanners) = scanners::shipped_scanners(tools).map_err(GuardError::Rules)?;
         Ok(Self { lexicon, scanners, model, stage, licences: Licences::shipped() })
     }
 
@@ -141,7 +141,7 @@ impl Guard {
     }
 
     fn gather(&self, text: &str, scoring: Scoring, gathering: &mut Gathering) {
-        for block in blocks(text) {
+        for block in overlapping_blocks(text) {
             let part = text.get(block.start..block.end).unwrap_or_default();
             self.scan_block(part, block.start, scoring, gathering);
         }
@@ -154,12 +154,12 @@ impl Guard {
 
     /// Scans a block that begins `offset` bytes into the text.
     fn scan_block(&self, block: &str, offset: usize, scoring: Scoring, gathering: &mut Gathering) {
-        let readings = view::readings(block, &DecodingLimits::for_text(block.len()));
+        let readings = view::all_readings(block, &DecodingLimits::for_text(block.len()));
         gathering.begin_block(offset, block, &readings);
         // One buffer for all scanners and readings; each empties it.
         let mut hits = Vec::new();
         for reading in &readings.all {
-            let folded = view::folded(&reading.view.text);
+            let folded = view::folded_view(&reading.view.text);
             let mentions = self.lexicon.mentions(&folded.text);
             let sight = Sight { reading, folded: &folded, mentions: &mentions };
             for scanner in &self.scanners {
@@ -171,7 +171,7 @@ impl Guard {
                     gathering.leave_unread(Span::new(0, block.len()), reason);
                 }
             }
-            for paragraph in paragraphs(&reading.view.text, scoring) {
+            for paragraph in scored_paragraphs(&reading.view.text, scoring) {
                 let text = reading.view.text.get(paragraph.start..paragraph.end).unwrap_or_default();
                 for Window { span, score, .. } in self.model.windows(text) {
                     // A low score is cheaper to take than to ask about.
@@ -189,7 +189,7 @@ impl Guard {
 
 /// What the learned scorer reads as one text: two comments that don't follow each other, or two strings,
 /// are no two sentences in a row.
-fn paragraphs(text: &str, scoring: Scoring) -> Vec<Span> {
+fn scored_paragraphs(text: &str, scoring: Scoring) -> Vec<Span> {
     match scoring {
         Scoring::None => Vec::new(),
         Scoring::Windows => vec![Span::new(0, text.len())],

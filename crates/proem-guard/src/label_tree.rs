@@ -66,7 +66,7 @@ mod read;
 mod write;
 
 pub use self::containers::{LabelList, LabelMap, TreeName};
-pub use self::differences::{DifferenceKind, TreeDifference, differences};
+pub use self::differences::{DifferenceKind, TreeDifference, tree_differences};
 pub use self::limits::{MAX_BYTES, MAX_DEPTH, MAX_LABELS, MAX_NAME_BYTES, MAX_VALUES};
 pub use self::place::{PlacePart, TreeError, TreeFault, TreePlace};
 pub use self::write::VERSION;
@@ -120,7 +120,7 @@ impl LabelTree {
     ///
     /// What is too deep, too much or too long a name, with its place.
     pub fn from_outside(json: &Untrusted<Json>) -> Result<Self, TreeError> {
-        from_json(json.value(), Some(json.label()), Trail::Root, &mut Bounds::default())
+        tree_from_json(json.value(), Some(json.label()), Trail::Root, &mut Bounds::default())
     }
 
     /// JSON that code computed, or that a person typed or approved.
@@ -129,7 +129,7 @@ impl LabelTree {
     ///
     /// What is too deep, too much or too long a name, with its place.
     pub fn from_trusted(json: &Json) -> Result<Self, TreeError> {
-        from_json(json, None, Trail::Root, &mut Bounds::default())
+        tree_from_json(json, None, Trail::Root, &mut Bounds::default())
     }
 
     /// A list that code lays together.
@@ -292,7 +292,7 @@ impl<const N: usize> From<[(&str, Self); N]> for LabelTree {
     }
 }
 
-fn from_json(
+fn tree_from_json(
     json: &Json,
     label: Option<&Label>,
     trail: Trail<'_>,
@@ -317,13 +317,13 @@ fn from_json(
             let items = items
                 .iter()
                 .enumerate()
-                .map(|(index, item)| from_json(item, label, Trail::Index(&trail, index), bounds));
+                .map(|(index, item)| tree_from_json(item, label, Trail::Index(&trail, index), bounds));
             LabelTree::List(LabelList::new(own(), items.collect::<Result<alloc::vec::Vec<_>, _>>()?))
         }
         Json::Object(fields) => {
             let fields = fields.iter().map(|(name, field)| {
                 let trail = Trail::Name(&trail, name, label);
-                Ok((name.as_str(), from_json(field, label, trail, bounds)?))
+                Ok((name.as_str(), tree_from_json(field, label, trail, bounds)?))
             });
             LabelTree::Map(LabelMap::new(own(), fields.collect::<Result<alloc::vec::Vec<_>, _>>()?))
         }

@@ -15,8 +15,8 @@ mod file;
 mod sentence;
 
 pub use features::buckets;
-pub use file::{ScorerWeights, SentenceScorerError, SentenceScorerErrorKind, pack};
-pub use sentence::{MAX_CHARS, sentences};
+pub use file::{ScorerWeights, SentenceScorerError, SentenceScorerErrorKind, pack_scorer_file};
+pub use sentence::{MAX_CHARS, scored_sentences};
 
 use alloc::{format, string::String, vec::Vec};
 use proem_text::Span;
@@ -63,13 +63,13 @@ impl SentenceSums {
 }
 
 impl<'a> SentenceScorer<'a> {
-    /// Reads a model's file; its layout is described in the source of [`pack`].
+    /// Reads a model's file; its layout is described in the source of [`pack_scorer_file`].
     ///
     /// # Errors
     ///
     /// [`SentenceScorerError`] for a file that is damaged or of another version.
     pub fn read(bytes: &'a [u8]) -> Result<Self, SentenceScorerError> {
-        let (parts, bits, digest) = file::read(bytes)?;
+        let (parts, bits, digest) = file::read_scorer_file(bytes)?;
         Ok(Self { parts, bits, digest })
     }
 
@@ -85,7 +85,7 @@ impl<'a> SentenceScorer<'a> {
     /// `text` is a clean text with its line breaks; letters needn't be folded.
     #[must_use]
     pub fn windows(&self, text: &str) -> Vec<Window> {
-        let sentences = sentences(text);
+        let sentences = scored_sentences(text);
         let mut windows = Vec::with_capacity(sentences.len().saturating_mul(2));
         let mut before: Option<(Span, SentenceSums)> = None;
         for span in sentences {

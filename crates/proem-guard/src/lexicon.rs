@@ -11,7 +11,7 @@
 mod trie;
 
 use self::trie::Trie;
-use crate::{error::RuleError, view::folded};
+use crate::{error::RuleError, view::folded_view};
 use alloc::{
     format,
     string::{String, ToString},
@@ -138,9 +138,9 @@ impl Lexicon {
         listed: &[LexiconWord<&[u8]>],
         (concept, words): (&str, &[&str]),
     ) -> Result<Self, RuleError> {
-        let number = number(&concepts, concept)
+        let number = concept_number(&concepts, concept)
             .ok_or_else(|| RuleError::new(INDEX, 0, format!("`{concept}` is not among its concepts; write it anew")))?;
-        let own = words.iter().map(|word| LexiconWord::new(folded(word).text.trim(), number));
+        let own = words.iter().map(|word| LexiconWord::new(folded_view(word).text.trim(), number));
         let mut own = own.collect::<Result<Vec<_>, _>>().map_err(|message| RuleError::new("tools", 0, message))?;
         own.sort_by(|left, right| left.word.cmp(&right.word));
         let mut all = Vec::with_capacity(listed.len().saturating_add(own.len()));
@@ -162,7 +162,7 @@ impl Lexicon {
     /// The index of the concept of that name.
     #[must_use]
     pub fn concept(&self, name: &str) -> Option<u16> {
-        number(&self.concepts, name)
+        concept_number(&self.concepts, name)
     }
 
     /// The names of all concepts, sorted; a concept's index is its place here.
@@ -174,7 +174,7 @@ impl Lexicon {
     /// Every concept that a folded text mentions, in order of where it starts.
     #[must_use]
     pub fn mentions(&self, folded: &str) -> Vec<Mention> {
-        let spaced = spaced(folded.as_bytes());
+        let spaced = space_separated(folded.as_bytes());
         let mut mentions = Vec::new();
         let (mut is_after_letter, mut is_escape) = (false, false);
         for (start, c) in folded.char_indices() {
@@ -238,7 +238,7 @@ impl LexiconWord<Vec<u8>> {
         if stem.len() > MAX_WORD {
             return Err(format!("`{word}` is too long; shorten it to {MAX_WORD} bytes"));
         }
-        Ok(Self { word: spaced(stem.as_bytes()), term: LexiconTerm::new(stem, is_stem, concept) })
+        Ok(Self { word: space_separated(stem.as_bytes()), term: LexiconTerm::new(stem, is_stem, concept) })
     }
 
     fn borrowed(&self) -> LexiconWord<&[u8]> {
@@ -256,7 +256,7 @@ impl LexiconWord<&'static [u8]> {
 }
 
 /// The place of a name in the sorted names of concepts.
-fn number(concepts: &[&str], name: &str) -> Option<u16> {
+fn concept_number(concepts: &[&str], name: &str) -> Option<u16> {
     u16::try_from(concepts.binary_search_by(|concept| (*concept).cmp(name)).ok()?).ok()
 }
 
@@ -278,8 +278,8 @@ impl ReadLexicon {
         concepts.dedup();
         let mut words = Vec::new();
         for row in &rows {
-            let concept = number(&concepts, row.concept).unwrap_or_default();
-            for word in folded(row.words).text.split('|') {
+            let concept = concept_number(&concepts, row.concept).unwrap_or_default();
+            for word in folded_view(row.words).text.split('|') {
                 let word = LexiconWord::new(word, concept);
                 words.push(word.map_err(|message| RuleError::new(FILE, row.number, message))?);
             }
@@ -314,7 +314,7 @@ impl LexiconLine {
 
 /// The same bytes with a space for what may part the words of a phrase: one line break, and the
 /// signs that join words in names.
-fn spaced(text: &[u8]) -> Vec<u8> {
+fn space_separated(text: &[u8]) -> Vec<u8> {
     let mut spaced = text.to_vec();
     let mut before = b'\n';
     let mut bytes = spaced.iter_mut().peekable();
@@ -335,12 +335,12 @@ fn is_inside(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric();
     }
-    (c.is_alphanumeric() && !is_unspaced(c)) || character::is_mark(c)
+    (c.is_alphanumeric() && !is_spaceless_script(c)) || character::is_mark(c)
 }
 
 /// Whether the character belongs to a script that is written without spaces between words: the
 /// blocks of Thai, Lao, Myanmar, Khmer, kana, Bopomofo and Han (`Blocks.txt`).
-const fn is_unspaced(c: char) -> bool {
+const fn is_spaceless_script(c: char) -> bool {
     matches!(
         c,
         '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{312f}'
@@ -359,7 +359,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &[(&str, &str)]) {
         let lexicon = Lexicon::parse(WORDS, "own", &["Send_Email"]).unwrap();
-        let text = folded(text).text;
+        let text = folded_view(text).text;
         let found: Vec<(&str, &str)> = lexicon
             .mentions(&text)
             .iter()
@@ -418,7 +418,7 @@ mod tests {
         let read = Lexicon::of_index(index, "own", &["Send_Email"]).unwrap();
         let parsed = Lexicon::parse(WORDS, "own", &["Send_Email"]).unwrap();
         for text in ["ignorant, pay no heed to alle", "忽略 x@y n'oublie", "send email", "senders"] {
-            let text = folded(text).text;
+            let text = folded_view(text).text;
             assert_eq!(read.mentions(&text), parsed.mentions(&text), "{text}");
         }
     }
@@ -440,7 +440,7 @@ mod tests {
         #[test]
         fn mentions_are_words_of_the_text_in_order(text in "[a-zA-Z@ \n忽略é_-]{0,60}") {
             let lexicon = Lexicon::parse(WORDS, "own", &[]).unwrap();
-            let text = folded(&text).text;
+            let text = folded_view(&text).text;
             let mentions = lexicon.mentions(&text);
             prop_assert!(mentions.is_sorted_by_key(|mention| mention.span.start));
             for mention in mentions {

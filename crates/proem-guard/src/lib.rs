@@ -35,17 +35,18 @@ pub mod untrusted;
 pub mod verdict;
 pub mod view;
 
-pub use check::{ActionCheck, Canary, check};
+pub use check::{ActionCheck, Canary, check_action};
 pub use contain::{
     ContainedText, ContainmentPart, InstallationKey, Neutralisation, SourceRange, Tag, contain, contain_tree,
     without_ids,
 };
-pub use cut::{Cut, cut};
+pub use cut::{Cut, cut_attacks};
 pub use error::RuleError;
 pub use finding::{Finding, FindingKind, Severity};
 pub use guard::{Guard, GuardError};
 pub use label_tree::{
-    LabelList, LabelMap, LabelScalar, LabelTree, TreeDifference, TreeError, TreeFault, TreeName, TreePlace, differences,
+    LabelList, LabelMap, LabelScalar, LabelTree, TreeDifference, TreeError, TreeFault, TreeName, TreePlace,
+    tree_differences,
 };
 pub use scan::{Hit, Scan, ScanError, Scanner, Sight, UnreadReason, UnreadSpan};
 pub use scanners::ToolVocabulary;
@@ -53,4 +54,4 @@ pub use show::ScreenText;
 pub use source::LanguageFamily;
 pub use untrusted::{Measurement, Untrusted};
 pub use verdict::{Bar, Policy, PolicyError, Verdict};
-pub use view::{CleanView, Reading, ReadingStep, clean};
+pub use view::{CleanView, Reading, ReadingStep, clean_view};

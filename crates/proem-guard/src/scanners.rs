@@ -40,19 +40,19 @@ const RULES: &str = include_str!("../data/rules.txt");
 /// # Errors
 ///
 /// [`RuleError`] if a data file can't be read, or a tool has a word without letters.
-pub fn shipped(tools: &[ToolVocabulary]) -> Result<(Lexicon, Vec<Box<dyn Scanner + Send + Sync>>), RuleError> {
+pub fn shipped_scanners(tools: &[ToolVocabulary]) -> Result<(Lexicon, Vec<Box<dyn Scanner + Send + Sync>>), RuleError> {
     let lexicon = lexicon(tools)?;
-    let rules = rules::parse(RULES, &lexicon)?;
+    let rules = rules::parse_rules(RULES, &lexicon)?;
     let scanners: Vec<Box<dyn Scanner + Send + Sync>> = vec![
-        Box::new(override_phrases::scanner(&rules, &lexicon)),
-        Box::new(persona::scanner(&rules, &lexicon)),
-        Box::new(extraction::scanner(&rules, &lexicon)),
-        Box::new(social::scanner(&rules, &lexicon)),
-        Box::new(exfiltration::scanner(&rules, &lexicon)),
-        Box::new(tools::scanner(&rules, &lexicon, tools)),
-        Box::new(order::scanner(&rules, &lexicon)),
-        Box::new(payload::scanner(&rules, &lexicon)),
-        Box::new(forgery::scanner(&lexicon)),
+        Box::new(override_phrases::override_scanner(&rules, &lexicon)),
+        Box::new(persona::persona_scanner(&rules, &lexicon)),
+        Box::new(extraction::extraction_scanner(&rules, &lexicon)),
+        Box::new(social::social_scanner(&rules, &lexicon)),
+        Box::new(exfiltration::exfiltration_scanner(&rules, &lexicon)),
+        Box::new(tools::tool_request_scanner(&rules, &lexicon, tools)),
+        Box::new(order::order_scanner(&rules, &lexicon)),
+        Box::new(payload::payload_scanner(&rules, &lexicon)),
+        Box::new(forgery::forgery_scanner(&lexicon)),
         Box::new(Bank::shipped(&lexicon)?),
     ];
     Ok((lexicon, scanners))
@@ -64,7 +64,7 @@ pub fn shipped(tools: &[ToolVocabulary]) -> Result<(Lexicon, Vec<Box<dyn Scanner
 ///
 /// [`RuleError`] if a data file can't be read.
 pub fn shipped_rules() -> Result<Vec<rules::DetectionRule>, RuleError> {
-    rules::parse(RULES, &lexicon(&[])?)
+    rules::parse_rules(RULES, &lexicon(&[])?)
 }
 
 fn lexicon(vocabulary: &[ToolVocabulary]) -> Result<Lexicon, RuleError> {
@@ -76,22 +76,22 @@ fn lexicon(vocabulary: &[ToolVocabulary]) -> Result<Lexicon, RuleError> {
 
 #[cfg(test)]
 pub(crate) mod testing {
-    use super::{ToolVocabulary, shipped};
+    use super::{ToolVocabulary, shipped_scanners};
     use crate::{
         finding::Severity,
         scan::{Hit, Sight},
-        view::{Reading, clean, folded},
+        view::{Reading, clean_view, folded_view},
     };
     use alloc::{string::ToString, vec::Vec};
     use proem_text::View;
 
     /// What all scanners find in the clean view of each text.
-    fn hits(tools: &[ToolVocabulary], texts: &[&str]) -> Vec<Vec<Hit>> {
-        let (lexicon, scanners) = shipped(tools).unwrap();
+    fn clean_view_hits(tools: &[ToolVocabulary], texts: &[&str]) -> Vec<Vec<Hit>> {
+        let (lexicon, scanners) = shipped_scanners(tools).unwrap();
         let look = |text: &&str| {
-            let view = clean(text);
+            let view = clean_view(text);
             let reading = Reading { steps: Vec::new(), view: View { text: view.text, map: view.map } };
-            let folded = folded(&reading.view.text);
+            let folded = folded_view(&reading.view.text);
             let mentions = lexicon.mentions(&folded.text);
             let sight = Sight { reading: &reading, folded: &folded, mentions: &mentions };
             let mut hits = Vec::new();
@@ -110,7 +110,7 @@ pub(crate) mod testing {
     /// The same, for an agent with these tools.
     #[track_caller]
     pub(crate) fn finds_with(tools: &[ToolVocabulary], rule: &str, texts: &[&str]) {
-        for (text, hits) in texts.iter().zip(hits(tools, texts)) {
+        for (text, hits) in texts.iter().zip(clean_view_hits(tools, texts)) {
             let found = hits.iter().any(|hit| hit.rule == rule && hit.severity >= Severity::Medium);
             assert!(found, "{text:?}: {:?}", hits.iter().map(|hit| (hit.rule, hit.severity)).collect::<Vec<_>>());
         }
@@ -119,7 +119,7 @@ pub(crate) mod testing {
     /// Each text breaks the rule at low.
     #[track_caller]
     pub(crate) fn finds_mildly(rule: &str, texts: &[&str]) {
-        for (text, hits) in texts.iter().zip(hits(&[], texts)) {
+        for (text, hits) in texts.iter().zip(clean_view_hits(&[], texts)) {
             assert!(hits.iter().any(|hit| hit.rule == rule && hit.severity == Severity::Low), "{text:?}: {hits:?}");
         }
     }
@@ -127,7 +127,7 @@ pub(crate) mod testing {
     /// No text breaks any rule with this beginning at medium or worse.
     #[track_caller]
     pub(crate) fn passes(family: &str, texts: &[&str]) {
-        for (text, hits) in texts.iter().zip(hits(&[], texts)) {
+        for (text, hits) in texts.iter().zip(clean_view_hits(&[], texts)) {
             let bad = hits.iter().filter(|hit| hit.rule.starts_with(family) && hit.severity >= Severity::Medium);
             let bad: Vec<_> =
                 bad.map(|hit| (hit.rule, text.get(hit.span.start..hit.span.end).map(ToString::to_string))).collect();

@@ -79,11 +79,11 @@ pub(crate) struct ScoreEvidence<'a> {
 
 impl ScoreEvidence<'_> {
     pub(crate) fn features(&self) -> InjectionFeatures {
-        let best = self.windows.first().map_or(-MAX_WINDOW, |score| clipped(*score));
+        let best = self.windows.first().map_or(-MAX_WINDOW, |score| clip_score(*score));
         let mut rules = [0.0f32; 9];
         for finding in self.findings {
-            let Some(group) = group(finding.kind) else { continue };
-            let found = weight(finding.severity) * finding.score;
+            let Some(group) = feature_group(finding.kind) else { continue };
+            let found = severity_weight(finding.severity) * finding.score;
             if let Some(most) = rules.get_mut(group) {
                 *most = most.max(found);
             }
@@ -93,7 +93,7 @@ impl ScoreEvidence<'_> {
         }
         let [override_, persona, extraction, exfiltration, tools, social, forgery, encoded, hidden] = rules;
         InjectionFeatures([
-            clipped(best - self.growth.of(self.window_count)),
+            clip_score(best - self.growth.of(self.window_count)),
             self.likeness,
             override_,
             persona,
@@ -108,12 +108,12 @@ impl ScoreEvidence<'_> {
     }
 }
 
-const fn clipped(score: f32) -> f32 {
+const fn clip_score(score: f32) -> f32 {
     if score.is_nan() { MAX_WINDOW } else { score.clamp(-MAX_WINDOW, MAX_WINDOW) }
 }
 
 /// The feature that a rule's kind counts in; `None` for kinds that have one of their own.
-const fn group(kind: FindingKind) -> Option<usize> {
+const fn feature_group(kind: FindingKind) -> Option<usize> {
     match kind {
         FindingKind::Override => Some(0),
         FindingKind::Persona => Some(1),
@@ -136,7 +136,7 @@ const fn group(kind: FindingKind) -> Option<usize> {
     }
 }
 
-const fn weight(severity: Severity) -> f32 {
+const fn severity_weight(severity: Severity) -> f32 {
     match severity {
         // What is mild is common in some benign genre that nobody measured.
         Severity::Low => 0.0,
@@ -148,7 +148,7 @@ const fn weight(severity: Severity) -> f32 {
 
 /// The probability that log-odds mean, 0 to 1.
 #[must_use]
-pub fn probability(log_odds: f32) -> f32 {
+pub fn probability_of_log_odds(log_odds: f32) -> f32 {
     #[expect(clippy::cast_possible_truncation, reason = "a number from 0 to 1")]
     let probability = logistic(f64::from(log_odds)) as f32;
     probability

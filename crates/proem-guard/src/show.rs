@@ -2,7 +2,7 @@
 //!
 //! What is shown can be read back: an escape stands for exactly one character, a backslash of the
 //! text's own is doubled wherever it would look like the start of one, and a remark of ours stands
-//! in brackets `⟨…⟩` that are escaped in the text. A whole [`report`](fn@report) has nothing in it that a CI
+//! in brackets `⟨…⟩` that are escaped in the text. A whole [`safe_report`](fn@report) has nothing in it that a CI
 //! runner would obey.
 
 mod host;
@@ -12,9 +12,9 @@ mod stream;
 mod tree;
 
 pub use self::{
-    report::{report, report_json},
+    report::{report_json, safe_report},
     stream::TerminalStream,
-    tree::{TreeCap, differences, place, tree, tree_html, tree_json},
+    tree::{TreeCap, terminal_differences, terminal_place, tree, tree_html, tree_json},
 };
 
 use crate::untrusted::Untrusted;
@@ -54,40 +54,40 @@ impl fmt::Display for ScreenText {
 /// followed by `⟨mixed script: Latin+Cyrillic⟩`, a host name that is not ASCII by its ASCII form, as
 /// in `⟨host: xn--e1afmkfd.xn--p1ai⟩`.
 #[must_use]
-pub fn terminal(text: &Untrusted<String>) -> ScreenText {
+pub fn terminal_text(text: &Untrusted<String>) -> ScreenText {
     terminal_str(text.value())
 }
 
-/// [`terminal`], cut to `max_chars` shown characters and a remark that says how many characters
+/// [`terminal_text`], cut to `max_chars` shown characters and a remark that says how many characters
 /// of the text are missing. Remarks don't count.
 #[must_use]
 pub fn terminal_capped(text: &Untrusted<String>, max_chars: usize) -> ScreenText {
-    show(text.value(), max_chars, push_plain)
+    show_capped(text.value(), max_chars, push_plain)
 }
 
-/// [`terminal`] for text that has no type, such as a path that a person typed.
+/// [`terminal_text`] for text that has no type, such as a path that a person typed.
 #[must_use]
 pub fn terminal_str(text: &str) -> ScreenText {
-    show(text, usize::MAX, push_plain)
+    show_capped(text, usize::MAX, push_plain)
 }
 
-/// The text for a web page, inside an element or a quoted attribute: as in a [`terminal`], with
+/// The text for a web page, inside an element or a quoted attribute: as in a [`terminal_text`], with
 /// `&`, `<`, `>`, `"` and `'` as character references.
 #[must_use]
 pub fn html(text: &Untrusted<String>) -> ScreenText {
-    show(text.value(), usize::MAX, push_reference)
+    show_capped(text.value(), usize::MAX, push_reference)
 }
 
 /// The exact text as a JSON string, never capped. `proem_text::json` writes it so that a reader
 /// sees every character, by JSON's own escapes only.
 #[must_use]
-pub fn json(text: &Untrusted<String>) -> Value {
+pub fn exact_json(text: &Untrusted<String>) -> Value {
     Value::String(text.value().clone())
 }
 
-/// The exact value, as [`json`] gives a text.
+/// The exact value, as [`exact_json`] gives a text.
 #[must_use]
-pub fn value(value: &Untrusted<Value>) -> Value {
+pub fn exact_value(value: &Untrusted<Value>) -> Value {
     value.value().clone()
 }
 
@@ -107,21 +107,21 @@ fn push_reference(out: &mut String, c: char) {
 }
 
 /// What a terminal shows, for a web page.
-fn escaped(shown: &str) -> String {
+fn html_escaped(shown: &str) -> String {
     let mut out = String::with_capacity(shown.len());
     shown.chars().for_each(|c| push_reference(&mut out, c));
     out
 }
 
 /// Shows at most `max` characters; `push` writes one that is not escaped.
-fn show(text: &str, max: usize, push: impl Fn(&mut String, char)) -> ScreenText {
+fn show_capped(text: &str, max: usize, push: impl Fn(&mut String, char)) -> ScreenText {
     let mut out = String::new();
     let mut left = max;
     let (mut scripts, mut hosts) = (script::Mixture::default(), host::Hosts::default());
     let mut chars = text.chars();
     let mut rest = chars.clone();
     while let Some(c) = chars.next() {
-        let escape = escape(c, chars.clone().next());
+        let escape = character_escape(c, chars.clone().next());
         let width = escape.map_or(1, |escape| escape.len());
         let Some(after) = left.checked_sub(width) else {
             scripts.end_word(&mut out);
@@ -170,21 +170,21 @@ impl CharacterEscape {
 }
 
 /// The escape for `c`, which stands before `next`.
-fn escape(c: char, next: Option<char>) -> Option<CharacterEscape> {
+fn character_escape(c: char, next: Option<char>) -> Option<CharacterEscape> {
     match c {
         '\n' => Some(CharacterEscape::Short('n')),
         '\r' => Some(CharacterEscape::Short('r')),
         '\t' => Some(CharacterEscape::Short('t')),
-        '\\' if next.is_some_and(|next| matches!(next, 'n' | 'r' | 't' | 'u' | '\\') || is_code(next)) => {
+        '\\' if next.is_some_and(|next| matches!(next, 'n' | 'r' | 't' | 'u' | '\\') || shows_as_code(next)) => {
             Some(CharacterEscape::Short('\\'))
         }
-        c if is_code(c) => Some(CharacterEscape::Code(c)),
+        c if shows_as_code(c) => Some(CharacterEscape::Code(c)),
         _ => None,
     }
 }
 
 /// Whether only its code may be shown; the brackets of our own remarks are among them.
-const fn is_code(c: char) -> bool {
+const fn shows_as_code(c: char) -> bool {
     character::is_hidden(c) || matches!(c, '⟨' | '⟩')
 }
 
@@ -199,7 +199,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        assert_eq!(terminal(&outside(text)).as_str(), expected, "{text:?}");
+        assert_eq!(terminal_text(&outside(text)).as_str(), expected, "{text:?}");
         assert_eq!(terminal_str(text).to_string(), expected, "{text:?}");
     }
 
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn json_is_exact() {
         let text = "a\n\u{202e}b\u{e0041} \"c\" пример";
-        let written = canonical::compact(&json(&outside(text)));
+        let written = canonical::compact(&exact_json(&outside(text)));
         assert_eq!(written, r#""a\n\u202eb\udb40\udc41 \"c\" пример""#);
         assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
     }

@@ -19,7 +19,7 @@ mod syntax;
 use alloc::{string::String, vec::Vec};
 use proem_text::{OffsetMap, Span, View};
 
-use lexer::{SourceToken, SourceTokenKind, pieces};
+use lexer::{SourceToken, SourceTokenKind, lex_source};
 pub(crate) use licence::Licences;
 pub use syntax::LanguageFamily;
 
@@ -44,27 +44,27 @@ const UNSPACED: usize = 8;
 /// empty line stands between what doesn't belong together.
 #[must_use]
 pub fn prose(text: &str, syntax: LanguageFamily) -> View {
-    let unmarked = if syntax == LanguageFamily::Patch { Some(without_marks(text)) } else { None };
+    let unmarked = if syntax == LanguageFamily::Patch { Some(blank_diff_signs(text)) } else { None };
     let text = unmarked.as_deref().unwrap_or(text);
     let view = View { text: String::new(), map: OffsetMap::new() };
     let mut writing = ProseCollector { text, view, end: None, comment_end: None, is_fenced: false };
     let Some(rules) = syntax.rules() else {
-        document::write(text, syntax, &mut writing);
+        document::write_document_prose(text, syntax, &mut writing);
         return writing.view;
     };
     let mut phrase = StringSequence::default();
-    for piece in pieces(text, rules) {
+    for piece in lex_source(text, rules) {
         let content = text.get(piece.span.start..piece.span.end).unwrap_or_default();
         match piece.kind {
             SourceTokenKind::Comment => {
                 phrase.finish(&mut writing);
-                comment(piece, content, &mut writing);
+                write_comment(piece, content, &mut writing);
             }
-            SourceTokenKind::Literal => literal(piece, content, &mut phrase, &mut writing),
-            SourceTokenKind::Code if phrase.is_open() && joins(content) => {}
+            SourceTokenKind::Literal => write_string_literal(piece, content, &mut phrase, &mut writing),
+            SourceTokenKind::Code if phrase.is_open() && joins_strings(content) => {}
             SourceTokenKind::Code => {
                 phrase.finish(&mut writing);
-                code(piece, content, &mut writing);
+                write_sentence_code(piece, content, &mut writing);
             }
         }
     }
@@ -73,7 +73,7 @@ pub fn prose(text: &str, syntax: LanguageFamily) -> View {
 }
 
 /// A difference whose lines begin with a blank in place of `+` or `-`: as long, so that every place stays.
-fn without_marks(patch: &str) -> String {
+fn blank_diff_signs(patch: &str) -> String {
     let mut text = String::with_capacity(patch.len());
     for line in patch.split_inclusive('\n') {
         let rest = line.strip_prefix(['+', '-']);
@@ -84,7 +84,7 @@ fn without_marks(patch: &str) -> String {
 }
 
 /// Writes a comment's lines without what decorates them. Of examples in fences, only sentences.
-fn comment(piece: SourceToken, content: &str, writing: &mut ProseCollector<'_>) {
+fn write_comment(piece: SourceToken, content: &str, writing: &mut ProseCollector<'_>) {
     let is_apart = |end: usize| {
         let between = writing.text.get(end..piece.span.start).unwrap_or_default();
         between.trim().len() > MARKS || between.bytes().filter(|byte| *byte == b'\n').count() > 1
@@ -93,16 +93,16 @@ fn comment(piece: SourceToken, content: &str, writing: &mut ProseCollector<'_>) 
         writing.is_fenced = false;
     }
     writing.comment_end = Some(piece.span.end);
-    for line in lines(piece.span.start, content) {
+    for line in line_spans(piece.span.start, content) {
         let text = writing.text.get(line.start..line.end).unwrap_or_default();
         let bare = text.trim_start().trim_start_matches(['/', '*', '#', '!', ';', '-', '<', '|']);
         if bare.trim_start().starts_with("```") {
             writing.is_fenced = !writing.is_fenced;
             continue;
         }
-        let count = count(bare);
+        let count = count_prose_words(bare);
         if is_read(writing.is_fenced, count) {
-            writing.line(trimmed(line.end.saturating_sub(bare.len()), bare));
+            writing.line(trimmed_span(line.end.saturating_sub(bare.len()), bare));
         }
     }
 }
@@ -113,8 +113,13 @@ fn is_read(is_code: bool, count: Count) -> bool {
 }
 
 /// Takes a string's lines into the phrase at hand.
-fn literal(piece: SourceToken, content: &str, phrase: &mut StringSequence, writing: &mut ProseCollector<'_>) {
-    for (index, line) in lines(piece.span.start, content).enumerate() {
+fn write_string_literal(
+    piece: SourceToken,
+    content: &str,
+    phrase: &mut StringSequence,
+    writing: &mut ProseCollector<'_>,
+) {
+    for (index, line) in line_spans(piece.span.start, content).enumerate() {
         if index > 0 {
             phrase.finish(writing);
         }
@@ -124,22 +129,22 @@ fn literal(piece: SourceToken, content: &str, phrase: &mut StringSequence, writi
 }
 
 /// Writes the lines of code that read like a sentence.
-fn code(piece: SourceToken, content: &str, writing: &mut ProseCollector<'_>) {
-    for line in lines(piece.span.start, content) {
+fn write_sentence_code(piece: SourceToken, content: &str, writing: &mut ProseCollector<'_>) {
+    for line in line_spans(piece.span.start, content) {
         let text = writing.text.get(line.start..line.end).unwrap_or_default();
-        if count(text).is_at_least(SENTENCE) {
-            writing.line(trimmed(line.start, text));
+        if count_prose_words(text).is_at_least(SENTENCE) {
+            writing.line(trimmed_span(line.start, text));
         }
     }
 }
 
 /// Whether a program joins the strings on both sides of this code.
-fn joins(code: &str) -> bool {
+fn joins_strings(code: &str) -> bool {
     code.chars().all(|c| c.is_whitespace() || matches!(c, '+' | '\\' | '.' | '&' | '|'))
 }
 
 /// The lines of a piece that begins at `start`.
-fn lines(start: usize, content: &str) -> impl Iterator<Item = Span> {
+fn line_spans(start: usize, content: &str) -> impl Iterator<Item = Span> {
     let mut at = start;
     content.split('\n').map(move |line| {
         let span = Span::new(at, at.saturating_add(line.len()));
@@ -149,7 +154,7 @@ fn lines(start: usize, content: &str) -> impl Iterator<Item = Span> {
 }
 
 /// The span of a text that begins at `start`, without the blanks at its ends.
-fn trimmed(start: usize, text: &str) -> Span {
+fn trimmed_span(start: usize, text: &str) -> Span {
     let blank = text.len().saturating_sub(text.trim_start().len());
     let from = start.saturating_add(blank);
     Span::new(from, from.saturating_add(text.trim().len()))
@@ -171,7 +176,7 @@ impl StringSequence {
     /// Writes the phrase if it is one of words.
     fn finish(&mut self, writing: &mut ProseCollector<'_>) {
         let parts = self.parts.iter().filter_map(|part| writing.text.get(part.start..part.end));
-        if parts.map(count).fold(Count::default(), Count::and).is_at_least(PHRASE) {
+        if parts.map(count_prose_words).fold(Count::default(), Count::and).is_at_least(PHRASE) {
             let mut parts = self.parts.iter().filter(|part| !part.is_empty());
             parts.next().into_iter().for_each(|part| writing.line(*part));
             parts.for_each(|part| writing.copy(*part));
@@ -232,7 +237,7 @@ impl ProseCollector<'_> {
 fn before_tag(text: &str) -> (usize, usize) {
     let mut from = 0usize;
     while let Some(at) = text.get(from..).and_then(|rest| rest.find('<')).map(|at| from.saturating_add(at)) {
-        if let Some(length) = text.get(at..).and_then(tag) {
+        if let Some(length) = text.get(at..).and_then(leading_tag_length) {
             return (at, length);
         }
         from = at.saturating_add(1);
@@ -242,11 +247,12 @@ fn before_tag(text: &str) -> (usize, usize) {
 
 /// The length of the tag that a text begins with, if it is a short one that says nothing: what describes a
 /// picture may be a sentence.
-fn tag(text: &str) -> Option<usize> {
+fn leading_tag_length(text: &str) -> Option<usize> {
     let near = text.get(..text.floor_char_boundary(TAG))?;
     let tag = near.get(..=near.find('>')?)?;
     let name = tag.trim_start_matches('<').trim_start_matches('/');
-    (name.starts_with(|c: char| c.is_ascii_alphabetic()) && !count(tag).is_at_least(PHRASE)).then_some(tag.len())
+    (name.starts_with(|c: char| c.is_ascii_alphabetic()) && !count_prose_words(tag).is_at_least(PHRASE))
+        .then_some(tag.len())
 }
 
 /// How much of a text is words.
@@ -280,7 +286,7 @@ impl Count {
     }
 }
 
-fn count(text: &str) -> Count {
+fn count_prose_words(text: &str) -> Count {
     let mut count = Count::default();
     for word in text.split_whitespace() {
         let bare = word.trim_matches(|c: char| c.is_ascii_punctuation() || matches!(c, '“' | '”' | '‘' | '’' | '…'));
@@ -290,19 +296,19 @@ fn count(text: &str) -> Count {
         // Figures and digits of a code say nothing about what stands around them.
         if bare.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, '.' | ',')) {
             count.figures = count.figures.saturating_add(1);
-        } else if is_word(bare) {
+        } else if is_prose_word(bare) {
             count.words = count.words.saturating_add(1);
         } else {
             count.others = count.others.saturating_add(1);
         }
-        let unspaced = bare.chars().filter(|c| is_unspaced(*c)).count();
+        let unspaced = bare.chars().filter(|c| is_spaceless_letter(*c)).count();
         count.unspaced = count.unspaced.saturating_add(unspaced);
     }
     count
 }
 
 /// Whether it is a word, and no name of a program's: `resetEntry`, `assert()`, `a_b`.
-fn is_word(text: &str) -> bool {
+fn is_prose_word(text: &str) -> bool {
     // Letters with marks, as Devanagari writes them, are not all alphabetic.
     let is_spelt = |c: char| c.is_alphabetic() || matches!(c, '\'' | '’' | '-') || !c.is_ascii();
     let mut pairs = text.chars().zip(text.chars().skip(1));
@@ -311,7 +317,7 @@ fn is_word(text: &str) -> bool {
 
 /// Whether a letter belongs to a script that parts no words by spaces: Thai, Lao, Burmese, Khmer, Chinese,
 /// Japanese.
-const fn is_unspaced(c: char) -> bool {
+const fn is_spaceless_letter(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{3040}'..='\u{30ff}'
         | '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{3134f}')
 }

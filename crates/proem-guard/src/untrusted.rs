@@ -14,7 +14,7 @@
 //! ```
 //! # use proem_guard::{Untrusted, show}; use proem_text::Label;
 //! let name = Untrusted::new(String::from("main"), Label::trusted());
-//! println!("{}", show::terminal(&name));
+//! println!("{}", show::terminal_text(&name));
 //! ```
 //!
 //! ```compile_fail,E0277
@@ -25,7 +25,7 @@
 //! ```
 //! # use proem_guard::{Untrusted, show}; use proem_text::Label;
 //! let name = Untrusted::new(String::from("main"), Label::trusted());
-//! let value = serde_json::to_value(show::json(&name));
+//! let value = serde_json::to_value(show::exact_json(&name));
 //! ```
 //!
 //! ```compile_fail,E0614

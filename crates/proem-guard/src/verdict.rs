@@ -154,7 +154,7 @@ impl Bar {
     #[must_use]
     pub fn judge(&self, scan: &Scan) -> Verdict {
         let found = scan.findings.iter().map(|finding| self.of(finding)).max();
-        let unread = scan.unread.iter().map(|unread| of_unread(unread.reason)).max();
+        let unread = scan.unread.iter().map(|unread| unread_verdict(unread.reason)).max();
         let score = if scan.score < 0.5 { Verdict::Allow } else { self.of_learned() };
         found.unwrap_or(Verdict::Allow).max(unread.unwrap_or(Verdict::Allow)).max(score)
     }
@@ -180,7 +180,7 @@ impl Bar {
 }
 
 /// What was not looked at is flagged; where a scanner broke, nobody knows what stands there.
-const fn of_unread(reason: UnreadReason) -> Verdict {
+const fn unread_verdict(reason: UnreadReason) -> Verdict {
     match reason {
         UnreadReason::DecodingLimit => Verdict::Flag,
         UnreadReason::Scanner { .. } => Verdict::Quarantine,

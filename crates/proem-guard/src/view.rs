@@ -1,8 +1,8 @@
 //! The readings of a text: what a model reads, and what it would read if it decoded and squinted.
 //!
-//! [`clean`](fn@clean) makes the text that models get (T9). Everything else here is for matching only: it is
+//! [`clean_view`](fn@clean) makes the text that models get (T9). Everything else here is for matching only: it is
 //! never shown and never sent. A [`Reading`] is the clean view, or a text made from a reading by
-//! one more [`ReadingStep`]; [`folded`](fn@folded) gives each of them one spelling. All of them map back to bytes of
+//! one more [`ReadingStep`]; [`folded_view`](fn@folded) gives each of them one spelling. All of them map back to bytes of
 //! the original, so that a finding has a place that a person can look at.
 
 mod base64;
@@ -27,12 +27,12 @@ mod spaced;
 pub(crate) mod step;
 mod turned;
 
-pub(crate) use self::base64::{bytes as base64_bytes, is_digit as is_base64_digit};
+pub(crate) use self::base64::{base64_bytes, is_digit as is_base64_digit};
 pub(crate) use self::entities::reference;
 pub use self::{
-    clean::{CleanView, clean},
-    folded::folded,
-    readings::{DecodingLimits, Readings, readings},
+    clean::{CleanView, clean_view},
+    folded::folded_view,
+    readings::{DecodingLimits, Readings, all_readings},
     step::ReadingStep,
 };
 

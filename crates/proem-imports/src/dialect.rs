@@ -233,19 +233,19 @@ pub(crate) enum Escape {
     Never,
 }
 
-const fn quote(open: &'static [u8], close: &'static [u8], escape: Escape, is_long: bool) -> Quote {
+const fn quote_form(open: &'static [u8], close: &'static [u8], escape: Escape, is_long: bool) -> Quote {
     Quote { open, close, escape, is_long }
 }
 
-const DOUBLE: Quote = quote(b"\"", b"\"", Escape::Backslash, false);
-const SINGLE: Quote = quote(b"'", b"'", Escape::Backslash, false);
-const LONG_DOUBLE: Quote = quote(b"\"", b"\"", Escape::Backslash, true);
-const LONG_SINGLE: Quote = quote(b"'", b"'", Escape::Backslash, true);
-const THREE: Quote = quote(b"\"\"\"", b"\"\"\"", Escape::Never, true);
-const THREE_SINGLE: Quote = quote(b"'''", b"'''", Escape::Never, true);
-const VERBATIM: Quote = quote(b"@\"", b"\"", Escape::Doubled, true);
-const DOUBLED: Quote = quote(b"'", b"'", Escape::Doubled, true);
-const LONG_BRACKETS: Quote = quote(b"[[", b"]]", Escape::Never, true);
+const DOUBLE: Quote = quote_form(b"\"", b"\"", Escape::Backslash, false);
+const SINGLE: Quote = quote_form(b"'", b"'", Escape::Backslash, false);
+const LONG_DOUBLE: Quote = quote_form(b"\"", b"\"", Escape::Backslash, true);
+const LONG_SINGLE: Quote = quote_form(b"'", b"'", Escape::Backslash, true);
+const THREE: Quote = quote_form(b"\"\"\"", b"\"\"\"", Escape::Never, true);
+const THREE_SINGLE: Quote = quote_form(b"'''", b"'''", Escape::Never, true);
+const VERBATIM: Quote = quote_form(b"@\"", b"\"", Escape::Doubled, true);
+const DOUBLED: Quote = quote_form(b"'", b"'", Escape::Doubled, true);
+const LONG_BRACKETS: Quote = quote_form(b"[[", b"]]", Escape::Never, true);
 
 #[cfg(test)]
 mod tests {

@@ -81,7 +81,7 @@ pub(crate) const NODES: u32 = 1024;
 /// # Errors
 ///
 /// [`ExtractError`] if it is too long, or if `give_up` said so.
-pub fn extract(
+pub fn extract_facts(
     language: SourceLanguage,
     source: &[u8],
     limits: &SourceLimits,
@@ -116,7 +116,7 @@ impl<'s> ParsedSource<'s> {
             return Err(ExtractError::TooLarge);
         }
         let source = source.strip_prefix(b"\xef\xbb\xbf").unwrap_or(source);
-        let tree = language.grammar().map(|grammar| parse(&grammar, source, give_up)).transpose()?;
+        let tree = language.grammar().map(|grammar| parse_source_tree(&grammar, source, give_up)).transpose()?;
         Ok(Self { language, source, tree })
     }
 
@@ -129,7 +129,7 @@ impl<'s> ParsedSource<'s> {
         let mut facts = FactsBuilder::new(self.language, self.source, limits);
         let mut visitor: Box<dyn Visitor> = match self.language {
             SourceLanguage::C | SourceLanguage::Cpp => {
-                c::read(self.source, &mut facts, give_up)?;
+                c::read_includes(self.source, &mut facts, give_up)?;
                 return Ok(facts.finish());
             }
             SourceLanguage::Go => Box::new(go::Go),
@@ -142,12 +142,16 @@ impl<'s> ParsedSource<'s> {
         };
         let tree = self.tree.as_ref().ok_or(ExtractError::NoParser)?;
         facts.errors = tree.root_node().has_error();
-        walk(tree, visitor.as_mut(), &mut facts, give_up)?;
+        walk_tree(tree, visitor.as_mut(), &mut facts, give_up)?;
         Ok(facts.finish())
     }
 }
 
-fn parse(grammar: &Language, source: &[u8], give_up: &mut dyn FnMut() -> bool) -> Result<Tree, ExtractError> {
+fn parse_source_tree(
+    grammar: &Language,
+    source: &[u8],
+    give_up: &mut dyn FnMut() -> bool,
+) -> Result<Tree, ExtractError> {
     let mut parser = Parser::new();
     parser.set_language(grammar).map_err(|_| ExtractError::NoParser)?;
     let mut progress = |_: &ParseState| if give_up() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
@@ -156,7 +160,7 @@ fn parse(grammar: &Language, source: &[u8], give_up: &mut dyn FnMut() -> bool) -
     parser.parse_with_options(&mut input, None, Some(options)).ok_or(ExtractError::TimedOut)
 }
 
-fn walk(
+fn walk_tree(
     tree: &Tree,
     visitor: &mut dyn Visitor,
     facts: &mut FactsBuilder<'_>,
@@ -181,12 +185,12 @@ fn walk(
 }
 
 /// The child of `node` in its field `name`.
-pub(crate) fn field<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
+pub(crate) fn field_child<'t>(node: Node<'t>, name: &str) -> Option<Node<'t>> {
     node.child_by_field_name(name)
 }
 
 /// The named children of `node`.
-fn children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
+fn named_children<'t>(node: Node<'t>) -> Vec<Node<'t>> {
     node.named_children(&mut node.walk()).collect()
 }
 
@@ -204,8 +208,8 @@ fn chain(node: Node<'_>, access: &str, fields: [&str; 2], facts: &mut FactsBuild
         if parts.len() == PARTS {
             return None;
         }
-        parts.push(facts.name(field(at, member)?)?);
-        at = field(at, object)?;
+        parts.push(facts.name(field_child(at, member)?)?);
+        at = field_child(at, object)?;
     }
     if !matches!(at.kind(), "identifier" | "this" | "self") {
         return None;

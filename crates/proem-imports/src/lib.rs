@@ -2,10 +2,10 @@
 //!
 //! Import and call edges of source files, by tree-sitter; of C and C++, what their preprocessor includes.
 //!
-//! - [`extract`](fn@extract) reads one source: what it imports, defines and calls ([`SourceFacts`]).
-//! - [`symbols`](fn@symbols) lists what one source defines, and where ([`Symbol`]); without a grammar by its [`Dialect`].
+//! - [`extract_facts`](fn@extract) reads one source: what it imports, defines and calls ([`SourceFacts`]).
+//! - [`find_symbols`](fn@symbols) lists what one source defines, and where ([`Symbol`]); without a grammar by its [`Dialect`].
 //!   [`notebook_text`] makes a notebook readable as a source.
-//! - [`resolve`](fn@resolve) takes the facts of all files of a repository and the project files of
+//! - [`resolve_imports`](fn@resolve) takes the facts of all files of a repository and the project files of
 //!   its languages ([`Manifests`]), and says which file imports which ([`Resolution`]).
 //!
 //! Bytes go in and facts come out: there is no file, clock or process here. A caller that wants to
@@ -27,9 +27,9 @@ pub mod symbols;
 
 pub use dialect::Dialect;
 pub use encode::FactsDecodeError;
-pub use extract::{ExtractError, ParsedSource, SourceLimits, extract};
+pub use extract::{ExtractError, ParsedSource, SourceLimits, extract_facts};
 pub use extracted::SourceFacts;
 pub use language::SourceLanguage;
 pub use notebook::notebook_text;
-pub use resolve::{Manifests, Resolution, resolve};
-pub use symbols::{Symbol, SymbolKind, dialect_symbols, symbols};
+pub use resolve::{Manifests, Resolution, resolve_imports};
+pub use symbols::{Symbol, SymbolKind, dialect_symbols, find_symbols};

@@ -88,7 +88,7 @@ pub struct Resolution {
 
 /// Resolves the imports of `files`, which are all files of a repository; paths are distinct.
 #[must_use]
-pub fn resolve(files: &[ResolvableFile<'_>], manifests: &Manifests) -> Resolution {
+pub fn resolve_imports(files: &[ResolvableFile<'_>], manifests: &Manifests) -> Resolution {
     let index = PathIndex::new(files);
     let languages = Languages {
         c: c::HeaderIndex::new(&index),

@@ -96,7 +96,7 @@ pub struct Symbol {
 /// # Errors
 ///
 /// [`ExtractError`] if the source is too long, has no parser that fits, or `give_up` said so.
-pub fn symbols(
+pub fn find_symbols(
     path: &[u8],
     source: &[u8],
     limits: &SourceLimits,
@@ -126,7 +126,7 @@ pub fn dialect_symbols(
     }
     match dialect {
         Dialect::Notebook => notebook_symbols(source, limits, give_up),
-        Dialect::Component => component::read(source, limits, give_up),
+        Dialect::Component => component::read_component_symbols(source, limits, give_up),
         _ => Ok(masked_symbols(dialect, source)),
     }
 }
@@ -139,7 +139,7 @@ impl ParsedSource<'_> {
     /// [`ExtractError::TimedOut`] if `give_up` said so.
     pub fn symbols(&self, give_up: &mut dyn FnMut() -> bool) -> Result<Vec<Symbol>, ExtractError> {
         match &self.tree {
-            Some(tree) => tree::read((self.language, self.source), tree, give_up),
+            Some(tree) => tree::read_tree_symbols((self.language, self.source), tree, give_up),
             None if self.language == SourceLanguage::C && !is_cpp(self.source) => {
                 Ok(masked_symbols(Dialect::C, self.source))
             }
@@ -159,15 +159,15 @@ fn is_cpp(source: &[u8]) -> bool {
 
 /// The definitions of what is left of a source without its comments and strings.
 fn masked_symbols(dialect: Dialect, source: &[u8]) -> Vec<Symbol> {
-    let masked = mask::mask(source, dialect);
+    let masked = mask::mask_source(source, dialect);
     let mut found = match dialect {
         Dialect::C | Dialect::Cpp | Dialect::CSharp | Dialect::Dart | Dialect::ObjectiveC => {
-            braces::read(source, &masked, dialect)
+            braces::read_brace_symbols(source, &masked, dialect)
         }
         Dialect::Makefile | Dialect::Dockerfile | Dialect::Terraform | Dialect::Sql => {
-            blocks::read(source, &masked, dialect)
+            blocks::read_block_symbols(source, &masked, dialect)
         }
-        _ => lines::read(source, &masked, dialect),
+        _ => lines::read_line_symbols(source, &masked, dialect),
     };
     with_leading_lines(&mut found, source, &masked);
     found
@@ -244,7 +244,7 @@ fn line_number(row: usize) -> u32 {
 }
 
 /// A name that is kept.
-fn name_of(bytes: &[u8]) -> Option<String> {
+fn kept_name(bytes: &[u8]) -> Option<String> {
     let short = Some(bytes).filter(|bytes| !bytes.is_empty() && bytes.len() <= LONGEST);
     short.and_then(|bytes| core::str::from_utf8(bytes).ok()).map(str::to_owned)
 }

@@ -77,7 +77,7 @@ fn file(root: &Path, path: &Path, bytes: u64, read: &mut FolderCount) -> Result<
     };
     read.files += 1;
     read.bytes += text.len();
-    for found in credential::find(&text) {
+    for found in credential::find_credentials(&text) {
         let line = text.get(..found.span.start).unwrap_or_default().matches('\n').count() + 1;
         let place = path.strip_prefix(root).unwrap_or(path).display();
         read.places.push(format!("{place}:{line} {}", found.kind.as_str()));

@@ -471,7 +471,7 @@ fn write_text(text: &str, out: &mut String, meter: &mut Meter) -> Result<(), Fau
     // No byte takes more than the six of an escape.
     let growth: usize = if is_plain { 1 } else { 6 };
     meter.allocate(text.len().saturating_mul(growth).saturating_add(2))?;
-    out.push_str(&proem_text::json::quote(text));
+    out.push_str(&proem_text::json::quote_json(text));
     Ok(())
 }
 

@@ -273,7 +273,7 @@ fn is_delimiter(c: char) -> bool {
 
 /// A name for messages and paths.
 fn quoted_unless_plain(name: &str) -> String {
-    if is_plain_word(name) { String::from(name) } else { proem_text::json::quote(name) }
+    if is_plain_word(name) { String::from(name) } else { proem_text::json::quote_json(name) }
 }
 
 #[cfg(test)]

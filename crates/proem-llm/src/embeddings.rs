@@ -143,7 +143,7 @@ mod tests {
         let found = match decode_embeddings(answer.as_bytes(), count, dimensions) {
             Ok(vectors) => format!("{vectors:?}"),
             Err(failure) => {
-                let said = failure.said.map(|said| format!(": {}", show::terminal(&said).into_string()));
+                let said = failure.said.map(|said| format!(": {}", show::terminal_text(&said).into_string()));
                 format!("{}: {}{}", failure.kind.as_str(), failure.message, said.unwrap_or_default())
             }
         };

@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::level::{Level, LevelReason, LevelRules};
 use crate::metric::{Metric, MetricName, PercentileRank, Signal};
-use crate::metrics::{AssessmentFacts, CoChange, Survey, co_change_of, counts};
+use crate::metrics::{AssessmentFacts, CoChange, Survey, co_change_of, decides_level};
 use crate::path::{Framework, PathClass};
 use crate::score::{RiskModel, RiskScore};
 
@@ -73,7 +73,7 @@ pub struct Assessment {
     /// Usual partners that are missing from the change, most usual first; at most 20.
     pub partners: Vec<Partner>,
     /// How many more of them there are.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_zero_count")]
     pub more_partners: u32,
     /// Whether the rules want an investigation, and why not if they don't.
     pub investigate: Investigate,
@@ -171,7 +171,7 @@ const BESIDE: [MetricName; 8] = [
 ///
 /// [`crate::ErrorKind::OutOfRange`] if the thresholds are not in order, or if the change has more files than
 /// can be numbered.
-pub fn assess(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Depth) -> Result<Assessment, crate::Error> {
+pub fn assess_change(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Depth) -> Result<Assessment, crate::Error> {
     facts.thresholds.check()?;
     let survey = Survey::new(*facts);
     let files = facts.change.files.len();
@@ -184,7 +184,7 @@ pub fn assess(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Depth) -> R
         measured.extend(file);
         together.push((index, co_change));
     }
-    let (score, metrics) = scoring::score(facts, model);
+    let (score, metrics) = scoring::score_change(facts, model);
     let (partners, more_partners) = partners::missing_partners(&survey, &together);
     let mut assessment = Assessment {
         level: Level::Low,
@@ -197,7 +197,7 @@ pub fn assess(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Depth) -> R
         partners,
         more_partners,
         investigate: Investigate::NothingThatRuns,
-        gaps: gaps(facts),
+        gaps: assessment_gaps(facts),
         calibration_error: model.expected_calibration_error(),
     };
     assessment.settle();
@@ -205,7 +205,7 @@ pub fn assess(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Depth) -> R
     let two: Vec<bool> = assessment.files.iter().map(wants_two).collect();
     for (place, (file, two)) in assessment.files.iter_mut().zip(two).enumerate() {
         if place < DETAILED {
-            detail(&survey, file, if two { &TIER_TWO } else { &[] });
+            measure_details(&survey, file, if two { &TIER_TWO } else { &[] });
         } else {
             file.metrics.iter_mut().for_each(|metric| metric.details = Vec::new());
         }
@@ -220,7 +220,7 @@ pub fn assess(facts: &AssessmentFacts<'_>, model: &RiskModel, depth: Depth) -> R
     Ok(assessment)
 }
 
-const fn is_zero(number: &u32) -> bool {
+const fn is_zero_count(number: &u32) -> bool {
     *number == 0
 }
 
@@ -246,7 +246,7 @@ fn framework(survey: &Survey<'_>, file: u32) -> Option<Framework> {
 }
 
 /// Measures what a file of many doesn't get, and these Tier 2 metrics.
-fn detail(survey: &Survey<'_>, file: &mut FileAssessment, two: &[MetricName]) {
+fn measure_details(survey: &Survey<'_>, file: &mut FileAssessment, two: &[MetricName]) {
     let co_change = co_change_of(survey, file.index);
     for name in two.iter().chain(&BESIDE) {
         if let Some(metric) = survey.measure_with(file.index, *name, &co_change) {
@@ -255,7 +255,7 @@ fn detail(survey: &Survey<'_>, file: &mut FileAssessment, two: &[MetricName]) {
     }
 }
 
-fn gaps(facts: &AssessmentFacts<'_>) -> Vec<String> {
+fn assessment_gaps(facts: &AssessmentFacts<'_>) -> Vec<String> {
     let mut gaps = facts.change.gaps.clone();
     match facts.tree {
         Some(tree) => gaps.extend(tree.gaps.iter().cloned()),
@@ -330,19 +330,21 @@ impl Assessment {
         }
         let Some(assessed) = self.files.iter().find(|assessed| assessed.index == file) else { return false };
         let is_measured = assessed.metrics.iter().any(|metric| metric.name == name);
-        if is_measured || !counts(assessed.class.role) {
+        if is_measured || !decides_level(assessed.class.role) {
             return false;
         }
         let by = LevelBasis::of(self);
-        by == LevelBasis::Kind || rules::is_unknown(assessed) || rules::level_with_high(assessed, 1, by) > self.level
+        by == LevelBasis::Kind
+            || rules::is_unknown_file(assessed)
+            || rules::level_with_high(assessed, 1, by) > self.level
     }
 
     /// Makes level, reasons, confidence and order follow from the metrics.
     fn settle(&mut self) {
         let by = LevelBasis::of(self);
         self.files.iter_mut().for_each(|file| rules::settle_file(file, by));
-        self.files.sort_by_key(rules::order);
-        rules::settle(self);
-        self.confidence = confidence::of(self);
+        self.files.sort_by_key(rules::file_order);
+        rules::settle_level(self);
+        self.confidence = confidence::assessment_confidence(self);
     }
 }

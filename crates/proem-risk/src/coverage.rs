@@ -55,13 +55,14 @@ pub enum TestLink {
 /// test files that import it themselves, and those of `changes_with`. `None` also for a test file, and
 /// where none of the files found could be read.
 #[must_use]
-pub fn tests_of(tree: &FileTree, file: u32, changes_with: &[u32]) -> Option<Tests> {
-    let tested = get(tree, file).filter(|tested| tested.class.role != FileRole::Test)?;
-    let is_test = |&test: &u32| test != file && get(tree, test).is_some_and(|test| test.class.role == FileRole::Test);
+pub fn find_tests(tree: &FileTree, file: u32, changes_with: &[u32]) -> Option<Tests> {
+    let tested = tree_file(tree, file).filter(|tested| tested.class.role != FileRole::Test)?;
+    let is_test =
+        |&test: &u32| test != file && tree_file(tree, test).is_some_and(|test| test.class.role == FileRole::Test);
     let imports = |kind| matches!(kind, EdgeKind::Import | EdgeKind::Test);
     let importers = tree.graph.importers(file).iter().filter(|importer| imports(importer.kind));
     let ways: [(TestLink, Vec<u32>); 3] = [
-        (TestLink::Name, names::tests_of(tree, &tested.path)),
+        (TestLink::Name, names::tests_by_name(tree, &tested.path)),
         (TestLink::Import, importers.map(|importer| importer.file).collect()),
         (TestLink::CoChange, changes_with.to_vec()),
     ];
@@ -75,7 +76,7 @@ pub fn tests_of(tree: &FileTree, file: u32, changes_with: &[u32]) -> Option<Test
         }
     }
     let found = found?;
-    let known: Vec<u32> = files.iter().filter_map(|&test| get(tree, test)?.lines).collect();
+    let known: Vec<u32> = files.iter().filter_map(|&test| tree_file(tree, test)?.lines).collect();
     if known.is_empty() && tested.inline_tests == 0 {
         return None;
     }
@@ -83,7 +84,7 @@ pub fn tests_of(tree: &FileTree, file: u32, changes_with: &[u32]) -> Option<Test
     Some(Tests { files: files.into_iter().collect(), lines, found })
 }
 
-fn get(tree: &FileTree, file: u32) -> Option<&crate::tree::TreeFile> {
+fn tree_file(tree: &FileTree, file: u32) -> Option<&crate::tree::TreeFile> {
     tree.files.get(usize::try_from(file).ok()?)
 }
 
@@ -123,9 +124,9 @@ impl Coverage {
         }
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
         let drafts = match text.trim_ascii_start().first() {
-            Some(b'<') => cobertura::read(text)?,
-            Some(b'{') => python::read(text)?,
-            _ => lcov::read(text)?,
+            Some(b'<') => cobertura::read_cobertura(text)?,
+            Some(b'{') => python::read_coverage_py(text)?,
+            _ => lcov::read_lcov(text)?,
         };
         let (paths, files): (Vec<_>, Vec<_>) = drafts.finish().into_iter().unzip();
         Ok(Self { files, places: SuffixIndex::new(paths), is_placed: false })
@@ -197,7 +198,7 @@ enum LineRun {
 
 impl Drafts {
     fn file(&mut self, path: &[u8]) -> &mut CoverageDraft {
-        self.files.entry(normalised(path)).or_default()
+        self.files.entry(normalise_path(path)).or_default()
     }
 
     fn finish(self) -> Vec<(Vec<u8>, CoverageCount)> {
@@ -221,7 +222,7 @@ impl CoverageDraft {
 }
 
 /// A path with `/` between its parts and without empty ones; Windows writes `\`.
-fn normalised(path: &[u8]) -> Vec<u8> {
+fn normalise_path(path: &[u8]) -> Vec<u8> {
     let is_windows = !path.contains(&b'/') || path.get(1) == Some(&b':');
     let is_separator = |byte: &u8| *byte == b'/' || (is_windows && *byte == b'\\');
     let parts: Vec<&[u8]> = path.split(is_separator).filter(|part| !part.is_empty() && *part != b".").collect();
@@ -234,7 +235,7 @@ fn line_at(text: &[u8], at: usize) -> usize {
     before.iter().filter(|&&byte| byte == b'\n').count().saturating_add(1)
 }
 
-fn unreadable(line: usize, expected: &str) -> Error {
+fn unreadable_coverage(line: usize, expected: &str) -> Error {
     let message: String = format!("line {line} of the coverage report: {expected}");
     Error::new(ErrorKind::Unreadable, message)
 }

@@ -164,7 +164,7 @@ impl Graph {
     pub fn fan_in(&self, file: u32, counted: impl Fn(u32) -> bool) -> FanIn {
         let mut fan_in = FanIn { calls: Some(0), ..FanIn::default() };
         for importer in
-            self.importers(file).iter().filter(|importer| is_import(importer.kind) && counted(importer.file))
+            self.importers(file).iter().filter(|importer| is_import_edge(importer.kind) && counted(importer.file))
         {
             fan_in.importers = fan_in.importers.saturating_add(1);
             fan_in.type_only = fan_in.type_only.saturating_add(u32::from(importer.kind == EdgeKind::TypeOnly));
@@ -184,7 +184,7 @@ impl Graph {
         let mut reached: u32 = 0;
         while let Some(at) = open.pop() {
             for importer in self.importers(at) {
-                if is_import(importer.kind) && counted(importer.file) && seen.mark(importer.file) {
+                if is_import_edge(importer.kind) && counted(importer.file) && seen.mark(importer.file) {
                     reached = reached.saturating_add(1);
                     open.push(importer.file);
                 }
@@ -211,7 +211,7 @@ impl Graph {
         let mut distances: u64 = 0;
         for distance in 1..=limits.hops {
             let ends = ring.iter().flat_map(|&at| self.importers(at));
-            let ends = ends.filter(|end| is_import(end.kind) && counted(end.file));
+            let ends = ends.filter(|end| is_import_edge(end.kind) && counted(end.file));
             ring = ends.map(|end| end.file).filter(|&end| seen.mark(end)).collect();
             let found = u32::try_from(ring.len()).unwrap_or(u32::MAX);
             if found == 0 {
@@ -224,7 +224,7 @@ impl Graph {
             neighbours.nearest.extend(ring.iter().take(room));
         }
         let all = neighbours.direct.saturating_add(neighbours.transitive);
-        neighbours.mean_distance = (all > 0).then(|| mean(distances, all));
+        neighbours.mean_distance = (all > 0).then(|| mean_per_count(distances, all));
         neighbours
     }
 
@@ -249,16 +249,16 @@ impl Graph {
                 core::cmp::Ordering::Greater => {}
             }
         }
-        (all > 0).then(|| mean(below.saturating_add(same), all) / 2.0)
+        (all > 0).then(|| mean_per_count(below.saturating_add(same), all) / 2.0)
     }
 }
 
-const fn is_import(kind: EdgeKind) -> bool {
+const fn is_import_edge(kind: EdgeKind) -> bool {
     matches!(kind, EdgeKind::Import | EdgeKind::TypeOnly)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a sum of distances or ranks of at most 2^32 files is far below 2^53")]
-fn mean(sum: u64, count: u32) -> f64 {
+fn mean_per_count(sum: u64, count: u32) -> f64 {
     sum as f64 / f64::from(count)
 }
 

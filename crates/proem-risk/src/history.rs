@@ -22,7 +22,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use self::lineage::Lineage;
-use self::table::{JaggedTable, wide};
+use self::table::{JaggedTable, index_to_usize};
 use crate::Error;
 use crate::change::FileStatus;
 use crate::identity::{Person, is_bot};
@@ -208,15 +208,16 @@ impl History {
         let Lineage { touches, last_paths } = Lineage::of(&kept.touched, kept.paths.len());
         let commits = || (0..).map(CommitIndex).zip(&kept.commits);
         let mut by_id: Vec<CommitIndex> = commits().map(|(index, _)| index).collect();
-        let id = |index: &CommitIndex| kept.commits.get(wide(index.0)).map(|commit| commit.id);
+        let id = |index: &CommitIndex| kept.commits.get(index_to_usize(index.0)).map(|commit| commit.id);
         by_id.sort_unstable_by_key(id);
         let named = |touch: &Touch| [Some(touch.path), touch.from].into_iter().flatten();
         let rows = || (0..).map(CommitIndex).zip(touches.iter());
         let by_path = rows().flat_map(|(index, row)| row.iter().flat_map(named).map(move |path| (path.0, index)));
-        let by_path = JaggedTable::grouped(table::narrow(kept.paths.len()), by_path);
-        let by_file = JaggedTable::grouped(table::narrow(last_paths.len()), distinct_files(&touches).iter().copied());
+        let by_path = JaggedTable::grouped(table::index_to_u32(kept.paths.len()), by_path);
+        let by_file =
+            JaggedTable::grouped(table::index_to_u32(last_paths.len()), distinct_files(&touches).iter().copied());
         let by_person = commits().map(|(index, commit)| (commit.author.0, index));
-        let by_person = JaggedTable::grouped(table::narrow(kept.persons.len()), by_person);
+        let by_person = JaggedTable::grouped(table::index_to_u32(kept.persons.len()), by_person);
         let bots = kept.persons.iter().map(is_bot).collect();
         Self { kept, touches, by_id, by_file, by_path, by_person, last_paths, bots, nowhere: RepoPath::new(Vec::new()) }
     }
@@ -230,7 +231,7 @@ impl History {
     /// A commit.
     #[must_use]
     pub fn commit(&self, commit: CommitIndex) -> Option<&Commit> {
-        self.kept.commits.get(wide(commit.0))
+        self.kept.commits.get(index_to_usize(commit.0))
     }
 
     /// The parents of a commit that are part of the history.
@@ -267,44 +268,44 @@ impl History {
     /// A path; empty if there is no such path.
     #[must_use]
     pub fn path(&self, path: PathId) -> &RepoPath {
-        self.kept.paths.get(wide(path.0)).unwrap_or(&self.nowhere)
+        self.kept.paths.get(index_to_usize(path.0)).unwrap_or(&self.nowhere)
     }
 
     /// The path with these bytes.
     #[must_use]
     pub fn find_path(&self, path: &RepoPath) -> Option<PathId> {
-        self.kept.paths.binary_search(path).ok().map(|at| PathId(table::narrow(at)))
+        self.kept.paths.binary_search(path).ok().map(|at| PathId(table::index_to_u32(at)))
     }
 
     /// The last path of a file; empty if there is no such file.
     #[must_use]
     pub fn last_path(&self, file: FileId) -> &RepoPath {
-        self.last_paths.get(wide(file.0)).map_or(&self.nowhere, |&path| self.path(path))
+        self.last_paths.get(index_to_usize(file.0)).map_or(&self.nowhere, |&path| self.path(path))
     }
 
     /// How many files there were.
     #[must_use]
     pub fn files(&self) -> u32 {
-        table::narrow(self.last_paths.len())
+        table::index_to_u32(self.last_paths.len())
     }
 
     /// A person; nobody, without name and address, if there is no such person.
     #[must_use]
     pub fn person(&self, person: PersonId) -> &Person {
-        self.kept.persons.get(wide(person.0)).unwrap_or(&NOBODY)
+        self.kept.persons.get(index_to_usize(person.0)).unwrap_or(&NOBODY)
     }
 
     /// Whether a person is a program.
     #[must_use]
     pub fn is_bot(&self, person: PersonId) -> bool {
-        self.bots.get(wide(person.0)).copied().unwrap_or_default()
+        self.bots.get(index_to_usize(person.0)).copied().unwrap_or_default()
     }
 
     /// The person with a mail address.
     #[must_use]
     pub fn person_with(&self, mail: &str) -> Option<PersonId> {
         let at = self.kept.persons.binary_search_by(|person| person.mail.as_str().cmp(mail)).ok()?;
-        Some(PersonId(table::narrow(at)))
+        Some(PersonId(table::index_to_u32(at)))
     }
 
     /// The first line of a commit's message. From outside.
@@ -330,7 +331,7 @@ impl History {
     /// then. Cheap; for samples.
     #[must_use]
     pub fn before(&self, commit: CommitIndex) -> Past<'_> {
-        Past::first(self, commit.0.min(table::narrow(self.kept.commits.len())))
+        Past::first(self, commit.0.min(table::index_to_u32(self.kept.commits.len())))
     }
 
     /// The past of a change that begins the history: nothing.
@@ -361,7 +362,7 @@ impl History {
     /// It as bytes, for a cache.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        bytes::write(&self.kept)
+        bytes::write_history(&self.kept)
     }
 
     /// It as [`Self::to_bytes`] wrote it.
@@ -370,7 +371,7 @@ impl History {
     ///
     /// [`crate::ErrorKind::Damaged`] if the bytes are anything else.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        bytes::read(bytes).map(Self::arrange)
+        bytes::read_history_bytes(bytes).map(Self::arrange)
     }
 }
 

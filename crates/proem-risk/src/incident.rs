@@ -65,9 +65,9 @@ struct IncidentEntry {
 
 impl IncidentEntry {
     fn new(mut incident: Incident) -> Self {
-        let is_shortened = shorten(&mut incident);
+        let is_shortened = shorten_incident(&mut incident);
         let texts = [&incident.title, &incident.body].into_iter().chain(&incident.paths);
-        let terms = terms::counted(texts.map(String::as_str));
+        let terms = terms::count_terms(texts.map(String::as_str));
         Self { incident, terms, is_shortened }
     }
 
@@ -125,7 +125,7 @@ impl Corpus {
     /// [`crate::ErrorKind::Unreadable`] with the line, or the number of the incident in an array, and what is
     /// expected.
     pub fn read(text: &[u8]) -> Result<Vec<Incident>, Error> {
-        read::read(text)
+        read::read_incidents(text)
     }
 
     /// Makes incidents searchable: BM25 over words with camel and snake case taken apart.
@@ -178,7 +178,7 @@ impl Corpus {
         let texts = [query.subject].into_iter().chain(query.paths.iter().copied());
         let texts = texts.chain(query.identifiers.iter().map(String::as_str));
         // Each term counts once, however often a diff repeats a name.
-        let terms: Vec<(u64, f32)> = terms::counted(texts).into_iter().map(|(term, _)| (term, 1.0)).collect();
+        let terms: Vec<(u64, f32)> = terms::count_terms(texts).into_iter().map(|(term, _)| (term, 1.0)).collect();
         let scores = self.index.score(&terms);
         let mut scored: Vec<(&Incident, f32, usize)> =
             self.incidents().zip(scores).zip(0..).map(|((incident, score), at)| (incident, score, at)).collect();
@@ -195,7 +195,7 @@ impl Corpus {
 }
 
 /// Cuts an incident to what is searched; says whether it was too long.
-fn shorten(incident: &mut Incident) -> bool {
+fn shorten_incident(incident: &mut Incident) -> bool {
     let shorten = |text: &mut String, longest: usize| {
         let is_long = text.len() > longest;
         text.truncate(text.floor_char_boundary(longest));

@@ -132,8 +132,8 @@ impl LevelReason {
                 format!("its score is above that of {percent} % of the repository's latest commits")
             }
             Self::Tier { high: 0, .. } => "no signal is HIGH".to_string(),
-            Self::Tier { high: 1, names } => format!("one signal is HIGH: {}", listed(names)),
-            Self::Tier { high, names } => format!("{high} signals are HIGH: {}", listed(names)),
+            Self::Tier { high: 1, names } => format!("one signal is HIGH: {}", list_metric_names(names)),
+            Self::Tier { high, names } => format!("{high} signals are HIGH: {}", list_metric_names(names)),
             Self::Sensitive { .. } => "a sensitive file is at least MEDIUM".to_string(),
             Self::WorstFile { .. } => "its most risky file has this level".to_string(),
             Self::AllUnknown => "none of its signals could be measured, so it is at least MEDIUM".to_string(),
@@ -143,16 +143,16 @@ impl LevelReason {
             }
             Self::NothingRuns { roles } => {
                 let words: Vec<&str> = roles.iter().map(|role| changing(*role)).collect();
-                format!("only {} {}", joined(&words), verb(roles))
+                format!("only {} {}", join_with_and(&words), verb(roles))
             }
             Self::Raised { from } => format!("a model raised it from {} and cited evidence", from.as_str()),
         }
     }
 }
 
-fn listed(names: &[MetricName]) -> String {
+fn list_metric_names(names: &[MetricName]) -> String {
     let words: Vec<&str> = names.iter().map(|name| name.in_words()).collect();
-    joined(&words)
+    join_with_and(&words)
 }
 
 /// What changes, by its role.
@@ -178,7 +178,7 @@ const fn verb(roles: &[FileRole]) -> &'static str {
     }
 }
 
-fn joined(words: &[&str]) -> String {
+fn join_with_and(words: &[&str]) -> String {
     match words.split_last() {
         Some((last, [])) => (*last).to_string(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),

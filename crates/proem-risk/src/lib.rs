@@ -6,7 +6,7 @@
 //! in order by [`history::HistoryBuilder`]; [`identity`] says who is who; [`path`] what a file is;
 //! [`change`] is what is assessed, [`tree`] the files around it with their import [`graph`],
 //! [`incident`] what went wrong before, [`coverage`] what tests reach. [`metrics`] turns these into
-//! [`metric::Metric`]s, [`score`] into one probability, and [`assess`](fn@assess::assess) into a
+//! [`metric::Metric`]s, [`score`] into one probability, and [`assess`](fn@assess::assess_change) into a
 //! [`level::Level`] with its reasons.
 //!
 //! Invariants: no git, file, clock or model in here; the same facts give the same bits; what is not

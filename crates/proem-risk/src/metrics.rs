@@ -16,7 +16,7 @@ mod survey;
 mod test_ratio;
 mod words;
 
-pub(crate) use self::co_change::{CoChange, imported, missing};
+pub(crate) use self::co_change::{CoChange, is_partner_imported, missing_usual_partners};
 pub(crate) use self::survey::Survey;
 
 use crate::change::{Change, FileKind};
@@ -71,20 +71,20 @@ pub struct AssessmentFacts<'f> {
 /// Measures one metric of a file of the change, by its place in [`Change::files`]; `None` for a metric
 /// that files of its kind don't have, or a place that there is not.
 #[must_use]
-pub fn measure(facts: &AssessmentFacts<'_>, file: u32, name: MetricName) -> Option<Metric> {
+pub fn measure_metric(facts: &AssessmentFacts<'_>, file: u32, name: MetricName) -> Option<Metric> {
     Survey::new(*facts).measure(file, name)
 }
 
 /// Whether a file of the change decides about its level: code and configuration do, tests don't, nor does
 /// what a program or somebody else made.
 #[must_use]
-pub(crate) const fn counts(role: FileRole) -> bool {
+pub(crate) const fn decides_level(role: FileRole) -> bool {
     matches!(role, FileRole::Code | FileRole::Configuration)
 }
 
 /// Counts with what a file of the change changed together.
 pub(crate) fn co_change_of(survey: &Survey<'_>, file: u32) -> CoChange {
-    co_change::of(survey, file)
+    co_change::co_change_of_file(survey, file)
 }
 
 impl Survey<'_> {
@@ -97,18 +97,20 @@ impl Survey<'_> {
     pub(crate) fn measure_with(&self, file: u32, name: MetricName, co_change: &CoChange) -> Option<Metric> {
         let changed = self.file(file)?;
         let role = changed.class.role;
-        let has_history = counts(role) || role == FileRole::Test;
+        let has_history = decides_level(role) || role == FileRole::Test;
         let has_code = changed.kind == FileKind::Regular && role == FileRole::Code;
         match name {
             MetricName::Coupling if has_code => Some(coupling::coupling(self, file)),
             MetricName::TransitiveCoupling if has_code => Some(coupling::transitive(self, file)),
             MetricName::CallSites if has_code => Some(coupling::call_sites(self, file)),
             MetricName::TestRatio if has_code => test_ratio::test_ratio(self, file, co_change),
-            MetricName::CoChange if counts(role) => Some(co_change::metric(self, file, co_change)),
-            MetricName::CoChangeGap if counts(role) => Some(co_change::gap(self, co_change)),
-            MetricName::OwnershipChurn if counts(role) => Some(ownership::churn(self, file)),
-            MetricName::IncidentSimilarity if counts(role) => Some(incidents::similarity(self, file)),
-            MetricName::PriorFixes | MetricName::PriorReverts if has_history => Some(prior::mended(self, file, name)),
+            MetricName::CoChange if decides_level(role) => Some(co_change::co_change_metric(self, file, co_change)),
+            MetricName::CoChangeGap if decides_level(role) => Some(co_change::co_change_gap(self, co_change)),
+            MetricName::OwnershipChurn if decides_level(role) => Some(ownership::churn(self, file)),
+            MetricName::IncidentSimilarity if decides_level(role) => Some(incidents::similarity(self, file)),
+            MetricName::PriorFixes | MetricName::PriorReverts if has_history => {
+                Some(prior::prior_fix_metric(self, file, name))
+            }
             MetricName::MinorContributors | MetricName::OwnerShare | MetricName::RecentCommits if has_history => {
                 Some(contributors::contributors(self, file, name))
             }

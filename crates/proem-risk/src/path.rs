@@ -7,7 +7,7 @@ mod role;
 mod rules;
 
 pub use self::attributes::GitAttributes;
-pub use self::class::{Language, PathClass, classify, role_of};
+pub use self::class::{Language, PathClass, classify_path, path_role};
 pub use self::glob::PathPattern;
 pub use self::role::{FileRole, Framework, Sensitive};
 pub use self::rules::PathRules;
@@ -36,7 +36,7 @@ impl RepoPath {
     /// It as text, quoted as [`proem_text::path_text`] does if it is no UTF-8.
     #[must_use]
     pub fn to_text(&self) -> String {
-        proem_text::path_text(&self.0)
+        proem_text::path_as_text(&self.0)
     }
 
     /// The folder that it is in; empty at the root.

@@ -21,7 +21,7 @@ const FILES: usize = 1000;
 /// Files grow and get more authors and commits over the years, and scores with them: among all commits ever made
 /// the latest would stand high for no other reason. A new commit drives out one.
 #[must_use]
-pub fn newest(past: &Past<'_>, most: usize) -> Vec<CommitIndex> {
+pub fn newest_commits(past: &Past<'_>, most: usize) -> Vec<CommitIndex> {
     let mut newest: Vec<CommitIndex> = eligible(past).map(|(index, _)| index).take(most).collect();
     newest.sort_unstable();
     newest
@@ -38,11 +38,11 @@ fn eligible<'p>(past: &'p Past<'_>) -> impl Iterator<Item = (CommitIndex, &'p Co
 /// A commit that comes to the past enters the draw with its own hash and drives out at most one other: the
 /// draw is a bottom-k sketch (Cohen and Kaplan 2007), uniform and without memory.
 #[must_use]
-pub fn draw(past: &Past<'_>, seed: u64, most: usize) -> Vec<CommitIndex> {
+pub fn draw_commits(past: &Past<'_>, seed: u64, most: usize) -> Vec<CommitIndex> {
     let mut lowest: BinaryHeap<(u64, CommitIndex)> = BinaryHeap::new();
     for (index, commit) in eligible(past) {
         // The greatest hash is on top of the heap, so what goes is what the draw would leave out.
-        lowest.push((hash(seed, &commit.id), index));
+        lowest.push((seeded_hash(seed, &commit.id), index));
         if lowest.len() > most {
             lowest.pop();
         }
@@ -53,7 +53,7 @@ pub fn draw(past: &Past<'_>, seed: u64, most: usize) -> Vec<CommitIndex> {
 }
 
 /// The words of an id, each mixed in with the finaliser of SplitMix64 (Steele, Lea and Flood 2014).
-fn hash(seed: u64, id: &ObjectId) -> u64 {
+fn seeded_hash(seed: u64, id: &ObjectId) -> u64 {
     let word = |bytes: &[u8]| bytes.iter().fold(0_u64, |word, &byte| (word << 8) | u64::from(byte));
     id.as_bytes().chunks(8).map(word).fold(seed, |hash, word| {
         let mixed = (hash ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -134,7 +134,7 @@ mod tests {
     fn drawn(commits: usize, seed: u64, most: usize) -> BTreeSet<ObjectId> {
         let history = History::of((0..commits).map(|number| commit(number, 1)).collect(), NOW);
         let past = history.before(CommitIndex(u32::MAX));
-        let drawn = draw(&past, seed, most);
+        let drawn = draw_commits(&past, seed, most);
         assert!(drawn.is_sorted());
         drawn.iter().map(|&index| history.commit(index).unwrap().id).collect()
     }
@@ -165,15 +165,15 @@ mod tests {
     fn empty_and_enormous_commits_are_not_drawn() {
         let history =
             History::of([0, 1, 1000, 1001].into_iter().enumerate().map(|(n, files)| commit(n, files)).collect(), NOW);
-        assert_eq!(draw(&history.before(CommitIndex(4)), 0, 10), [CommitIndex(1), CommitIndex(2)]);
-        assert_eq!(newest(&history.before(CommitIndex(4)), 10), [CommitIndex(1), CommitIndex(2)]);
+        assert_eq!(draw_commits(&history.before(CommitIndex(4)), 0, 10), [CommitIndex(1), CommitIndex(2)]);
+        assert_eq!(newest_commits(&history.before(CommitIndex(4)), 10), [CommitIndex(1), CommitIndex(2)]);
     }
 
     #[test]
     fn the_newest_are_those_before_the_end() {
         let history = History::of((0..100).map(|number| commit(number, 1)).collect(), NOW);
         let expected: Vec<CommitIndex> = (47..50).map(CommitIndex).collect();
-        assert_eq!(newest(&history.before(CommitIndex(50)), 3), expected);
-        assert_eq!(newest(&history.before(CommitIndex(2)), 3).len(), 2);
+        assert_eq!(newest_commits(&history.before(CommitIndex(50)), 3), expected);
+        assert_eq!(newest_commits(&history.before(CommitIndex(2)), 3).len(), 2);
     }
 }

@@ -101,13 +101,13 @@ pub fn discover(sources: &CatalogueLocations, vouching: VouchCheck<'_>) -> Catal
             ConfigRoot::Config => &config,
         };
         if let Some(folder) = folder {
-            let parse = |file: &SourceFile| servers::parse(file, place.syntax, place.key);
+            let parse = |file: &SourceFile| servers::parse_server_names(file, place.syntax, place.key);
             finder.file(folder, Path::new(place.path), SourceTrust::Outside, parse);
         }
     }
     // The user's own words come first: where both have a server's manifest, the user's counts.
     if let Some(proem) = &proem {
-        finder.file(proem, Path::new(own::FILE), SourceTrust::Own, own::parse);
+        finder.file(proem, Path::new(own::FILE), SourceTrust::Own, own::parse_own_catalogue);
         finder.manifests(proem, Path::new(USER_MANIFESTS));
     }
     for named in &sources.named {
@@ -120,7 +120,7 @@ pub fn discover(sources: &CatalogueLocations, vouching: VouchCheck<'_>) -> Catal
         }
     }
     if let Some(project) = &project {
-        finder.vouched(project, Path::new(OWN), own::parse);
+        finder.vouched(project, Path::new(OWN), own::parse_own_catalogue);
         finder.manifests(project, Path::new(MANIFESTS));
         for path in skill::FOLDERS {
             finder.skills(project, Path::new(path));
@@ -223,7 +223,7 @@ impl CatalogueFinder<'_> {
         if let Some((shown, bytes)) = read {
             self.found.manifests.insert(name, shown.clone());
             // A server's answer is the server's words, wherever the user keeps it.
-            self.parse(shown, bytes, SourceTrust::Outside, |file| tools_list::parse(file, server));
+            self.parse(shown, bytes, SourceTrust::Outside, |file| tools_list::parse_tools_list(file, server));
         }
     }
 
@@ -232,7 +232,7 @@ impl CatalogueFinder<'_> {
         for name in self.list(folder, path) {
             let below = path.join(&name);
             match folder.holds_folder(&below) {
-                Ok(true) => self.vouched(folder, &below.join(skill::FILE), |file| skill::parse(file, &name)),
+                Ok(true) => self.vouched(folder, &below.join(skill::FILE), |file| skill::parse_skill(file, &name)),
                 Ok(false) => {}
                 Err((why, remedy)) => self.problem(folder.shown(&below), why, remedy),
             }
@@ -272,7 +272,7 @@ impl CatalogueFinder<'_> {
         match &named.holds {
             SourceFormat::Manifest { server } => self.manifest(folder, &named.path, server),
             SourceFormat::Skills => self.skills(folder, &named.path),
-            SourceFormat::Lines => self.file(folder, &named.path, SourceTrust::Outside, lines::parse),
+            SourceFormat::Lines => self.file(folder, &named.path, SourceTrust::Outside, lines::parse_json_lines),
         }
     }
 }

@@ -26,7 +26,7 @@ use std::time::Duration;
 use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::history::ObjectId;
 use proem_risk::identity::{Mailmap, Person};
-use proem_risk::path::{GitAttributes, PathClass, PathRules, RepoPath, classify};
+use proem_risk::path::{GitAttributes, PathClass, PathRules, RepoPath, classify_path};
 
 use crate::{
     Error,
@@ -85,7 +85,7 @@ pub(crate) struct PathClassifier<'a> {
 
 impl PathClassifier<'_> {
     pub(crate) fn class(&self, path: &RepoPath) -> PathClass {
-        classify(path, self.attributes, self.rules)
+        classify_path(path, self.attributes, self.rules)
     }
 }
 

@@ -16,7 +16,7 @@ mod record;
 
 use std::time::Duration;
 
-use proem_risk::path::{GitAttributes, PathRules, RepoPath, role_of};
+use proem_risk::path::{GitAttributes, PathRules, RepoPath, path_role};
 use proem_select::context::{FilePurpose, FileRecord};
 
 use self::record::use_of;
@@ -113,7 +113,7 @@ pub struct TreeFile {
 impl TreeFile {
     fn new(raw_path: Vec<u8>, content: ListedContent, used_for: FilePurpose) -> Self {
         let changed = matches!(content, ListedContent::Bytes(_));
-        let path = proem_text::path_text(&raw_path);
+        let path = proem_text::path_as_text(&raw_path);
         Self { path, used_for, raw_path, record: None, reading: FileReading::Path, changed, content }
     }
 
@@ -177,5 +177,5 @@ impl ContextTree {
 /// What the file at a path is for, by the rules of paths.
 #[must_use]
 pub fn use_of_path(path: &[u8], rules: &PathRules) -> FilePurpose {
-    use_of(role_of(&RepoPath::new(path), &GitAttributes::default(), rules), path)
+    use_of(path_role(&RepoPath::new(path), &GitAttributes::default(), rules), path)
 }

@@ -17,14 +17,14 @@ pub use self::opening::{AssessorOptions, AssessorProgress};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use proem_agents::risk::investigation::NeighbourFiles;
-use proem_risk::assess::{Assessment, Depth, assess};
+use proem_risk::assess::{Assessment, Depth, assess_change};
 use proem_risk::change::Change;
 use proem_risk::graph::NeighbourLimits;
 use proem_risk::history::{History, Past, UncountedCommits};
 use proem_risk::incident::{Corpus, MOST_INCIDENTS, MendIncidents};
 use proem_risk::level::{LevelRules, Thresholds};
 use proem_risk::metric::{Metric, MetricName};
-use proem_risk::metrics::{AssessmentFacts, measure};
+use proem_risk::metrics::{AssessmentFacts, measure_metric};
 use proem_risk::path::{FileRole, PathRules};
 use proem_risk::score::RiskModel;
 
@@ -154,7 +154,7 @@ impl ChangeView<'_> {
     /// As for [`Self::assess`].
     pub fn assess_by(&self, rules: LevelRules, depth: Depth) -> Result<Assessment, Error> {
         let facts = AssessmentFacts { rules, ..self.facts() };
-        let mut assessment = assess(&facts, &self.assessor.model, depth).map_err(Error::Assessment)?;
+        let mut assessment = assess_change(&facts, &self.assessor.model, depth).map_err(Error::Assessment)?;
         assessment.gaps.extend(self.assessor.about.notes.iter().chain(&self.ground.notes).cloned());
         let cut = self.incidents.cut();
         if cut.incidents > 0 {
@@ -168,7 +168,7 @@ impl ChangeView<'_> {
     /// Measures one metric of a file of the change, by its place in it.
     #[must_use]
     pub fn measure(&self, file: u32, name: MetricName) -> Option<Metric> {
-        measure(&self.facts(), file, name)
+        measure_metric(&self.facts(), file, name)
     }
 
     /// The files within two imports of a file of the change; `None` if they are not known.

@@ -90,7 +90,7 @@ fn closed_to(path: &Path, forbidden: u32, wanted: u32) -> Result<(), Error> {
 }
 
 fn to_text(key: &[u8; KEY_BYTES]) -> Vec<u8> {
-    format!("{}\n", proem_text::hex::encode(key)).into_bytes()
+    format!("{}\n", proem_text::hex::encode_hex(key)).into_bytes()
 }
 
 fn from_text(text: &[u8]) -> Option<[u8; KEY_BYTES]> {

@@ -22,8 +22,9 @@ use std::{
 };
 
 use proem_imports::{
-    Manifests, SourceFacts, SourceLanguage, SourceLimits, resolve,
+    Manifests, SourceFacts, SourceLanguage, SourceLimits,
     resolve::{ImportCounts, Resolution, ResolvableFile},
+    resolve_imports,
 };
 use proem_risk::graph::{Edge, EdgeKind, Graph};
 
@@ -346,7 +347,7 @@ impl SourceReadings {
         let Self { files: listed, manifests, mut gaps } = self;
         let list: Vec<ResolvableFile<'_>> =
             listed.iter().map(|file| ResolvableFile { path: &file.entry.path, facts: file.facts() }).collect();
-        let Resolution { edges, files: counts } = resolve(&list, &manifests);
+        let Resolution { edges, files: counts } = resolve_imports(&list, &manifests);
         let packages = imported(&list, wanted);
         let edges = edges.iter().map(|edge| {
             let kind = match edge.kind {

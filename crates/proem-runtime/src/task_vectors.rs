@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use proem_engine::Error as EngineError;
 use proem_select::catalogue::Sha256Hash;
-use proem_select::embedding::{Embedder, ModelId, Vector, embed};
-use proem_text::normalise::normalise;
+use proem_select::embedding::{Embedder, ModelId, Vector, embed_texts};
+use proem_text::normalise::normalise_text;
 
 use crate::Error;
 use crate::files::{self, FileAccess, FileContent};
@@ -135,7 +135,7 @@ impl TaskVectors {
         if let Some(vectors) = self.get(model, task, query_texts) {
             return Ok((vectors, 0));
         }
-        let vectors = embed(embedder, query_texts)?;
+        let vectors = embed_texts(embedder, query_texts)?;
         self.put(model, task, query_texts, &vectors);
         Ok((vectors, 1))
     }
@@ -165,7 +165,7 @@ impl TaskVectors {
 }
 
 fn key(model: &ModelId, task: &str) -> Sha256Hash {
-    Sha256Hash::of(format!("{model}\0{}", normalise(task).text).as_bytes())
+    Sha256Hash::of(format!("{model}\0{}", normalise_text(task).text).as_bytes())
 }
 
 /// One text's end is not another's beginning: each has its length before it.

@@ -33,7 +33,7 @@ pub mod tools_list;
 use std::collections::{BTreeMap, BTreeSet};
 
 pub use capability::{Approval, ApprovedDefinition, Capability, signature};
-pub use embedded::{EmbeddingScope, EmbeddingTally, texts, vectorise, vectorise_texts};
+pub use embedded::{EmbeddingScope, EmbeddingTally, embedded_texts, vectorise, vectorise_texts};
 pub use entry::{
     CatalogueContents, CatalogueEntry, CatalogueEntryKind, Definition, EntryLocation, Overlay, SourceFile, SourceTrust,
 };
@@ -97,11 +97,11 @@ impl Catalogue {
     #[must_use]
     pub fn new(parsed: CatalogueContents, approvals: &Approvals) -> Self {
         let CatalogueContents { entries, overlays, mut problems, .. } = parsed;
-        let named = collide::resolve(entries, &mut problems);
+        let named = collide::resolve_name_collisions(entries, &mut problems);
         let mut entries: BTreeMap<CatalogueName, Capability> =
             named.into_iter().map(|named| (named.name.clone(), Capability::new(named, approvals))).collect();
         own::overlay(&mut entries, overlays, &mut problems);
-        Self { entries: entries.into_values().collect(), problems: problem::bounded(problems) }
+        Self { entries: entries.into_values().collect(), problems: problem::limit_problems(problems) }
     }
 
     /// The entries, by name.

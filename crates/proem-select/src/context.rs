@@ -1,7 +1,7 @@
 //! What a colleague would lay on the desk for a task: files of a repository, ranked, with what speaks for each.
 //!
 //! [`FileRecord`] is what a file is made of, kept from run to run; [`Corpus`] puts files and commits together;
-//! [`ContextTask`] reads what is asked for; [`rank`](fn@rank) joins weak signals by learned [`ContextWeights`].
+//! [`ContextTask`] reads what is asked for; [`rank_files`](fn@rank) joins weak signals by learned [`ContextWeights`].
 //! Invariants: the same corpus and task give the same ranking; no text of a repository is in it but paths, names and subjects;
 //! a task without words or places to look for gets nothing.
 
@@ -31,8 +31,8 @@ pub use definitions::{
 };
 pub use document::{CommentStyle, MOST_BYTES, TermCount, import_terms};
 pub use language::TaskLanguage;
-pub use place::{PlaceMention, is_named_by, places};
-pub use rank::{FileEvidence, FileRanking, RankedFile, file_signals, likeliest_files, rank, signals_of_task};
+pub use place::{PlaceMention, is_named_by, named_places};
+pub use rank::{FileEvidence, FileRanking, RankedFile, file_signals, likeliest_files, rank_files, signals_of_task};
 pub use record::{FileRecord, SharedSlice};
 pub use signals::{FIRST_LATE, FileSignals, SIGNAL_NAMES, SIGNALS};
 pub use symbol::{CodeSymbol, LineSpan, SymbolKind};

@@ -139,7 +139,7 @@ pub trait Embedder {
 /// # Errors
 ///
 /// What the embedder reports, or [`ErrorKind::InvalidVector`] if its answer is of no use.
-pub fn embed(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error> {
+pub fn embed_texts(embedder: &dyn Embedder, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error> {
     let invalid = |problem: String| Err(Error::new(ErrorKind::InvalidVector, problem));
     let (model, vectors) = (embedder.model(), embedder.embed(texts)?);
     if vectors.len() != texts.len() {

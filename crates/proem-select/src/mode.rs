@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use examples::ModeExamples;
 pub use keywords::Keywords;
 pub use phrases::Phrases;
-use speech::{InterpretedClause, Prohibition, SpeechAct, parts};
+use speech::{InterpretedClause, Prohibition, SpeechAct, interpret_clauses};
 
 /// How a task is to be worked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -144,8 +144,8 @@ pub fn infer(
     let Some(task) = task else {
         return ModeInference::new(Mode::Plan, ModeBasis::Default, "untrusted text does not choose a mode");
     };
-    let (parts, trace) = parts(wording.phrases, task);
-    if let Some(inferred) = sentence(&parts, trace) {
+    let (parts, trace) = interpret_clauses(wording.phrases, task);
+    if let Some(inferred) = mode_of_sentences(&parts, trace) {
         return inferred;
     }
     // Where a sentence could be read, a keyword inside it is what it speaks of.
@@ -175,7 +175,7 @@ pub fn infer(
 /// That nothing is to change outweighs everything, an order for a change everything else. A question
 /// outweighs what is said to be wrong or wanted. A judgement outweighs an answer, unless the task
 /// begins by finding out.
-fn sentence(parts: &[InterpretedClause], trace: bool) -> Option<ModeInference> {
+fn mode_of_sentences(parts: &[InterpretedClause], trace: bool) -> Option<ModeInference> {
     let first = |says: SpeechAct| parts.iter().find(|part| part.says == says);
     let inferred = |mode, part: &InterpretedClause, what: &str| {
         let words = part.words.as_ref().map(|words| format!(", `{words}`")).unwrap_or_default();

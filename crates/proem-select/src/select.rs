@@ -1,7 +1,7 @@
 //! Which capabilities a task needs.
 //!
 //! [`CatalogueIndex`] prepares a catalogue, [`Query`] a task; [`Selector::rank`] gives every entry a
-//! probability with its evidence, and [`choose`](fn@choose) applies modes, caps and thresholds. A ranking may
+//! probability with its evidence, and [`choose_capabilities`](fn@choose) applies modes, caps and thresholds. A ranking may
 //! abstain: nothing fits. Where vectors are missing or of no use, words alone decide, by weights
 //! of their own, and the ranking says so.
 //!
@@ -24,15 +24,15 @@ mod usage;
 mod used;
 mod weights;
 
-pub use choose::{BaseNames, Caps, RejectedEntry, RejectionReason, SelectedEntry, Selection, choose};
+pub use choose::{BaseNames, Caps, RejectedEntry, RejectionReason, SelectedEntry, Selection, choose_capabilities};
 pub use index::CatalogueIndex;
 use intents::IntentTable;
 pub use kinds::{EntryEvidence, FEATURE_NAMES, FEATURES};
 pub use lexicon::TranslationLexicon;
 pub use query::{MAX_BYTES, MAX_PARTS, MAX_WORDS, Query};
 pub use rank::{RankedEntry, Ranking};
-pub(crate) use terms::stem;
-pub use usage::{CapabilityUsage, UsageHistory, key};
+pub(crate) use terms::word_stem;
+pub use usage::{CapabilityUsage, UsageHistory, usage_key};
 pub use weights::{SelectionWeightSet, SelectionWeights, WordWeights, rarity};
 
 use crate::embedding::{self, Embedder, ModelId, PieceVocabulary, Vector};
@@ -107,7 +107,7 @@ impl Selector {
     ///
     /// What the embedder reports, or [`proem_engine::ErrorKind::InvalidVector`] if its answer is of no use.
     pub fn embed(&self, query: &Query, embedder: &dyn Embedder) -> Result<Vec<Option<Vector>>, Error> {
-        embedding::embed(embedder, &query.texts())
+        embedding::embed_texts(embedder, &query.texts())
     }
 
     /// The evidence for each entry by the whole task: what training learns from.
@@ -122,7 +122,11 @@ impl Selector {
         let mut late = index.late(meant.and_then(|meant| meant.pieces));
         // Without weights each kind of evidence counts alike.
         let sum = |features: &EntryEvidence| features.iter().sum::<f32>();
-        query.parts.first().map(|part| features::features(index, part, vector, late.as_mut(), &sum)).unwrap_or_default()
+        query
+            .parts
+            .first()
+            .map(|part| features::entry_features(index, part, vector, late.as_mut(), &sum))
+            .unwrap_or_default()
     }
 }
 

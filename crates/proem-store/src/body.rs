@@ -31,7 +31,7 @@ pub struct FoldedBody {
 /// white space between them left out where the body leaves them out; what follows is a content of
 /// its own. So is any other string of at least 256 bytes.
 #[must_use]
-pub fn fold(body: &Json, sections: &[(&str, &str)]) -> FoldedBody {
+pub fn fold_body(body: &Json, sections: &[(&str, &str)]) -> FoldedBody {
     let mut folding = BodyFolder { sections, texts: Vec::new() };
     let pieces = folding.value(body);
     FoldedBody { pieces, texts: folding.texts }
@@ -90,7 +90,7 @@ impl BodyFolder<'_> {
 
     fn text(&mut self, text: &str) -> Json {
         let starts = 0..self.sections.len();
-        let runs = starts.map(|start| run(text, self.sections.get(start..).unwrap_or_default()));
+        let runs = starts.map(|start| leading_sections(text, self.sections.get(start..).unwrap_or_default()));
         // Of equally long ones the first, so that the same body always has the same pieces.
         let best = runs.reduce(|best, run| if run.1.len() < best.1.len() { run } else { best });
         let (mut hashes, rest) = best.unwrap_or((Vec::new(), text));
@@ -116,7 +116,7 @@ impl BodyFolder<'_> {
 }
 
 /// The hashes of sections that `text` starts with, and what is left of it.
-fn run<'t>(text: &'t str, sections: &[(&str, &str)]) -> (Vec<String>, &'t str) {
+fn leading_sections<'t>(text: &'t str, sections: &[(&str, &str)]) -> (Vec<String>, &'t str) {
     let (mut hashes, mut rest) = (Vec::new(), text);
     for (section, hash) in sections {
         match rest.strip_prefix(section) {
@@ -143,7 +143,7 @@ mod tests {
         let contents: Vec<HashedContent> = sections.iter().map(|text| HashedContent::new(text.as_str())).collect();
         let pairs: Vec<(&str, &str)> =
             sections.iter().zip(&contents).map(|(text, content)| (text.as_str(), content.hash.as_str())).collect();
-        let folded = fold(body, &pairs);
+        let folded = fold_body(body, &pairs);
         let kept = contents.into_iter().chain(folded.texts.clone());
         let kept =
             kept.map(|content| (content.hash, String::from_utf8(content.bytes.unwrap().to_vec()).unwrap())).collect();

@@ -65,7 +65,7 @@ pub fn pass(name: &str) {
         && let Some(file) = std::env::var_os("PROEM_FAILPOINT_FILE")
     {
         // A test that can't make it hears nothing of this process and says so.
-        _ = crate::file::open(std::path::Path::new(&file), crate::file::OpenMode::New);
+        _ = crate::file::open_plain_file(std::path::Path::new(&file), crate::file::OpenMode::New);
         while std::path::Path::new(&file).exists() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }

@@ -19,7 +19,7 @@ pub(crate) enum OpenMode {
 }
 
 /// Opens a file: no link is followed, and neither a named pipe nor a device is waited for.
-pub(crate) fn open(path: &Path, how: OpenMode) -> io::Result<File> {
+pub(crate) fn open_plain_file(path: &Path, how: OpenMode) -> io::Result<File> {
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
     let mut options = OpenOptions::new();
     options.read(true).mode(0o600).custom_flags(i32::try_from(flags.bits()).unwrap_or(0));

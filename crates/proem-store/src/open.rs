@@ -9,7 +9,7 @@ use crate::epoch;
 use crate::error::Error;
 use crate::opening::{StoreAccess, StoreCreator, StoreOptions};
 use crate::sqlite::place::{self, There};
-use crate::sqlite::{Queue, Scribe, Site, Tables, apart, form, origin, writing};
+use crate::sqlite::{Queue, Scribe, Site, Tables, form, origin, run_on_file_thread, writing};
 use crate::store::Store;
 use crate::write::epochs::{self, EpochEnd};
 
@@ -48,17 +48,18 @@ impl Store {
     ///
     /// [`Error::Unusable`], with what to do.
     pub async fn open(mut opening: StoreOptions) -> Result<OpenedStore, Error> {
-        opening.path = std::path::absolute(&opening.path).map_err(|error| place::unwritable(&opening.path, &error))?;
+        opening.path =
+            std::path::absolute(&opening.path).map_err(|error| place::unwritable_path(&opening.path, &error))?;
         let (path, zone, key) = (opening.path.clone(), opening.zone.clone(), opening.key.clone());
         match opening.access {
             StoreAccess::Write => {
-                let (queue, found) = Queue::start(&path.clone(), move || begin(opening)).await?;
+                let (queue, found) = Queue::start(&path.clone(), move || open_writer(opening)).await?;
                 let Found { origin, notes } = found;
                 let site = Arc::new(Site::written(path, zone, key));
                 Ok(OpenedStore { store: Self { site, queue: Some(queue) }, origin, notes })
             }
             StoreAccess::Read => {
-                let (site, origin) = apart(&path.clone(), move || look(path, zone, key)).await?;
+                let (site, origin) = run_on_file_thread(&path.clone(), move || open_reader(path, zone, key)).await?;
                 Ok(OpenedStore { store: Self { site: Arc::new(site), queue: None }, origin, notes: Vec::new() })
             }
         }
@@ -69,7 +70,7 @@ impl Store {
     pub async fn close(self) {
         self.site.retire();
         if let Some(queue) = &self.queue {
-            _ = queue.close(EpochEnd { at: clock::now() }).await;
+            _ = queue.close(EpochEnd { at: clock::system_now() }).await;
         }
     }
 
@@ -84,29 +85,29 @@ impl Store {
 }
 
 /// Opens a store that is only read.
-fn look(
+fn open_reader(
     path: std::path::PathBuf,
     zone: jiff::tz::TimeZone,
     key: proem_guard::InstallationKey,
 ) -> Result<(Site, StoreCreator), Error> {
     let site = Site::read(path, zone, key)?;
     let tables = site.connect()?.tables;
-    let origin = if site.is_empty() { StoreCreator::Own } else { origin::of(&tables, &site.key)? };
+    let origin = if site.is_empty() { StoreCreator::Own } else { origin::creator_of_store(&tables, &site.key)? };
     tables.close()?;
     Ok((site, origin))
 }
 
 /// Opens a store for writing, on the thread that writes.
-fn begin(opening: StoreOptions) -> Result<(Scribe, Found), Error> {
+fn open_writer(opening: StoreOptions) -> Result<(Scribe, Found), Error> {
     let path = &opening.path;
-    place::make_folder(path)?;
-    let there = place::look(path)?;
+    place::make_private_folder(path)?;
+    let there = place::look_at_place(path)?;
     // Processes that open the store at the same time do so one after the other: who finds no tables makes them, and
     // who sweeps up locks meets none that is about to get its line.
-    let turn = epoch::opening(path).map_err(|error| place::unwritable(path, &error))?;
+    let turn = epoch::wait_to_open(path).map_err(|error| place::unwritable_path(path, &error))?;
     place::make_file(path)?;
     let tables = writing(path, there)?;
-    let (origin, mut notes) = prepare(&tables, there, &opening.key)?;
+    let (origin, mut notes) = prepare_tables(&tables, there, &opening.key)?;
     let mut scribe = Scribe { tables, opening, epoch: None };
     if origin == StoreCreator::Own {
         notes.extend(enter(&mut scribe)?);
@@ -116,25 +117,25 @@ fn begin(opening: StoreOptions) -> Result<(Scribe, Found), Error> {
 }
 
 /// Sees that there are tables of the newest form, as far as the store is this installation's; says whose it is.
-fn prepare(
+fn prepare_tables(
     tables: &Tables,
     there: There,
     key: &proem_guard::InstallationKey,
 ) -> Result<(StoreCreator, Vec<String>), Error> {
-    if form::said(tables)? == 0 {
-        if there == There::File && !form::is_empty(tables)? {
+    if form::stored_form(tables)? == 0 {
+        if there == There::File && !form::has_no_tables(tables)? {
             return Err(form::of_something_else(tables));
         }
-        tables.atomically(|| form::make(tables, Some(key)))?;
+        tables.atomically(|| form::make_tables(tables, Some(key)))?;
     }
-    let form = form::check(tables)?;
-    let origin = origin::of(tables, key)?;
+    let form = form::check_form(tables)?;
+    let origin = origin::creator_of_store(tables, key)?;
     let mut notes = Vec::new();
     if origin == StoreCreator::Own {
-        origin::mark(tables)?;
-        if form < form::newest() {
+        origin::note_store_beside(tables)?;
+        if form < form::newest_form() {
             form::upgrade(tables)?;
-            let to = form::newest();
+            let to = form::newest_form();
             notes.push(format!(
                 "the records were upgraded from format version {form} to {to}; older versions of Proem \
                                 can't open them any more"
@@ -148,17 +149,17 @@ fn prepare(
 fn enter(scribe: &mut Scribe) -> Result<Vec<String>, Error> {
     let mut notes = Vec::new();
     let settled = scribe.transact(|to| {
-        let (now, before) = (clock::now(), to.seen());
+        let (now, before) = (clock::system_now(), to.seen());
         if before.0 > now.0.saturating_add(BEHIND) {
-            notes.push(behind(before, now));
+            notes.push(clock_behind_note(before, now));
         }
         // The clock alone moves no time of the ledger: nothing is booked yet.
         let at = now.max(before);
         // Locks without a line go before this process's own is there, which has none either until it is written.
-        if epochs::sweep(to)? > 0 {
+        if epochs::remove_unknown_locks(to)? > 0 {
             notes.push(LOST.to_owned());
         }
-        epochs::begin(to, at)?;
+        epochs::begin_epoch(to, at)?;
         epochs::bury(to, at)
     })?;
     if settled > 0 {
@@ -172,8 +173,8 @@ fn enter(scribe: &mut Scribe) -> Result<Vec<String>, Error> {
 }
 
 /// That the clock is behind what the records have seen.
-fn behind(seen: Time, now: Time) -> String {
-    let (seen, now) = (clock::words(seen), clock::words(now));
+fn clock_behind_note(seen: Time, now: Time) -> String {
+    let (seen, now) = (clock::ledger_time_words(seen), clock::ledger_time_words(now));
     format!(
         "the system clock shows {now}, but the newest record is from {seen}; costs count for that later time until \
          the clock reaches it; if the clock was wrong then, reset the recorded one"

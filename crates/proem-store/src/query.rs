@@ -49,7 +49,7 @@ use rusqlite::Connection;
 use self::values::ReadFault;
 use crate::Store;
 use crate::error::{Error, Unusable};
-use crate::sqlite::{Site, apart, unusable};
+use crate::sqlite::{Site, run_on_file_thread, sqlite_unusable};
 
 impl Store {
     /// Reads on a connection that nobody else reads from meanwhile, as it was at one moment, and on a thread of its
@@ -64,18 +64,18 @@ impl Store {
                 let reader = tables.connection();
                 let moment = reader.unchecked_transaction().map_err(ReadFault::from);
                 let found = moment.and_then(|_moment| read(reader, &site));
-                found.map_err(|fault| failed(&site, fault))
+                found.map_err(|fault| store_error(&site, fault))
             })
         };
-        apart(&self.site.path, work).await
+        run_on_file_thread(&self.site.path, work).await
     }
 }
 
 /// What a fault means to whoever asked.
-fn failed(site: &Site, fault: ReadFault) -> Error {
+fn store_error(site: &Site, fault: ReadFault) -> Error {
     match fault {
         ReadFault::Missing(what) => Error::NotFound(what),
         ReadFault::Odd(why) => Unusable::Corrupt { path: site.path.clone(), why }.into(),
-        ReadFault::Sql(error) => unusable(&site.path, &error),
+        ReadFault::Sql(error) => sqlite_unusable(&site.path, &error),
     }
 }

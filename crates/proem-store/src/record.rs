@@ -19,7 +19,7 @@ pub use self::action::{
 pub use self::call::{
     AttemptId, AttemptUsage, CallResult, CallState, NewAssembly, NewAttempt, NewCall, ReadCall, SectionRow, Settlement,
 };
-pub use self::content::{HashedContent, hash};
+pub use self::content::{HashedContent, content_hash};
 pub(crate) use self::digest::{digest_of, digest_text};
 pub use self::journal::{Intent, RunFinish};
 pub use self::names::{Actor, ActorKind, Project, RunId};

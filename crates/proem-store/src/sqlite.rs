@@ -15,10 +15,10 @@ mod tables;
 mod transaction;
 mod values;
 
-pub(crate) use self::apart::apart;
+pub(crate) use self::apart::run_on_file_thread;
 pub(crate) use self::order::{Company, Write};
 pub(crate) use self::queue::Queue;
 pub(crate) use self::site::{PATIENCE, Site, writing};
-pub(crate) use self::tables::{Tables, unusable};
+pub(crate) use self::tables::{Tables, sqlite_unusable};
 pub(crate) use self::transaction::{Scribe, Transaction};
 pub(crate) use self::values::{StatementValues, bind};

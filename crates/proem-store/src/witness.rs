@@ -32,14 +32,14 @@ use self::account::{WitnessAccount, WitnessEnd};
 use self::comparison::FoundWitness;
 pub(crate) use self::comparison::{RecordedEffects, TakenUp, WitnessTrouble};
 pub(crate) use self::file::witness_path;
-use self::file::{Lock, is_in_place, lock_witness, open_witness, place_seal, put_in_place, unusable};
+use self::file::{Lock, is_in_place, lock_witness, open_witness, place_seal, put_in_place, unusable_witness};
 use self::line::{EffectPlace, LineKind, SealedLine, WitnessLine};
 use crate::epoch;
 use crate::error::Error;
 use crate::failpoint;
 use crate::file::OpenMode;
 use crate::record::{digest_of, digest_text};
-use crate::sqlite::{apart, place};
+use crate::sqlite::{place, run_on_file_thread};
 use crate::store::Store;
 
 /// The outcome of an effect, as its performer saw it.
@@ -161,7 +161,8 @@ impl Store {
         let (path, key, id) = (self.site.path.clone(), self.site.key.clone(), self.store_id().await?);
         let witness = EffectWitness { store: self.clone(), id: id.clone(), open: Arc::default() };
         // Before the first taking up, for records that have one and no witness are parked.
-        apart(&self.site.path, move || make_if_absent(&path, &key, &WitnessOwner { store: &id, at })).await?;
+        run_on_file_thread(&self.site.path, move || make_if_absent(&path, &key, &WitnessOwner { store: &id, at }))
+            .await?;
         Ok(witness)
     }
 }
@@ -202,7 +203,7 @@ impl EffectWitness {
                 none => work(none.insert(OpenWitness::open(&site.path, site.key.clone(), id)?)),
             }
         };
-        apart(&self.store.site.path, work).await
+        run_on_file_thread(&self.store.site.path, work).await
     }
 }
 
@@ -226,7 +227,7 @@ impl WitnessSighting {
             Err(why) => return Ok(Self::Unfit(why)),
         };
         lock_witness(&file, &path, Lock::Shared)?;
-        let failed = |error: io::Error| unusable(&path, error);
+        let failed = |error: io::Error| unusable_witness(&path, error);
         let account = WitnessAccount::read(&file, key).map_err(failed)?;
         let place = place_seal(key, &file.metadata().map_err(failed)?);
         Ok(Self::Found(Box::new(account), place))
@@ -284,9 +285,9 @@ pub(crate) fn renew_witness<'e>(
     effects: impl Iterator<Item = &'e WitnessedEffect>,
 ) -> Result<String, Error> {
     let path = witness_path(database);
-    let written = |error: serde_json::Error| unusable(&path, error);
+    let written = |error: serde_json::Error| unusable_witness(&path, error);
     let file = file::begin_file(&path)?;
-    let metadata = file.metadata().map_err(|error| unusable(&path, error))?;
+    let metadata = file.metadata().map_err(|error| unusable_witness(&path, error))?;
     let mut end = WitnessEnd::default();
     let mut text = String::new();
     let mut add = |line: WitnessLine| -> Result<(), Error> {
@@ -336,12 +337,12 @@ pub(crate) fn recorded_effects(recorded: &RecordedEffects, at: Time) -> Vec<Witn
 /// Makes the witness of a database that has none.
 fn make_if_absent(database: &Path, key: &InstallationKey, owner: &WitnessOwner<'_>) -> Result<(), Error> {
     // Two performers of different projects may begin at the same moment.
-    let _turn = epoch::opening(database).map_err(|error| place::unwritable(database, &error))?;
+    let _turn = epoch::wait_to_open(database).map_err(|error| place::unwritable_path(database, &error))?;
     let path = witness_path(database);
     match open_witness(&path, OpenMode::Read) {
         Ok(Some(_)) => Ok(()),
         Ok(None) => renew_witness(database, key, owner, std::iter::empty()).map(drop),
-        Err(why) => Err(unusable(&path, why)),
+        Err(why) => Err(unusable_witness(&path, why)),
     }
 }
 
@@ -362,14 +363,15 @@ impl OpenWitness {
     /// Opens the witness of a database and reads it.
     fn open(database: &Path, key: InstallationKey, store: String) -> Result<Self, Error> {
         let path = witness_path(database);
-        let found = open_witness(&path, OpenMode::Append).map_err(|why| unusable(&path, why))?;
-        let file = found.ok_or_else(|| unusable(&path, REMOVED))?;
+        let found = open_witness(&path, OpenMode::Append).map_err(|why| unusable_witness(&path, why))?;
+        let file = found.ok_or_else(|| unusable_witness(&path, REMOVED))?;
         lock_witness(&file, &path, Lock::Shared)?;
-        let account = WitnessAccount::read(&file, &key).map_err(|error| unusable(&path, error))?;
-        let place = file.metadata().map(|found| place_seal(&key, &found)).map_err(|error| unusable(&path, error))?;
-        file.unlock().map_err(|error| unusable(&path, error))?;
+        let account = WitnessAccount::read(&file, &key).map_err(|error| unusable_witness(&path, error))?;
+        let place =
+            file.metadata().map(|found| place_seal(&key, &found)).map_err(|error| unusable_witness(&path, error))?;
+        file.unlock().map_err(|error| unusable_witness(&path, error))?;
         if (&account.store, &account.place) != (&store, &place) {
-            return Err(unusable(&path, REMOVED));
+            return Err(unusable_witness(&path, REMOVED));
         }
         Ok(Self { path, file, key, store, account })
     }
@@ -406,25 +408,25 @@ impl OpenWitness {
     ) -> Result<(), Error> {
         lock_witness(&self.file, &self.path, Lock::Sole)?;
         let done = self.catch_up().and_then(|()| may(&self.account, line)).and_then(|()| self.append(line));
-        let unlocked = self.file.unlock().map_err(|error| unusable(&self.path, error));
+        let unlocked = self.file.unlock().map_err(|error| unusable_witness(&self.path, error));
         done.and(unlocked)
     }
 
     /// Reads what was added by others, and takes a line away that broke off.
     fn catch_up(&mut self) -> Result<(), Error> {
-        let failed = |error: io::Error| unusable(&self.path, error);
+        let failed = |error: io::Error| unusable_witness(&self.path, error);
         if !is_in_place(&self.file, &self.path) {
-            return Err(unusable(&self.path, REMOVED));
+            return Err(unusable_witness(&self.path, REMOVED));
         }
         let length = self.file.metadata().map_err(failed)?.len();
         if length < self.account.end.length {
-            return Err(unusable(&self.path, "it was cut while effects were performed"));
+            return Err(unusable_witness(&self.path, "it was cut while effects were performed"));
         }
         if length > self.account.end.length {
             self.account.go_on(&self.file, &self.key).map_err(failed)?;
         }
         if let Some(line) = self.account.damaged {
-            return Err(unusable(&self.path, format!("line {line} is damaged")));
+            return Err(unusable_witness(&self.path, format!("line {line} is damaged")));
         }
         if self.account.torn.take().is_some() {
             self.file.set_len(self.account.end.length).map_err(failed)?;
@@ -433,9 +435,11 @@ impl OpenWitness {
     }
 
     fn append(&mut self, line: &WitnessLine) -> Result<(), Error> {
-        let failed = |error: io::Error| unusable(&self.path, error);
-        let SealedLine { text, sum } =
-            line.clone().sealed(&self.key, &self.account.end.sum).map_err(|error| unusable(&self.path, error))?;
+        let failed = |error: io::Error| unusable_witness(&self.path, error);
+        let SealedLine { text, sum } = line
+            .clone()
+            .sealed(&self.key, &self.account.end.sum)
+            .map_err(|error| unusable_witness(&self.path, error))?;
         let name = if line.what == LineKind::Intent { "witness-intent" } else { "witness-outcome" };
         let saved = failpoint::full(name)
             .and_then(|()| self.file.write_all(text.as_bytes()))

@@ -8,15 +8,15 @@ use alloc::string::String;
 /// A path as text: itself if it is UTF-8, otherwise as git quotes it, between `"` and with octal escapes such as `\365`
 /// for the bytes that are no text (git-config(1), `core.quotePath`).
 #[must_use]
-pub fn path_text(bytes: &[u8]) -> String {
+pub fn path_as_text(bytes: &[u8]) -> String {
     match core::str::from_utf8(bytes) {
         // What begins like a quoted path is quoted, so that it isn't taken for another one.
         Ok(path) if !path.starts_with('"') => String::from(path),
-        _ => quoted(bytes),
+        _ => quote_like_git(bytes),
     }
 }
 
-fn quoted(bytes: &[u8]) -> String {
+fn quote_like_git(bytes: &[u8]) -> String {
     let mut text = String::from("\"");
     for chunk in bytes.utf8_chunks() {
         for c in chunk.valid().chars() {
@@ -64,7 +64,7 @@ mod tests {
             (b"\"quoted\"", "\"\\\"quoted\\\"\""),
             (b"\xff\xfe", "\"\\377\\376\""),
         ] {
-            assert_eq!(path_text(bytes), expected);
+            assert_eq!(path_as_text(bytes), expected);
         }
     }
 

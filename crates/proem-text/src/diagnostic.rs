@@ -53,16 +53,16 @@ impl Diagnostic {
     /// A span over several lines is shown by its first.
     #[must_use]
     pub fn render(&self, name: &str, text: &str) -> String {
-        let title = format!("{}: {}\n", self.severity.as_str(), safe(&self.message));
-        let name = safe(name);
-        let help = self.help.as_deref().map(|help| format!(" = help: {}\n", safe(help))).unwrap_or_default();
+        let title = format!("{}: {}\n", self.severity.as_str(), safe_line(&self.message));
+        let name = safe_line(name);
+        let help = self.help.as_deref().map(|help| format!(" = help: {}\n", safe_line(help))).unwrap_or_default();
         let Some(span) = self.span else {
             return format!("{title} --> {name}\n{help}");
         };
         let (line, column) = line_column(text, span.start);
         let line = line.to_string();
         let margin = " ".repeat(line.len());
-        let (excerpt, caret) = excerpt(text, span);
+        let (excerpt, caret) = caret_excerpt(text, span);
         let code = format!("{line} | {excerpt}");
         let help = if help.is_empty() { help } else { format!("{margin}{help}") };
         format!(
@@ -85,14 +85,14 @@ pub fn line_column(text: &str, offset: usize) -> (usize, usize) {
 }
 
 /// The line that `span` starts in, safe and cut to size, and the line with carets below it.
-fn excerpt(text: &str, span: Span) -> (String, String) {
+fn caret_excerpt(text: &str, span: Span) -> (String, String) {
     let start = text.floor_char_boundary(span.start);
     let (before, after) = text.split_at_checked(start).unwrap_or_default();
     let before = before.rsplit('\n').next().unwrap_or_default();
     let after = after.split('\n').next().unwrap_or_default().trim_end_matches('\r');
     let marked = after.get(..after.floor_char_boundary(span.len())).unwrap_or_default();
 
-    let fits = width(before).saturating_add(width(after)) <= MAX_EXCERPT;
+    let fits = safe_width(before).saturating_add(safe_width(after)) <= MAX_EXCERPT;
     let before = safe_end(before, if fits { MAX_EXCERPT } else { BEFORE_CARET });
     let indent = before.chars().count();
     let room = MAX_EXCERPT.saturating_sub(indent);
@@ -101,7 +101,7 @@ fn excerpt(text: &str, span: Span) -> (String, String) {
 }
 
 /// The text as a terminal may show it, on one line.
-fn safe(text: &str) -> String {
+fn safe_line(text: &str) -> String {
     safe_start(text, usize::MAX)
 }
 
@@ -129,12 +129,12 @@ fn safe_end(text: &str, max: usize) -> String {
         left = after;
         start = at;
     }
-    let kept = safe(text.get(start..).unwrap_or_default());
+    let kept = safe_line(text.get(start..).unwrap_or_default());
     if start == 0 { kept } else { format!("…{kept}") }
 }
 
 /// How many characters the safe text has.
-fn width(text: &str) -> usize {
+fn safe_width(text: &str) -> usize {
     text.chars().map(|c| safe_character(c).count()).sum()
 }
 

@@ -8,10 +8,10 @@ const DIGITS: &[u8; 16] = b"0123456789abcdef";
 /// Bytes as lower-case hexadecimal digits, two for each.
 ///
 /// ```
-/// assert_eq!(proem_text::hex::encode(&[0, 0x2f, 0xff]), "002fff");
+/// assert_eq!(proem_text::hex::encode_hex(&[0, 0x2f, 0xff]), "002fff");
 /// ```
 #[must_use]
-pub fn encode(bytes: impl AsRef<[u8]>) -> String {
+pub fn encode_hex(bytes: impl AsRef<[u8]>) -> String {
     let digits = bytes.as_ref().iter().flat_map(|byte| [byte >> 4, byte & 15]);
     digits.map(|digit| char::from(DIGITS.get(usize::from(digit)).copied().unwrap_or_default())).collect()
 }
@@ -19,11 +19,11 @@ pub fn encode(bytes: impl AsRef<[u8]>) -> String {
 /// Bytes from lower-case hexadecimal digits, two for each; `None` for anything else.
 ///
 /// ```
-/// assert_eq!(proem_text::hex::decode("002fff"), Some(vec![0, 0x2f, 0xff]));
-/// assert_eq!(proem_text::hex::decode("2F"), None);
+/// assert_eq!(proem_text::hex::decode_hex("002fff"), Some(vec![0, 0x2f, 0xff]));
+/// assert_eq!(proem_text::hex::decode_hex("2F"), None);
 /// ```
 #[must_use]
-pub fn decode(text: &str) -> Option<Vec<u8>> {
+pub fn decode_hex(text: &str) -> Option<Vec<u8>> {
     let digit = |byte: u8| match byte {
         b'0'..=b'9' => Some(byte.wrapping_sub(b'0')),
         b'a'..=b'f' => Some(byte.wrapping_sub(b'a').wrapping_add(10)),
@@ -40,17 +40,17 @@ mod tests {
     #[test]
     fn every_byte_has_the_digits_that_are_printed_for_it() {
         for byte in 0..=u8::MAX {
-            let digits = encode([byte]);
+            let digits = encode_hex([byte]);
             assert_eq!(digits, alloc::format!("{byte:02x}"));
-            assert_eq!(decode(&digits), Some(alloc::vec![byte]));
+            assert_eq!(decode_hex(&digits), Some(alloc::vec![byte]));
         }
-        assert_eq!(encode([]), "");
+        assert_eq!(encode_hex([]), "");
     }
 
     #[test]
     fn what_is_no_pairs_of_lower_case_digits_is_refused() {
         for text in ["0", "002", "0G", "AB", "0x", "é0", " 0"] {
-            assert_eq!(decode(text), None, "{text}");
+            assert_eq!(decode_hex(text), None, "{text}");
         }
     }
 }

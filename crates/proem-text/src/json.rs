@@ -21,28 +21,28 @@ pub const PROPERTY_ORDER: &str = "x-proem-property-order";
 /// The value on one line, without spaces.
 #[must_use]
 pub fn compact(value: &Value) -> String {
-    write(value, Layout { depth: None, order: FieldOrder::Sorted })
+    write_json(value, Layout { depth: None, order: FieldOrder::Sorted })
 }
 
 /// The value indented by two spaces, without a final newline.
 #[must_use]
 pub fn pretty(value: &Value) -> String {
-    write(value, Layout { depth: Some(0), order: FieldOrder::Sorted })
+    write_json(value, Layout { depth: Some(0), order: FieldOrder::Sorted })
 }
 
 /// [`compact`], but for the properties of schemas, which stand as [`PROPERTY_ORDER`] says.
 #[must_use]
 pub fn compact_in_order(value: &Value) -> String {
-    write(value, Layout { depth: None, order: FieldOrder::Properties })
+    write_json(value, Layout { depth: None, order: FieldOrder::Properties })
 }
 
 /// [`pretty`], but for the properties of schemas, which stand as [`PROPERTY_ORDER`] says.
 #[must_use]
 pub fn pretty_in_order(value: &Value) -> String {
-    write(value, Layout { depth: Some(0), order: FieldOrder::Properties })
+    write_json(value, Layout { depth: Some(0), order: FieldOrder::Properties })
 }
 
-fn write(value: &Value, layout: Layout) -> String {
+fn write_json(value: &Value, layout: Layout) -> String {
     let mut out = String::new();
     write_value(&mut out, value, layout);
     out
@@ -72,7 +72,7 @@ impl Layout {
 
 /// The text as a JSON string literal, with its quotes.
 #[must_use]
-pub fn quote(text: &str) -> String {
+pub fn quote_json(text: &str) -> String {
     let mut out = String::new();
     write_string(&mut out, text);
     out
@@ -112,13 +112,13 @@ fn write_object(out: &mut String, fields: &Map<String, Value>, layout: Layout) {
         FieldOrder::Properties => fields.get(PROPERTY_ORDER).and_then(Value::as_array),
         FieldOrder::Sorted => None,
     };
-    let Some(order) = order else { return write_fields(out, &sorted(fields), layout, None) };
-    let rest: Vec<_> = sorted(fields).into_iter().filter(|(key, _)| *key != PROPERTY_ORDER).collect();
+    let Some(order) = order else { return write_fields(out, &sorted_fields(fields), layout, None) };
+    let rest: Vec<_> = sorted_fields(fields).into_iter().filter(|(key, _)| *key != PROPERTY_ORDER).collect();
     write_fields(out, &rest, layout, Some(order));
 }
 
 /// Sorted already, unless somebody's dependency turns on `serde_json/preserve_order`.
-fn sorted(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
+fn sorted_fields(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut fields: Vec<_> = fields.iter().collect();
     fields.sort_unstable_by_key(|(key, _)| *key);
     fields
@@ -138,7 +138,7 @@ fn write_fields(out: &mut String, fields: &[(&String, &Value)], layout: Layout, 
         match (names, value) {
             (Some(names), Value::Object(properties)) if *key == "properties" => {
                 let place = |name: &str| names.iter().position(|known| known.as_str() == Some(name));
-                let mut properties = sorted(properties);
+                let mut properties = sorted_fields(properties);
                 properties.sort_by_key(|(name, _)| place(name).unwrap_or(names.len()));
                 write_fields(out, &properties, inner, None);
             }
@@ -271,7 +271,7 @@ mod tests {
             ("\u{fdd0}\u{ffff}\u{10ffff}", r#""\ufdd0\uffff\udbff\udfff""#),
             ("\u{e000}\u{f0000}", r#""\ue000\udb80\udc00""#),
         ] {
-            assert_eq!(quote(text), expected, "{text:?}");
+            assert_eq!(quote_json(text), expected, "{text:?}");
         }
     }
 }

@@ -22,12 +22,12 @@ mod ordered_map;
 pub mod span;
 pub mod words;
 
-pub use bytes::{legacy_text, path_text};
+pub use bytes::{legacy_text, path_as_text};
 pub use csv::{BareQuotes, CsvError, CsvRow, read_csv};
 pub use diagnostic::{Diagnostic, DiagnosticSeverity, line_column};
 pub use label::{Audience, Label, Secrecy, Source, Sources};
 pub use line_table::LineTable;
-pub use normalise::{View, normalise};
+pub use normalise::{View, normalise_text};
 pub use ordered_map::OrderedMap;
 pub use span::{OffsetMap, Span};
-pub use words::{character_ngrams, words};
+pub use words::{character_ngrams, search_words};

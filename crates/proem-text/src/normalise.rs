@@ -21,7 +21,7 @@ pub struct View {
 ///
 /// Idempotent: the normal form of a normal form is itself.
 #[must_use]
-pub fn normalise(text: &str) -> View {
+pub fn normalise_text(text: &str) -> View {
     let mut folding = NormalisedViewBuilder::default();
     let mut offset = 0;
     for chunk in chunks(text) {
@@ -43,7 +43,7 @@ pub fn normalise(text: &str) -> View {
 ///
 /// Marks of other scripts carry meaning and are kept.
 #[must_use]
-pub fn without_marks(text: &str) -> String {
+pub fn without_accents(text: &str) -> String {
     text.nfd().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).nfc().collect()
 }
 
@@ -141,13 +141,13 @@ mod tests {
             ("한국", "한국"),
             ("ёж й", "еж и"),
         ] {
-            assert_eq!(without_marks(text), expected);
+            assert_eq!(without_accents(text), expected);
         }
     }
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        assert_eq!(normalise(text).text, expected, "{text:?}");
+        assert_eq!(normalise_text(text).text, expected, "{text:?}");
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
 
     #[track_caller]
     fn check_original(text: &str, found: &str, expected: &str) {
-        let view = normalise(text);
+        let view = normalise_text(text);
         let start = view.text.find(found).unwrap();
         let span = view.map.original(Span::new(start, start + found.len()));
         assert_eq!(text.get(span.start..span.end), Some(expected), "{found:?} in {text:?}");

@@ -18,8 +18,8 @@ use unicode_script::{Script, UnicodeScript};
 /// so `_`, `-`, `.` and `/` do. A word with changes of case or digits inside is followed by its
 /// parts: `HTTPServer2` gives `httpserver2`, `http`, `server` and `2`. Han and kana are written
 /// without spaces, so their runs give overlapping pairs.
-pub fn words(text: &str) -> impl Iterator<Item = String> {
-    text.split(|c| !belongs_to_word(c)).flat_map(forms)
+pub fn search_words(text: &str) -> impl Iterator<Item = String> {
+    text.split(|c| !belongs_to_word(c)).flat_map(run_words)
 }
 
 /// The overlapping runs of `n` characters; a shorter text is its own only one, and `n` = 0 gives
@@ -44,7 +44,7 @@ enum CharacterClass {
     Mark,
 }
 
-fn class(c: char) -> CharacterClass {
+fn character_class(c: char) -> CharacterClass {
     match c {
         '0'..='9' => return CharacterClass::Digit,
         'A'..='Z' => return CharacterClass::Upper,
@@ -65,7 +65,7 @@ fn class(c: char) -> CharacterClass {
 }
 
 /// The words that one run gives.
-fn forms(run: &str) -> Vec<String> {
+fn run_words(run: &str) -> Vec<String> {
     if run.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return forms_of_ascii(run);
     }
@@ -74,7 +74,7 @@ fn forms(run: &str) -> Vec<String> {
 
 /// Most of code is ASCII, which no form of Unicode changes.
 fn forms_of_ascii(run: &str) -> Vec<String> {
-    let parts = parts(run);
+    let parts = class_parts(run);
     let whole = (!run.is_empty()).then(|| run.to_ascii_lowercase());
     let several = parts.iter().filter(|_| parts.len() > 1);
     whole.into_iter().chain(several.map(|(part, _)| part.to_ascii_lowercase())).collect()
@@ -86,7 +86,7 @@ fn forms_of_any(run: &str) -> Vec<String> {
     let mut forms = Vec::new();
     for word in run.split(|c| !belongs_to_word(c)) {
         let mut spaced = Vec::new();
-        for (part, class) in parts(word) {
+        for (part, class) in class_parts(word) {
             if class == CharacterClass::Unspaced {
                 write_spaced(&mut forms, &mem::take(&mut spaced));
                 forms.extend(character_ngrams(part, 2).map(ToString::to_string));
@@ -116,13 +116,13 @@ fn write_spaced(forms: &mut Vec<String>, parts: &[&str]) {
 ///
 /// A capital starts a part unless it follows a capital; the last of several capitals belongs to
 /// the lower-case letters that follow, as in `HTTP|Server`.
-fn parts(run: &str) -> Vec<(&str, CharacterClass)> {
+fn class_parts(run: &str) -> Vec<(&str, CharacterClass)> {
     let mut parts = Vec::new();
     let (mut start, mut before) = (0, None);
     // Where the last capital stands, if it is not the first of its part.
     let mut capital = None;
     for (at, c) in run.char_indices() {
-        let class = class(c);
+        let class = character_class(c);
         if class == CharacterClass::Mark {
             continue;
         }
@@ -148,7 +148,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        assert_eq!(words(text).collect::<Vec<_>>().join(" "), expected, "{text:?}");
+        assert_eq!(search_words(text).collect::<Vec<_>>().join(" "), expected, "{text:?}");
     }
 
     #[test]

@@ -120,7 +120,7 @@ impl StageCall {
 /// The calls of an answer, in the model's order. A contract has checked them before.
 #[must_use]
 pub fn stage_calls(value: &Untrusted<Json>) -> Vec<StageCall> {
-    let exact = show::value(value);
+    let exact = show::exact_value(value);
     let calls = exact.get("calls").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
     let read = calls.iter().filter_map(|call| {
         let tool = StageTool::parse(call.get("name")?.as_str()?)?;
@@ -132,7 +132,7 @@ pub fn stage_calls(value: &Untrusted<Json>) -> Vec<StageCall> {
 
 /// The arguments of a call as their type; `None` only for what no contract has checked.
 pub(super) fn decode_arguments<T: DeserializeOwned>(arguments: &Untrusted<Json>) -> Option<T> {
-    serde_json::from_value(show::value(arguments)).ok()
+    serde_json::from_value(show::exact_value(arguments)).ok()
 }
 
 /// Something of an answer that was not admitted, in words of ours.

@@ -99,7 +99,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, expected: &str) {
         let told = asana_projects(text).into_iter().map(|project| {
-            let name = project.name.map(|name| show::json(&name).as_str().unwrap().to_owned());
+            let name = project.name.map(|name| show::exact_json(&name).as_str().unwrap().to_owned());
             name.map_or(project.gid.clone(), |name| format!("{}={name}", project.gid))
         });
         assert_eq!(told.collect::<Vec<_>>().join(" "), expected, "{text}");

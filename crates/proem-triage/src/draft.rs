@@ -218,7 +218,7 @@ impl SignalDraft {
             "summary": self.summary,
             "fields": fields,
         });
-        hex::encode(Sha256::digest(compact(&content)))
+        hex::encode_hex(Sha256::digest(compact(&content)))
     }
 
     fn id(&self) -> String {
@@ -239,7 +239,7 @@ fn as_id(said: &str) -> String {
     if (1..=20).contains(&said.len()) && said.bytes().all(|byte| byte.is_ascii_digit()) {
         return said.to_owned();
     }
-    let digits = hex::encode(Sha256::digest(said));
+    let digits = hex::encode_hex(Sha256::digest(said));
     digits.get(..32).unwrap_or_default().to_owned()
 }
 

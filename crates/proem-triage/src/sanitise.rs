@@ -14,7 +14,7 @@ mod formatting;
 
 use std::{cmp::Ordering, collections::BTreeSet};
 
-use proem_guard::{Bar, Cut, Finding, LabelTree, Scan, Untrusted, Verdict, credential, cut};
+use proem_guard::{Bar, Cut, Finding, LabelTree, Scan, Untrusted, Verdict, credential, cut_attacks};
 use proem_text::{OffsetMap, Span};
 use serde_json::Number;
 
@@ -313,7 +313,7 @@ fn sanitise_text(
     let verdict = bar.judge(scan);
     let mut cut = if verdict >= Verdict::Quarantine {
         list_threats(name, bar, scan, threats);
-        cut(guard, bar, &plain.text, scan)
+        cut_attacks(guard, bar, &plain.text, scan)
     } else {
         Cut { text: Some(plain.text.clone()), verdict, removed: Vec::new(), content_preserved_ratio: 1.0 }
     };

@@ -325,7 +325,7 @@ fn answer<T: DeserializeOwned>(setting: &RunSetting, ran: &FinishedRun) -> Resul
         return Err(failure.into());
     }
     let (value, fell_back) = match &ran.outcome.ended {
-        ExchangeEnd::Answered { value } => (show::value(value), false),
+        ExchangeEnd::Answered { value } => (show::exact_value(value), false),
         ExchangeEnd::FellBack { value, .. } => (value.clone(), true),
         ExchangeEnd::Failed { because } => return Err(Error::new(ErrorKind::Negative, because.in_words())),
     };
@@ -368,7 +368,7 @@ impl<F: FnMut(&str) + Send> TextListener for Hearing<F> {
 
     fn hears(&self, more: &Untrusted<String>) {
         let mut hear = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if let Some(text) = show::json(more).as_str() {
+        if let Some(text) = show::exact_json(more).as_str() {
             hear(text);
         }
     }

@@ -6,7 +6,7 @@ pub use proem_engine::report::Report;
 
 use std::sync::OnceLock;
 
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
+use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
 use proem_engine::ordered::OrderedJson;
@@ -148,7 +148,7 @@ impl RenderOptions {
             inquiry: None,
         };
         let counter = model.counter();
-        let prepared = prepare(&call, &mut CachingCounter::new(counter.as_ref()))?;
+        let prepared = prepare_prompt_call(&call, &mut CachingCounter::new(counter.as_ref()))?;
         Ok(Rendered { prepared })
     }
 }

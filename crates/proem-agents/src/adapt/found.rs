@@ -19,7 +19,7 @@ impl FileRemarks {
         match fields.get(key) {
             Some(Json::String(text)) => Some(text.clone()),
             Some(other) => {
-                self.problems.push(format!("{place}: `{key}` is {}, but a string is expected", kind(other)));
+                self.problems.push(format!("{place}: `{key}` is {}, but a string is expected", json_kind_words(other)));
                 None
             }
             None => {
@@ -35,7 +35,8 @@ impl FileRemarks {
             Json::Null => return None,
             Json::Array(items) => items,
             other => {
-                self.problems.push(format!("{place}: `{key}` is {}, but a list of strings is expected", kind(other)));
+                self.problems
+                    .push(format!("{place}: `{key}` is {}, but a list of strings is expected", json_kind_words(other)));
                 return None;
             }
         };
@@ -49,7 +50,7 @@ impl FileRemarks {
     /// Names the keys that mean nothing here.
     pub(super) fn unknown_keys(&mut self, fields: &Map<String, Json>, known: &[&str], place: &str) {
         let unknown: Vec<String> =
-            fields.keys().filter(|key| !known.contains(&key.as_str())).map(|key| quoted(key)).collect();
+            fields.keys().filter(|key| !known.contains(&key.as_str())).map(|key| quote_json_name(key)).collect();
         if !unknown.is_empty() {
             self.notes.push(format!("{place}: not used: {}", unknown.join(", ")));
         }
@@ -57,7 +58,7 @@ impl FileRemarks {
 }
 
 /// What a value is, in words for messages.
-pub(super) const fn kind(value: &Json) -> &'static str {
+pub(super) const fn json_kind_words(value: &Json) -> &'static str {
     match value {
         Json::Null => "null",
         Json::Bool(_) => "true or false",
@@ -70,7 +71,7 @@ pub(super) const fn kind(value: &Json) -> &'static str {
 
 /// A name as messages show it: escaped, and cut after sixty characters.
 #[must_use]
-pub fn quoted(name: &str) -> String {
+pub fn quote_json_name(name: &str) -> String {
     let shown = show::terminal_str(name).into_string();
     let mut short: String = shown.chars().take(SHOWN).collect();
     if short.len() < shown.len() {

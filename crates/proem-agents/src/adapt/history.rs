@@ -8,7 +8,7 @@ use proem_engine::{Error, ErrorKind};
 use serde_json::{Map, Value as Json};
 
 use super::AdaptReading;
-use super::found::{FileRemarks, kind, quoted};
+use super::found::{FileRemarks, json_kind_words, quote_json_name};
 
 /// Reads a list of failures, or an object with one as `failure_history`: `timestamp`, which `time` reads,
 /// `result_key`, `subagent` and `issue`.
@@ -16,7 +16,10 @@ use super::found::{FileRemarks, kind, quoted};
 /// # Errors
 ///
 /// [`ErrorKind::InvalidInput`] with everything that can't be read, each on an indented line.
-pub fn history(text: &str, time: &dyn Fn(&Json) -> Option<Time>) -> Result<AdaptReading<Vec<ResultRecord>>, Error> {
+pub fn read_failure_history(
+    text: &str,
+    time: &dyn Fn(&Json) -> Option<Time>,
+) -> Result<AdaptReading<Vec<ResultRecord>>, Error> {
     let json: Json = serde_json::from_str(text)
         .map_err(|e| invalid(format!("the history is not JSON: {e}; give a list of failures")))?;
     let list = match &json {
@@ -33,13 +36,14 @@ pub fn history(text: &str, time: &dyn Fn(&Json) -> Option<Time>) -> Result<Adapt
         read.extend(read_record(record, &format!("record {index}"), &mut found, time).map(|made| (record, made)));
     }
     if !found.problems.is_empty() {
-        let head = format!("the history has {} that can't be read:", count(list.len().saturating_sub(read.len())));
+        let head =
+            format!("the history has {} that can't be read:", record_count(list.len().saturating_sub(read.len())));
         return Err(invalid(format!("{head}\n  {}", found.problems.join("\n  "))));
     }
     let all = read.len();
     read.retain(|(record, _)| !is_cleared(record));
     if read.len() < all {
-        found.notes.push(format!("{} left out: cleared", count(all.saturating_sub(read.len()))));
+        found.notes.push(format!("{} left out: cleared", record_count(all.saturating_sub(read.len()))));
     }
     Ok(AdaptReading { value: read.into_iter().map(|(_, made)| made).collect(), notes: found.notes })
 }
@@ -51,11 +55,11 @@ fn invalid(problem: String) -> Error {
 fn not_a_list(json: &Json) -> Error {
     invalid(format!(
         "the history is {}, but a list of failures is expected, or an object with one as `failure_history`",
-        kind(json)
+        json_kind_words(json)
     ))
 }
 
-fn count(records: usize) -> String {
+fn record_count(records: usize) -> String {
     format!("{records} {}", if records == 1 { "record" } else { "records" })
 }
 
@@ -71,18 +75,18 @@ fn read_record(
     time: &dyn Fn(&Json) -> Option<Time>,
 ) -> Option<ResultRecord> {
     let Json::Object(fields) = record else {
-        found.problems.push(format!("{place}: it is {}, and an object is expected", kind(record)));
+        found.problems.push(format!("{place}: it is {}, and an object is expected", json_kind_words(record)));
         return None;
     };
     // The last three are those of `proem failures list --json`.
     found.unknown_keys(fields, &["timestamp", "result_key", "subagent", "issue", "run", "source", "cleared"], place);
-    let at = read_time(fields, place, found, time);
+    let at = failure_time(fields, place, found, time);
     let kind_of_result = found.text(fields, "result_key", place);
     let agent = found.text(fields, "subagent", place);
     let issue = match fields.get("issue") {
         Some(Json::Object(issue)) => read_issue(issue, place, found),
         Some(other) => {
-            found.problems.push(format!("{place}: `issue` is {}, and an object is expected", kind(other)));
+            found.problems.push(format!("{place}: `issue` is {}, and an object is expected", json_kind_words(other)));
             None
         }
         None => {
@@ -93,7 +97,7 @@ fn read_record(
     Some(ResultRecord { run: None, at: at?, kind: kind_of_result?, agent: agent?, issue: issue? })
 }
 
-fn read_time(
+fn failure_time(
     fields: &Map<String, Json>,
     place: &str,
     found: &mut FileRemarks,
@@ -102,9 +106,12 @@ fn read_time(
     let problem = match fields.get("timestamp").map(|value| (value, time(value))) {
         Some((_, Some(at))) => return Some(at),
         Some((Json::String(text), None)) => {
-            format!("{place}: `timestamp` is {}, and a time such as 2026-11-22T10:00:00Z is expected", quoted(text))
+            format!(
+                "{place}: `timestamp` is {}, and a time such as 2026-11-22T10:00:00Z is expected",
+                quote_json_name(text)
+            )
         }
-        Some((other, None)) => format!("{place}: `timestamp` is {} that is not a time", kind(other)),
+        Some((other, None)) => format!("{place}: `timestamp` is {} that is not a time", json_kind_words(other)),
         None => format!("{place}: there is no `timestamp`"),
     };
     found.problems.push(problem);
@@ -119,11 +126,13 @@ fn read_issue(fields: &Map<String, Json>, place: &str, found: &mut FileRemarks) 
         Some(Json::String(text)) if text.trim().eq_ignore_ascii_case(good) => true,
         Some(Json::String(text)) if text.trim().eq_ignore_ascii_case(bad) => false,
         Some(Json::String(text)) => {
-            found.notes.push(format!("{place}: `{key}` is {}, treated as `{bad}`", quoted(text)));
+            found.notes.push(format!("{place}: `{key}` is {}, treated as `{bad}`", quote_json_name(text)));
             false
         }
         Some(other) => {
-            found.problems.push(format!("{place}: `{key}` is {}, and `{good}` or `{bad}` is expected", kind(other)));
+            found
+                .problems
+                .push(format!("{place}: `{key}` is {}, and `{good}` or `{bad}` is expected", json_kind_words(other)));
             false
         }
         None => {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proem_engine::profile::{Registry, is_path, known_risks};
 use proem_engine::{Error, ErrorKind};
 
-use super::found::quoted;
+use super::found::quote_json_name;
 
 /// Reads one name on each line, for agents and for risks; the risks that are known anyway come to the
 /// latter. Empty lines and those that start with `#` say nothing.
@@ -28,7 +28,7 @@ pub fn registry(text: &str) -> Result<(Registry, Registry), Error> {
             problems.push(format!(
                 "line {number} of the registry is not a name: {}; use letters, digits, `.`, `_` and `-`, with `/` only \
                  between two of them",
-                quoted(name)
+                quote_json_name(name)
             ));
         }
     }

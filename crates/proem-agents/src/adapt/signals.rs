@@ -5,7 +5,7 @@ use proem_engine::{Error, ErrorKind};
 use serde_json::{Map, Value as Json};
 
 use super::AdaptReading;
-use super::found::{FileRemarks, kind};
+use super::found::{FileRemarks, json_kind_words};
 
 const KEYS: [&str; 7] = [
     "needs_retry",
@@ -22,12 +22,12 @@ const KEYS: [&str; 7] = [
 /// # Errors
 ///
 /// [`ErrorKind::InvalidInput`] with everything that can't be read.
-pub fn signals(text: &str, derived: Signals) -> Result<AdaptReading<Signals>, Error> {
+pub fn read_adaptation_signals(text: &str, derived: Signals) -> Result<AdaptReading<Signals>, Error> {
     let invalid = |problem: String| Error::new(ErrorKind::InvalidInput, problem);
     let json: Json =
         serde_json::from_str(text).map_err(|e| invalid(format!("the signals are not JSON: {e}; give one object")))?;
     let Json::Object(fields) = &json else {
-        return Err(invalid(format!("the signals are {}, and an object is expected", kind(&json))));
+        return Err(invalid(format!("the signals are {}, and an object is expected", json_kind_words(&json))));
     };
     let mut found = FileRemarks::default();
     found.unknown_keys(fields, &KEYS, "signals");
@@ -41,7 +41,9 @@ pub fn signals(text: &str, derived: Signals) -> Result<AdaptReading<Signals>, Er
             None | Some(Json::Null) => {}
             Some(Json::Bool(is_so)) => *target = *is_so,
             Some(other) => {
-                found.problems.push(format!("signals: `{key}` is {}, and true or false is expected", kind(other)));
+                found
+                    .problems
+                    .push(format!("signals: `{key}` is {}, and true or false is expected", json_kind_words(other)));
             }
         }
     }
@@ -77,7 +79,9 @@ fn preferred_format(fields: &Map<String, Json>, signals: &mut Signals, found: &m
             Err(why) => found.problems.push(format!("signals: `preferred_format`: {why}")),
         },
         Some(other) => {
-            found.problems.push(format!("signals: `preferred_format` is {}, but a string is expected", kind(other)));
+            found
+                .problems
+                .push(format!("signals: `preferred_format` is {}, but a string is expected", json_kind_words(other)));
         }
     }
 }

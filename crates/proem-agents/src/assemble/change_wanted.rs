@@ -3,7 +3,7 @@
 //! Only words of the person who asks choose a change: a task from outside has no text here.
 
 use proem_select::mode::Mode;
-use proem_text::words::words;
+use proem_text::words::search_words;
 
 /// A change that a task can be about.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub fn change_wanted(task: &str, mode: Mode, is_dirty: IsDirty) -> Option<Change
     if let Some(named) = task.split_whitespace().find_map(revision) {
         return Some(named);
     }
-    let said = format!(" {} ", words(task).collect::<Vec<_>>().join(" "));
+    let said = format!(" {} ", search_words(task).collect::<Vec<_>>().join(" "));
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| said.contains(&format!(" {phrase} ")));
     let dirty = is_dirty == IsDirty::Yes;
     if says(&UNCOMMITTED) && dirty {
@@ -121,7 +121,7 @@ fn revision(word: &str) -> Option<ChangeWanted> {
         return None;
     }
     if let Some((from, to)) = word.split_once("...").or_else(|| word.split_once("..")) {
-        let is_name = |name: &str| is_plain(name) && name.chars().any(|c| c.is_ascii_alphanumeric());
+        let is_name = |name: &str| is_plain_revision(name) && name.chars().any(|c| c.is_ascii_alphanumeric());
         // Paths such as `../x` and ranges of lines are no revisions.
         let is_range =
             is_name(from) && is_name(to) && !from.ends_with('/') && !from.chars().all(|c| c.is_ascii_digit());
@@ -141,7 +141,7 @@ fn revision(word: &str) -> Option<ChangeWanted> {
     is_ancestor.then(|| ChangeWanted::Revision(word.to_owned()))
 }
 
-fn is_plain(name: &str) -> bool {
+fn is_plain_revision(name: &str) -> bool {
     !name.starts_with('-')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '/' | '_' | '-' | '.' | '~' | '^' | '@'))
 }

@@ -15,10 +15,10 @@ mod listing;
 use std::collections::BTreeSet;
 
 use proem_select::context::LineSpan;
-use proem_text::words::words;
+use proem_text::words::search_words;
 
 use self::comments::without_licence;
-use self::listing::{listing, outline};
+use self::listing::{code_listing, signature_outline};
 
 pub use self::comments::without_long_comments;
 
@@ -112,7 +112,7 @@ pub struct FileQuestion<'q> {
 
 /// Renders a file.
 #[must_use]
-pub fn renderings(text: &str, question: &FileQuestion<'_>) -> CodeRenderings {
+pub fn code_renderings(text: &str, question: &FileQuestion<'_>) -> CodeRenderings {
     let FileQuestion { definitions, room, .. } = *question;
     let lines: Vec<&str> = text.lines().collect();
     if lines.is_empty() || lines.iter().any(|line| line.chars().count() > LONGEST_LINE.saturating_mul(8)) {
@@ -127,20 +127,20 @@ pub fn renderings(text: &str, question: &FileQuestion<'_>) -> CodeRenderings {
     let (parts, of_parts) = match full.clone().filter(|_| is_one_part) {
         Some(whole) => match without_licence(&lines, all) {
             behind if behind == all => (Some(whole), lines.len()),
-            behind => (Some(source.listed(&BTreeSet::from([behind]))), lines_of(behind)),
+            behind => (Some(source.listed(&BTreeSet::from([behind]))), lines_of_span(behind)),
         },
         None => {
             let spans = source.parts(room);
-            let count = lines_in(&spans);
+            let count = lines_in_spans(&spans);
             // Notes on what little is left out would cost as much as it does.
             let nearly_whole = full.clone().filter(|_| is_nearly_all(count, lines.len()));
             ((count > 0).then(|| nearly_whole.unwrap_or_else(|| source.listed(&spans))), count)
         }
     };
     let excerpt = source.excerpt();
-    let count = lines_in(&excerpt);
+    let count = lines_in_spans(&excerpt);
     let excerpt = (count > 0 && !is_nearly_all(count, of_parts)).then(|| source.listed(&excerpt));
-    CodeRenderings { full, parts, excerpt, outline: outline(&lines, definitions) }
+    CodeRenderings { full, parts, excerpt, outline: signature_outline(&lines, definitions) }
 }
 
 /// Whether so many lines are nine tenths of those, or more.
@@ -149,8 +149,8 @@ const fn is_nearly_all(shown: usize, of: usize) -> bool {
 }
 
 /// How many lines spans have that don't overlap.
-fn lines_in(spans: &BTreeSet<LineSpan>) -> usize {
-    spans.iter().fold(0, |sum, span| sum.saturating_add(lines_of(*span)))
+fn lines_in_spans(spans: &BTreeSet<LineSpan>) -> usize {
+    spans.iter().fold(0, |sum, span| sum.saturating_add(lines_of_span(*span)))
 }
 
 /// A file, and what the task has to do with it.
@@ -186,7 +186,7 @@ impl SourceFile<'_> {
 
     /// These lines as they are shown.
     fn listed(&self, spans: &BTreeSet<LineSpan>) -> String {
-        listing(self.lines, spans, self.question.definitions)
+        code_listing(self.lines, spans, self.question.definitions)
     }
 
     /// The few lines that matter most: places that the task names, and those of its definitions that are among the best
@@ -213,7 +213,7 @@ impl SourceFile<'_> {
             let inside = definitions.iter().filter(|definition| definition.lines.overlaps(*place));
             match inside.min_by_key(|definition| definition.lines.len()) {
                 Some(definition) => wanted.push((definition, Some(*place))),
-                None => shown.add(around(*place, shown.all())),
+                None => shown.add(lines_around(*place, shown.all())),
             }
         }
         let mut fitting: Vec<(usize, &Definition)> =
@@ -224,14 +224,14 @@ impl SourceFile<'_> {
         for (at, (definition, place)) in wanted.into_iter().enumerate() {
             let is_chosen = shown.first.is_none();
             let body = without_long_comments(lines, definition.lines);
-            if is_chosen && lines_in(&body) <= reach.chosen {
+            if is_chosen && lines_in_spans(&body) <= reach.chosen {
                 shown.make_room(&body);
             }
             if shown.has_room(&body) {
                 body.into_iter().for_each(|span| shown.add(span));
                 // A place may lie in a comment that is not shown.
                 if let Some(hidden) = place.filter(|place| !shown.lines.contains(&place.first)) {
-                    shown.add(around(hidden, definition.lines));
+                    shown.add(lines_around(hidden, definition.lines));
                 }
             } else {
                 shown.add(definition.signature);
@@ -248,7 +248,7 @@ impl SourceFile<'_> {
             // Of what the best needs, what is short is shown, and how the rest is called.
             if at < reach.followed {
                 for used in used_in(lines, definition.lines, definitions) {
-                    shown.add(if lines_of(used.lines) <= SHORT_LINES { used.lines } else { used.signature });
+                    shown.add(if lines_of_span(used.lines) <= SHORT_LINES { used.lines } else { used.signature });
                 }
             }
         }
@@ -261,7 +261,7 @@ impl SourceFile<'_> {
         let within = place.map_or_else(about, |place| vec![place]);
         // It begins with what it needs; what the task is about may stand hundreds of lines behind that.
         let within = if within.is_empty() { vec![begins] } else { within };
-        within.into_iter().take(MAX_WITHIN).for_each(|place| shown.add(around(place, definition.lines)));
+        within.into_iter().take(MAX_WITHIN).for_each(|place| shown.add(lines_around(place, definition.lines)));
     }
 
     /// Adds the places that call what is to be changed, each with the signature of what it stands in.
@@ -270,7 +270,7 @@ impl SourceFile<'_> {
         if callees.is_empty() {
             return;
         }
-        let is_call = |line: &str| calls(line).any(|name| callees.iter().any(|callee| callee == name));
+        let is_call = |line: &str| called_names(line).any(|name| callees.iter().any(|callee| callee == name));
         let is_own =
             |number: u32| definitions.iter().any(|own| own.signature.holds(number) && callees.contains(&own.name));
         let found: Vec<u32> = numbered_lines(lines, shown.all())
@@ -294,7 +294,7 @@ impl SourceFile<'_> {
 }
 
 /// The names that a line calls: those before a bracket.
-fn calls(line: &str) -> impl Iterator<Item = &str> {
+fn called_names(line: &str) -> impl Iterator<Item = &str> {
     line.split('(').rev().skip(1).filter_map(|before| {
         let name = before.trim_end();
         let start = name.char_indices().rev().take_while(|(_, c)| c.is_alphanumeric() || *c == '_').last();
@@ -312,7 +312,7 @@ struct Reach {
 }
 
 /// A place with lines on each side, within a span.
-fn around(place: LineSpan, within: LineSpan) -> LineSpan {
+fn lines_around(place: LineSpan, within: LineSpan) -> LineSpan {
     LineSpan {
         first: place.first.saturating_sub(AROUND).max(within.first).max(1),
         last: place.last.min(place.first.saturating_add(AROUND)).saturating_add(AROUND).min(within.last),
@@ -363,7 +363,7 @@ impl ShownLines {
 
     /// Makes room for these lines, whatever is shown already.
     fn make_room(&mut self, spans: &BTreeSet<LineSpan>) {
-        self.room = self.room.max(self.lines.len().saturating_add(lines_in(spans)));
+        self.room = self.room.max(self.lines.len().saturating_add(lines_in_spans(spans)));
     }
 
     /// Adds lines, if there is room for all of them.
@@ -395,12 +395,12 @@ impl ShownLines {
 
 /// Up to three of these lines that hold most of the task's words.
 fn lines_about(lines: &[&str], within: LineSpan, task: &str) -> Vec<LineSpan> {
-    let wanted: BTreeSet<String> = words(task).filter(|word| word.chars().count() >= SHORTEST_WORD).collect();
+    let wanted: BTreeSet<String> = search_words(task).filter(|word| word.chars().count() >= SHORTEST_WORD).collect();
     if wanted.is_empty() {
         return Vec::new();
     }
     let score = |line: &&str| match may_have(line, &wanted) {
-        true => words(line).filter(|word| wanted.contains(word)).collect::<BTreeSet<_>>().len(),
+        true => search_words(line).filter(|word| wanted.contains(word)).collect::<BTreeSet<_>>().len(),
         false => 0,
     };
     let mut scored: Vec<(usize, u32)> = numbered_lines(lines, within)
@@ -432,7 +432,7 @@ fn may_have(line: &str, wanted: &BTreeSet<String>) -> bool {
 
 /// Lines of a span with their numbers.
 fn numbered_lines<'l>(lines: &'l [&'l str], span: LineSpan) -> impl Iterator<Item = (u32, &'l &'l str)> {
-    (span.first..).zip(lines.iter().skip(place_of(span.first)).take(lines_of(span)))
+    (span.first..).zip(lines.iter().skip(place_of(span.first)).take(lines_of_span(span)))
 }
 
 /// The number of the last line; 0 of none.
@@ -441,7 +441,7 @@ fn last_line(lines: &[&str]) -> u32 {
 }
 
 /// How many lines a span has.
-fn lines_of(span: LineSpan) -> usize {
+fn lines_of_span(span: LineSpan) -> usize {
     usize::try_from(span.len()).unwrap_or(usize::MAX)
 }
 

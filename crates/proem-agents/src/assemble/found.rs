@@ -165,7 +165,7 @@ impl Candidate<'_> {
     }
 }
 
-fn files(context: &TaskContext, depth: ContextDepth) -> Vec<Candidate<'_>> {
+fn found_file_candidates(context: &TaskContext, depth: ContextDepth) -> Vec<Candidate<'_>> {
     let candidates = context.files.iter().enumerate().map(|(index, file)| {
         let of = [
             (Rung::Full, &file.full),
@@ -186,7 +186,7 @@ fn files(context: &TaskContext, depth: ContextDepth) -> Vec<Candidate<'_>> {
     candidates.collect()
 }
 
-fn differences(context: &TaskContext) -> Vec<Candidate<'_>> {
+fn change_candidates(context: &TaskContext) -> Vec<Candidate<'_>> {
     let files = context.change.iter().flat_map(|change| &change.files);
     let candidates = files.enumerate().map(|(index, file)| {
         let of = [(Rung::Full, &file.difference), (Rung::Parts, &file.begun)];
@@ -212,9 +212,12 @@ pub(super) fn admit(
     let mut offered = |candidates: &[Candidate<'_>]| -> Vec<Offer> {
         let looker = &*screen;
         let looks = workers::map(workers, candidates, |candidate| candidate.looks(looker));
-        candidates.iter().zip(looks).map(|(candidate, looks)| offer(candidate, looks, screen)).collect()
+        candidates.iter().zip(looks).map(|(candidate, looks)| offer_candidate(candidate, looks, screen)).collect()
     };
-    let offers = Offers { files: offered(&files(context, depth)), changed: offered(&differences(context)) };
+    let offers = Offers {
+        files: offered(&found_file_candidates(context, depth)),
+        changed: offered(&change_candidates(context)),
+    };
     for (index, commit) in context.commits.iter().enumerate() {
         screen.admit(TaskPlace::Commit(index), &format!("commit {}", index.saturating_add(1)), commit, None);
     }
@@ -238,7 +241,7 @@ const fn allows(depth: ContextDepth, rung: Rung) -> bool {
 }
 
 /// What of a file may be shown: the renderings that the guard clears, and its name.
-fn offer(candidate: &Candidate<'_>, looks: CandidateLooks, screen: &mut Screen<'_, TaskPlace>) -> Offer {
+fn offer_candidate(candidate: &Candidate<'_>, looks: CandidateLooks, screen: &mut Screen<'_, TaskPlace>) -> Offer {
     let Candidate { what, named, about, place, texts, syntax } = candidate;
     screen.looked(looks.texts.len().saturating_add(1));
     if looks.name.verdict > Verdict::Allow {
@@ -301,9 +304,12 @@ impl Offers {
                     _ => None,
                 };
                 let of = |rung: Rung| offer.text(rung, own(rung));
-                let fields =
-                    [("path", file.path.clone().into()), ("about", file.about()), ("share", share(file.likely).into())];
-                (index, LabelTree::map(fields.into_iter().chain(renderings(rungs, of))))
+                let fields = [
+                    ("path", file.path.clone().into()),
+                    ("about", file.about()),
+                    ("share", priority_share(file.likely).into()),
+                ];
+                (index, LabelTree::map(fields.into_iter().chain(cleared_renderings(rungs, of))))
             })
             .collect()
     }
@@ -323,7 +329,7 @@ impl Offers {
                 };
                 let of = |rung: Rung| offer.text(rung, own(rung));
                 let fields = [("path", file.path.clone().into()), ("size", file.size.as_str().into())];
-                LabelTree::map(fields.into_iter().chain(renderings(rungs, of)))
+                LabelTree::map(fields.into_iter().chain(cleared_renderings(rungs, of)))
             })
             .collect()
     }
@@ -354,11 +360,11 @@ impl Offers {
 
 /// Which share of the section's priority a file has, in percent, of one that is so likely: what is shown of it helps if
 /// the task needs the file, and if it is what the task needs of it, which is as unsure.
-fn share(likely: u8) -> u64 {
+fn priority_share(likely: u8) -> u64 {
     u64::from(likely).saturating_mul(u64::from(likely)).div_ceil(100)
 }
 
-fn renderings(
+fn cleared_renderings(
     rungs: &[Rung],
     of: impl Fn(Rung) -> Option<Untrusted<String>>,
 ) -> impl Iterator<Item = (&'static str, LabelTree)> {
@@ -392,12 +398,12 @@ impl Cut {
     /// A text that was looked at, cut; a mark that the guard asks for stays.
     fn of(self, text: &LabelTree) -> Option<LabelTree> {
         let (LabelTree::Outside(whole) | LabelTree::Flagged(whole)) = text else { return None };
-        let is_short = whole.measure(|whole| rule_text::renderings(whole).full.is_some());
+        let is_short = whole.measure(|whole| rule_text::rule_renderings(whole).full.is_some());
         if matches!(self, Self::Full) && !is_short {
             return None;
         }
         let cut = whole.clone().map(|whole| {
-            let rendered = rule_text::renderings(&whole);
+            let rendered = rule_text::rule_renderings(&whole);
             match self {
                 Self::Full => whole,
                 Self::Parts => rendered.parts,

@@ -11,7 +11,7 @@ use proem_text::{Label, Source};
 
 use super::found::{Offers, TaskContext, rule_items};
 use super::gathered::{ChangedPath, DiffStat, Git, GitHead, PlaceFacts, RuleFile, RuleText};
-use super::memory::{MemorySelection, PickedMemory, shown};
+use super::memory::{MemorySelection, PickedMemory, memory_line};
 use super::places::{REQUEST, TaskPlace};
 use super::{AssemblyRequest, Task, rule_text, selecting};
 use crate::screen::Screen;
@@ -76,7 +76,7 @@ pub(super) struct PromptMemories<'a> {
     pub(super) activity: &'a MemorySelection,
 }
 
-pub(super) fn inputs(
+pub(super) fn assembly_request_inputs(
     request: &AssemblyRequest<'_>,
     mode: Mode,
     named: &PromptCapabilities<'_>,
@@ -106,7 +106,7 @@ pub(super) fn inputs(
     let gaps = gathered.gaps.iter().map(|gap| format!("{}: {}", gap.what, gap.why));
     put("gaps", LabelTree::list(gaps.chain(weak)));
     let entry =
-        |place: TaskPlace, kept: &PickedMemory, file: &str| screen.value(&place, |text| shown(kept, file, text));
+        |place: TaskPlace, kept: &PickedMemory, file: &str| screen.value(&place, |text| memory_line(kept, file, text));
     let kept = memories.kept.iter();
     put("memories", LabelTree::list(kept.filter_map(|kept| entry(TaskPlace::Memory(kept.line), kept, "memory"))));
     let kept = activity.kept.iter();
@@ -115,8 +115,8 @@ pub(super) fn inputs(
     match (request.selecting, selected) {
         (Some(selecting), Some(selected)) => {
             put("core", selecting::core(selecting.catalogue, &base));
-            put("selected", selecting::approved(selecting.catalogue, selected));
-            let found = 0..selecting::outside(selecting.catalogue, selected).len();
+            put("selected", selecting::approved_entries(selecting.catalogue, selected));
+            let found = 0..selecting::unapproved_entries(selecting.catalogue, selected).len();
             put("found", LabelTree::list(found.filter_map(|index| screen.value(&TaskPlace::Found(index), as_it_is))));
             put("nothing_fits", LabelTree::Bool(selected.abstained && selected.entries > 0));
         }
@@ -131,7 +131,7 @@ pub(super) fn inputs(
     let changes = 0..changes.map_or(0, <[ChangedPath]>::len);
     put("changes", LabelTree::list(changes.filter_map(|index| screen.value(&TaskPlace::Change(index), as_it_is))));
     if let Some(git) = git {
-        put("repository", repository(git));
+        put("repository", repository_block(git));
         if matches!(git.head, GitHead::Branch(_) | GitHead::Unborn(_)) {
             put("branch", screen.value(&TaskPlace::Branch, as_it_is).unwrap_or_else(|| WITHHELD.into()));
         }
@@ -160,15 +160,17 @@ fn put_context(
     put("outline", shown(TaskPlace::Outline, gathered.outline.len()));
     let outside = |files: &[RuleFile], place: fn(usize) -> TaskPlace| {
         let files = files.iter().enumerate();
-        rule_items(files.filter_map(|(index, file)| Some((named(file), screen.value(&place(index), as_it_is)?))))
+        rule_items(
+            files.filter_map(|(index, file)| Some((untrusted_rule_name(file), screen.value(&place(index), as_it_is)?))),
+        )
     };
     put("rule_files", outside(&gathered.rule_files, TaskPlace::Rules));
     let nothing = TaskContext::default();
     let found = context.found.unwrap_or(&nothing);
     put("folder_rules", outside(&found.folder_rules, TaskPlace::FolderRules));
-    put("nearer_rules", LabelTree::list(approved(&found.folder_rules)));
+    put("nearer_rules", LabelTree::list(approved_rule_trees(&found.folder_rules)));
     let sections = context.rule_sections.iter().enumerate().filter_map(|(index, file)| {
-        let name = named(gathered.rule_files.get(*file)?);
+        let name = untrusted_rule_name(gathered.rule_files.get(*file)?);
         let text = screen.value(&TaskPlace::RuleSection(index), as_it_is)?;
         Some(LabelTree::from([("name", name.into()), ("text", text)]))
     });
@@ -182,12 +184,12 @@ fn put_context(
 }
 
 /// A file's name as text from outside: who wrote the repository named it.
-fn named(file: &RuleFile) -> Untrusted<String> {
+fn untrusted_rule_name(file: &RuleFile) -> Untrusted<String> {
     let label = match &file.text {
         RuleText::Outside(text) => text.label().clone(),
         RuleText::Approved(_) => Label::from_source(Source::named("repository/path")),
     };
-    one_line(&Untrusted::new(file.name.clone(), label))
+    name_on_one_line(&Untrusted::new(file.name.clone(), label))
 }
 
 /// Puts the sections of long rule files, below what is shown of them, that bear on the task before the guard; the
@@ -239,25 +241,25 @@ pub(super) fn admit_all(
         }
         for (index, line) in gathered.outline.iter().enumerate() {
             let what = format!("folder {} of the outline", index.saturating_add(1));
-            screen.admit(TaskPlace::Outline(index), &what, &one_line(line), None);
+            screen.admit(TaskPlace::Outline(index), &what, &name_on_one_line(line), None);
         }
     }
     if let Some((selecting, selected)) = request.selecting.zip(selected) {
-        for (index, text) in selecting::outside(selecting.catalogue, selected).iter().enumerate() {
+        for (index, text) in selecting::unapproved_entries(selecting.catalogue, selected).iter().enumerate() {
             screen.admit(TaskPlace::Found(index), &format!("signature {} found", index.saturating_add(1)), text, None);
         }
     }
-    screen.admit(TaskPlace::Folder, "the folder's path", &one_line(&gathered.env.cwd), None);
+    screen.admit(TaskPlace::Folder, "the folder's path", &name_on_one_line(&gathered.env.cwd), None);
     if let Some(git) = &gathered.git {
         if let GitHead::Branch(name) | GitHead::Unborn(name) = &git.head {
-            screen.admit(TaskPlace::Branch, "the branch's name", &one_line(name), None);
+            screen.admit(TaskPlace::Branch, "the branch's name", &name_on_one_line(name), None);
         }
         let changes = git.work_tree.as_ref().and_then(|tree| tree.changes.as_deref()).unwrap_or_default();
         for (index, item) in changes.iter().enumerate() {
             screen.admit(
                 TaskPlace::Change(index),
                 &format!("changed path {}", index.saturating_add(1)),
-                &change(item),
+                &changed_path_line(item),
                 None,
             );
         }
@@ -281,10 +283,10 @@ fn rule_file_name(file: &RuleFile, index: usize) -> String {
 }
 
 fn approved_rules(gathered: &PlaceFacts) -> Vec<LabelTree> {
-    approved(&gathered.rule_files)
+    approved_rule_trees(&gathered.rule_files)
 }
 
-fn approved(files: &[RuleFile]) -> Vec<LabelTree> {
+fn approved_rule_trees(files: &[RuleFile]) -> Vec<LabelTree> {
     let approved = files.iter().filter_map(|file| match &file.text {
         RuleText::Approved(text) => {
             Some(LabelTree::from([("name", file.name.as_str().into()), ("text", text.as_str().into())]))
@@ -297,12 +299,12 @@ fn approved(files: &[RuleFile]) -> Vec<LabelTree> {
 fn outside_rules(gathered: &PlaceFacts, screen: &Screen<'_, TaskPlace>) -> Vec<LabelTree> {
     let files = gathered.rule_files.iter().enumerate().filter_map(|(index, file)| {
         let text = screen.value(&TaskPlace::Rules(index), |text| text)?;
-        Some(LabelTree::from([("name", named(file).into()), ("text", text)]))
+        Some(LabelTree::from([("name", untrusted_rule_name(file).into()), ("text", text)]))
     });
     files.collect()
 }
 
-fn repository(git: &Git) -> LabelTree {
+fn repository_block(git: &Git) -> LabelTree {
     let state = match (&git.head, &git.work_tree) {
         (_, None) => "a bare repository",
         (GitHead::Branch(_), _) => "on a branch",
@@ -311,7 +313,7 @@ fn repository(git: &Git) -> LabelTree {
     };
     let tree = git.work_tree.as_ref();
     let stat = |stat: Option<DiffStat>| match stat {
-        Some(stat) if stat.files > 0 => summary(stat).into(),
+        Some(stat) if stat.files > 0 => diff_stat_summary(stat).into(),
         _ => LabelTree::Null,
     };
     LabelTree::from([
@@ -332,7 +334,7 @@ fn repository(git: &Git) -> LabelTree {
 }
 
 /// `2 files changed, 10 lines added, 3 removed`.
-pub(crate) fn summary(stat: DiffStat) -> String {
+pub(crate) fn diff_stat_summary(stat: DiffStat) -> String {
     let s = |n: u64| if n == 1 { "" } else { "s" };
     let mut text = format!(
         "{} file{} changed, {} line{} added, {} removed",
@@ -349,16 +351,16 @@ pub(crate) fn summary(stat: DiffStat) -> String {
 }
 
 /// The path with what happened to it; the line is as untrusted as the path.
-pub(crate) fn change(change: &ChangedPath) -> Untrusted<String> {
+pub(crate) fn changed_path_line(change: &ChangedPath) -> Untrusted<String> {
     let (status, lines) = (change.status.as_str(), change.lines);
-    one_line(&change.path).map(|path| match lines {
+    name_on_one_line(&change.path).map(|path| match lines {
         Some((added, removed)) => format!("{path} ({status}, +{added} −{removed})"),
         None => format!("{path} ({status})"),
     })
 }
 
 /// A name on one line: line breaks and other controls in it written as escapes.
-fn one_line(name: &Untrusted<String>) -> Untrusted<String> {
+fn name_on_one_line(name: &Untrusted<String>) -> Untrusted<String> {
     let escape = |c: char| match is_control(c) || is_line_break(c) || c == '\t' {
         true => c.escape_default().to_string(),
         false => c.to_string(),

@@ -148,10 +148,10 @@ pub fn commands(kind: ManifestKind, text: &str, beside: &BTreeSet<&str>) -> Vec<
     let found = match kind {
         ManifestKind::Make => make::targets(text, "make"),
         ManifestKind::Just => make::targets(text, "just"),
-        ManifestKind::Cargo => cargo(text),
+        ManifestKind::Cargo => cargo_commands(text),
         ManifestKind::CargoAliases => package::cargo_aliases(text),
         ManifestKind::Package => package::scripts(text, beside),
-        ManifestKind::PyProject => python::project(text),
+        ManifestKind::PyProject => python::pyproject_commands(text),
         ManifestKind::Ini => python::ini(text),
         ManifestKind::Go => {
             always(&[(CommandPurpose::Build, "go build ./..."), (CommandPurpose::Test, "go test ./...")])
@@ -164,7 +164,7 @@ pub fn commands(kind: ManifestKind, text: &str, beside: &BTreeSet<&str>) -> Vec<
             let gradle = if beside.contains("gradlew") { "./gradlew" } else { "gradle" };
             of_tool(gradle, &[(CommandPurpose::Build, "build"), (CommandPurpose::Test, "test")])
         }
-        ManifestKind::Workflow => workflow::steps(text),
+        ManifestKind::Workflow => workflow::workflow_commands(text),
     };
     let mut seen = BTreeSet::new();
     let new = found.into_iter().filter(|found| seen.insert(found.command.clone()));
@@ -176,7 +176,7 @@ fn is_one_line(command: &str) -> bool {
 }
 
 /// Cargo's own commands; of all members where there is a workspace.
-fn cargo(text: &str) -> Vec<ManifestCommand> {
+fn cargo_commands(text: &str) -> Vec<ManifestCommand> {
     let line = text.lines().position(|line| line.trim() == "[workspace]" || line.trim().starts_with("[workspace."));
     let all = if line.is_some() { " --workspace" } else { "" };
     let line = line.map_or(1, |line| line.saturating_add(1));

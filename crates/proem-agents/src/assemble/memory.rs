@@ -13,7 +13,7 @@ use proem_engine::Error;
 use proem_guard::{Untrusted, Verdict};
 use proem_select::catalogue::{Sha256Hash, text_hash};
 use proem_select::embedding::Vector;
-use proem_text::words::words;
+use proem_text::words::search_words;
 
 use super::gathered::RememberedEntry;
 use super::selecting::SelectionTask;
@@ -46,8 +46,8 @@ impl MemoryTask<'_> {
         if let Some(SelectionTask { selector, query, .. }) = self.selecting {
             return query.shared_telling_words(&selector.query(text)) > 0;
         }
-        let wanted: BTreeSet<String> = telling(self.text).collect();
-        telling(text).any(|word| wanted.contains(&word))
+        let wanted: BTreeSet<String> = telling_words(self.text).collect();
+        telling_words(text).any(|word| wanted.contains(&word))
     }
 }
 
@@ -165,14 +165,14 @@ pub(crate) fn pick(
 }
 
 /// An entry's text as the prompt shows it: its day and line, then the text.
-pub(crate) fn shown(kept: &PickedMemory, file: &str, text: Untrusted<String>) -> Untrusted<String> {
-    let day = kept.time.map_or_else(|| String::from("no date"), day);
+pub(crate) fn memory_line(kept: &PickedMemory, file: &str, text: Untrusted<String>) -> Untrusted<String> {
+    let day = kept.time.map_or_else(|| String::from("no date"), day_of_seconds);
     let line = kept.line;
     text.map(|text| format!("({day}, {file} line {line}) {text}"))
 }
 
 /// The day of a time in UTC, as `2026-11-22` (Hinnant, *chrono-compatible low-level date algorithms*).
-fn day(seconds: i64) -> String {
+fn day_of_seconds(seconds: i64) -> String {
     let days = seconds.div_euclid(86_400).saturating_add(719_468);
     let era = days.div_euclid(146_097);
     let of_era = days.rem_euclid(146_097);
@@ -185,8 +185,8 @@ fn day(seconds: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}")
 }
 
-fn telling(text: &str) -> impl Iterator<Item = String> {
-    words(text).filter(|word| word.chars().count() >= SHORTEST || !word.is_ascii())
+fn telling_words(text: &str) -> impl Iterator<Item = String> {
+    search_words(text).filter(|word| word.chars().count() >= SHORTEST || !word.is_ascii())
 }
 
 #[cfg(test)]
@@ -265,7 +265,7 @@ mod tests {
         for (seconds, expected) in
             [(0, "1970-01-01"), (951_782_400, "2000-02-29"), (-1, "1969-12-31"), (1_795_305_600, "2026-11-22")]
         {
-            assert_eq!(day(seconds), expected);
+            assert_eq!(day_of_seconds(seconds), expected);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The prompt for a task in a repository.
 //!
-//! [`gathered`] says what is known, [`settings`] what the user configured; [`assemble`] turns
+//! [`gathered`] says what is known, [`settings`] what the user configured; [`assemble_task_prompt`] turns
 //! both into a request with its account, and [`output`] into the JSON that other programs read.
 
 pub mod change_wanted;
@@ -178,7 +178,7 @@ pub fn embedded_book() -> BookLayer {
 
 /// The keywords from which modes are inferred: those of `modes.toml`, as a test sees to.
 #[must_use]
-pub const fn keywords() -> Keywords {
+pub const fn mode_keywords() -> Keywords {
     Keywords::of_index(include_str!("../../data/modes-index.txt"))
 }
 
@@ -299,17 +299,20 @@ pub struct AssemblyAccount {
 ///
 /// # Errors
 ///
-/// As [`proem_engine::assemble::assemble`]; and [`ErrorKind::InvalidFile`] if an overriding
+/// As [`proem_engine::assemble::assemble_task_prompt`]; and [`ErrorKind::InvalidFile`] if an overriding
 /// constitution lacks one of the two rules that every constitution states.
-pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) -> Result<AssemblyAccount, Error> {
+pub fn assemble_task_prompt(
+    request: &AssemblyRequest<'_>,
+    counts: &mut CachingCounter<'_>,
+) -> Result<AssemblyAccount, Error> {
     let nearest = || nearest_mode(request);
-    let (phrases, keywords) = (phrases()?, keywords());
+    let (phrases, keywords) = (phrases()?, mode_keywords());
     let wording = Wording { phrases, keywords: &keywords };
     // Words from outside don't choose how much the model may do: they have no text here.
     let mode = infer(request.task.text(), &request.hints, &wording, Some(&nearest));
     let (tools, more_tools) = request.settings.tools(mode.mode);
     let (skills, more_skills) = request.settings.skills(mode.mode);
-    let base = BaseNames { tools: names(&tools), skills: names(&skills) };
+    let base = BaseNames { tools: name_set(&tools), skills: name_set(&skills) };
     let caps = request.settings.caps(mode.mode);
     let selected = request.selecting.map(|selecting| selecting::select(selecting, &caps, &base)).transpose()?;
     let wanted = request.task.text().unwrap_or_default();
@@ -369,7 +372,7 @@ pub fn assemble(request: &AssemblyRequest<'_>, counts: &mut CachingCounter<'_>) 
     };
     let TaskAssembly { assembly, report, items } = made?;
     states_both_rules(&assembly)?;
-    let left_out = left_out(request, selected.as_ref(), more_tools, more_skills);
+    let left_out = capped_names_notes(request, selected.as_ref(), more_tools, more_skills);
     Ok(AssemblyAccount {
         found: offers.account(&items, &report),
         assembly,
@@ -414,7 +417,7 @@ impl Admitted<'_> {
         let files = context.map(|context| offers.files(context, screen)).unwrap_or_default();
         let (items, files): (Vec<usize>, Vec<_>) = files.into_iter().unzip();
         let shown = PromptContext { found: context, offers, rule_sections, files };
-        let values = inputs::inputs(request, mode, named, (remembered, shown), screen);
+        let values = inputs::assembly_request_inputs(request, mode, named, (remembered, shown), screen);
         let of_file = request.prompt.file.strict.input_budget.filter(|_| !request.replaces_budget);
         let window = request.window.map(|tokens| tokens.saturating_sub(request.output_tokens));
         let whole = [of_file, request.input_tokens, window].into_iter().flatten().min();
@@ -436,7 +439,7 @@ impl Admitted<'_> {
 }
 
 /// What is not named because of a cap, or not as it is configured.
-fn left_out(
+fn capped_names_notes(
     request: &AssemblyRequest<'_>,
     selected: Option<&CapabilitySelection>,
     more_tools: Vec<String>,
@@ -461,7 +464,7 @@ fn left_out(
     tools.chain(unapproved).chain(homeless).chain(skills).collect()
 }
 
-fn names(names: &[String]) -> BTreeSet<&str> {
+fn name_set(names: &[String]) -> BTreeSet<&str> {
     names.iter().map(String::as_str).collect()
 }
 
@@ -469,10 +472,10 @@ fn names(names: &[String]) -> BTreeSet<&str> {
 ///
 /// # Errors
 ///
-/// As [`phrases`] and [`keywords`].
+/// As [`phrases`] and [`mode_keywords`].
 pub fn leaves_mode_open(task: &Task, hints: &Hints) -> Result<bool, Error> {
     let Some(text) = task.text() else { return Ok(false) };
-    let (phrases, keywords) = (phrases()?, keywords());
+    let (phrases, keywords) = (phrases()?, mode_keywords());
     let wording = Wording { phrases, keywords: &keywords };
     Ok(infer(Some(text), hints, &wording, None).basis == ModeBasis::Default)
 }
@@ -506,13 +509,13 @@ fn states_both_rules(assembly: &Assembly) -> Result<(), Error> {
         .map(|(rule, words)| {
             format!(
                 "the constitution does not state that {rule}; add one line that contains the words {}",
-                quoted(words)
+                backticked_list(words)
             )
         })
         .collect();
     if missing.is_empty() { Ok(()) } else { Err(Error::all(ErrorKind::InvalidFile, missing)) }
 }
 
-fn quoted(words: &[&str]) -> String {
+fn backticked_list(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

@@ -68,7 +68,7 @@ const LANGUAGES: [(&str, &str); 44] = [
 
 /// What a file's ending says that it is written in.
 #[must_use]
-pub fn language(path: &str) -> Option<&'static str> {
+pub fn language_by_ending(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let (_, extension) = name.rsplit_once('.')?;
     let extension = extension.to_ascii_lowercase();
@@ -77,7 +77,7 @@ pub fn language(path: &str) -> Option<&'static str> {
 
 /// The lines of an outline, sorted by folder: `crates/core/ 45 files (40 Rust, 5 Markdown)`.
 #[must_use]
-pub fn outline<'p>(paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
+pub fn folder_outline<'p>(paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
     let mut tree = Folder::default();
     paths.into_iter().for_each(|path| tree.add(path, path));
     if tree.count == 0 {
@@ -115,13 +115,13 @@ pub fn outline<'p>(paths: impl IntoIterator<Item = &'p str>) -> Vec<String> {
             (true, small) => format!("./ and {small} small folders:"),
             (false, _) => path.clone(),
         };
-        format!("{name} {}", files(count, languages))
+        format!("{name} {}", file_count_by_language(count, languages))
     };
     lines.iter().map(line).collect()
 }
 
 /// `45 files (40 Rust, 5 Markdown)`.
-fn files(count: usize, languages: &BTreeMap<Option<&'static str>, usize>) -> String {
+fn file_count_by_language(count: usize, languages: &BTreeMap<Option<&'static str>, usize>) -> String {
     let s = if count == 1 { "" } else { "s" };
     let mut known: Vec<(&str, usize)> =
         languages.iter().filter_map(|(language, count)| Some(((*language)?, *count))).collect();
@@ -147,7 +147,7 @@ impl Folder {
     fn add(&mut self, path: &str, rest: &str) {
         let mut folder = self;
         let mut rest = rest;
-        let language = language(path);
+        let language = language_by_ending(path);
         loop {
             folder.count = folder.count.saturating_add(1);
             let all = folder.all.entry(language).or_default();
@@ -189,7 +189,7 @@ mod tests {
         paths.extend((0..3).map(|n| format!("crates/core/tests/{n}.rs")));
         paths.extend((0..6).map(|n| format!("docs/{n}.md")));
         paths.extend(["README.md", "Cargo.toml", "LICENSE"].map(str::to_owned));
-        let lines = outline(paths.iter().map(String::as_str));
+        let lines = folder_outline(paths.iter().map(String::as_str));
         assert_eq!(
             lines,
             [
@@ -200,19 +200,19 @@ mod tests {
             ]
         );
         paths.reverse();
-        assert_eq!(outline(paths.iter().map(String::as_str)), lines, "the order of the paths says nothing");
+        assert_eq!(folder_outline(paths.iter().map(String::as_str)), lines, "the order of the paths says nothing");
     }
 
     #[test]
     fn wide_and_empty_repositories() {
-        assert_eq!(outline([]), Vec::<String>::new());
+        assert_eq!(folder_outline([]), Vec::<String>::new());
         let wide: Vec<String> = (0..300).map(|n| format!("packages/p{n:03}/index.js")).collect();
-        assert_eq!(outline(wide.iter().map(String::as_str)), ["packages/ 300 files (300 JavaScript)"]);
-        assert_eq!(outline(["a"]), ["./ 1 file"]);
+        assert_eq!(folder_outline(wide.iter().map(String::as_str)), ["packages/ 300 files (300 JavaScript)"]);
+        assert_eq!(folder_outline(["a"]), ["./ 1 file"]);
         let mut many: Vec<String> = (0..40).map(|n| format!("part{n:02}/a.rs")).collect();
         many.extend((0..30).map(|n| format!("core/src/{n}.rs")));
         many.extend((0..20).map(|n| format!("core/tests/{n}.rs")));
-        let lines = outline(many.iter().map(String::as_str));
+        let lines = folder_outline(many.iter().map(String::as_str));
         assert_eq!(lines.first().map(String::as_str), Some("./ and 23 small folders: 23 files (23 Rust)"));
         assert!(lines.contains(&"core/src/ 30 files (30 Rust)".to_owned()), "{lines:?}");
         assert_eq!(lines.len(), 20, "{lines:?}");

@@ -293,8 +293,13 @@ pub struct Extra {
 
 /// Puts an assembly into its JSON form.
 #[must_use]
-pub fn output(task: &Task, gathered: &PlaceFacts, assembled: &AssemblyAccount, extra: Extra) -> AssembleOutput {
-    let exact = |text: &Untrusted<String>| match show::json(text) {
+pub fn assemble_output(
+    task: &Task,
+    gathered: &PlaceFacts,
+    assembled: &AssemblyAccount,
+    extra: Extra,
+) -> AssembleOutput {
+    let exact = |text: &Untrusted<String>| match show::exact_json(text) {
         Json::String(text) => text,
         other => other.to_string(),
     };
@@ -307,7 +312,7 @@ pub fn output(task: &Task, gathered: &PlaceFacts, assembled: &AssemblyAccount, e
             None => messages.push(MessageOut { role: section.role.as_str().into(), sections: vec![out] }),
         }
     }
-    let degraded = degraded(assembled, &extra.degraded);
+    let degraded = degraded_reasons(assembled, &extra.degraded);
     let named = |base: &[String], kind: CatalogueEntryKind| -> Vec<String> {
         let chosen = assembled.selected.iter().flat_map(|selected| selected.chosen(kind)).map(str::to_owned);
         base.iter().cloned().chain(chosen).collect()
@@ -321,7 +326,7 @@ pub fn output(task: &Task, gathered: &PlaceFacts, assembled: &AssemblyAccount, e
         },
         tools: named(&assembled.tools, CatalogueEntryKind::Tool),
         skills: named(&assembled.skills, CatalogueEntryKind::Skill),
-        selection: assembled.selected.as_ref().map(|selected| selection(selected, &exact)),
+        selection: assembled.selected.as_ref().map(|selected| selection_output(selected, &exact)),
         context: ContextOut {
             git: gathered.git.as_ref().map(|git| GitOut { branch: branch(git, exact), summary: git_summary(git) }),
             env: Some(EnvOut { cwd: exact(&gathered.env.cwd), os: gathered.env.os.clone() }),
@@ -337,12 +342,12 @@ pub fn output(task: &Task, gathered: &PlaceFacts, assembled: &AssemblyAccount, e
             outline: gathered.outline.iter().map(exact).collect(),
             memories: memories.kept.iter().map(|kept| exact(&kept.text)).collect(),
             activity: activity.kept.iter().map(|kept| exact(&kept.text)).collect(),
-            filtered_count: filtered(memories).saturating_add(filtered(activity)),
+            filtered_count: filtered_memories(memories).saturating_add(filtered_memories(activity)),
             flagged_count: memories.flagged.saturating_add(activity.flagged),
             unrelated_count: memories.unrelated.saturating_add(activity.unrelated),
             over_cap_count: memories.over.saturating_add(activity.over),
         },
-        found: extra.found.as_ref().map(|context| found(context, &assembled.found, &exact)),
+        found: extra.found.as_ref().map(|context| found_output(context, &assembled.found, &exact)),
         metrics: Metrics {
             estimated_tokens: assembled.report.totals.tokens,
             embedding_calls: extra.embedding_calls,
@@ -357,17 +362,21 @@ pub fn output(task: &Task, gathered: &PlaceFacts, assembled: &AssemblyAccount, e
         report: assembled.report.clone(),
         cache: extra.cache,
         untrusted_files: extra.untrusted_files,
-        guard: assembled.noted.iter().map(noted).collect(),
-        gaps: gaps(&gathered.gaps, &exact),
+        guard: assembled.noted.iter().map(noted_output).collect(),
+        gaps: gap_outputs(&gathered.gaps, &exact),
     }
 }
 
-fn gaps(gaps: &[Gap], exact: &impl Fn(&Untrusted<String>) -> String) -> Vec<GapOut> {
+fn gap_outputs(gaps: &[Gap], exact: &impl Fn(&Untrusted<String>) -> String) -> Vec<GapOut> {
     let gap = |gap: &Gap| GapOut { what: gap.what.clone(), why: gap.why.clone(), about: gap.about.as_ref().map(exact) };
     gaps.iter().map(gap).collect()
 }
 
-fn found(context: &TaskContext, accounts: &[FoundAccount], exact: &impl Fn(&Untrusted<String>) -> String) -> FoundOut {
+fn found_output(
+    context: &TaskContext,
+    accounts: &[FoundAccount],
+    exact: &impl Fn(&Untrusted<String>) -> String,
+) -> FoundOut {
     let files = context.files.iter().enumerate().map(|(index, file)| {
         let account = accounts.iter().find(|account| account.index == index);
         FoundFileOut {
@@ -387,16 +396,16 @@ fn found(context: &TaskContext, accounts: &[FoundAccount], exact: &impl Fn(&Untr
             files: change.files.iter().map(|file| exact(&file.path)).collect(),
         }),
         commits: context.commits.iter().map(exact).collect(),
-        gaps: gaps(&context.gaps, exact),
+        gaps: gap_outputs(&context.gaps, exact),
     }
 }
 
 /// Entries that stay out for what they say or claim to be.
-const fn filtered(selected: &memory::MemorySelection) -> usize {
+const fn filtered_memories(selected: &memory::MemorySelection) -> usize {
     selected.instructing.saturating_add(selected.withheld)
 }
 
-fn noted(noted: &ScreeningNote) -> NotedOut {
+fn noted_output(noted: &ScreeningNote) -> NotedOut {
     NotedOut {
         what: noted.what.clone(),
         verdict: noted.verdict.as_str().to_owned(),
@@ -407,7 +416,7 @@ fn noted(noted: &ScreeningNote) -> NotedOut {
 
 /// Why something was done with less than it needs; empty if nothing was.
 #[must_use]
-pub fn degraded(assembled: &AssemblyAccount, known: &[String]) -> Vec<String> {
+pub fn degraded_reasons(assembled: &AssemblyAccount, known: &[String]) -> Vec<String> {
     let mut reasons = known.to_vec();
     reasons.extend(assembled.selected.as_ref().and_then(|selected| selected.degraded.clone()));
     let without = assembled.memories.without_vector.saturating_add(assembled.activity.without_vector);
@@ -426,28 +435,28 @@ pub fn capability_tokens(assembled: &AssemblyAccount) -> usize {
     sections.fold(0, |sum, section| sum.saturating_add(section.tokens))
 }
 
-fn selection(selected: &CapabilitySelection, exact: &impl Fn(&Untrusted<String>) -> String) -> SelectionOut {
+fn selection_output(selected: &CapabilitySelection, exact: &impl Fn(&Untrusted<String>) -> String) -> SelectionOut {
     let candidate = |candidate: &CapabilityCandidate| CandidateOut {
         name: candidate.name.clone(),
         kind: candidate.kind.as_str().to_owned(),
         approved: candidate.approval == Approval::Approved,
-        score: short(candidate.score),
+        score: four_digits(candidate.score),
         chosen: candidate.cut.is_none(),
         reason: candidate.cut.map(|reason| reason.in_words().to_owned()),
         words: candidate.words.clone(),
         example: candidate.example.as_ref().map(exact),
-        evidence: candidate.evidence.iter().map(|(name, value)| ((*name).to_owned(), short(*value))).collect(),
+        evidence: candidate.evidence.iter().map(|(name, value)| ((*name).to_owned(), four_digits(*value))).collect(),
     };
     SelectionOut {
         entries: selected.entries,
         abstained: selected.abstained,
-        threshold: short(selected.threshold),
+        threshold: four_digits(selected.threshold),
         candidates: selected.candidates.iter().map(candidate).collect(),
     }
 }
 
 /// Four digits, which is more than a score can tell.
-fn short(score: f32) -> f64 {
+fn four_digits(score: f32) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
 }
 
@@ -463,12 +472,12 @@ fn git_summary(git: &Git) -> String {
     let Some(tree) = &git.work_tree else { return "a bare repository".into() };
     let part = |name: &str, stat: Option<DiffStat>| match stat {
         Some(stat) if stat.files == 0 => None,
-        Some(stat) => Some(format!("{} {name}", files(stat.files))),
+        Some(stat) => Some(format!("{} {name}", count_of_files(stat.files))),
         None => Some(format!("{name}: unknown")),
     };
     let untracked = match tree.untracked {
         Some(0) => None,
-        Some(n) => Some(format!("{} untracked", files(n))),
+        Some(n) => Some(format!("{} untracked", count_of_files(n))),
         None => Some("untracked: unknown".to_owned()),
     };
     let parts: Vec<String> =
@@ -476,6 +485,6 @@ fn git_summary(git: &Git) -> String {
     if parts.is_empty() { "no changes".into() } else { parts.join(", ") }
 }
 
-fn files(n: u64) -> String {
+fn count_of_files(n: u64) -> String {
     format!("{n} file{}", if n == 1 { "" } else { "s" })
 }

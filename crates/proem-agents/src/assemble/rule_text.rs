@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use proem_text::words::words;
+use proem_text::words::search_words;
 
 /// The bytes of a file that are shown whole; of a longer one the head, in about as many.
 const HEAD_BYTES: usize = 6 * 1024;
@@ -42,19 +42,19 @@ pub struct RuleRenderings {
 
 /// Cuts a text.
 #[must_use]
-pub fn renderings(text: &str) -> RuleRenderings {
+pub fn rule_renderings(text: &str) -> RuleRenderings {
     let is_short = text.len() <= HEAD_BYTES;
     RuleRenderings {
         full: is_short.then(|| text.to_owned()),
-        parts: if is_short { head(text, text.len() / 2) } else { head(text, HEAD_BYTES) },
-        outline: head(text, SHORT_BYTES.min(text.len() / 4)),
-        named: begun(text, LINE_BYTES),
+        parts: if is_short { rule_text_head(text, text.len() / 2) } else { rule_text_head(text, HEAD_BYTES) },
+        outline: rule_text_head(text, SHORT_BYTES.min(text.len() / 4)),
+        named: first_lines_within(text, LINE_BYTES),
     }
 }
 
 /// Whole sections up to `bytes`, at least the first lines, and the headings of the others.
-fn head(text: &str, bytes: usize) -> String {
-    let sections = sections(text);
+fn rule_text_head(text: &str, bytes: usize) -> String {
+    let sections = rule_text_sections(text);
     let mut out = String::new();
     let mut rest = Vec::new();
     for section in &sections {
@@ -98,7 +98,7 @@ struct Section<'t> {
     line: usize,
 }
 
-fn sections(text: &str) -> Vec<Section<'_>> {
+fn rule_text_sections(text: &str) -> Vec<Section<'_>> {
     let mut starts: Vec<(usize, usize, Option<&str>)> = vec![(0, 1, None)];
     let (mut at, mut is_fenced) = (0usize, false);
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
@@ -128,15 +128,15 @@ pub fn sections_about(text: &str, task: &str) -> Vec<String> {
     if text.len() <= HEAD_BYTES {
         return Vec::new();
     }
-    let wanted: BTreeSet<String> = telling(task).collect();
+    let wanted: BTreeSet<String> = telling_rule_words(task).collect();
     let mut ranked: Vec<(usize, usize, String)> = Vec::new();
     let (mut shown, mut is_head) = (0usize, true);
-    for section in sections(text) {
+    for section in rule_text_sections(text) {
         is_head = is_head && shown.saturating_add(section.text.len()) <= HEAD_BYTES;
         shown = shown.saturating_add(section.text.len());
-        let shared = telling(section.text).collect::<BTreeSet<_>>().intersection(&wanted).count();
+        let shared = telling_rule_words(section.text).collect::<BTreeSet<_>>().intersection(&wanted).count();
         if !is_head && shared > 0 {
-            ranked.push((shared, section.line, begun(section.text, SECTION_BYTES)));
+            ranked.push((shared, section.line, first_lines_within(section.text, SECTION_BYTES)));
         }
     }
     ranked.sort_by(|(a, one, _), (b, other, _)| b.cmp(a).then(one.cmp(other)));
@@ -144,7 +144,7 @@ pub fn sections_about(text: &str, task: &str) -> Vec<String> {
 }
 
 /// The first lines of a text, with a line that says how many are missing.
-fn begun(text: &str, bytes: usize) -> String {
+fn first_lines_within(text: &str, bytes: usize) -> String {
     let mut out = String::new();
     let mut lines = text.split_inclusive('\n');
     for line in lines.by_ref() {
@@ -158,8 +158,8 @@ fn begun(text: &str, bytes: usize) -> String {
     out
 }
 
-fn telling(text: &str) -> impl Iterator<Item = String> {
-    words(text).filter(|word| word.chars().count() >= SHORTEST)
+fn telling_rule_words(text: &str) -> impl Iterator<Item = String> {
+    search_words(text).filter(|word| word.chars().count() >= SHORTEST)
 }
 
 #[cfg(test)]
@@ -179,10 +179,10 @@ mod tests {
 
     #[test]
     fn a_short_file_is_whole_and_a_long_one_keeps_its_head_and_headings() {
-        let short = renderings("# Rules\nUse tabs.\n## Tests\nRun them.\n");
+        let short = rule_renderings("# Rules\nUse tabs.\n## Tests\nRun them.\n");
         assert_eq!(short.full.as_deref(), Some("# Rules\nUse tabs.\n## Tests\nRun them.\n"));
         assert_eq!(short.parts, "# Rules\nUse tabs.\n[2 more lines, about: Tests]\n");
-        let long = renderings(&long());
+        let long = rule_renderings(&long());
         assert_eq!(long.full, None);
         assert!(long.parts.starts_with("# Rules\nBe kind.\n## Style\n"));
         assert!(long.parts.ends_with("[404 more lines, about: Release; Parser]\n"));
@@ -192,9 +192,9 @@ mod tests {
     #[test]
     fn a_text_without_headings_is_begun() {
         let text = "one rule\n".repeat(2000);
-        let parts = renderings(&text).parts;
+        let parts = rule_renderings(&text).parts;
         assert!(parts.len() < HEAD_BYTES + 40 && parts.ends_with(" more lines]\n"), "{parts}");
-        assert_eq!(renderings("").parts, "");
+        assert_eq!(rule_renderings("").parts, "");
     }
 
     #[test]

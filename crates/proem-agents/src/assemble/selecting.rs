@@ -10,7 +10,8 @@ use proem_engine::Error;
 use proem_guard::{LabelTree, Untrusted};
 use proem_select::catalogue::{Approval, Capability, Catalogue, CatalogueEntryKind, signature};
 use proem_select::select::{
-    BaseNames, Caps, CatalogueIndex, FEATURE_NAMES, Query, Ranking, RejectionReason, Selector, TaskEmbedding, choose,
+    BaseNames, Caps, CatalogueIndex, FEATURE_NAMES, Query, Ranking, RejectionReason, Selector, TaskEmbedding,
+    choose_capabilities,
 };
 
 /// What is selected from, and the task prepared for it.
@@ -87,7 +88,7 @@ pub(super) fn select(
     let SelectionTask { catalogue, index, selector, query, meant } = selecting;
     let entries = catalogue.entries();
     let ranking = selector.rank(entries, index, query, meant.as_ref())?;
-    let selection = choose(entries, &ranking, caps, base);
+    let selection = choose_capabilities(entries, &ranking, caps, base);
     let chosen = selection.chosen.iter().map(|chosen| (chosen.rank, None));
     let cut = selection.cut.iter().map(|cut| (cut.rank, Some(cut.reason)));
     let mut looked_at: Vec<(usize, Option<RejectionReason>)> = chosen.chain(cut).collect();
@@ -131,27 +132,27 @@ fn candidate(
 
 /// The definitions of base tools and default skills that a person approved, sorted by name.
 pub(super) fn core(catalogue: &Catalogue, named: &BTreeSet<&str>) -> LabelTree {
-    LabelTree::list(named.iter().filter_map(|name| definition(catalogue.get(name)?)))
+    LabelTree::list(named.iter().filter_map(|name| approved_definition(catalogue.get(name)?)))
 }
 
 /// The chosen entries that a person approved, with their definitions, sorted by name.
-pub(super) fn approved(catalogue: &Catalogue, selected: &CapabilitySelection) -> LabelTree {
-    LabelTree::list(chosen(catalogue, selected).into_iter().filter_map(definition))
+pub(super) fn approved_entries(catalogue: &Catalogue, selected: &CapabilitySelection) -> LabelTree {
+    LabelTree::list(chosen_entries(catalogue, selected).into_iter().filter_map(approved_definition))
 }
 
 /// The chosen entries that nobody approved: name and generated signature, sorted by name.
-pub(super) fn outside(catalogue: &Catalogue, selected: &CapabilitySelection) -> Vec<Untrusted<String>> {
-    let outside = chosen(catalogue, selected).into_iter().filter(|entry| entry.approval() == Approval::Outside);
+pub(super) fn unapproved_entries(catalogue: &Catalogue, selected: &CapabilitySelection) -> Vec<Untrusted<String>> {
+    let outside = chosen_entries(catalogue, selected).into_iter().filter(|entry| entry.approval() == Approval::Outside);
     outside.map(signature).collect()
 }
 
-fn chosen<'c>(catalogue: &'c Catalogue, selected: &CapabilitySelection) -> Vec<&'c Capability> {
+fn chosen_entries<'c>(catalogue: &'c Catalogue, selected: &CapabilitySelection) -> Vec<&'c Capability> {
     let names = selected.candidates.iter().filter(|candidate| candidate.cut.is_none());
     let names: BTreeSet<&str> = names.map(|candidate| candidate.name.as_str()).collect();
     names.into_iter().filter_map(|name| catalogue.get(name)).collect()
 }
 
-fn definition(entry: &Capability) -> Option<LabelTree> {
+fn approved_definition(entry: &Capability) -> Option<LabelTree> {
     let approved = entry.approved()?;
     let about = approved.description.split_whitespace().collect::<Vec<_>>().join(" ");
     Some(LabelTree::from([

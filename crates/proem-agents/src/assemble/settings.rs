@@ -26,7 +26,7 @@ pub struct AssembleSettings {
     pub context: ContextDepth,
     /// The share of the input tokens, in percent, that the repository's own texts may have: its files, rule files,
     /// commands, outline and differences; 75 without it.
-    #[serde(deserialize_with = "percent")]
+    #[serde(deserialize_with = "deserialize_percent")]
     #[schemars(range(min = 0, max = 100))]
     pub code_share: Option<u8>,
     /// The most tools named in a prompt, whether a catalogue has them or not.
@@ -39,12 +39,12 @@ pub struct AssembleSettings {
     pub max_results: usize,
     /// The least probability, 0 to 1, with which selection adds one; without it, the calibrated
     /// threshold.
-    #[serde(deserialize_with = "probability")]
+    #[serde(deserialize_with = "deserialize_probability")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub min_score: Option<f64>,
     /// The injection score, 0 to 1, from which a memory or event is left out even if no rule says
     /// so; without it, the policy of the injection scanner alone decides.
-    #[serde(deserialize_with = "probability")]
+    #[serde(deserialize_with = "deserialize_probability")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub injection_min_score: Option<f64>,
     /// Whether a task's mode may be chosen by similarity in meaning if sentences and keywords give none.
@@ -66,7 +66,7 @@ pub struct AssembleSettings {
     pub modes: BTreeMap<Mode, ModeSettings>,
 }
 
-fn percent<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Error> {
+fn deserialize_percent<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Error> {
     let value = Option::<u8>::deserialize(deserializer)?;
     match value {
         Some(value) if value > 100 => {
@@ -76,7 +76,7 @@ fn percent<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u
     }
 }
 
-fn probability<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+fn deserialize_probability<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
     let value = Option::<f64>::deserialize(deserializer)?;
     match value {
         Some(value) if !(0.0..=1.0).contains(&value) => {
@@ -228,14 +228,14 @@ impl AssembleSettings {
     #[must_use]
     pub fn tools(&self, mode: Mode) -> (Vec<String>, Vec<String>) {
         let own = self.mode(mode);
-        capped(&own.tools, &self.tools, own.max_tools.unwrap_or(self.max_tools))
+        cap_names(&own.tools, &self.tools, own.max_tools.unwrap_or(self.max_tools))
     }
 
     /// The skills of a mode, its default skills first up to the cap, sorted; and those over it.
     #[must_use]
     pub fn skills(&self, mode: Mode) -> (Vec<String>, Vec<String>) {
         let own = self.mode(mode);
-        capped(&own.skills, &self.skills, own.max_skills.unwrap_or(self.max_skills))
+        cap_names(&own.skills, &self.skills, own.max_skills.unwrap_or(self.max_skills))
     }
 
     /// What selection may add in a mode.
@@ -281,9 +281,9 @@ impl AssembleSettings {
         let parts_nothing =
             self.code_share.is_some() || Mode::ALL.iter().all(|mode| self.context_tokens(*mode).is_none());
         if parts_nothing {
-            self.code_share = lowered(self.code_share, CODE_SHARE, other.code_share);
+            self.code_share = lowered_cap(self.code_share, CODE_SHARE, other.code_share);
         }
-        self.max_context_tokens = lowered(self.max_context_tokens, CONTEXT_TOKENS, other.max_context_tokens);
+        self.max_context_tokens = lowered_cap(self.max_context_tokens, CONTEXT_TOKENS, other.max_context_tokens);
         self.context = self.context.min(other.context);
         self.max_tools = self.max_tools.min(other.max_tools);
         self.max_skills = self.max_skills.min(other.max_skills);
@@ -304,11 +304,11 @@ impl AssembleSettings {
 }
 
 /// A cap with a default, and another one's where that is lower.
-fn lowered<T: PartialOrd + Copy>(own: Option<T>, default: T, other: Option<T>) -> Option<T> {
+fn lowered_cap<T: PartialOrd + Copy>(own: Option<T>, default: T, other: Option<T>) -> Option<T> {
     other.filter(|other| *other < own.unwrap_or(default)).or(own)
 }
 
-fn capped(base: &[String], named: &[String], cap: usize) -> (Vec<String>, Vec<String>) {
+fn cap_names(base: &[String], named: &[String], cap: usize) -> (Vec<String>, Vec<String>) {
     let mut all: Vec<String> = Vec::new();
     for name in base.iter().chain(named) {
         if !all.contains(name) {

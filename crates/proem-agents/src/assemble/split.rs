@@ -77,12 +77,12 @@ struct Placement {
 
 /// Splits a prompt into pieces, in order.
 #[must_use]
-pub fn split(text: &str) -> Vec<SplitParagraph<'_>> {
+pub fn split_prompt(text: &str) -> Vec<SplitParagraph<'_>> {
     let mut titles = Titles::default();
     let mut placed: Vec<(&str, Option<Placement>)> = Vec::new();
-    for paragraph in paragraphs(text) {
+    for paragraph in prompt_paragraphs(text) {
         let around = titles.enter(paragraph);
-        let alone = !paragraph.lines().any(|line| title(line).is_none() && closing(line).is_none());
+        let alone = !paragraph.lines().any(|line| line_title(line).is_none() && closed_tag_name(line).is_none());
         match around {
             Some((part, name)) => placed.push((paragraph, Some(Placement { part, reason: SplitReason::Title(name) }))),
             None if alone => placed.push((paragraph, None)),
@@ -98,7 +98,7 @@ fn place_titles(placed: Vec<(&str, Option<Placement>)>) -> Vec<SplitParagraph<'_
     let mut pieces: Vec<SplitParagraph<'_>> = Vec::new();
     let mut next = SplitDestination::Project;
     for (text, decided) in placed.into_iter().rev() {
-        let opens = text.lines().any(|line| title(line).is_some());
+        let opens = text.lines().any(|line| line_title(line).is_some());
         let alone = if opens { SplitReason::Announces } else { SplitReason::Closes };
         let Placement { part, reason } = decided.unwrap_or(Placement { part: next, reason: alone });
         next = part;
@@ -117,7 +117,7 @@ fn place_titles(placed: Vec<(&str, Option<Placement>)>) -> Vec<SplitParagraph<'_
 
 /// The text of one part: its pieces with a blank line between them; empty without any.
 #[must_use]
-pub fn text_of(pieces: &[SplitParagraph<'_>], part: SplitDestination) -> String {
+pub fn text_of_part(pieces: &[SplitParagraph<'_>], part: SplitDestination) -> String {
     let own: Vec<&str> = pieces.iter().filter(|piece| piece.part == part).map(|piece| piece.text).collect();
     if own.is_empty() { String::new() } else { format!("{}\n", own.join("\n\n")) }
 }
@@ -137,19 +137,23 @@ pub fn missing_rules(constitution: &str) -> Vec<&'static str> {
 /// The sentences of a paragraph, neighbours of one destination together.
 fn by_sentences(paragraph: &str) -> Vec<(&str, Placement)> {
     let whole = by_signs(paragraph);
-    if has_code(paragraph) || paragraph.lines().any(|line| title(line).is_some() || closing(line).is_some()) {
+    if has_code(paragraph)
+        || paragraph.lines().any(|line| line_title(line).is_some() || closed_tag_name(line).is_some())
+    {
         return vec![(paragraph, whole)];
     }
     let mut groups: Vec<(std::ops::Range<usize>, Placement)> = Vec::new();
     let mut at = 0_usize;
-    for sentence in sentences(paragraph) {
+    for sentence in sentences_and_items(paragraph) {
         let range = at..at.saturating_add(sentence.len());
         at = range.end;
         let decided = by_signs(sentence.trim());
         match groups.last_mut() {
             // A text behind an example belongs to it, and "You prepare releases" to who the model is.
             Some((text, before))
-                if before.part == decided.part || is_example(before) || goes_on(sentence.trim(), &decided) =>
+                if before.part == decided.part
+                    || is_example(before)
+                    || continues_previous(sentence.trim(), &decided) =>
             {
                 text.end = range.end;
             }
@@ -160,7 +164,7 @@ fn by_sentences(paragraph: &str) -> Vec<(&str, Placement)> {
 }
 
 /// Whether a sentence without a sign speaks of what the one before did.
-fn goes_on(sentence: &str, decided: &Placement) -> bool {
+fn continues_previous(sentence: &str, decided: &Placement) -> bool {
     let starts = ["You ", "Your ", "It ", "This ", "That ", "They "];
     decided.reason == SplitReason::NoSign && starts.iter().any(|start| sentence.starts_with(start))
 }
@@ -170,7 +174,7 @@ fn is_example(placement: &Placement) -> bool {
 }
 
 /// A text's sentences and items of lists with the space behind them.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
+fn sentences_and_items(text: &str) -> impl Iterator<Item = &str> {
     let starts_item = |rest: &str| {
         let rest = rest.trim_start();
         let number = rest.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -201,7 +205,7 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Runs of lines that aren't blank; a fenced block belongs to one run with its blank lines.
-fn paragraphs(text: &str) -> Vec<&str> {
+fn prompt_paragraphs(text: &str) -> Vec<&str> {
     let mut paragraphs = Vec::new();
     let (mut start, mut end, mut at) = (None, 0usize, 0usize);
     let mut fence: Option<&str> = None;
@@ -237,7 +241,7 @@ enum CaptionKind {
 }
 
 /// The title that a line is.
-fn title(line: &str) -> Option<(CaptionKind, &str)> {
+fn line_title(line: &str) -> Option<(CaptionKind, &str)> {
     let line = line.trim();
     let rest = line.trim_start_matches('#');
     let level = line.len().saturating_sub(rest.len());
@@ -266,7 +270,7 @@ fn title(line: &str) -> Option<(CaptionKind, &str)> {
 }
 
 /// The name of the tag that a line closes.
-fn closing(line: &str) -> Option<&str> {
+fn closed_tag_name(line: &str) -> Option<&str> {
     let name = line.trim().strip_prefix("</")?.strip_suffix('>')?;
     (!name.contains(['<', '>'])).then(|| name.trim())
 }
@@ -280,10 +284,10 @@ struct Titles<'t> {
 impl<'t> Titles<'t> {
     /// Opens the title that a paragraph starts with; the part and name of the nearest known one.
     fn enter(&mut self, paragraph: &'t str) -> Option<(SplitDestination, String)> {
-        for (kind, name) in paragraph.lines().map_while(title) {
+        for (kind, name) in paragraph.lines().map_while(line_title) {
             self.push(kind, name);
         }
-        self.open.iter().rev().find_map(|(_, name)| Some((known(name)?, (*name).to_owned())))
+        self.open.iter().rev().find_map(|(_, name)| Some((title_destination(name)?, (*name).to_owned())))
     }
 
     fn push(&mut self, kind: CaptionKind, name: &'t str) {
@@ -302,11 +306,11 @@ impl<'t> Titles<'t> {
 
     /// Ends what ends with the paragraph.
     fn leave(&mut self, paragraph: &'t str) {
-        let titles = paragraph.lines().map_while(title).count();
+        let titles = paragraph.lines().map_while(line_title).count();
         for line in paragraph.lines().skip(titles) {
-            if let Some((kind @ CaptionKind::Tag, name)) = title(line) {
+            if let Some((kind @ CaptionKind::Tag, name)) = line_title(line) {
                 self.push(kind, name);
-            } else if let Some(name) = closing(line)
+            } else if let Some(name) = closed_tag_name(line)
                 && let Some(at) = self.open.iter().rposition(|(kind, open)| *kind == CaptionKind::Tag && *open == name)
             {
                 self.open.truncate(at);
@@ -334,8 +338,8 @@ const OF_PROJECT: &str = "api apis architecture background codebase commands con
     references repository request schema skills stack structure task tool tools variables";
 
 /// Where the paragraphs below a title belong, if its words say so.
-fn known(name: &str) -> Option<SplitDestination> {
-    let words: Vec<String> = proem_text::words::words(name).collect();
+fn title_destination(name: &str) -> Option<SplitDestination> {
+    let words: Vec<String> = proem_text::words::search_words(name).collect();
     let has = |list: &str| list.split_whitespace().any(|known| words.iter().any(|word| word == known));
     if has(EXAMPLES) {
         Some(SplitDestination::Project)
@@ -383,11 +387,11 @@ const SIGNS: [(SplitDestination, &str, &str); 5] = [
 
 /// Whether a text has a placeholder or a fenced block.
 fn has_code(text: &str) -> bool {
-    has_placeholder(text)
+    has_template_placeholder(text)
         || text.lines().any(|line| ["```", "~~~"].iter().any(|mark| line.trim_start().starts_with(mark)))
 }
 
-fn has_placeholder(text: &str) -> bool {
+fn has_template_placeholder(text: &str) -> bool {
     ["{{", "${", "<%"].iter().any(|mark| text.contains(mark))
 }
 
@@ -396,7 +400,7 @@ fn by_signs(paragraph: &str) -> Placement {
     if ["```", "~~~"].iter().any(|mark| paragraph.starts_with(mark)) {
         return by_sign(SplitDestination::Project, "it is a block of code");
     }
-    if has_placeholder(paragraph) {
+    if has_template_placeholder(paragraph) {
         return by_sign(SplitDestination::Project, "it has a placeholder");
     }
     let text = format!(" {} ", paragraph.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" "));

@@ -12,7 +12,7 @@ pub const HEADINGS: [&str; 5] = [
     "# TASK",
 ];
 
-fn heading(section: &PlacedSection) -> usize {
+fn heading_number(section: &PlacedSection) -> usize {
     match (section.trust, section.layer) {
         (Trust::Constitution | Trust::Rules, _) => 0,
         (_, Layer::Capabilities) => 3,
@@ -24,7 +24,7 @@ fn heading(section: &PlacedSection) -> usize {
 
 /// The text that `--format text` prints.
 #[must_use]
-pub fn text(assembly: &Assembly) -> String {
+pub fn assembly_text(assembly: &Assembly) -> String {
     let mut out = String::new();
     for (index, title) in HEADINGS.iter().enumerate() {
         if index > 0 {
@@ -32,7 +32,7 @@ pub fn text(assembly: &Assembly) -> String {
         }
         out.push_str(title);
         out.push_str("\n\n");
-        let mut under = assembly.sections.iter().filter(|section| heading(section) == index).peekable();
+        let mut under = assembly.sections.iter().filter(|section| heading_number(section) == index).peekable();
         if under.peek().is_none() {
             out.push_str("(none)\n");
         }

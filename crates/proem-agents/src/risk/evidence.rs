@@ -21,7 +21,7 @@ use proem_risk::path::{FileRole, Sensitive};
 use serde::{Deserialize, Serialize};
 
 use self::alias::AliasWriter;
-use self::words::{count, decimal, measured, named};
+use self::words::{at_most_two_decimals, count_phrase, measured_value, sentence_part_name};
 use super::hop::{Hop, NeighbourFiles};
 
 /// The most files that are described one by one.
@@ -125,7 +125,7 @@ pub const fn is_judged(file: &FileAssessment) -> bool {
 
 /// How many pieces of evidence are HIGH: metrics of judged files, and the score.
 #[must_use]
-pub fn high(assessment: &Assessment) -> usize {
+pub fn count_high_evidence(assessment: &Assessment) -> usize {
     let is_high = |metric: &&Metric| metric.signal == Signal::High;
     let files = assessment.files.iter().filter(|file| is_judged(file));
     let metrics = files.flat_map(|file| &file.metrics).filter(is_high).count();
@@ -135,12 +135,12 @@ pub fn high(assessment: &Assessment) -> usize {
 /// Puts what is known into lines. `aliases` grows by names that were not met before, so that each keeps
 /// its alias over a whole investigation.
 #[must_use]
-pub fn gather(known: KnownFacts<'_>, aliases: &mut Aliases) -> PromptEvidence {
+pub fn gather_evidence(known: KnownFacts<'_>, aliases: &mut Aliases) -> PromptEvidence {
     let mut writer = aliases.writer();
     known.named.iter().for_each(|file| _ = writer.changed(*file));
     let mut left_out = Vec::new();
-    let change = change(known.assessment, &mut writer);
-    let found = found(known.assessment, &mut left_out);
+    let change = change_lines(known.assessment, &mut writer);
+    let found = numbered_evidence(known.assessment, &mut left_out);
     let mut items = Vec::new();
     let mut details = Vec::new();
     for (number, piece) in (1_u32..).zip(&found) {
@@ -148,12 +148,13 @@ pub fn gather(known: KnownFacts<'_>, aliases: &mut Aliases) -> PromptEvidence {
         items.push(NumberedEvidence { line: format!("E{number} {}", piece.line(&mut writer)), given });
         details.extend(piece.details(&mut writer).map(|details| format!("E{number}: {details}")));
     }
-    details.extend(beside(known.assessment, &mut writer));
-    gaps(known.assessment, &mut left_out);
-    let neighbours = known.neighbours.iter().map(|(file, found)| around(*file, found, &mut writer)).collect();
+    details.extend(neighbouring_evidence(known.assessment, &mut writer));
+    count_gaps(known.assessment, &mut left_out);
+    let neighbours = known.neighbours.iter().map(|(file, found)| neighbours_line(*file, found, &mut writer)).collect();
     let chain = known.hops.iter().map(|(hop, came)| hop_line(hop, came, &mut writer)).collect();
     let reasons = known.hops.iter().filter(|(hop, _)| !hop.reasoning.is_empty());
-    let reasons = reasons.map(|(hop, _)| format!("hop {}: {}", hop.hop, words::one_line(&hop.reasoning))).collect();
+    let reasons =
+        reasons.map(|(hop, _)| format!("hop {}: {}", hop.hop, words::safe_on_one_line(&hop.reasoning))).collect();
     PromptEvidence { items, change, left_out, details, neighbours, chain, names: writer.names(), reasons }
 }
 
@@ -201,15 +202,19 @@ impl EvidenceSource<'_> {
     fn line(&self, writer: &mut AliasWriter<'_>) -> String {
         let signal = self.signal().as_str();
         match self {
-            Self::Score(assessment) => format!("{signal} score of the change: {}", words::score(&assessment.score)),
+            Self::Score(assessment) => {
+                format!("{signal} score of the change: {}", words::score_rank(&assessment.score))
+            }
             Self::Metric(file, metric) => {
                 let name = metric.name.as_str();
                 let head = format!("{signal} {name} of {}", writer.changed(file.index));
                 let sentence = writer.sentence(&metric.evidence);
                 match metric.signal {
                     Signal::Unknown => format!("{head}: {sentence}"),
-                    Signal::High => format!("{head}: {}{}; {sentence}", measured(metric), words::place(metric)),
-                    _ => format!("{head}: {}", measured(metric)),
+                    Signal::High => {
+                        format!("{head}: {}{}; {sentence}", measured_value(metric), words::rank_in_brackets(metric))
+                    }
+                    _ => format!("{head}: {}", measured_value(metric)),
                 }
             }
             Self::Sensitive(file, sensitive) => {
@@ -258,7 +263,7 @@ impl EvidenceSource<'_> {
 }
 
 /// All pieces that get a number; what gets none is counted in `left_out`.
-fn found<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>) -> Vec<EvidenceSource<'a>> {
+fn numbered_evidence<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>) -> Vec<EvidenceSource<'a>> {
     let mut found = vec![EvidenceSource::Score(assessment)];
     let (mut low, mut unjudged) = (0_usize, 0_usize);
     for file in &assessment.files {
@@ -279,15 +284,18 @@ fn found<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>) -> Vec<Evid
     // The files stand in the order of their risk, and a stable sort keeps it.
     found.sort_by_key(EvidenceSource::weight);
     if low > 0 {
-        left_out.push(format!("{} LOW", count(low, "further metric is", "further metrics are")));
+        left_out.push(format!("{} LOW", count_phrase(low, "further metric is", "further metrics are")));
     }
     let more = usize::try_from(assessment.more_partners).unwrap_or(usize::MAX);
     let partners = assessment.partners.len().saturating_add(more).saturating_sub(MAX_PARTNERS);
     if partners > 0 {
-        left_out.push(format!("{} missing", count(partners, "further usual partner is", "further usual partners are")));
+        left_out.push(format!(
+            "{} missing",
+            count_phrase(partners, "further usual partner is", "further usual partners are")
+        ));
     }
     if unjudged > 0 {
-        let files = count(unjudged, "file is", "files are");
+        let files = count_phrase(unjudged, "file is", "files are");
         left_out.push(format!("{files} tests, documentation, generated or foreign, and not judged"));
     }
     let more = found.split_off(found.len().min(MAX_ITEMS));
@@ -297,63 +305,67 @@ fn found<'a>(assessment: &'a Assessment, left_out: &mut Vec<String>) -> Vec<Evid
         let parts: Vec<String> =
             parts.iter().filter(|(n, _)| *n > 0).map(|(n, signal)| format!("{n} {signal}")).collect();
         let among = if parts.is_empty() { String::new() } else { format!(": {}", parts.join(", ")) };
-        left_out.push(format!("{} not shown{among}", count(more.len(), "further signal is", "further signals are")));
+        left_out
+            .push(format!("{} not shown{among}", count_phrase(more.len(), "further signal is", "further signals are")));
     }
     found
 }
 
 /// What no rule speaks of, for the files that are not LOW.
-fn beside(assessment: &Assessment, writer: &mut AliasWriter<'_>) -> Vec<String> {
+fn neighbouring_evidence(assessment: &Assessment, writer: &mut AliasWriter<'_>) -> Vec<String> {
     let files = assessment.files.iter().filter(|file| is_judged(file) && file.level > Level::Low);
     let lines = files.take(MAX_BESIDE).filter_map(|file| {
         let metrics = file.metrics.iter().filter(|metric| BESIDE.contains(&metric.name) && metric.value.is_some());
         let metrics: Vec<String> =
-            metrics.map(|metric| format!("{} {}", metric.name.in_words(), measured(metric))).collect();
+            metrics.map(|metric| format!("{} {}", metric.name.in_words(), measured_value(metric))).collect();
         (!metrics.is_empty()).then(|| format!("{} besides: {}", writer.changed(file.index), metrics.join(", ")))
     });
     lines.collect()
 }
 
-fn gaps(assessment: &Assessment, left_out: &mut Vec<String>) {
-    left_out.extend(assessment.gaps.iter().take(MAX_GAPS).map(|gap| format!("unknown: {}", words::one_line(gap))));
+fn count_gaps(assessment: &Assessment, left_out: &mut Vec<String>) {
+    left_out
+        .extend(assessment.gaps.iter().take(MAX_GAPS).map(|gap| format!("unknown: {}", words::safe_on_one_line(gap))));
     let more = assessment.gaps.len().saturating_sub(MAX_GAPS);
     if more > 0 {
-        left_out.push(format!("unknown: {}", count(more, "thing more", "things more")));
+        left_out.push(format!("unknown: {}", count_phrase(more, "thing more", "things more")));
     }
 }
 
 /// The first level: the change and its files.
-fn change(assessment: &Assessment, writer: &mut AliasWriter<'_>) -> Vec<String> {
+fn change_lines(assessment: &Assessment, writer: &mut AliasWriter<'_>) -> Vec<String> {
     let of = |name: MetricName| {
         let metric = assessment.metrics.iter().find(|metric| metric.name == name);
         metric.and_then(|metric| metric.value)
     };
-    let files = count(assessment.files.len(), "file", "files");
+    let files = count_phrase(assessment.files.len(), "file", "files");
     let lines = |name: MetricName, what: &str| match of(name) {
-        Some(value) => format!("{} lines {what}", decimal(value)),
+        Some(value) => format!("{} lines {what}", at_most_two_decimals(value)),
         None => format!("an unknown number of lines {what}"),
     };
     let (added, removed) = (lines(MetricName::LinesAdded, "added"), lines(MetricName::LinesDeleted, "removed"));
     let mut all = vec![format!("{files}, {added}, {removed}; {} by the rules so far", assessment.level.as_str())];
     for file in assessment.files.iter().take(MAX_FILES) {
-        let mut what = vec![words::status(file.status).to_owned()];
+        let mut what = vec![words::change_verb(file.status).to_owned()];
         what.push(file.class.language.as_ref().map_or("of unknown language", |language| &language.0).to_owned());
         what.push(file.lines.map_or("of unknown length".to_owned(), |lines| format!("{lines} lines")));
-        what.extend(words::role(file.class.role).map(str::to_owned));
+        what.extend(words::role_phrase_for_file(file.class.role).map(str::to_owned));
         what.extend(file.class.framework.as_ref().map(|name| format!("coupled by design ({})", name.0)));
         all.push(format!("{}: {}", writer.changed(file.index), what.join(", ")));
     }
     let more = assessment.files.len().saturating_sub(MAX_FILES);
     if more > 0 {
-        all.push(count(more, "further file, less risky by the rules", "further files, less risky by the rules"));
+        all.push(count_phrase(more, "further file, less risky by the rules", "further files, less risky by the rules"));
     }
     all
 }
 
 /// The fourth level: what lies around a file.
-fn around(file: u32, found: &NeighbourFiles, writer: &mut AliasWriter<'_>) -> String {
+fn neighbours_line(file: u32, found: &NeighbourFiles, writer: &mut AliasWriter<'_>) -> String {
     let of = writer.changed(file);
-    let far = found.mean_distance.map_or(String::new(), |far| format!(", {} imports away on average", decimal(far)));
+    let far = found
+        .mean_distance
+        .map_or(String::new(), |far| format!(", {} imports away on average", at_most_two_decimals(far)));
     let names: Vec<String> = found.names.iter().take(NeighbourFiles::MAX_NAMES).map(|path| writer.path(path)).collect();
     let nearest = if names.is_empty() { String::new() } else { format!("; nearest: {}", names.join(", ")) };
     let (direct, transitive) = (found.direct, found.transitive);
@@ -372,7 +384,7 @@ fn hop_line(hop: &Hop, came: &Sentence, writer: &mut AliasWriter<'_>) -> String 
 pub fn came_of(metric: &Metric) -> Sentence {
     let head = match metric.signal {
         Signal::Unknown => format!("{}, ", metric.signal.as_str()),
-        signal => format!("{} ({}), ", signal.as_str(), measured(metric)),
+        signal => format!("{} ({}), ", signal.as_str(), measured_value(metric)),
     };
     let mut sentence = Sentence::ours(head);
     sentence.0.extend(metric.evidence.0.iter().cloned());
@@ -382,18 +394,20 @@ pub fn came_of(metric: &Metric) -> Sentence {
 /// What a look at the neighbours brought.
 #[must_use]
 pub fn came_around(found: &NeighbourFiles) -> Sentence {
-    let far = found.mean_distance.map_or(String::new(), |far| format!(", {} imports away on average", decimal(far)));
+    let far = found
+        .mean_distance
+        .map_or(String::new(), |far| format!(", {} imports away on average", at_most_two_decimals(far)));
     Sentence::ours(format!("{} direct and {} transitive importers{far}", found.direct, found.transitive))
 }
 
 /// The first line of a message, on which nothing else can stand.
 #[must_use]
-pub fn first_line(message: &str) -> String {
-    words::one_line(message.lines().next().unwrap_or_default())
+pub fn first_message_line(message: &str) -> String {
+    words::safe_on_one_line(message.lines().next().unwrap_or_default())
 }
 
 /// A sentence with its names in it: for a report, never for a prompt.
 #[must_use]
-pub fn plain(sentence: &Sentence) -> String {
-    sentence.0.iter().map(|piece| named(piece).to_owned()).collect()
+pub fn sentence_with_names(sentence: &Sentence) -> String {
+    sentence.0.iter().map(|piece| sentence_part_name(piece).to_owned()).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! Invariants: only what a person said counts, each run once; a threshold is suggested only from at least
 //! [`FEWEST`] verdicts on its metric, only towards fewer alarms, and never beyond a value that was seen;
-//! nothing here changes a threshold: [`applied`] says what a person would take over. A model may explain
+//! nothing here changes a threshold: [`apply_suggestions`] says what a person would take over. A model may explain
 //! suggestions and choose among them ([`FeedbackAnalysis`]); it can make none.
 //!
 //! Reasons are people's words and from outside: they are counted and shown, and never instruct.
@@ -13,11 +13,13 @@ mod suggest;
 mod tally;
 mod verdict;
 
-pub use self::asked::{ChosenAdjustment, ComplaintPattern, FeedbackAnalysis, inputs};
+pub use self::asked::{ChosenAdjustment, ComplaintPattern, FeedbackAnalysis, feedback_inputs};
 pub use self::meter::Meter;
-pub use self::suggest::{FEWEST, Suggestion, applied, suggest};
-pub use self::tally::{FeedbackTally, MetricTally, ReasonTally, tally};
-pub use self::verdict::{AssessmentOpinion, FeedbackVerdict, SignalAt, note, read_note, read_signals, signals};
+pub use self::suggest::{FEWEST, Suggestion, apply_suggestions, suggest};
+pub use self::tally::{FeedbackTally, MetricTally, ReasonTally, tally_verdicts};
+pub use self::verdict::{
+    AssessmentOpinion, FeedbackVerdict, SignalAt, metric_reason_note, read_note, read_signals, recorded_signals,
+};
 
 /// The kind of the runs that hold assessments, which people say something of.
 pub const KIND: &str = "risk";

@@ -17,7 +17,7 @@ mod offer;
 mod terms;
 mod verdict;
 
-pub use self::case::{CasePrompt, case};
+pub use self::case::{CasePrompt, pose_case};
 pub use self::ended::{ExchangeRecord, InvestigationEnd, Synthesis};
 pub use self::terms::{EXPAND, InvestigationLimits, InvestigationPrompt, InvestigationTerms, MEASURE, Subject};
 pub use super::hop::{Hop, HopAction, HopChooser, NeighbourFiles};
@@ -36,8 +36,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 
 use self::choice::HopChoice;
-use self::offer::{Offer, offer};
-use super::evidence::{self, Aliases, CitableEvidence, plain};
+use self::offer::{Offer, offer_hops};
+use super::evidence::{self, Aliases, CitableEvidence, sentence_with_names};
 
 /// The name of the prompt that decides the next step.
 pub const DECISION: &str = "risk/decision";
@@ -136,7 +136,7 @@ impl<'t> Investigation<'t> {
         let read = |key: &str| state.get(key).ok_or_else(|| wrong(&format!("`{key}` is missing")));
         let inner = InvestigationState::deserialize(read("investigation")?).map_err(|e| wrong(&e))?;
         let asked = match &inner.phase {
-            InvestigationPhase::Deciding { asked, attempts } => Some(asking::decision(&terms, *asked, *attempts)),
+            InvestigationPhase::Deciding { asked, attempts } => Some(asking::decision_terms(&terms, *asked, *attempts)),
             InvestigationPhase::Synthesising { asked, .. } => Some(asking::synthesis(&terms, *asked)),
             InvestigationPhase::New | InvestigationPhase::Measuring { .. } | InvestigationPhase::Over => None,
         };
@@ -206,7 +206,7 @@ impl<'t> Investigation<'t> {
 
     /// The next hop, or the synthesis.
     fn next(&mut self) -> InvestigationStep {
-        let offer = offer(&self.state, self.terms.limits);
+        let offer = offer_hops(&self.state, self.terms.limits);
         if let Some(why) = offer.closed {
             self.finalised(why);
             return self.synthesise();
@@ -230,7 +230,7 @@ impl<'t> Investigation<'t> {
             }
         };
         let attempts = if wrong.is_some() { Attempts::Used } else { Attempts::Left };
-        let terms = asking::decision(&self.terms, asked.asking, attempts);
+        let terms = asking::decision_terms(&self.terms, asked.asking, attempts);
         self.state.phase = InvestigationPhase::Deciding { asked: asked.asking, attempts };
         self.ask(Exchange::new(terms, asked.request), asked.asking, &asked.report)
     }
@@ -278,7 +278,7 @@ impl<'t> Investigation<'t> {
         self.keep(outcome);
         match core::mem::replace(&mut self.state.phase, InvestigationPhase::Over) {
             InvestigationPhase::Deciding { attempts: left, .. } => {
-                let offer = offer(&self.state, self.terms.limits);
+                let offer = offer_hops(&self.state, self.terms.limits);
                 let left = if attempts > 1 { Attempts::Used } else { left };
                 self.decided(&offer, ended, left)
             }
@@ -362,7 +362,7 @@ impl<'t> Investigation<'t> {
             by,
             metric: choice.metric.map(|name| name.as_str().to_owned()),
             file: choice.file,
-            result: plain(&came),
+            result: sentence_with_names(&came),
             reasoning: choice.reasoning,
         };
         self.state.hops.push((hop, came));
@@ -373,16 +373,16 @@ impl<'t> Investigation<'t> {
         let came = match (performed, choice.file) {
             (EffectResult::Measured { value }, Some(file)) => match choice.metric {
                 Some(name) => {
-                    let metric = Metric::deserialize(&value).map_err(|e| unreadable(MEASURE, &e))?;
+                    let metric = Metric::deserialize(&value).map_err(|e| unreadable_result(MEASURE, &e))?;
                     if metric.name != name {
-                        return Err(unreadable(MEASURE, &format!("`{}` was requested", name.as_str())));
+                        return Err(unreadable_result(MEASURE, &format!("`{}` was requested", name.as_str())));
                     }
                     let came = evidence::came_of(&metric);
                     self.state.subject.assessment = self.assessment().clone().with(file, metric);
                     came
                 }
                 None => {
-                    let found = NeighbourFiles::deserialize(&value).map_err(|e| unreadable(EXPAND, &e))?;
+                    let found = NeighbourFiles::deserialize(&value).map_err(|e| unreadable_result(EXPAND, &e))?;
                     let came = evidence::came_around(&found);
                     self.state.neighbours.push((file, found));
                     came
@@ -393,7 +393,7 @@ impl<'t> Investigation<'t> {
                 self.note(format!("hop {}: {what} could not be measured: {}", self.hop(), failure.message));
                 Sentence::ours("it could not be measured")
             }
-            _ => return Err(out_of_step("the investigation waits for a measurement")),
+            _ => return Err(investigation_out_of_step("the investigation waits for a measurement")),
         };
         self.state.phase = InvestigationPhase::Over;
         self.took(choice, HopChooser::Model, came);
@@ -427,7 +427,7 @@ impl<'t> Investigation<'t> {
                 return self.over(None);
             }
         };
-        let judged = verdict::judge(value, given, &self.state.aliases, &mut self.state.subject.assessment);
+        let judged = verdict::judge_synthesis(value, given, &self.state.aliases, &mut self.state.subject.assessment);
         judged.notes.into_iter().for_each(|note| self.note(note));
         self.over(judged.synthesis)
     }
@@ -467,9 +467,13 @@ impl<'t> Investigation<'t> {
             InvestigationPhase::Deciding { asked, .. } | InvestigationPhase::Synthesising { asked, .. } => {
                 for (id, _) in &mut results {
                     let inner = id.0.checked_sub(asked.first);
-                    *id = EffectId(inner.ok_or_else(|| out_of_step("this result belongs to an earlier effect"))?);
+                    *id = EffectId(
+                        inner.ok_or_else(|| investigation_out_of_step("this result belongs to an earlier effect"))?,
+                    );
                 }
-                let Some(exchange) = self.exchange.as_mut() else { return Err(out_of_step("no model was asked")) };
+                let Some(exchange) = self.exchange.as_mut() else {
+                    return Err(investigation_out_of_step("no model was asked"));
+                };
                 let step = exchange.step(Event { now, what: EventKind::Performed { results } })?;
                 self.pass(now);
                 Ok(self.outer(step, asked).unwrap_or_else(|outcome| self.answered(outcome)))
@@ -477,10 +481,12 @@ impl<'t> Investigation<'t> {
             InvestigationPhase::Measuring { effect, choice } => {
                 let mut results = results.into_iter();
                 let (Some((id, performed)), None) = (results.next(), results.next()) else {
-                    return Err(out_of_step("one measurement is taken at a time; give it one result"));
+                    return Err(investigation_out_of_step("one measurement is taken at a time; give it one result"));
                 };
                 if id != effect {
-                    return Err(out_of_step("this result belongs to another effect than the one that was asked for"));
+                    return Err(investigation_out_of_step(
+                        "this result belongs to another effect than the one that was asked for",
+                    ));
                 }
                 let before = (self.state.now, self.state.spent_ms);
                 self.pass(now);
@@ -490,7 +496,9 @@ impl<'t> Investigation<'t> {
                 }
                 next
             }
-            InvestigationPhase::New | InvestigationPhase::Over => Err(out_of_step("nothing was asked for")),
+            InvestigationPhase::New | InvestigationPhase::Over => {
+                Err(investigation_out_of_step("nothing was asked for"))
+            }
         }
     }
 }
@@ -502,7 +510,7 @@ impl Machine for Investigation<'_> {
         let now = self.state.now.max(event.now);
         match (&self.state.phase, event.what) {
             (InvestigationPhase::Over, _) => {
-                Err(out_of_step("the investigation is over; nothing can happen to it any more"))
+                Err(investigation_out_of_step("the investigation is over; nothing can happen to it any more"))
             }
             (InvestigationPhase::New, EventKind::Started) => {
                 self.state.now = now;
@@ -513,8 +521,8 @@ impl Machine for Investigation<'_> {
                 self.cancelled(why)
             }
             (_, EventKind::Performed { results }) => self.performed(now, results),
-            (InvestigationPhase::New, _) => Err(out_of_step("an investigation starts with `started`")),
-            (_, _) => Err(out_of_step("the investigation waits for what it asked for")),
+            (InvestigationPhase::New, _) => Err(investigation_out_of_step("an investigation starts with `started`")),
+            (_, _) => Err(investigation_out_of_step("the investigation waits for what it asked for")),
         }
     }
 
@@ -535,11 +543,11 @@ impl Machine for Investigation<'_> {
     }
 }
 
-fn out_of_step(problem: &str) -> Error {
+fn investigation_out_of_step(problem: &str) -> Error {
     Error::new(ErrorKind::OutOfStep, problem)
 }
 
-fn unreadable(effect: &str, problem: &dyn core::fmt::Display) -> Error {
+fn unreadable_result(effect: &str, problem: &dyn core::fmt::Display) -> Error {
     Error::new(ErrorKind::InvalidInput, format!("the result of `{effect}` can't be read: {problem}"))
 }
 
@@ -563,8 +571,8 @@ const fn is_final(because: FallbackReason) -> bool {
 }
 
 /// A decoded answer as it is; every text in it is from outside.
-fn exact(value: &Untrusted<Json>) -> Json {
-    show::value(value)
+fn exact_answer(value: &Untrusted<Json>) -> Json {
+    show::exact_value(value)
 }
 
 /// Whether a name is a metric that an investigation may ask for.

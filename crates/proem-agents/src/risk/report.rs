@@ -39,13 +39,13 @@ pub struct RiskReport {
     /// The run that it is recorded as, for `proem risk feedback`; null if it is not recorded.
     pub id: Option<String>,
     /// How risky the change is.
-    #[schemars(schema_with = "schema::level")]
+    #[schemars(schema_with = "schema::level_schema")]
     pub risk_level: Level,
     /// How much of the evidence is there and how well the score is calibrated; null if neither is known.
-    #[schemars(schema_with = "schema::share")]
+    #[schemars(schema_with = "schema::share_schema")]
     pub confidence: Option<f64>,
     /// How sure the model says it is; null without one.
-    #[schemars(schema_with = "schema::share")]
+    #[schemars(schema_with = "schema::share_schema")]
     pub model_confidence: Option<f64>,
     /// How the assessment came about.
     pub mode: AssessmentMode,
@@ -249,23 +249,24 @@ impl RiskReport {
     ) -> Self {
         let assessment = investigated.map_or(assessment, |investigated| &investigated.assessment);
         let synthesis = investigated.and_then(|investigated| investigated.synthesis.as_ref());
-        let hops = investigated.map(|investigated| hops(assessment, &investigated.hops)).unwrap_or_default();
+        let hops = investigated.map(|investigated| hop_outputs(assessment, &investigated.hops)).unwrap_or_default();
         let mode = mode(assessment, synthesis, about.model.as_deref());
         let basis = ReportBasis { change, assessment, mode, hops: &hops, false_positives: &about.false_positives };
         let file = |file: &FileAssessment| FileOut::new(basis, file);
         let files = assessment.files.iter().map(file).collect();
-        let partner = |partner: &proem_risk::assess::Partner| PartnerOut::new(partner, path_of(assessment, partner.of));
+        let partner =
+            |partner: &proem_risk::assess::Partner| PartnerOut::new(partner, changed_path(assessment, partner.of));
         let mut notes = about.notes;
         notes.extend(investigated.into_iter().flat_map(|investigated| investigated.notes.iter().cloned()));
         Self {
             id: about.id,
             risk_level: assessment.level,
-            confidence: assessment.confidence.map(rounded),
-            model_confidence: synthesis.map(|synthesis| rounded(synthesis.model_confidence)),
+            confidence: assessment.confidence.map(six_decimal_places),
+            model_confidence: synthesis.map(|synthesis| six_decimal_places(synthesis.model_confidence)),
             mode,
             key_evidence: key_evidence(change, assessment, synthesis),
             recommendations: recommendations(change, assessment, synthesis),
-            reasoning: reasoning(assessment.level, &reasons_of(change, assessment), synthesis),
+            reasoning: report_reasoning(assessment.level, &reasons_of(change, assessment), synthesis),
             reasons: reasons_of(change, assessment),
             change: ChangeOut::new(change, about.chosen),
             score: ScoreOut::new(&assessment.score, about.false_positives.get(&Meter::Score).copied()),
@@ -273,8 +274,8 @@ impl RiskReport {
             files,
             missing_partners: assessment.partners.iter().map(partner).collect(),
             missing_partners_total: u64::from(assessment.more_partners) + assessment.partners.len() as u64,
-            unknown: unknown(assessment),
-            gaps: gaps(change, assessment),
+            unknown: unknown_outputs(assessment),
+            gaps: report_gaps(change, assessment),
             investigation_trace: hops,
             notes,
             history: about.history,
@@ -294,7 +295,7 @@ fn mode(assessment: &Assessment, synthesis: Option<&Synthesis>, model: Option<&s
     }
 }
 
-fn hops(assessment: &Assessment, hops: &[Hop]) -> Vec<HopOut> {
+fn hop_outputs(assessment: &Assessment, hops: &[Hop]) -> Vec<HopOut> {
     let path = |hop: &Hop| assessment.files.iter().find(|file| Some(file.index) == hop.file).map(|f| f.path.clone());
     hops.iter().map(|hop| HopOut { hop: hop.clone(), path: path(hop) }).collect()
 }
@@ -304,7 +305,7 @@ fn key_evidence(change: &Change, assessment: &Assessment, synthesis: Option<&Syn
         Some(synthesis) if !synthesis.key_evidence.is_empty() => {
             synthesis.key_evidence.iter().take(5).map(ReportSentence::foreign).collect()
         }
-        _ => weigh::of_change(change, assessment),
+        _ => weigh::change_evidence(change, assessment),
     }
 }
 
@@ -319,7 +320,7 @@ fn recommendations(change: &Change, assessment: &Assessment, synthesis: Option<&
     }
 }
 
-fn reasoning(level: Level, reasons: &[ReportSentence], synthesis: Option<&Synthesis>) -> ReportSentence {
+fn report_reasoning(level: Level, reasons: &[ReportSentence], synthesis: Option<&Synthesis>) -> ReportSentence {
     if let Some(synthesis) = synthesis {
         return ReportSentence::foreign(&synthesis.reasoning);
     }
@@ -335,12 +336,12 @@ fn reasons_of(change: &Change, assessment: &Assessment) -> Vec<ReportSentence> {
     if change.files.is_empty() {
         return vec![ReportSentence::ours("there are no changes to assess")];
     }
-    reasons(assessment, &assessment.reasons)
+    report_reasons(assessment, &assessment.reasons)
 }
 
 /// Reasons in our words, with the path that they speak of. Of the worst file its own first reason is told, and
 /// that is not told again.
-fn reasons(assessment: &Assessment, reasons: &[LevelReason]) -> Vec<ReportSentence> {
+fn report_reasons(assessment: &Assessment, reasons: &[LevelReason]) -> Vec<ReportSentence> {
     let own =
         |index: u32| assessment.files.iter().find(|file| file.index == index).and_then(|file| file.reasons.first());
     let told = reasons.iter().find_map(|reason| match reason {
@@ -350,10 +351,10 @@ fn reasons(assessment: &Assessment, reasons: &[LevelReason]) -> Vec<ReportSenten
     let words = |reason: &LevelReason| match reason {
         LevelReason::WorstFile { file } => {
             let words = own(*file).unwrap_or(reason).in_words();
-            ReportSentence::default().path(path_of(assessment, *file)).and(": ").and(words)
+            ReportSentence::default().path(changed_path(assessment, *file)).and(": ").and(words)
         }
         LevelReason::Sensitive { file } => {
-            ReportSentence::ours(reason.in_words()).and(": ").path(path_of(assessment, *file))
+            ReportSentence::ours(reason.in_words()).and(": ").path(changed_path(assessment, *file))
         }
         _ => ReportSentence::ours(reason.in_words()),
     };
@@ -361,16 +362,16 @@ fn reasons(assessment: &Assessment, reasons: &[LevelReason]) -> Vec<ReportSenten
 }
 
 /// The path of the file at a place of the change.
-fn path_of(assessment: &Assessment, index: u32) -> String {
+fn changed_path(assessment: &Assessment, index: u32) -> String {
     assessment.files.iter().find(|file| file.index == index).map(|file| file.path.clone()).unwrap_or_default()
 }
 
 /// Whether a metric decides something and could not be measured.
-fn is_unknown(metric: &Metric) -> bool {
+fn is_unknown_metric(metric: &Metric) -> bool {
     metric.signal == Signal::Unknown && metric.name.tier().is_some()
 }
 
-fn unknown(assessment: &Assessment) -> Vec<UnknownOut> {
+fn unknown_outputs(assessment: &Assessment) -> Vec<UnknownOut> {
     let of = |path: Option<&str>, metric: &Metric| UnknownOut {
         metric: metric.name,
         path: path.map(str::to_owned),
@@ -378,20 +379,20 @@ fn unknown(assessment: &Assessment) -> Vec<UnknownOut> {
     };
     let own = assessment.metrics.iter().filter(|metric| metric.value.is_none()).map(|metric| of(None, metric));
     let files = assessment.files.iter().flat_map(|file| {
-        file.metrics.iter().filter(|metric| is_unknown(metric)).map(|metric| of(Some(&file.path), metric))
+        file.metrics.iter().filter(|metric| is_unknown_metric(metric)).map(|metric| of(Some(&file.path), metric))
     });
     own.chain(files).collect()
 }
 
 /// What the change and the assessment say could not be known, once each.
-fn gaps(change: &Change, assessment: &Assessment) -> Vec<String> {
+fn report_gaps(change: &Change, assessment: &Assessment) -> Vec<String> {
     let mut gaps = assessment.gaps.clone();
     gaps.extend(change.gaps.iter().filter(|gap| !assessment.gaps.contains(gap)).cloned());
     gaps
 }
 
 /// Six decimals: more would be noise of the last bits.
-fn rounded(number: f64) -> f64 {
+fn six_decimal_places(number: f64) -> f64 {
     (number * 1e6).round() / 1e6
 }
 

@@ -28,7 +28,7 @@ fn the_laws_hold_for_the_corpus() {
 
 /// Checks the laws; whether it was read.
 fn laws(name: &str, text: &str) -> bool {
-    let read = match adapt::history(text, &time) {
+    let read = match adapt::read_failure_history(text, &time) {
         Ok(read) => read.value,
         Err(error) => {
             assert!(!error.to_string().is_empty(), "{name}");
@@ -36,7 +36,7 @@ fn laws(name: &str, text: &str) -> bool {
         }
     };
     let printed = Json::from(read.iter().map(printed).collect::<Vec<_>>()).to_string();
-    let again = adapt::history(&printed, &time).unwrap();
+    let again = adapt::read_failure_history(&printed, &time).unwrap();
     assert_eq!((again.value, again.notes), (read.clone(), Vec::new()), "{name}");
 
     let now = read.iter().map(|record| record.at).max().unwrap_or(Time(0));

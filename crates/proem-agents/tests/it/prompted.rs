@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
+use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_agents::screen::Screening;
 use proem_engine::call::Arrival;
 use proem_engine::ordered::OrderedJson;
@@ -79,7 +79,7 @@ fn calls_are_asked_for_as_far_as_a_model_can_be_made_to() {
             profile: None,
             inquiry: None,
         };
-        prepare(&ask, &mut CachingCounter::new(&OpenAi::O200k)).unwrap().request
+        prepare_prompt_call(&ask, &mut CachingCounter::new(&OpenAi::O200k)).unwrap().request
     };
     for (answers, bound, told) in [
         (SchemaEnforcement::Tool, "forced_calls", false),
@@ -139,7 +139,7 @@ fn ask_with(
         profile,
         inquiry: None,
     };
-    prepare(&ask, &mut CachingCounter::new(&OpenAi::O200k))
+    prepare_prompt_call(&ask, &mut CachingCounter::new(&OpenAi::O200k))
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 use std::time::Duration;
 
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
+use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_engine::assembly::PromptId;
 use proem_engine::call::Arrival;
 use proem_engine::ordered::OrderedJson;
@@ -188,7 +188,7 @@ impl RunBase {
             profile: asked.profile(),
             inquiry: None,
         };
-        prepare(&call, &mut CachingCounter::new(access.counter.as_ref()))
+        prepare_prompt_call(&call, &mut CachingCounter::new(access.counter.as_ref()))
     }
 
     /// What an exchange of a prompt is held to: its contract, its fallback, and as many attempts as there are usually.

@@ -254,7 +254,7 @@ impl RecordedTexts {
         let mut changed = None;
         let mut text = |name: &str, hash: &str| {
             let bytes = contents.get(hash).ok_or_else(|| format!("the text of `{name}` is not kept"))?;
-            if record::hash(bytes) != hash {
+            if record::content_hash(bytes) != hash {
                 changed.get_or_insert_with(|| format!("the recorded text of `{name}` was changed: its hash differs"));
             }
             String::from_utf8(bytes.clone()).map_err(|_| format!("`{name}` is not UTF-8 in the record"))

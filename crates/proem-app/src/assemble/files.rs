@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use proem_agents::assemble::Task;
-use proem_agents::assemble::code::{CodeRenderings, Definition, FileQuestion, renderings};
+use proem_agents::assemble::code::{CodeRenderings, Definition, FileQuestion, code_renderings};
 use proem_agents::assemble::found::{FoundFile, TaskContext};
 use proem_agents::assemble::gathered::Gap;
-use proem_agents::assemble::outline::language;
+use proem_agents::assemble::outline::language_by_ending;
 use proem_guard::{LanguageFamily, Untrusted, credential};
 use proem_runtime::{GatherOptions, folder_rules, map_on_all};
 use proem_select::context::{CodeSymbol, FilePurpose, LineSpan};
@@ -115,7 +115,7 @@ fn relative_need(file: &ContextFile) -> f32 {
 
 /// The text without what is a credential by its shape: nobody asked for that to be sent.
 fn without_credentials(text: &Untrusted<String>) -> Untrusted<String> {
-    text.clone().map(|text| credential::redact(&text).unwrap_or(text))
+    text.clone().map(|text| credential::redact_credentials(&text).unwrap_or(text))
 }
 
 /// A file on its rungs, and whether a credential stood in it.
@@ -125,7 +125,7 @@ fn render_file(file: &ContextFile, task: &str, callees: &[String]) -> (FoundFile
     let mut shown = CodeRenderings::default();
     if let Some(content) = &file.content {
         let text = text_for_code(content);
-        let text = credential::redact(&text).map_or(text, |without| {
+        let text = credential::redact_credentials(&text).map_or(text, |without| {
             is_redacted = true;
             without
         });
@@ -134,9 +134,10 @@ fn render_file(file: &ContextFile, task: &str, callees: &[String]) -> (FoundFile
         let places: Vec<LineSpan> =
             file.named_lines.iter().map(|line| LineSpan { first: *line, last: *line }).collect();
         let question = FileQuestion { definitions: &definitions, places: &places, task, callees, room: room(file) };
-        shown = renderings(&text, &question);
+        shown = code_renderings(&text, &question);
         // Without definitions an outline is headings, which comments and texts within code only look like.
-        shown.outline = shown.outline.filter(|_| !definitions.is_empty() || language(&path) == Some("Markdown"));
+        shown.outline =
+            shown.outline.filter(|_| !definitions.is_empty() || language_by_ending(&path) == Some("Markdown"));
     }
     let label = file.path.label().clone();
     let outside = |text: String| Untrusted::new(text, label.clone());
@@ -148,7 +149,7 @@ fn render_file(file: &ContextFile, task: &str, callees: &[String]) -> (FoundFile
         kind: match file.used_for {
             FilePurpose::Test => "a test",
             FilePurpose::Configuration => "configuration",
-            _ => language(&path).unwrap_or("text"),
+            _ => language_by_ending(&path).unwrap_or("text"),
         },
         syntax: LanguageFamily::of_name(&path),
         full: shown.full.map(outside),

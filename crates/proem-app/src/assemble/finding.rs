@@ -6,7 +6,7 @@ use proem_agents::assemble::change_wanted::{ChangeWanted, IsDirty, change_wanted
 use proem_agents::assemble::found::TaskContext;
 use proem_agents::assemble::gathered::PlaceFacts;
 use proem_agents::assemble::settings::ContextDepth;
-use proem_agents::assemble::{Task, keywords, phrases};
+use proem_agents::assemble::{Task, mode_keywords, phrases};
 use proem_runtime::{GatherOptions, gather, task_change};
 use proem_select::mode::{Wording, infer};
 
@@ -93,7 +93,7 @@ fn wanted_change(options: &AssembleOptions, gathered: &PlaceFacts) -> Result<Opt
     let tree = gathered.git.as_ref().and_then(|git| git.work_tree.as_ref());
     let changes = [tree.and_then(|tree| tree.staged), tree.and_then(|tree| tree.unstaged)];
     let is_dirty = changes.iter().flatten().any(|stat| stat.files > 0);
-    let (phrases, keywords) = (phrases()?, keywords());
+    let (phrases, keywords) = (phrases()?, mode_keywords());
     let wording = Wording { phrases, keywords: &keywords };
     let mode = infer(Some(text), &options.hints, &wording, None).mode;
     Ok(change_wanted(text, mode, if is_dirty { IsDirty::Yes } else { IsDirty::No }))

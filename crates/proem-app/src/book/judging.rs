@@ -94,7 +94,7 @@ impl Judges {
         let (judge, wanted) = (&expected.prompt, json::compact(&expected.verdict));
         let problem = match &ran.outcome.ended {
             ExchangeEnd::Answered { value } => {
-                let verdict = show::value(value).get(VERDICT).cloned().unwrap_or_default();
+                let verdict = show::exact_value(value).get(VERDICT).cloned().unwrap_or_default();
                 (verdict != expected.verdict)
                     .then(|| format!("`{judge}` says {}, expected {wanted}", json::compact(&verdict)))
             }

@@ -247,7 +247,7 @@ impl OpenSuite<'_> {
         let (Some(judge), ExchangeEnd::Answered { value }) = (&live.judge, &ran.outcome.ended) else { return Ok(None) };
         let unjudged = || Ok(Some(format!("`{}` was not asked for its verdict", judge.prompt)));
         let Some(setting) = self.judges.setting(&judge.prompt) else { return unjudged() };
-        let case = JudgedCase { inputs, answer: &show::value(value), line };
+        let case = JudgedCase { inputs, answer: &show::exact_value(value), line };
         let most_of_run = match purse.most {
             Some(_) => most_of_run(setting, self.attempts, &judging::judge_inputs(setting, case))?.1,
             None => None,
@@ -316,7 +316,7 @@ impl LiveAnswers {
         more(&mut self.heard.schema, first.is_some_and(|first| first.problems.is_empty()));
         match ended {
             ExchangeEnd::Answered { value } => {
-                let value = show::value(value);
+                let value = show::exact_value(value);
                 let differences = live.differences(&value);
                 more(&mut self.heard.expected, differences.is_empty() && judged.is_none());
                 self.faults.extend(judged);

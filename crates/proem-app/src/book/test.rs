@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
+use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_agents::risk::investigation;
 use proem_agents::screen::Screening;
 use proem_engine::ErrorKind;
@@ -225,7 +225,7 @@ impl AssemblyState {
     fn pose(&self, kind: &str, case: &Case, tested: &mut BookCaseResult) {
         let given = case.given.as_ref().unwrap_or(&Json::Null);
         let posed = match kind {
-            investigation::DECISION | investigation::SYNTHESIS => investigation::case(kind, given),
+            investigation::DECISION | investigation::SYNTHESIS => investigation::pose_case(kind, given),
             other => {
                 let known = format!("`{}` and `{}`", investigation::DECISION, investigation::SYNTHESIS);
                 tested.problems.push(format!("unknown kind `{other}`; the kinds are {known}"));
@@ -263,8 +263,8 @@ impl AssemblyState {
             profile: None,
             inquiry: None,
         };
-        let prepared = prepare(&ask, &mut CachingCounter::new(&OpenAi::O200k))?;
-        let hash = proem_text::hex::encode(Sha256::digest(prepared.request.assembly.text()));
+        let prepared = prepare_prompt_call(&ask, &mut CachingCounter::new(&OpenAi::O200k))?;
+        let hash = proem_text::hex::encode_hex(Sha256::digest(prepared.request.assembly.text()));
         Ok((prepared, hash))
     }
 }

@@ -5,8 +5,8 @@
 //! entry points; for a wish, the code that changes most often. A task with any other word is none of these.
 
 use proem_select::context::FilePurpose;
-use proem_text::normalise::without_marks;
-use proem_text::words::words;
+use proem_text::normalise::without_accents;
+use proem_text::words::search_words;
 
 use super::reply::{is_of_replies, is_program_name};
 
@@ -108,9 +108,9 @@ impl GeneralTask {
             if is_program_name(word) {
                 return None;
             }
-            for part in words(word) {
+            for part in search_words(word) {
                 count = count.saturating_add(1);
-                let plain = without_marks(&part.to_lowercase());
+                let plain = without_accents(&part.to_lowercase());
                 let kind = WORDS.iter().find(|(_, list)| list.split_ascii_whitespace().any(|known| known == plain));
                 match kind {
                     Some((kind, _)) => kinds.push(*kind),

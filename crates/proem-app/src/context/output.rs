@@ -90,7 +90,7 @@ impl FindOutput {
     pub fn new(found: &TaskCandidates) -> Self {
         let commit = |commit: &super::ContextCommit| FoundCommitOut {
             id: commit.id.clone(),
-            subject: show::json(&commit.subject),
+            subject: show::exact_json(&commit.subject),
         };
         Self {
             files: found.all().map(FoundFileOut::new).collect(),
@@ -112,11 +112,11 @@ impl FoundFileOut {
             last_line: symbol.lines.last,
         };
         Self {
-            path: show::json(&file.path),
+            path: show::exact_json(&file.path),
             line: file.line(),
             used_for: purpose(file.used_for),
             probability: (f64::from(file.probability) * 1e4).round() / 1e4,
-            evidence: file.evidence.iter().map(show::json).collect(),
+            evidence: file.evidence.iter().map(show::exact_json).collect(),
             symbols: file.fitting.iter().filter_map(|at| file.symbols.get(*at)).map(symbol).collect(),
         }
     }

@@ -3,8 +3,8 @@
 //! What a reply consists of is told by a table of words that say nothing of a repository: answers, courtesies, what is
 //! asked of the agent itself, and the small words of eleven languages. A task has words beside them.
 
-use proem_text::normalise::without_marks;
-use proem_text::words::words;
+use proem_text::normalise::without_accents;
+use proem_text::words::search_words;
 
 use super::{TaskCandidates, text_for_code};
 
@@ -82,7 +82,7 @@ pub(crate) fn is_task(prompt: &str, found: &TaskCandidates) -> bool {
         if is_program_name(word) {
             return true;
         }
-        for part in words(word) {
+        for part in search_words(word) {
             let lower = part.to_lowercase();
             if lower.chars().any(is_unspaced_letter) || is_of_replies(&lower) {
                 continue;
@@ -112,7 +112,7 @@ pub(crate) fn is_program_name(word: &str) -> bool {
 /// Whether a word says nothing of a repository.
 pub(crate) fn is_of_replies(word: &str) -> bool {
     let is_short = word.len() < 3 && word.is_ascii();
-    let plain = without_marks(word);
+    let plain = without_accents(word);
     is_short || replies().any(|reply| reply == word || reply == plain)
 }
 

@@ -10,7 +10,7 @@ use proem_runtime::context::{ContextCorpus, ContextPast, shown_text};
 use proem_runtime::readers::source_text;
 use proem_select::context::{
     ContextTask, ContextWeights, DefinitionSource, FileEvidence, FilePurpose, FileRanking, FileRecord, RankedFile,
-    SIGNALS, SubjectModel, is_named_by, rank, rank_definitions,
+    SIGNALS, SubjectModel, is_named_by, rank_definitions, rank_files,
 };
 
 use super::evidence::{EvidenceWords, evidence_words};
@@ -78,7 +78,7 @@ impl Search {
         }
         let ranked = if query.choice.excludes_any() { usize::MAX } else { query.most };
         let FileRanking { code, tests, documents, about_code } =
-            rank(&corpus.corpus, &task, &self.weights, ranked, &AllProcessors);
+            rank_files(&corpus.corpus, &task, &self.weights, ranked, &AllProcessors);
         // A file that was not looked into may be the one that the task is about.
         let known = self.reading.known_share();
         let worth = |files: Vec<RankedFile>, most: usize| {

@@ -153,7 +153,7 @@ impl<'l> SettingListing<'l> {
 fn hide_credentials(value: &toml::Value) -> Json {
     let text = |text: &str| {
         let text = without_password(text);
-        credential::redact(&text).unwrap_or(text)
+        credential::redact_credentials(&text).unwrap_or(text)
     };
     match value {
         toml::Value::String(given) => Json::from(text(given)),

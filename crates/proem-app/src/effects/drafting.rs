@@ -184,7 +184,7 @@ fn draft_request(
     let written = configured_template(file, settings)?;
     let mut values: BTreeMap<String, String> =
         field_texts(action.tree()).into_iter().map(|(name, texts)| (name, texts.join("\n"))).collect();
-    if let Some(target) = show::json(action.target()).as_str() {
+    if let Some(target) = show::exact_json(action.target()).as_str() {
         values.insert("target".to_owned(), target.to_owned());
     }
     let bytes = write_request(&written, &values, key).map_err(|refused| match refused {

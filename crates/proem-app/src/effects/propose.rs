@@ -300,7 +300,7 @@ impl ActionDesk<'_> {
         let id = match (key, offer) {
             (Some(key), _) => EscalationId(key.to_string()),
             (None, RefusedOffer::Offered) => self.offer_id(action),
-            (None, RefusedOffer::Withheld) => EscalationId(hex::encode(action.content().0)),
+            (None, RefusedOffer::Withheld) => EscalationId(hex::encode_hex(action.content().0)),
         };
         let mut reasons: Vec<String> = decision.reasons.iter().map(ToString::to_string).collect();
         if matches!(decision.ruling, Ruling::Refusal(_)) {
@@ -359,7 +359,7 @@ impl ActionDesk<'_> {
     /// The id of the question that offers a refused action.
     fn offer_id(&self, action: &ProposedAction) -> EscalationId {
         let key = action.key(&self.owner.0, &self.policy).ok().map(|(key, _)| key.to_string());
-        EscalationId(key.unwrap_or_else(|| hex::encode(action.content().0)))
+        EscalationId(key.unwrap_or_else(|| hex::encode_hex(action.content().0)))
     }
 
     /// Why the offer of a refused action can't be taken up yet; `None` for any other option, or once it is allowed.
@@ -370,7 +370,7 @@ impl ActionDesk<'_> {
         decision: &Decision,
     ) -> Option<String> {
         // One that no list had was asked about by its content, and may have a key by now.
-        let ids = [self.offer_id(action), EscalationId(hex::encode(action.content().0))];
+        let ids = [self.offer_id(action), EscalationId(hex::encode_hex(action.content().0))];
         let is_offer = matches!(decision.ruling, Ruling::Refusal(_)) && ids.contains(escalation);
         let reasons = decision.reasons.iter().map(ToString::to_string);
         is_offer.then(|| reasons.chain(refusal_remedies(decision)).collect::<Vec<_>>().join("; "))

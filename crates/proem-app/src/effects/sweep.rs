@@ -140,7 +140,7 @@ impl ActionDesk<'_> {
 
     /// The file whose lock keeps a second process from a work on this project.
     pub(crate) fn lock_file(&self, work: &str) -> PathBuf {
-        let project = proem_text::hex::encode(Sha256::digest(self.owner.0.as_bytes()));
+        let project = proem_text::hex::encode_hex(Sha256::digest(self.owner.0.as_bytes()));
         let name = format!("{work}-{}.lock", project.get(..16).unwrap_or(&project));
         self.project.places.state.join(name)
     }

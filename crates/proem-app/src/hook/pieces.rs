@@ -38,7 +38,7 @@ impl HookPiece {
 
     fn of(file: &ContextFile, text: String, syntax: Option<LanguageFamily>) -> Self {
         let content = file.content.as_ref().map(text_for_code).unwrap_or_default();
-        let text = credential::redact(&text).unwrap_or(text);
+        let text = credential::redact_credentials(&text).unwrap_or(text);
         Self {
             file: sha256_hex(text_for_code(&file.path).as_bytes()),
             version: sha256_hex(content.as_bytes()),

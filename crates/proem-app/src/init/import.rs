@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use proem_agents::assemble::split::{SplitDestination, missing_rules, split, text_of};
+use proem_agents::assemble::split::{SplitDestination, missing_rules, split_prompt, text_of_part};
 use proem_engine::prompt::file::MAX_FILE_BYTES;
 use proem_engine::prompt::import::{ImportKind, recognise};
 use proem_guard::show;
@@ -48,10 +48,10 @@ pub(super) fn import_prompt(file: &Path) -> Result<PromptImport, Error> {
              the file into the book as a prompt, or write the tag in backticks if it is meant as text"
         )));
     }
-    let pieces = split(&text);
+    let pieces = split_prompt(&text);
     let mut planned = Vec::new();
     let mut values = KeyValues::from([("baseline", format!("\"{BASELINE}\""))]);
-    let mut constitution = text_of(&pieces, SplitDestination::Constitution);
+    let mut constitution = text_of_part(&pieces, SplitDestination::Constitution);
     let mut added = Vec::new();
     if !constitution.is_empty() {
         for rule in missing_rules(&constitution) {
@@ -65,13 +65,13 @@ pub(super) fn import_prompt(file: &Path) -> Result<PromptImport, Error> {
         ));
         values.insert("assemble.paths.constitution", format!("\"{CONSTITUTION}\""));
     }
-    let rules = text_of(&pieces, SplitDestination::Rules);
+    let rules = text_of_part(&pieces, SplitDestination::Rules);
     let has_rules = !rules.is_empty();
     if has_rules {
         planned.push(PlannedFile::trusted(RULES, rules, "how to work; replaces the book's common rules"));
         values.insert("assemble.paths.rules", format!("\"{RULES}\""));
     }
-    let project = text_of(&pieces, SplitDestination::Project);
+    let project = text_of_part(&pieces, SplitDestination::Project);
     if !project.is_empty() {
         planned.push(PlannedFile::trusted(
             PROJECT,

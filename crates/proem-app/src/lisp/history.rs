@@ -61,7 +61,7 @@ impl LineHistory {
         let mut size: usize = 0;
         let mut lines: Vec<String> = Vec::new();
         for entry in entries.iter().rev().take(MOST) {
-            let line = format!("{}\n", json::quote(entry));
+            let line = format!("{}\n", json::quote_json(entry));
             size = size.saturating_add(line.len());
             if size > MOST_BYTES {
                 break;

@@ -30,7 +30,7 @@ use proem_runtime::records::{
 use proem_runtime::tools::{ToolPerformer, ToolSet};
 use proem_store::Store;
 use proem_store::query::RunDetail;
-use proem_store::record::{Numbers, RunId, hash};
+use proem_store::record::{Numbers, RunId, content_hash};
 use proem_text::hex;
 use serde_json::{Value as Json, json};
 use tokio::time::Instant;
@@ -122,12 +122,12 @@ impl ProgramJob {
         ]);
         files.extend(agent.results.iter().map(|(tool, text)| (format!("{RESULTS}{tool}"), text.clone())));
         let inputs = serde_json::from_str(&input).map_err(|error| Error::bug("an input is no JSON", error))?;
-        let written: String = files.iter().map(|(name, text)| format!("{name}\n{}\n", hash(text.as_bytes()))).collect();
+        let written: String = files.iter().map(|(name, text)| format!("{name}\n{}\n", content_hash(text.as_bytes()))).collect();
         let prompt = PromptId {
             agent: agent.definition.name.clone(),
             name: KIND.to_owned(),
             version: "1".to_owned(),
-            closure: hash(written.as_bytes()),
+            closure: content_hash(written.as_bytes()),
         };
         let path = std::fs::canonicalize(&agent.path).unwrap_or_else(|_| agent.path.clone());
         let settings = json!({

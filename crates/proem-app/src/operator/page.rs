@@ -94,7 +94,7 @@ impl ApprovalPage {
     /// As [`Self::tree`].
     pub fn changes(&mut self, before: &ProposedAction, after: &ProposedAction) -> Result<(), Error> {
         require_showable(after.tree())?;
-        self.text.push_str(show::differences(&before.differences(after), TreeCap::WHOLE).as_str());
+        self.text.push_str(show::terminal_differences(&before.differences(after), TreeCap::WHOLE).as_str());
         self.text.push('\n');
         self.parts.insert(after.content().0);
         Ok(())

@@ -15,7 +15,7 @@ use proem_engine::ordered::OrderedJson;
 use proem_runtime::driver::{CallPerformer, ObjectPerform};
 use proem_runtime::records::{Recording, Start};
 use proem_runtime::risk::{AssessorProgress, Measures};
-use proem_store::record::{RunId, RunOutcome, hash};
+use proem_store::record::{RunId, RunOutcome, content_hash};
 use serde_json::Value as Json;
 
 use super::assessing::{AssessedRepository, ChangeAssessment};
@@ -117,7 +117,7 @@ impl RecordedInvestigation {
         let assessing = AssessedRepository::again(&self.assessed, root, project, progress).map_err(anew)?;
         let looked = assessing.look_one(0).ok_or(missing)??;
         let today = investigation_subject(&assessing.look_at(0).ok_or(missing)??, &looked.first);
-        if hash(subject_inputs(&today)?.compact().as_bytes()) == recorded {
+        if content_hash(subject_inputs(&today)?.compact().as_bytes()) == recorded {
             return Ok((assessing, looked));
         }
         // Where the rules of before are meant, metrics were counted otherwise too; the change itself must be the same.

@@ -9,8 +9,8 @@ mod thresholds;
 use std::collections::BTreeMap;
 
 use proem_agents::risk::feedback::{
-    AssessmentOpinion, FeedbackTally, FeedbackVerdict, KIND, Meter, Suggestion, applied, note, read_note, read_signals,
-    suggest, tally,
+    AssessmentOpinion, FeedbackTally, FeedbackVerdict, KIND, Meter, Suggestion, apply_suggestions, metric_reason_note,
+    read_note, read_signals, suggest, tally_verdicts,
 };
 use proem_agents::risk::report::Rate;
 use proem_engine::run::Time;
@@ -76,7 +76,7 @@ pub(super) fn thresholds(project: &OpenProject) -> Result<Thresholds, Error> {
 ///
 /// What the store says.
 pub(super) async fn rates(store: &Store, project: &OpenProject, since: Time) -> Result<BTreeMap<Meter, Rate>, Error> {
-    let tally = tally(&verdicts(&store.judged(&records::records_owner(project), KIND, since).await?));
+    let tally = tally_verdicts(&verdicts(&store.judged(&records::records_owner(project), KIND, since).await?));
     let judged = tally.metrics.iter().filter(|metric| metric.n > 0);
     Ok(judged.map(|metric| (metric.metric, Rate { count: metric.false_positives, n: metric.n })).collect())
 }
@@ -106,7 +106,7 @@ pub async fn count_feedback(project: &OpenProject, since: &str) -> Result<WithNo
     let since = when::since(since, when::time_now(), &zone)?;
     let WithNotes { value: store, notes } = records::look_at_records(project).await?;
     let rows = store.judged(&records::records_owner(project), KIND, since).await?;
-    let tally = tally(&verdicts(&rows));
+    let tally = tally_verdicts(&verdicts(&rows));
     let suggestions = suggest(&tally, &thresholds(project)?);
     Ok(WithNotes { value: FeedbackSummary { since: when::iso_date(since, &zone), tally, suggestions }, notes })
 }
@@ -132,7 +132,7 @@ async fn write_opinion(store: &Store, project: &OpenProject, run: &str, opinion:
         actor: records::actor(&Environment::inherited(), project.places.channel),
         at: when::time_now(),
         verdict: said.as_str().to_owned(),
-        note: note(about, reason),
+        note: metric_reason_note(about, reason),
     };
     store.feedback(feedback).await?;
     Ok(run)
@@ -168,7 +168,7 @@ async fn find_assessment(store: &Store, project: &OpenProject, id: &str) -> Resu
 /// If what was taken over before can't be used, or the file can't be written.
 pub fn apply_thresholds(project: &OpenProject, suggestions: &[Suggestion]) -> Result<(), Error> {
     let mut kept = ThresholdsFile::load(project)?;
-    let new = applied(&kept.in_force()?, suggestions);
+    let new = apply_suggestions(&kept.in_force()?, suggestions);
     new.check().map_err(|error| Error::bug("suggested thresholds", error))?;
     kept.take(new);
     kept.store(project)

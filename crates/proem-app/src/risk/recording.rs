@@ -130,7 +130,7 @@ impl<'k> ReportSubject<'k> {
 
     /// What feedback needs to know of an assessment: numbers and our names only.
     fn settings(&self) -> Json {
-        json!({ "proem": env!("CARGO_PKG_VERSION"), "versions": Versions::TODAY, "risk": feedback::signals(&self.looked.full) })
+        json!({ "proem": env!("CARGO_PKG_VERSION"), "versions": Versions::TODAY, "risk": feedback::recorded_signals(&self.looked.full) })
     }
 
     /// The report of a change.

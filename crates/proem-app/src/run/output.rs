@@ -245,7 +245,7 @@ impl RunOutput {
         let taught = setting.taught.as_ref().filter(|_| line.is_none());
         let (outcome, value, label, because) = match &ran.outcome.ended {
             ExchangeEnd::Answered { value } => {
-                (RunOutcomeWord::Answered, Some(show::value(value)), Some(value.label().into()), None)
+                (RunOutcomeWord::Answered, Some(show::exact_value(value)), Some(value.label().into()), None)
             }
             ExchangeEnd::FellBack { value, because } => {
                 (RunOutcomeWord::FellBack, Some(value.clone()), Some((&Label::trusted()).into()), Some(*because))
@@ -330,7 +330,7 @@ fn attempt_out(attempt: &Attempt, made: &[CallTrace]) -> AttemptOut {
         failure: attempt.failure.as_ref().map(|failure| FailureOut {
             kind: failure.kind,
             message: failure.message.clone(),
-            said: failure.said.as_ref().map(show::json),
+            said: failure.said.as_ref().map(show::exact_json),
         }),
         dropped: made.map(|made| made.dropped.iter().map(Into::into).collect()).unwrap_or_default(),
         wire: made

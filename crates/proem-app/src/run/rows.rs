@@ -86,7 +86,7 @@ impl Row {
     fn new(number: u32, inputs: Result<OrderedJson, String>, bytes: &[u8]) -> Self {
         let hashed =
             inputs.as_ref().map_or_else(|_| bytes.to_vec(), |inputs| json::compact(&inputs.to_json()).into_bytes());
-        let input_hash = proem_text::hex::encode(Sha256::digest(&hashed));
+        let input_hash = proem_text::hex::encode_hex(Sha256::digest(&hashed));
         Self { line: BatchLine { number, input_hash }, inputs }
     }
 }

@@ -4,7 +4,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
+use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_engine::ErrorKind;
 use proem_engine::call::{CacheInquiry, NanoDollars};
 use proem_engine::contract::{AnswerContract, Contract, schema_from_line};
@@ -308,7 +308,7 @@ impl RunSetting {
             inquiry: self.inquiry.as_ref(),
         };
         let mut counts = CachingCounter::new(self.access.counter.as_ref());
-        Ok(prepare(&ask, &mut counts)?)
+        Ok(prepare_prompt_call(&ask, &mut counts)?)
     }
 
     /// The request for these inputs as it would be sent, without a key.

@@ -1,6 +1,6 @@
 //! Scans what was read of a file, field by field.
 
-use proem_guard::{Bar, Cut, Finding, Guard, LanguageFamily, Scan, UnreadReason, Untrusted, Verdict, cut};
+use proem_guard::{Bar, Cut, Finding, Guard, LanguageFamily, Scan, UnreadReason, Untrusted, Verdict, cut_attacks};
 use proem_runtime::readers::{Document, DocumentField, DocumentGap, DocumentKind, DocumentPosition};
 use proem_text::{Source, Span};
 
@@ -131,7 +131,7 @@ pub(crate) fn scan_syntax(guard: &Guard, syntax: Option<LanguageFamily>, text: &
 fn examine_field(guard: &Guard, field: DocumentField, scan: Scan, bar: Bar, cutting: CutChoice) -> ExaminedField {
     let verdict = bar.judge(&scan);
     let score = scan.score;
-    let cut = (cutting == CutChoice::Wanted).then(|| cut(guard, bar, &field.text, &scan));
+    let cut = (cutting == CutChoice::Wanted).then(|| cut_attacks(guard, bar, &field.text, &scan));
     let (findings, unread) = place_findings(&field.text, field.place, scan);
     ExaminedField { name: field.name, verdict, score, findings, unread, cut }
 }

@@ -275,7 +275,7 @@ impl FindingOut {
             hidden: finding.hidden,
             severity: finding.severity.as_str(),
             score: round_to_six(f64::from(finding.score)),
-            text: show::json(&found.text),
+            text: show::exact_json(&found.text),
         }
     }
 }
@@ -300,7 +300,7 @@ impl PlaceOut {
 impl CutOut {
     fn new(cut: &Cut) -> Self {
         Self {
-            text: cut.text.as_ref().map_or(Json::Null, show::json),
+            text: cut.text.as_ref().map_or(Json::Null, show::exact_json),
             verdict: cut.verdict.as_str(),
             content_preserved_ratio: round_to_six(cut.content_preserved_ratio),
         }

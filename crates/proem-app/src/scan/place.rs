@@ -129,9 +129,9 @@ mod tests {
             "{}:{} {before}{}|{}{marked}|{}{after}",
             located[0].line,
             located[0].column,
-            show::terminal(&excerpt.before),
-            show::terminal(&excerpt.marked),
-            show::terminal(&excerpt.after)
+            show::terminal_text(&excerpt.before),
+            show::terminal_text(&excerpt.marked),
+            show::terminal_text(&excerpt.after)
         )
     }
 

@@ -330,7 +330,7 @@ impl TriageDesk<'_> {
     }
 
     fn question_id(&self, subject: &str) -> EscalationId {
-        EscalationId(hex::encode(Sha256::digest(format!("triage\n{}\n{subject}", self.charter.id))))
+        EscalationId(hex::encode_hex(Sha256::digest(format!("triage\n{}\n{subject}", self.charter.id))))
     }
 
     /// A question as it is written down, with what an earlier one about the same had; what of it can't be is said as a

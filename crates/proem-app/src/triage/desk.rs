@@ -9,7 +9,7 @@ use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted, Verdict, show};
 use proem_store::record::{
     Actor, HashedContent, NewQuarantine, NewSignal, NewTriageProject, QuarantineId, SignalIntake, SignalStanding,
-    WHOLE_BACKLOG, hash,
+    WHOLE_BACKLOG, content_hash,
 };
 use proem_store::{IntakeAnswer, StoreAccess, TriagePurge, TriagePurgeCounts};
 use proem_triage::artefact::Artefact;
@@ -201,7 +201,7 @@ impl<'p> TriageDesk<'p> {
         }
         let names: Vec<String> = listed.iter().map(|listed| format!("{} {}", listed.id, listed.revision)).collect();
         let line = NewSignal {
-            id: SignalRevision { id: WHOLE_BACKLOG.to_owned(), revision: hash(names.join("\n").as_bytes()) },
+            id: SignalRevision { id: WHOLE_BACKLOG.to_owned(), revision: content_hash(names.join("\n").as_bytes()) },
             source: "search".to_owned(),
             kind: WHOLE_BACKLOG.to_owned(),
             time: None,
@@ -239,8 +239,8 @@ impl<'p> TriageDesk<'p> {
 
     /// Keeps what could not be read, for a person to look at.
     async fn refuse(&self, malformed: &MalformedSignal) -> Result<IntakeCounts, Error> {
-        let exact = show::json(&malformed.text);
-        let revision = hash(exact.as_str().unwrap_or_default().as_bytes());
+        let exact = show::exact_json(&malformed.text);
+        let revision = content_hash(exact.as_str().unwrap_or_default().as_bytes());
         let id = SignalRevision { id: format!("malformed:{}", revision.get(..16).unwrap_or_default()), revision };
         let unwritten = |error| Error::bug("what could not be read can't be written down", error);
         let text = LabelTree::Flagged(cap_malformed(&malformed.text)).write().map_err(unwritten)?;

@@ -118,7 +118,7 @@ fn new_charter_text(values: &CharterValues) -> Result<String, Error> {
 fn uuid(mut bytes: [u8; 16]) -> String {
     bytes[6] = (bytes[6] & 0x0f) | 0x40;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
-    let digits = hex::encode(bytes);
+    let digits = hex::encode_hex(bytes);
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
     [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
 }

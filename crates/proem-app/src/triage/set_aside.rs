@@ -276,7 +276,7 @@ impl TriageDesk<'_> {
             Ok::<_, Error>(EscalationOption { id: id.to_owned(), label: in_writing(&label.into())?, action: None })
         };
         Ok(NewEscalation {
-            id: EscalationId(hex::encode(Sha256::digest(subject))),
+            id: EscalationId(hex::encode_hex(Sha256::digest(subject))),
             project: self.desk.owner.clone(),
             actor: self.system(),
             at: when::time_now(),

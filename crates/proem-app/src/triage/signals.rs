@@ -167,7 +167,7 @@ pub fn short_signal_id(id: &SignalRevision) -> String {
 }
 
 fn revision_digest(id: &SignalRevision) -> String {
-    hex::encode(Sha256::digest(format!("{}\n{}", id.id, id.revision)))
+    hex::encode_hex(Sha256::digest(format!("{}\n{}", id.id, id.revision)))
 }
 
 /// A time as people name it for triage: `today` and `yesterday` begin in the project's zone, and all that

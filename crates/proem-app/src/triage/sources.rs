@@ -96,7 +96,7 @@ impl TriageDesk<'_> {
             for row in page.into_iter().filter(|row| row.kind != WHOLE_BACKLOG) {
                 let signal = row.text.as_deref().and_then(|text| ProjectSignal::read(text).ok());
                 let project = signal.and_then(|signal| signal.project);
-                let named = project.as_ref().and_then(|project| show::json(project).as_str().map(str::to_owned));
+                let named = project.as_ref().and_then(|project| show::exact_json(project).as_str().map(str::to_owned));
                 let is_it = |tracker: &&mut TrackerSource| {
                     let is_named = named.as_ref().is_some_and(|named| named.eq_ignore_ascii_case(&tracker.project));
                     tracker.source == row.source && is_named

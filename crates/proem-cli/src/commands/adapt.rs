@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_agents::adapt::quoted;
+use proem_agents::adapt::quote_json_name;
 use proem_engine::profile::{Adaptation, Format, ProfileRule};
 
 use crate::failure::CommandFailure;
@@ -128,7 +128,7 @@ fn signals_in_words(adapted: &Adaptation) -> String {
     let signals = &adapted.signals;
     let names = |names: &[String]| match names {
         [] => String::from("none"),
-        names => names.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", "),
+        names => names.iter().map(|name| quote_json_name(name)).collect::<Vec<_>>().join(", "),
     };
     let yes = |is_so: bool| if is_so { "yes" } else { "no" };
     format!(

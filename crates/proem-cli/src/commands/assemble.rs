@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_agents::adapt::Lessons;
-use proem_agents::assemble::output::{AssembleOutput, Extra, output};
+use proem_agents::assemble::output::{AssembleOutput, Extra, assemble_output};
 use proem_agents::assemble::{Task, text};
 use proem_engine::providers::Provider;
 use proem_guard::show;
@@ -150,7 +150,7 @@ fn formatted_prompt(
     made: &MadeAssembly,
 ) -> Result<String, CommandFailure> {
     match format {
-        PromptFormat::Text => Ok(text::text(&made.assembled.assembly)),
+        PromptFormat::Text => Ok(text::assembly_text(&made.assembled.assembly)),
         PromptFormat::Anthropic | PromptFormat::Openai => {
             let body = proem_llm::request(&made.assembled.assembly, &made.model, &made.cache)?;
             Ok(text_json::pretty(&body))
@@ -158,7 +158,7 @@ fn formatted_prompt(
         PromptFormat::Json => {
             let notes = project.notes.iter().map(hints::of_note).collect();
             let extra = Extra { notes, ..made.extra(project)? };
-            let output = output(&options.task, &made.gathered, &made.assembled, extra);
+            let output = assemble_output(&options.task, &made.gathered, &made.assembled, extra);
             let profile = made.taught.as_ref().and_then(PromptLessons::shown).map(Into::into);
             let learned = made.taught.as_ref().and_then(|taught| taught.lessons.clone());
             assembly_json(WithProfile { output, profile, learned })

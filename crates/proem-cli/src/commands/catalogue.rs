@@ -135,7 +135,7 @@ fn summary_json(entry: &Capability, findings: &[EntryConcern]) -> Value {
         "hash": entry.hash().to_string(),
         "modes": modes_json(definition.modes),
         "tags": tags,
-        "signature": door::json(&signature(entry)),
+        "signature": door::exact_json(&signature(entry)),
         "origin": { "file": entry.origin().file, "place": entry_place(entry) },
         "tokens": definition_tokens(entry),
         "findings": own,

@@ -5,7 +5,7 @@ mod found;
 use anstyle::Style;
 use proem_agents::assemble::AssemblyAccount;
 use proem_agents::assemble::gathered::PlaceFacts;
-use proem_agents::assemble::output::{UntrustedFile, capability_tokens, degraded};
+use proem_agents::assemble::output::{UntrustedFile, capability_tokens, degraded_reasons};
 use proem_agents::assemble::selecting::CapabilityCandidate;
 use proem_engine::assembly::Assembly;
 use proem_engine::cache::CachePlan;
@@ -327,7 +327,7 @@ fn push_decisions(account: &Account<'_>, out: &mut String) {
             gap.about.as_ref().map(|about| format!(" [{}]", show::terminal_capped(about, SHOWN))).unwrap_or_default();
         push_account_line(out, &format!("unknown: {}: {}{about}", gap.what, gap.why));
     }
-    for reason in degraded(assembled, account.selection.degraded) {
+    for reason in degraded_reasons(assembled, account.selection.degraded) {
         push_account_line(out, &style_text(DIM, &format!("degraded: {}", show::terminal_str(&reason))));
     }
 }

@@ -96,9 +96,9 @@ pub(super) fn run_find(args: &Find) -> Result<ExitCode, CommandFailure> {
 
 /// A path as it is; one that is quoted for not being UTF-8 is not quoted again.
 fn path_column(path: &Untrusted<String>) -> String {
-    let shown = show::terminal(path).into_string();
+    let shown = show::terminal_text(path).into_string();
     let is_quoted = shown.len() > 1 && shown.starts_with('"') && shown.ends_with('"');
-    if is_quoted && show::json(path) == shown.as_str() { shown } else { ui::quote_name(path) }
+    if is_quoted && show::exact_json(path) == shown.as_str() { shown } else { ui::quote_name(path) }
 }
 
 fn piped_task() -> Result<String, CommandFailure> {
@@ -116,10 +116,10 @@ fn finding_text(found: &TaskCandidates) -> String {
     let mut out = String::new();
     for file in found.all() {
         let likely = f64::from(file.probability) * 100.0;
-        let place = format!("{LEAD}{}:{}", show::terminal(&file.path).into_string(), file.line());
+        let place = format!("{LEAD}{}:{}", show::terminal_text(&file.path).into_string(), file.line());
         out.push_str(&format!("{}  {} {likely:.0} %\n", style_text(BOLD, &place), purpose(file.used_for)));
         for said in file.evidence.iter().take(4) {
-            out.push_str(&format!("    {GOES_ON}{}\n", show::terminal(said).into_string()));
+            out.push_str(&format!("    {GOES_ON}{}\n", show::terminal_text(said).into_string()));
         }
         for symbol in file.fitting.iter().filter_map(|at| file.symbols.get(*at)) {
             let kind = symbol.kind.as_str();
@@ -129,7 +129,7 @@ fn finding_text(found: &TaskCandidates) -> String {
     }
     for commit in &found.commits {
         let id: String = commit.id.chars().take(8).collect();
-        let subject = show::terminal(&commit.subject).into_string();
+        let subject = show::terminal_text(&commit.subject).into_string();
         out.push_str(&format!("  commit {id}  {subject}\n"));
     }
     let took = Duration::from_millis(u64::try_from(found.took.as_millis()).unwrap_or(u64::MAX));

@@ -106,7 +106,7 @@ impl TextListener for AnswerScreen<'_> {
 
     fn hears(&self, more: &Untrusted<String>) {
         self.waiting.finish_and_clear();
-        let text = show::json(more);
+        let text = show::exact_json(more);
         let Some(text) = text.as_str() else { return };
         let mut state = self.state();
         state.heard.push_str(text);

@@ -102,13 +102,13 @@ pub(super) fn exact_output(text: &str, shapes: Shapes) -> Cow<'_, str> {
     let known = redact_credentials(text, |finder| finder.redact_lines(text));
     match shapes {
         Shapes::Stay => known,
-        Shapes::Cut => credential::redact(&known).map_or(known, Cow::Owned),
+        Shapes::Cut => credential::redact_credentials(&known).map_or(known, Cow::Owned),
     }
 }
 
 /// A report, list or note.
 pub(super) fn report_output(text: &str, shapes: Shapes) -> String {
-    show::report(&exact_output(text, shapes)).into_owned()
+    show::safe_report(&exact_output(text, shapes)).into_owned()
 }
 
 /// A document of JSON, or one on each line.

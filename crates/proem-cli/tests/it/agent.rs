@@ -281,7 +281,7 @@ async fn somebody_else(_: &str, questions: &[Question]) -> Result<Vec<QuestionAn
 fn value(ran: Result<RunResult, Error>) -> String {
     let outcome = ran.unwrap().output.downcast::<Outcome>().unwrap();
     match &outcome.ended {
-        ExchangeEnd::Answered { value } => proem_text::json::compact(&show::value(value)),
+        ExchangeEnd::Answered { value } => proem_text::json::compact(&show::exact_value(value)),
         other => format!("{other:?}"),
     }
 }

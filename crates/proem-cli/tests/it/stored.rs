@@ -59,7 +59,7 @@ fn none_is_kept(fixture: &Fixture, written: &[&str]) {
             });
             assert_eq!(around, None, "{} has {form:?}", path.display());
         }
-        let found = credential::find(&text);
+        let found = credential::find_credentials(&text);
         let places: Vec<&str> = found.iter().filter_map(|one| text.get(one.span.start..one.span.end)).collect();
         assert_eq!(places, [""; 0], "{}", path.display());
         missing.retain(|wanted| !text.contains(wanted));

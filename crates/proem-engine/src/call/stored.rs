@@ -100,7 +100,7 @@ pub mod outside {
     ///
     /// The serialiser's.
     pub fn serialize<S: Serializer>(text: &Untrusted<String>, serializer: S) -> Result<S::Ok, S::Error> {
-        LabelledJson { value: show::json(text), label: text.label().into() }.serialize(serializer)
+        LabelledJson { value: show::exact_json(text), label: text.label().into() }.serialize(serializer)
     }
 
     /// Reads it.
@@ -153,7 +153,7 @@ pub mod outside_json {
     ///
     /// The serialiser's.
     pub fn serialize<S: Serializer>(value: &Untrusted<Json>, serializer: S) -> Result<S::Ok, S::Error> {
-        LabelledJson { value: show::value(value), label: value.label().into() }.serialize(serializer)
+        LabelledJson { value: show::exact_value(value), label: value.label().into() }.serialize(serializer)
     }
 
     /// Reads it.

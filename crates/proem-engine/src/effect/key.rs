@@ -148,7 +148,7 @@ pub enum OutboxForm {
 /// 64 hexadecimal digits, of which nothing has to be escaped in a mail, a path or a table.
 impl fmt::Display for EffectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&hex::encode(self.0))
+        f.pad(&hex::encode_hex(self.0))
     }
 }
 
@@ -184,7 +184,7 @@ impl SignalClaim {
 
 impl fmt::Debug for SignalClaim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "SignalClaim({})", hex::encode(self.0))
+        write!(f, "SignalClaim({})", hex::encode_hex(self.0))
     }
 }
 

@@ -9,7 +9,7 @@ use proem_guard::check::{
     ActionField, ApprovalNeed, CaseSensitivity, Confidence, FieldRole, HoldMinutes, Reach, Referent,
 };
 use proem_guard::{
-    LabelMap, LabelScalar, LabelTree, TreeDifference, TreeName, Untrusted, credential, differences, show,
+    LabelMap, LabelScalar, LabelTree, TreeDifference, TreeName, Untrusted, credential, show, tree_differences,
 };
 use proem_text::{Label, json::compact};
 use serde_json::Value as Json;
@@ -176,7 +176,7 @@ impl ProposedAction {
     /// Where another version of it says something else or has other labels.
     #[must_use]
     pub fn differences<'t>(&'t self, after: &'t Self) -> Vec<TreeDifference<'t>> {
-        differences(&self.tree, &after.tree)
+        tree_differences(&self.tree, &after.tree)
     }
 
     /// Everything that it says, each text with its label.
@@ -215,7 +215,7 @@ impl ProposedAction {
     /// The signals that caused it, as they are compared with what is known of signals; for no screen and no prompt.
     #[must_use]
     pub fn signals(&self) -> Vec<SignalRevision> {
-        let word = |text: &Untrusted<String>| show::json(text).as_str().unwrap_or_default().to_owned();
+        let word = |text: &Untrusted<String>| show::exact_json(text).as_str().unwrap_or_default().to_owned();
         let revision = |cause: &ActionCause| SignalRevision { id: word(&cause.id), revision: word(&cause.revision) };
         self.causes.iter().map(revision).collect()
     }
@@ -554,7 +554,7 @@ fn rebuilt(root: &LabelMap, action: LabelTree, fields: &BTreeMap<String, LabelTr
 
 /// Whether a text of a tree has a credential by its shape.
 fn has_credential(tree: &LabelTree) -> bool {
-    let found = |text: &String| !credential::find(text).is_empty();
+    let found = |text: &String| !credential::find_credentials(text).is_empty();
     match tree {
         LabelTree::Text(text) => found(text),
         LabelTree::Outside(text) | LabelTree::Flagged(text) => text.measure(found),

@@ -6,7 +6,7 @@ use proem_guard::Untrusted;
 use proem_guard::check::{
     ActionField, Allowlist, AllowlistEntryKind, CaseSensitivity, FieldRole, Figures, InternalDomains, Referent,
 };
-use proem_text::{Label, json::compact, normalise};
+use proem_text::{Label, json::compact, normalise_text};
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
@@ -31,7 +31,7 @@ pub(super) const ALLOW: [(&str, AllowlistEntryKind); 9] = [
 
 /// A name of which case, separators and look-alike letters are no part, as `guard::check` compares denied ones.
 pub(super) fn folded(name: &str) -> String {
-    normalise(name).text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    normalise_text(name).text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// The hash of a policy.

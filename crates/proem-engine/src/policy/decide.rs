@@ -6,7 +6,7 @@ use proem_guard::Untrusted;
 use proem_guard::Verdict;
 use proem_guard::check::{
     Action, ActionCheck, ActionField, ActionRule, ActionViolation, ApprovalNeed, CheckContext, Confidence, FieldRole,
-    HoldMinutes, Reach, Referent, ReferentKind, Strictness, TrustedExcerpt, check, tighten,
+    HoldMinutes, Reach, Referent, ReferentKind, Strictness, TrustedExcerpt, check_action, tighten,
 };
 use proem_guard::credential;
 use proem_text::{Label, Secrecy, Source, Sources};
@@ -135,7 +135,8 @@ fn look<'a>(
             grounds.unmet(HoldCondition::ChecksPass);
         }
     }
-    for value in values.iter().filter(|value| value.text.measure(|text| !credential::find(text).is_empty())) {
+    for value in values.iter().filter(|value| value.text.measure(|text| !credential::find_credentials(text).is_empty()))
+    {
         grounds.unmet(HoldCondition::ChecksPass);
         grounds.add(Stance::Refusal, DecisionReason::Credential(value.path.to_string()));
     }
@@ -183,7 +184,7 @@ fn checked(request: &DecisionRequest<'_>, values: &[FieldValue<'_>]) -> ActionCh
         request: request.evidence.request,
         prompt: request.evidence.prompt,
     };
-    check(&Action { name: &Untrusted::new(name.to_owned(), Label::trusted()), fields: &fields }, &context)
+    check_action(&Action { name: &Untrusted::new(name.to_owned(), Label::trusted()), fields: &fields }, &context)
 }
 
 /// A text of a template says nothing that its request held, unless that is secret.

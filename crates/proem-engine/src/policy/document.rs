@@ -44,7 +44,7 @@ impl Decision {
                     "rule": failure.rule.as_str(),
                     "start": failure.span.start,
                     "end": failure.span.end,
-                    "excerpt": show::json(&failure.excerpt),
+                    "excerpt": show::exact_json(&failure.excerpt),
                 })
             })
             .collect();
@@ -66,8 +66,8 @@ impl Decision {
             },
             "external": self.reach == Reach::External,
             "failures": failures,
-            "content": hex::encode(self.content.0),
-            "policy": hex::encode(self.policy.0),
+            "content": hex::encode_hex(self.content.0),
+            "policy": hex::encode_hex(self.policy.0),
         })
     }
 }

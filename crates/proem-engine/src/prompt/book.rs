@@ -325,7 +325,7 @@ impl Book {
             hasher.update(format!("{path}\0{}\0", text.len()).as_bytes());
             hasher.update(text.as_bytes());
         }
-        proem_text::hex::encode(hasher.finalize())
+        proem_text::hex::encode_hex(hasher.finalize())
     }
 }
 

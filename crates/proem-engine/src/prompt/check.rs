@@ -161,7 +161,7 @@ fn volatile(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
         for input in &section.inputs {
             let format = schema.get("properties").and_then(|p| p.get(input)).and_then(|p| p.get("format"));
             let by_format = format.and_then(Json::as_str).is_some_and(|format| VOLATILE_FORMATS.contains(&format));
-            let by_name = proem_text::words::words(input).any(|word| VOLATILE_NAMES.contains(&word.as_str()));
+            let by_name = proem_text::words::search_words(input).any(|word| VOLATILE_NAMES.contains(&word.as_str()));
             if by_format || by_name {
                 say(
                     DiagnosticSeverity::Error,

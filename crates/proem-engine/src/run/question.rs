@@ -129,7 +129,7 @@ impl ShownHash {
 
 impl fmt::Display for ShownHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
+        f.write_str(&hex::encode_hex(self.0))
     }
 }
 
@@ -148,7 +148,7 @@ impl Serialize for ShownHash {
 impl<'de> Deserialize<'de> for ShownHash {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        let bytes = hex::decode(&text).and_then(|bytes| bytes.try_into().ok());
+        let bytes = hex::decode_hex(&text).and_then(|bytes| bytes.try_into().ok());
         bytes.map(Self).ok_or_else(|| de::Error::custom("a hash is 64 lower-case hexadecimal digits"))
     }
 }

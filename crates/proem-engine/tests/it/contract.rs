@@ -352,7 +352,7 @@ fn says(contract: &Contract, value: Json, expected: &[&str]) {
 
 fn line(problem: &Problem) -> String {
     match &problem.found {
-        Some(found) => format!("{} <- {}", problem.in_words(), show::terminal(found)),
+        Some(found) => format!("{} <- {}", problem.in_words(), show::terminal_text(found)),
         None => problem.in_words(),
     }
 }

@@ -86,13 +86,13 @@ impl Allowlist {
                 return Some(());
             }
             AllowlistEntryKind::UrlPrefix => {
-                let url::UrlParse::Url(url) = url::parse(text) else { return None };
+                let url::UrlParse::Url(url) = url::parse_url(text) else { return None };
                 let is_prefix = !url.scheme.is_empty() && url.rest.ends_with('/') && url.is_plain_path();
                 return is_prefix.then(|| self.prefixes.push(url));
             }
             AllowlistEntryKind::IdPrefix => {
                 // One that ended with a digit would cut a number in two.
-                let prefix = number::id(text).filter(|id| !id.ends_with(|c: char| c.is_ascii_digit()))?;
+                let prefix = number::canonical_id(text).filter(|id| !id.ends_with(|c: char| c.is_ascii_digit()))?;
                 self.id_prefixes.insert(String::from(prefix));
                 return Some(());
             }
@@ -105,7 +105,7 @@ impl Allowlist {
         };
         // A web address vouches for itself only, not for its host.
         let listed = if kind == ReferentKind::Url { 1 } else { usize::MAX };
-        self.values.extend(forms(kind, text)?.into_iter().take(listed));
+        self.values.extend(vouched_forms(kind, text)?.into_iter().take(listed));
         Some(())
     }
 
@@ -136,13 +136,13 @@ impl Allowlist {
 }
 
 /// What a text vouches for that names a value: its canonical form, and what is part of it.
-pub(super) fn forms(kind: ReferentKind, text: &str) -> Option<Vec<(ReferentKind, String)>> {
+pub(super) fn vouched_forms(kind: ReferentKind, text: &str) -> Option<Vec<(ReferentKind, String)>> {
     let one = |form: Option<String>| form.map(|form| Vec::from([(kind, form)]));
     match kind {
-        ReferentKind::Recipient => one(mail::recipient(text)),
-        ReferentKind::Amount => one(amount::amount(text)),
-        ReferentKind::Number => one(number::number(text)),
-        ReferentKind::Id => number::id(text).map(|id| {
+        ReferentKind::Recipient => one(mail::canonical_recipient(text)),
+        ReferentKind::Amount => one(amount::canonical_amount(text)),
+        ReferentKind::Number => one(number::canonical_number(text)),
+        ReferentKind::Id => number::canonical_id(text).map(|id| {
             let folded = folded_id(id);
             Vec::from([(kind, String::from(id)), (kind, folded)])
         }),
@@ -152,7 +152,7 @@ pub(super) fn forms(kind: ReferentKind, text: &str) -> Option<Vec<(ReferentKind,
             Some(Vec::from([(kind, place.text()), (ReferentKind::Url, page.text())]))
         }
         ReferentKind::Url => {
-            let url::UrlParse::Url(url) = url::parse(text) else { return None };
+            let url::UrlParse::Url(url) = url::parse_url(text) else { return None };
             Some(Vec::from([(kind, url.text()), (ReferentKind::Host, url.place.text())]))
         }
     }

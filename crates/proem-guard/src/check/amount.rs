@@ -76,7 +76,7 @@ struct Amount {
 ///
 /// Exactly one currency and one number in ASCII digits. A sign, `k`, exponents, and digits that
 /// two conventions read differently have no canonical form.
-pub(super) fn amount(text: &str) -> Option<String> {
+pub(super) fn canonical_amount(text: &str) -> Option<String> {
     let start = text.find(|c: char| c.is_ascii_digit())?;
     let end = text.rfind(|c: char| c.is_ascii_digit())?.checked_add(1)?;
     let currency = match (designator(text.get(..start)?)?, designator(text.get(end..)?)?) {
@@ -99,11 +99,11 @@ fn designator(text: &str) -> Option<&str> {
         return Some("");
     }
     let sign = SIGNS.iter().find(|(sign, _)| text == *sign || (sign.len() > 3 && text.eq_ignore_ascii_case(sign)));
-    sign.map(|(_, code)| *code).or_else(|| code(text))
+    sign.map(|(_, code)| *code).or_else(|| currency_code(text))
 }
 
 /// A currency's code in upper case, out of the lists.
-pub(super) fn code(text: &str) -> Option<&'static str> {
+pub(super) fn currency_code(text: &str) -> Option<&'static str> {
     if text.len() != 3 || !text.bytes().all(|byte| byte.is_ascii_uppercase()) {
         return None;
     }

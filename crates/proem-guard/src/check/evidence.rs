@@ -52,12 +52,12 @@ impl SightingIndex {
             if !lies_within(token.span) {
                 continue;
             }
-            for (kind, form) in allow::forms(token.kind, &token.text).into_iter().flatten() {
+            for (kind, form) in allow::vouched_forms(token.kind, &token.text).into_iter().flatten() {
                 self.insert(kind, form, name, token.span);
             }
         }
-        for (span, written) in ids(text).filter(|(span, _)| lies_within(*span)) {
-            for (kind, form) in allow::forms(ReferentKind::Id, written).into_iter().flatten() {
+        for (span, written) in id_tokens(text).filter(|(span, _)| lies_within(*span)) {
+            for (kind, form) in allow::vouched_forms(ReferentKind::Id, written).into_iter().flatten() {
                 self.insert(kind, form, name, span);
             }
         }
@@ -77,12 +77,12 @@ impl SightingIndex {
 }
 
 /// The tokens of a text that can vouch for an id.
-fn ids(text: &str) -> impl Iterator<Item = (Span, &str)> {
+fn id_tokens(text: &str) -> impl Iterator<Item = (Span, &str)> {
     let start = text.as_ptr() as usize;
-    text.split(|c| !number::joins(c)).filter_map(move |token| {
+    text.split(|c| !number::joins_id(c)).filter_map(move |token| {
         let token = token.trim_end_matches(['.', ':', '?']);
         let at = (token.as_ptr() as usize).saturating_sub(start);
-        let plain = number::id(token).is_some() && number::is_distinctive(token);
+        let plain = number::canonical_id(token).is_some() && number::is_distinctive(token);
         plain.then(|| (Span::new(at, at.saturating_add(token.len())), token))
     })
 }

@@ -55,22 +55,22 @@ impl<'a> ValueMentions<'a> {
 /// `min_digits` is how many digits make a phone or account number.
 pub(super) fn running(text: &str, min_digits: usize) -> ValueMentions<'_> {
     let mut tokens = ValueMentions::default();
-    plain::addresses(text, &mut tokens);
-    figures::figures(text, min_digits, &mut tokens);
+    plain::add_plain_addresses(text, &mut tokens);
+    figures::add_figures(text, min_digits, &mut tokens);
     tokens
 }
 
 /// The addresses in running text and the destinations of links in Markdown and HTML.
-pub(super) fn addresses(text: &str) -> ValueMentions<'_> {
+pub(super) fn find_addresses(text: &str) -> ValueMentions<'_> {
     let mut tokens = ValueMentions::default();
-    plain::addresses(text, &mut tokens);
-    link::destinations(text, &mut tokens);
+    plain::add_plain_addresses(text, &mut tokens);
+    link::add_destinations(text, &mut tokens);
     tokens
 }
 
 /// The amounts and phone and account numbers.
-pub(super) fn figures(text: &str, min_digits: usize) -> ValueMentions<'_> {
+pub(super) fn find_figures(text: &str, min_digits: usize) -> ValueMentions<'_> {
     let mut tokens = ValueMentions::default();
-    figures::figures(text, min_digits, &mut tokens);
+    figures::add_figures(text, min_digits, &mut tokens);
     tokens
 }

@@ -29,15 +29,15 @@ pub(super) fn host_port(text: &str) -> Option<HostPort> {
         if text.starts_with('[') { text.find(']')?.checked_add(1)? } else { text.find(':').unwrap_or(text.len()) };
     let (name, behind) = text.split_at_checked(name_end)?;
     let port = match behind.strip_prefix(':') {
-        Some(port) => Some(decimal::<u16>(port)?),
+        Some(port) => Some(plain_decimal::<u16>(port)?),
         None if behind.is_empty() => None,
         None => return None,
     };
-    Some(HostPort { host: host(name)?, port })
+    Some(HostPort { host: canonical_host(name)?, port })
 }
 
 /// A name in ASCII, four decimal numbers, or an address of version 6 in brackets.
-pub(super) fn host(text: &str) -> Option<String> {
+pub(super) fn canonical_host(text: &str) -> Option<String> {
     if let Some(inner) = text.strip_prefix('[') {
         let address: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
         return Some(format!("[{address}]"));
@@ -47,14 +47,14 @@ pub(super) fn host(text: &str) -> Option<String> {
         let address: Ipv4Addr = plain.parse().ok()?;
         return Some(format!("{address}"));
     }
-    name(text)
+    ascii_host_name(text)
 }
 
 /// The ASCII form of a name (UTS #46), without the final dot.
 ///
 /// Only case and the two spellings of a label (Unicode, `xn--`) are equal. A name that the standard
 /// would *map* to another, such as one in full-width letters or with invisible characters, is none.
-pub(super) fn name(text: &str) -> Option<String> {
+pub(super) fn ascii_host_name(text: &str) -> Option<String> {
     let plain = text.strip_suffix('.').unwrap_or(text);
     let ascii = Uts46::new()
         .to_ascii(plain.as_bytes(), AsciiDenyList::STD3, Hyphens::CheckFirstLast, DnsLength::Verify)
@@ -73,7 +73,7 @@ pub(super) fn name(text: &str) -> Option<String> {
 
 /// A name with at least two labels, as mail needs.
 pub(super) fn domain(text: &str) -> Option<String> {
-    name(text).filter(|name| name.contains('.') && !text.ends_with('.'))
+    ascii_host_name(text).filter(|name| name.contains('.') && !text.ends_with('.'))
 }
 
 /// Whether the last label is a number in any notation, so that a resolver reads an address of
@@ -85,7 +85,7 @@ fn ends_in_a_number(text: &str) -> bool {
 }
 
 /// A number in decimal digits without leading zeros or sign.
-fn decimal<N: core::str::FromStr>(text: &str) -> Option<N> {
+fn plain_decimal<N: core::str::FromStr>(text: &str) -> Option<N> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     plain.then(|| text.parse().ok()).flatten()
 }

@@ -78,7 +78,7 @@ impl<'a> ProvenanceBasis<'a> {
             FieldRole::Url => ReferentKind::Url,
             FieldRole::Amount => ReferentKind::Amount,
             FieldRole::Number => ReferentKind::Number,
-            FieldRole::Id(case) => return failure(self.id(value, case), whole).into_iter().collect(),
+            FieldRole::Id(case) => return provenance_breach(self.id(value, case), whole).into_iter().collect(),
             FieldRole::Plain => return Vec::new(),
             FieldRole::FreeText(text) => {
                 let mut found = self.running(value, text.figures, readings);
@@ -89,20 +89,22 @@ impl<'a> ProvenanceBasis<'a> {
                 return found;
             }
         };
-        failure(self.value(kind, value), whole).into_iter().collect()
+        provenance_breach(self.value(kind, value), whole).into_iter().collect()
     }
 
     fn value(&self, kind: ReferentKind, text: &str) -> ProvenanceResult {
         let malformed = ProvenanceResult::Fails(ActionRule::Provenance(kind, ProvenanceGap::Malformed), None);
         if kind == ReferentKind::Url {
-            return match url::parse(text) {
+            return match url::parse_url(text) {
                 UrlParse::Url(url) if self.rules.allow.has_prefix_of(&url) => ProvenanceResult::Passes,
                 UrlParse::Url(url) => self.provenance(kind, &url.accepted().collect::<Vec<String>>()),
                 UrlParse::Refused => ProvenanceResult::Fails(ActionRule::SchemeRefused, None),
                 UrlParse::Malformed => malformed,
             };
         }
-        let Some(form) = allow::forms(kind, text).and_then(|forms| forms.into_iter().next()) else { return malformed };
+        let Some(form) = allow::vouched_forms(kind, text).and_then(|forms| forms.into_iter().next()) else {
+            return malformed;
+        };
         if kind == ReferentKind::Recipient && self.rules.allow.has_domain_of(&form.1) {
             return ProvenanceResult::Passes;
         }
@@ -110,7 +112,7 @@ impl<'a> ProvenanceBasis<'a> {
     }
 
     fn id(&self, text: &str, case: CaseSensitivity) -> ProvenanceResult {
-        let Some(id) = number::id(text) else {
+        let Some(id) = number::canonical_id(text) else {
             return ProvenanceResult::Fails(ActionRule::Provenance(ReferentKind::Id, ProvenanceGap::Malformed), None);
         };
         if self.rules.allow.has_prefix_of_id(id) {
@@ -146,9 +148,9 @@ impl<'a> ProvenanceBasis<'a> {
         let texts = core::iter::once((value, None))
             .chain(readings.decoded.iter().map(|reading| (reading.text.as_str(), Some(reading))));
         for (text, reading) in texts {
-            let mut all: Vec<ValueMentions<'_>> = Vec::from([extract::addresses(text)]);
+            let mut all: Vec<ValueMentions<'_>> = Vec::from([extract::find_addresses(text)]);
             if figures == Figures::Checked {
-                all.push(extract::figures(text, MIN_DIGITS));
+                all.push(extract::find_figures(text, MIN_DIGITS));
             }
             too_many = too_many || all.iter().any(|tokens| tokens.too_many);
             for token in all.iter().flat_map(|tokens| &tokens.found) {
@@ -181,7 +183,7 @@ impl<'a> ProvenanceBasis<'a> {
             );
         }
         let is_mail = token.text.trim_start_matches('@').contains('@');
-        if token.kind == ReferentKind::Recipient && is_mail && mail::address(&token.text).is_none() {
+        if token.kind == ReferentKind::Recipient && is_mail && mail::canonical_address(&token.text).is_none() {
             return ProvenanceResult::Fails(
                 ActionRule::Provenance(ReferentKind::Recipient, ProvenanceGap::Malformed),
                 None,
@@ -191,7 +193,7 @@ impl<'a> ProvenanceBasis<'a> {
     }
 }
 
-fn failure(judgement: ProvenanceResult, span: Span) -> Option<RuleBreach> {
+fn provenance_breach(judgement: ProvenanceResult, span: Span) -> Option<RuleBreach> {
     match judgement {
         ProvenanceResult::Passes => None,
         ProvenanceResult::Fails(rule, seen) => Some(RuleBreach { rule, span, seen }),
@@ -215,7 +217,7 @@ fn outermost(mut judged: Vec<(Span, ProvenanceResult)>, mut settled: Vec<Span>) 
             continue;
         }
         failed = span;
-        found.extend(failure(judgement, span));
+        found.extend(provenance_breach(judgement, span));
     }
     found
 }

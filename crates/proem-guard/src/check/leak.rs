@@ -6,7 +6,7 @@
 
 use super::readings::DecodedText;
 use alloc::{collections::BTreeSet, string::String, vec::Vec};
-use proem_text::{Span, normalise, normalise::without_marks};
+use proem_text::{Span, normalise::without_accents, normalise_text};
 use unicode_script::{Script, UnicodeScript};
 
 /// The letters of one shingle: four to five English words. Shorter turns of phrase are common
@@ -41,13 +41,13 @@ impl Letters {
 
     /// The same for any text.
     fn normal(text: &str) -> Self {
-        let view = normalise(text);
+        let view = normalise_text(text);
         let mut letters = Vec::new();
         for (at, c) in view.text.char_indices().filter(|(_, c)| c.is_alphanumeric()) {
             let place = view.map.original(Span::new(at, at.saturating_add(c.len_utf8())));
             let times = if is_ideographic(c) { 3 } else { 1 };
             for _ in 0..times {
-                fold(c, |folded| letters.push((folded, place)));
+                push_folded(c, |folded| letters.push((folded, place)));
             }
         }
         Self { letters }
@@ -63,12 +63,12 @@ fn is_ideographic(c: char) -> bool {
 }
 
 /// Lower case, and without accents where Latin letters have them.
-fn fold(c: char, mut push: impl FnMut(char)) {
+fn push_folded(c: char, mut push: impl FnMut(char)) {
     if c.is_ascii() {
         return push(c.to_ascii_lowercase());
     }
     let accented = matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}');
-    let plain = if accented { without_marks(&String::from(c)) } else { String::from(c) };
+    let plain = if accented { without_accents(&String::from(c)) } else { String::from(c) };
     plain.chars().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric()).for_each(push);
 }
 
@@ -94,7 +94,7 @@ pub(super) type SecretOverlap = Vec<SharedRun>;
 /// The letters of the runs, those that several have counted once.
 ///
 /// The longest run counts first, so the sum doesn't depend on the order.
-pub(super) fn letters<'a>(runs: impl Iterator<Item = &'a SharedRun>) -> usize {
+pub(super) fn shared_letters<'a>(runs: impl Iterator<Item = &'a SharedRun>) -> usize {
     let mut runs: Vec<&SharedRun> = runs.collect();
     runs.sort_unstable_by(|a, b| b.shingles.len().cmp(&a.shingles.len()).then(a.shingles.cmp(&b.shingles)));
     let mut seen = BTreeSet::new();
@@ -115,7 +115,7 @@ impl SecretShingles {
             return secret;
         }
         for text in quotable {
-            let mut known = hashes(Letters::of(text).letters.iter().map(|(c, _)| *c), SHINGLE);
+            let mut known = window_hashes(Letters::of(text).letters.iter().map(|(c, _)| *c), SHINGLE);
             known.sort_unstable();
             secret.hashes.retain(|hash| known.binary_search(hash).is_err());
         }
@@ -128,7 +128,7 @@ impl SecretShingles {
     }
 
     fn new(letters: &Letters, shingle: usize, long_run: usize) -> Self {
-        let mut hashes = hashes(letters.letters.iter().map(|(c, _)| *c), shingle);
+        let mut hashes = window_hashes(letters.letters.iter().map(|(c, _)| *c), shingle);
         hashes.sort_unstable();
         hashes.dedup();
         Self { hashes, shingle, long_run }
@@ -154,9 +154,9 @@ impl SecretShingles {
             for rotated in [false, true] {
                 let turn = |c: char| if rotated { rot13(c) } else { c };
                 let hashes = if backwards {
-                    hashes(all().rev().map(turn), self.shingle)
+                    window_hashes(all().rev().map(turn), self.shingle)
                 } else {
-                    hashes(all().map(turn), self.shingle)
+                    window_hashes(all().map(turn), self.shingle)
                 };
                 self.runs(&hashes, shared, |first, last| {
                     let flip = |index: usize| {
@@ -196,7 +196,7 @@ const fn rot13(c: char) -> char {
 
 /// The hash of each window of `length` letters (Rabin and Karp): equal windows have equal hashes,
 /// and a false match of others has a chance of about 2⁻⁶⁴ for each pair.
-fn hashes(letters: impl Iterator<Item = char> + Clone, length: usize) -> Vec<u64> {
+fn window_hashes(letters: impl Iterator<Item = char> + Clone, length: usize) -> Vec<u64> {
     const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
     let code = |c: char| u64::from(u32::from(c)).wrapping_add(1).wrapping_mul(0xd6e8_feb8_6659_fd93);
     let leaving_factor = (0..length).fold(1_u64, |factor, _| factor.wrapping_mul(FACTOR));

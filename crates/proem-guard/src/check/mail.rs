@@ -2,7 +2,7 @@
 
 use super::host;
 use alloc::{format, string::String};
-use proem_text::{character, normalise};
+use proem_text::{character, normalise_text};
 
 /// The most bytes before the `@` (RFC 5321, section 4.5.3.1.1).
 const MAX_LOCAL: usize = 64;
@@ -10,18 +10,18 @@ const MAX_LOCAL: usize = 64;
 const MAX_HANDLE: usize = 64;
 
 /// A recipient as a field gives it: an address, with a display name or without, or a handle.
-pub(super) fn recipient(text: &str) -> Option<String> {
+pub(super) fn canonical_recipient(text: &str) -> Option<String> {
     let text = text.trim_matches(' ');
     if text.chars().any(character::is_hidden) {
         return None;
     }
     let is_handle = !text.trim_start_matches('@').contains('@') && !text.contains('<');
-    if is_handle { handle(text) } else { mailbox(text) }
+    if is_handle { handle(text) } else { canonical_mailbox(text) }
 }
 
 /// `name <address>` or `address` (RFC 5322, section 3.4, without comments and groups).
-fn mailbox(text: &str) -> Option<String> {
-    let Some(rest) = text.strip_suffix('>') else { return address(text) };
+fn canonical_mailbox(text: &str) -> Option<String> {
+    let Some(rest) = text.strip_suffix('>') else { return canonical_address(text) };
     let (display, inside) = rest.rsplit_once('<')?;
     let display = display.trim_matches(' ');
     let quoted = display.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
@@ -31,19 +31,19 @@ fn mailbox(text: &str) -> Option<String> {
         &['@', '<', '>', '"', '\\', ',', ';', ':', '(', ')']
     };
     let plain = !quoted.unwrap_or(display).contains(refused);
-    plain.then(|| address(inside)).flatten()
+    plain.then(|| canonical_address(inside)).flatten()
 }
 
 /// `local@domain`: the local part in lower-case ASCII, the domain as resolved.
 ///
 /// Nothing is dropped: `a+x@corp.com` is another address than `a@corp.com`. Quoted local parts,
 /// comments and address literals are refused.
-pub(super) fn address(text: &str) -> Option<String> {
+pub(super) fn canonical_address(text: &str) -> Option<String> {
     let (local, domain) = text.split_once('@')?;
     let plain = !local.is_empty()
         && local.len() <= MAX_LOCAL
         && local.split('.').all(|atom| !atom.is_empty() && atom.chars().all(is_atom))
-        && (local.is_ascii() || normalise(local).text == local);
+        && (local.is_ascii() || normalise_text(local).text == local);
     let domain = plain.then(|| host::domain(domain)).flatten()?;
     Some(format!("{}@{domain}", local.to_ascii_lowercase()))
 }

@@ -4,7 +4,7 @@ use alloc::{format, string::String};
 
 /// A phone or account number without its separators: `+49 30 1234` and `004930 1234` are
 /// `+49301234`, an IBAN is in upper case.
-pub(super) fn number(text: &str) -> Option<String> {
+pub(super) fn canonical_number(text: &str) -> Option<String> {
     let text = text.trim_matches(' ');
     let is_separator = |c: char| matches!(c, ' ' | '-' | '.' | '/' | '(' | ')' | '\u{a0}' | '\u{202f}');
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
@@ -21,7 +21,7 @@ pub(super) fn number(text: &str) -> Option<String> {
 const MAX_ID: usize = 128;
 
 /// An id as it is written, without the `#` before a number.
-pub(super) fn id(text: &str) -> Option<&str> {
+pub(super) fn canonical_id(text: &str) -> Option<&str> {
     let id = text.strip_prefix('#').unwrap_or(text);
     let plain = (1..=MAX_ID).contains(&id.len())
         && id.chars().all(is_id)
@@ -44,7 +44,7 @@ fn is_id(c: char) -> bool {
 
 /// Whether the character joins what stands around it, so that an id next to it isn't a whole token.
 /// What is not ASCII joins, but for quotation marks, dashes and the punctuation of CJK.
-pub(super) fn joins(c: char) -> bool {
+pub(super) fn joins_id(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_alphanumeric() || "-_./:#+@%&=~\\^$*?".contains(c);
     }

@@ -8,7 +8,7 @@
 use super::{MAX_FIELD, url::hex};
 use crate::view::reference;
 use alloc::{string::String, vec::Vec};
-use proem_text::{OffsetMap, Span, character, normalise};
+use proem_text::{OffsetMap, Span, character, normalise_text};
 
 /// How deep encodings may nest.
 const ROUNDS: usize = 3;
@@ -40,21 +40,21 @@ pub(super) struct DecodedTexts {
 type Decoder = fn(&str) -> Option<DecodedText>;
 
 /// The readings of a text.
-pub(super) fn readings(text: &str) -> DecodedTexts {
+pub(super) fn decoded_readings(text: &str) -> DecodedTexts {
     let mut readings = DecodedTexts::default();
     // Tags are letters to one decoder and nothing to the other.
-    let undone = plain(text);
+    let undone = plain_reading(text);
     readings.decoded.extend(undone.clone());
     let mut undone = Some(undone);
     let mut base: Option<DecodedText> = None;
-    let decoders: [Decoder; 5] = [escapes, plain, entities, percent, packed];
+    let decoders: [Decoder; 5] = [escapes, plain_reading, entities, percent_reading, unpacked_reading];
     for _ in 0..ROUNDS {
         let mut changed = false;
         for (decoder, index) in decoders.into_iter().zip(0..) {
             // Where there were no escapes, the first reading is this one, and stands in the list already.
             let first = if index == PLAIN && base.is_none() { undone.take() } else { None };
             let is_known = first.is_some();
-            let next = first.unwrap_or_else(|| step(text, base.as_ref(), decoder));
+            let next = first.unwrap_or_else(|| apply_decoder(text, base.as_ref(), decoder));
             let Some(next) = next else { continue };
             if next.text.len() > MAX_FIELD {
                 readings.decoded.clear();
@@ -71,15 +71,15 @@ pub(super) fn readings(text: &str) -> DecodedTexts {
             return readings;
         }
     }
-    readings.complete = decoders.iter().all(|decoder| step(text, base.as_ref(), *decoder).is_none());
+    readings.complete = decoders.iter().all(|decoder| apply_decoder(text, base.as_ref(), *decoder).is_none());
     readings
 }
 
-/// The place of [`plain`] among the decoders.
+/// The place of [`plain_reading`] among the decoders.
 const PLAIN: usize = 1;
 
 /// One decoder over a reading, or over the text itself where there is none yet; `None` if it changed nothing.
-fn step(text: &str, base: Option<&DecodedText>, decoder: Decoder) -> Option<DecodedText> {
+fn apply_decoder(text: &str, base: Option<&DecodedText>, decoder: Decoder) -> Option<DecodedText> {
     let Some(base) = base else { return decoder(text) };
     let next = decoder(&base.text)?;
     Some(DecodedText { map: next.map.then(&base.map), text: next.text })
@@ -101,7 +101,7 @@ impl DecodedText {
 
 /// Copies a text but for the places where `read` finds something: its length and what it stands for. `None` where
 /// that gives the same text.
-fn rewrite(text: &str, mut read: impl FnMut(&str, usize) -> Option<(usize, String)>) -> Option<DecodedText> {
+fn rewrite_places(text: &str, mut read: impl FnMut(&str, usize) -> Option<(usize, String)>) -> Option<DecodedText> {
     let mut reading = DecodedText::default();
     let mut kept = 0;
     let mut at = 0_usize;
@@ -124,19 +124,19 @@ fn rewrite(text: &str, mut read: impl FnMut(&str, usize) -> Option<(usize, Strin
 }
 
 /// NFKC without invisible characters; `evil[.]com`, `hxxp` and backslashes before punctuation undone.
-fn plain(text: &str) -> Option<DecodedText> {
-    if is_normal(text) { rewrite(text, fanged) } else { visible_plain(text) }
+fn plain_reading(text: &str) -> Option<DecodedText> {
+    if is_normal(text) { rewrite_places(text, undo_defanging) } else { visible_plain(text) }
 }
 
 /// The same for any text.
 fn visible_plain(text: &str) -> Option<DecodedText> {
-    let visible = rewrite(text, |text, at| {
+    let visible = rewrite_places(text, |text, at| {
         let c = text.get(at..)?.chars().next()?;
         (character::is_invisible(c) || (character::is_control(c) && c != '\u{b}'))
             .then(|| (c.len_utf8(), String::new()))
     });
-    let normal = normalise(visible.as_ref().map_or(text, |visible| &visible.text));
-    let (meant, map) = match rewrite(&normal.text, fanged) {
+    let normal = normalise_text(visible.as_ref().map_or(text, |visible| &visible.text));
+    let (meant, map) = match rewrite_places(&normal.text, undo_defanging) {
         Some(fanged) => (fanged.text, fanged.map.then(&normal.map)),
         None => (normal.text, normal.map),
     };
@@ -175,7 +175,7 @@ const DEFANGED: [(&str, &str); 17] = [
     ("h**p", "http"),
 ];
 
-fn fanged(text: &str, at: usize) -> Option<(usize, String)> {
+fn undo_defanging(text: &str, at: usize) -> Option<(usize, String)> {
     let rest = text.get(at..)?;
     let first = rest.bytes().next()?;
     if first == b'\\' {
@@ -205,15 +205,15 @@ fn entities(text: &str) -> Option<DecodedText> {
     if !text.contains('&') {
         return None;
     }
-    rewrite(text, |text, at| reference(text.get(at..)?).map(|(c, length)| (length, String::from(c))))
+    rewrite_places(text, |text, at| reference(text.get(at..)?).map(|(c, length)| (length, String::from(c))))
 }
 
 /// Runs of `%41`; what is not UTF-8 stays, but for its ASCII characters.
-fn percent(text: &str) -> Option<DecodedText> {
+fn percent_reading(text: &str) -> Option<DecodedText> {
     if !text.contains('%') {
         return None;
     }
-    rewrite(text, |text, at| {
+    rewrite_places(text, |text, at| {
         let mut bytes = Vec::new();
         let mut codes = text.as_bytes().get(at..)?.chunks_exact(3);
         while let Some([b'%', high, low]) = codes.next()
@@ -234,7 +234,7 @@ fn escapes(text: &str) -> Option<DecodedText> {
     if text.is_ascii() && !text.contains('\\') {
         return None;
     }
-    rewrite(text, |text, at| {
+    rewrite_places(text, |text, at| {
         let rest = text.get(at..)?;
         let first = rest.chars().next()?;
         if character::is_tag(first) {
@@ -258,9 +258,9 @@ fn escapes(text: &str) -> Option<DecodedText> {
 
 /// Base64 (both alphabets, padded or not, wrapped, out of step by a few characters) and
 /// hexadecimal digits (with separators or not), where what comes out is text.
-fn packed(text: &str) -> Option<DecodedText> {
+fn unpacked_reading(text: &str) -> Option<DecodedText> {
     let (mut passed, mut pairs_passed) = (0, 0);
-    rewrite(text, |text, at| {
+    rewrite_places(text, |text, at| {
         let rest = text.as_bytes().get(at..)?;
         if at >= pairs_passed
             && let Some((len, decoded)) = separated_hex(rest)
@@ -279,13 +279,13 @@ fn packed(text: &str) -> Option<DecodedText> {
             passed = at.saturating_add(word);
             return None;
         }
-        let (lines, codes) = run(rest);
+        let (lines, codes) = base64_run(rest);
         let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return None };
         let before_last = lines.iter().rev().nth(1).unwrap_or(first);
         // A word behind the last line may look like one more.
         let decoded = [last, before_last, first].into_iter().find_map(|line| {
             let codes = codes.get(..line.codes)?;
-            whole_hex(codes).or_else(|| base64(codes)).map(|decoded| (line.len, decoded))
+            whole_hex(codes).or_else(|| decode_base64_run(codes)).map(|decoded| (line.len, decoded))
         });
         passed = at.saturating_add(decoded.as_ref().map_or(last.len, |(len, _)| *len));
         decoded
@@ -306,7 +306,7 @@ const fn is_base64(byte: u8) -> bool {
 }
 
 /// The run of base64 at the start: where each of its lines ends, and its characters.
-fn run(bytes: &[u8]) -> (Vec<Base64Line>, Vec<u8>) {
+fn base64_run(bytes: &[u8]) -> (Vec<Base64Line>, Vec<u8>) {
     let (mut lines, mut codes) = (Vec::new(), Vec::new());
     let mut len = 0_usize;
     loop {
@@ -328,7 +328,7 @@ fn run(bytes: &[u8]) -> (Vec<Base64Line>, Vec<u8>) {
     }
 }
 
-fn base64(codes: &[u8]) -> Option<String> {
+fn decode_base64_run(codes: &[u8]) -> Option<String> {
     (0..4).find_map(|skipped| {
         let codes = codes.get(skipped..).filter(|codes| codes.len() >= MIN_BASE64)?;
         let mut bytes = Vec::new();
@@ -339,7 +339,7 @@ fn base64(codes: &[u8]) -> Option<String> {
             let [_, three @ ..] = bits.to_be_bytes();
             bytes.extend(three.iter().take(group.len().saturating_sub(1)));
         }
-        readable(bytes)
+        utf8_text(bytes)
     })
 }
 
@@ -354,7 +354,7 @@ fn sextet(code: u8) -> u32 {
 }
 
 fn whole_hex(codes: &[u8]) -> Option<String> {
-    (codes.len() >= MIN_HEX).then(|| hex_bytes(codes.chunks(2))).flatten().and_then(readable)
+    (codes.len() >= MIN_HEX).then(|| bytes_of_hex_pairs(codes.chunks(2))).flatten().and_then(utf8_text)
 }
 
 /// `68 74 74 70`, with the same separator throughout: its length, and what it says if it is text.
@@ -375,18 +375,19 @@ fn separated_hex(bytes: &[u8]) -> Option<(usize, Option<String>)> {
     if pairs < MIN_HEX / 2 {
         return None;
     }
-    let decoded = hex_bytes(bytes.chunks(3).take(pairs).filter_map(|group| group.get(..2))).and_then(readable);
+    let decoded =
+        bytes_of_hex_pairs(bytes.chunks(3).take(pairs).filter_map(|group| group.get(..2))).and_then(utf8_text);
     Some((pairs.saturating_mul(3).saturating_sub(1), decoded))
 }
 
-fn hex_bytes<'a>(pairs: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
+fn bytes_of_hex_pairs<'a>(pairs: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
     pairs
         .map(|pair| if let [high, low] = pair { Some(hex(*high)?.wrapping_shl(4) | hex(*low)?) } else { None })
         .collect()
 }
 
 /// The bytes as text, if that is what they are.
-fn readable(bytes: Vec<u8>) -> Option<String> {
+fn utf8_text(bytes: Vec<u8>) -> Option<String> {
     let text = String::from_utf8(bytes).ok()?;
     let plain = !text
         .chars()
@@ -404,7 +405,7 @@ mod tests {
         #[test]
         fn the_short_way_reads_the_same(text in "([a-cHhxX*tpSs:/@. \\\\(){}\\[\\]]|dot|hxxp|\\[\\.\\]| \\(dot\\) ){0,24}") {
             prop_assume!(is_normal(&text));
-            let (short, long) = (plain(&text), visible_plain(&text));
+            let (short, long) = (plain_reading(&text), visible_plain(&text));
             prop_assert_eq!(short.as_ref().map(|read| &read.text), long.as_ref().map(|read| &read.text));
             let (Some(short), Some(long)) = (short, long) else { return Ok(()) };
             for start in 0..=short.text.len() {
@@ -418,7 +419,7 @@ mod tests {
         /// A text is read once where nothing in it is an escape, and lacks no reading for that.
         #[test]
         fn no_reading_stands_twice(text in "([a-f0-9 %&;#x\\n\\u{200b}]|%41|&#65;|\\\\x41|aHR0cHM6Ly9l){0,12}") {
-            let all = readings(&text).decoded;
+            let all = decoded_readings(&text).decoded;
             prop_assert!(all.iter().all(|reading| reading.text != text));
             prop_assert!(all.windows(2).all(|pair| pair[0] != pair[1]), "{all:?}");
         }

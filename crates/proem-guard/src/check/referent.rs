@@ -1,6 +1,6 @@
 //! What a field names, so that two spellings of the same are equal and no text gets out.
 
-use super::{ActionField, CaseSensitivity, FieldRole, allow::forms, rule::ReferentKind};
+use super::{ActionField, CaseSensitivity, FieldRole, allow::vouched_forms, rule::ReferentKind};
 use alloc::string::String;
 use core::fmt;
 use sha2::{Digest, Sha256};
@@ -29,7 +29,7 @@ impl Referent {
             FieldRole::Number => (ReferentKind::Number, 0),
             FieldRole::FreeText(_) | FieldRole::Plain => return None,
         };
-        let (_, text): (_, String) = forms(kind, field.value.value())?.into_iter().nth(form)?;
+        let (_, text): (_, String) = vouched_forms(kind, field.value.value())?.into_iter().nth(form)?;
         Some(Self { kind, digest: Sha256::digest(text.as_bytes()).into() })
     }
 
@@ -48,7 +48,7 @@ impl Referent {
 
 impl fmt::Debug for Referent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Referent({:?}, {})", self.kind, proem_text::hex::encode(self.digest))
+        write!(f, "Referent({:?}, {})", self.kind, proem_text::hex::encode_hex(self.digest))
     }
 }
 

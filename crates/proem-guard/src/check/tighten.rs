@@ -114,7 +114,7 @@ impl InternalDomains {
     /// Whom a message reaches, as [`reach()`] says.
     #[must_use]
     pub fn reach(&self, recipient: &Untrusted<String>) -> Reach {
-        let canonical = mail::recipient(recipient.value());
+        let canonical = mail::canonical_recipient(recipient.value());
         let domain =
             canonical.as_deref().and_then(|address| address.rsplit_once('@')).filter(|(local, _)| !local.is_empty());
         let is_ours = domain.is_some_and(|(_, domain)| self.0.contains(domain));

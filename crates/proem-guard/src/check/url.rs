@@ -53,7 +53,7 @@ impl Url {
 }
 
 /// Reads a web address; without a scheme it is `host/path`.
-pub(super) fn parse(text: &str) -> UrlParse {
+pub(super) fn parse_url(text: &str) -> UrlParse {
     let ambiguous = |c: char| {
         c.is_whitespace() || c.is_control() || character::is_hidden(c) || matches!(c, '\\' | '<' | '>' | '"' | '`')
     };
@@ -89,12 +89,12 @@ fn place_and_rest(scheme: &'static str, text: &str) -> Option<Url> {
         place.port = None;
     }
     let (path, tail) = rest.split_at_checked(rest.find(['?', '#']).unwrap_or(rest.len()))?;
-    let path = without_dot_segments(&encoded(path)?);
-    Some(Url { scheme, place, rest: format!("{path}{}", encoded(tail)?) })
+    let path = without_dot_segments(&canonical_percent_encoding(path)?);
+    Some(Url { scheme, place, rest: format!("{path}{}", canonical_percent_encoding(tail)?) })
 }
 
 /// Percent-encoding as RFC 3986 has it: unreserved characters plain, others in upper-case digits.
-fn encoded(text: &str) -> Option<String> {
+fn canonical_percent_encoding(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut bytes = text.bytes();
     while let Some(byte) = bytes.next() {

@@ -3,9 +3,9 @@
 use super::{
     ContainmentMode, ContainmentPart, Neutralisation, SourceRange,
     found::{Match, Remedy},
-    mode::{datamarked, encoded, free_mark},
+    mode::{base64_view, datamark_view, free_mark},
 };
-use crate::{finding::FindingKind, view::clean};
+use crate::{finding::FindingKind, view::clean_view};
 use alloc::{collections::BTreeMap, format, string::String, vec::Vec};
 use proem_text::{Label, OffsetMap, Span, View};
 
@@ -88,7 +88,7 @@ impl ContainmentBody {
 
     /// Adds the part with the number `part`; `mark` is the sign that is free in all parts.
     fn push_outside(&mut self, part: usize, mode: ContainmentMode, mark: Option<char>, original: &str) {
-        let view = clean(original);
+        let view = clean_view(original);
         self.removed.extend(view.removed.iter().map(|(kind, span)| Neutralisation { part, span: *span, kind: *kind }));
         if view.text.is_empty() {
             return;
@@ -97,12 +97,12 @@ impl ContainmentBody {
             (ContainmentMode::Delimit | ContainmentMode::Exact, _) => View { text: view.text, map: view.map },
             (ContainmentMode::Datamark, Some(mark)) => {
                 self.mark = Some(mark);
-                datamarked(&view, mark)
+                datamark_view(&view, mark)
             }
             // Without a free sign the stronger mode stands in: marking must not fail open.
             (ContainmentMode::Datamark, None) | (ContainmentMode::Encode, _) => {
                 self.is_encoded = true;
-                encoded(&view, original.len())
+                base64_view(&view, original.len())
             }
         };
         let start = self.text.len();

@@ -25,7 +25,7 @@ impl InstallationKey {
     /// Names the key without giving it away: eight hexadecimal digits.
     #[must_use]
     pub fn id(&self) -> String {
-        hexadecimal::<4>(&self.hmac(&[b"proem key id"]))
+        first_bytes_hex::<4>(&self.hmac(&[b"proem key id"]))
     }
 
     /// HMAC-SHA256 of `text` for one `purpose`: keys and seals that only this installation can make.
@@ -40,7 +40,7 @@ impl InstallationKey {
 
     /// The id of the delimiters around `body`: sixteen hexadecimal digits.
     pub(crate) fn sign(&self, tag: &Tag, body: &str) -> String {
-        hexadecimal::<8>(&self.hmac(&[tag.as_str().as_bytes(), &[0], body.as_bytes()]))
+        first_bytes_hex::<8>(&self.hmac(&[tag.as_str().as_bytes(), &[0], body.as_bytes()]))
     }
 
     /// HMAC-SHA256 (RFC 2104) of the parts, one after the other.
@@ -65,8 +65,8 @@ impl fmt::Debug for InstallationKey {
 }
 
 /// The first `N` bytes in hexadecimal digits.
-fn hexadecimal<const N: usize>(bytes: &[u8]) -> String {
-    proem_text::hex::encode(bytes.get(..N).unwrap_or(bytes))
+fn first_bytes_hex<const N: usize>(bytes: &[u8]) -> String {
+    proem_text::hex::encode_hex(bytes.get(..N).unwrap_or(bytes))
 }
 
 /// The name of a delimiter: `[A-Za-z][A-Za-z0-9_]{0,31}`.
@@ -110,7 +110,7 @@ mod tests {
         let key = InstallationKey::new([7; 32]);
         let mut mac = Hmac::<Sha256>::new_from_slice(&[7; 32]).unwrap();
         mac.update(b"UNTRUSTED_CONTEXT\0body\n");
-        let expected = hexadecimal::<8>(&mac.finalize().into_bytes());
+        let expected = first_bytes_hex::<8>(&mac.finalize().into_bytes());
         assert_eq!(key.sign(&Tag::UNTRUSTED_CONTEXT, "body\n"), expected);
         assert_eq!(expected.len(), 16);
     }

@@ -7,7 +7,7 @@
 use super::{
     found::{Match, Remedy},
     marker::is_listed,
-    reader::{FoldedReader, is_blank},
+    reader::{FoldedReader, is_inline_blank},
 };
 use crate::finding::FindingKind;
 use alloc::string::String;
@@ -121,21 +121,21 @@ impl LineProgress {
     /// changes nothing.
     pub(super) fn begin(&mut self, end: FoldedReader<'_>, next: FoldedReader<'_>) -> Option<Match> {
         let last = mem::replace(self, Self::new(next.offset()));
-        let underline = next.skip(usize::MAX, |c| is_blank(c) || c == '>');
+        let underline = next.skip(usize::MAX, |c| is_inline_blank(c) || c == '>');
         let mark = underline.peek().filter(|c| matches!(c, '=' | '-'))?;
         let behind = underline.skip(usize::MAX, |c| c == mark);
-        if !behind.skip(usize::MAX, is_blank).is_at_line_end() {
+        if !behind.skip(usize::MAX, is_inline_blank).is_at_line_end() {
             return None;
         }
         let lines = [last.start, last.part].map(|start| end.moved_to(start).skip(usize::MAX, is_prefix));
         let ours = lines.into_iter().find_map(|words| {
             let (kind, _) = heading_words(words)?;
-            Some(escape(kind, Span::new(words.offset(), behind.offset()), underline.offset()))
+            Some(escape_match(kind, Span::new(words.offset(), behind.offset()), underline.offset()))
         });
         ours.or_else(|| {
             let is_heading = last.is_broken || lines.into_iter().any(|words| !words.is_at_line_end());
             let span = Span::new(underline.offset(), behind.offset());
-            is_heading.then(|| escape(FindingKind::Heading, span, underline.offset()))
+            is_heading.then(|| escape_match(FindingKind::Heading, span, underline.offset()))
         })
     }
 
@@ -171,12 +171,12 @@ impl LineProgress {
             return [self.prefix.as_mut().and_then(|prefix| prefix.read(c, here)), None];
         }
         let Some(prefix) = self.prefix.take() else { return [None, None] };
-        let heading = heading(here, prefix.hash).or_else(|| bold(here, &prefix));
+        let heading = heading_match(here, prefix.hash).or_else(|| bold(here, &prefix));
         // An escaped heading is no start of a line any more, but a part that begins behind it is.
         if heading.is_some() && prefix.hash >= Some(self.part) {
             return [heading, None];
         }
-        let marker = role_marker(here).or_else(|| border(here, prefix.rules)).or_else(|| claim(here));
+        let marker = role_marker(here).or_else(|| border_match(here, prefix.rules)).or_else(|| claim(here));
         [heading, marker]
     }
 }
@@ -188,18 +188,18 @@ impl Prefix {
         if c == '#' && self.last != Some('#') {
             self.hash = Some(here.offset());
             let behind = here.next();
-            if behind.peek().is_some_and(is_blank) && self.indent <= MAX_INDENT && !self.is_text {
+            if behind.peek().is_some_and(is_inline_blank) && self.indent <= MAX_INDENT && !self.is_text {
                 let span = Span::new(here.offset(), behind.next().offset());
-                found = Some(escape(FindingKind::Heading, span, here.offset()));
+                found = Some(escape_match(FindingKind::Heading, span, here.offset()));
             }
         }
         self.indent = self.indent.saturating_add(match c {
             '\t' => 4,
-            c if is_blank(c) => 1,
+            c if is_inline_blank(c) => 1,
             _ => 0,
         });
         self.rules = self.rules.saturating_add(usize::from(is_rule(c)));
-        self.is_text |= !is_blank(c) && !is_quote_or_bullet(c);
+        self.is_text |= !is_inline_blank(c) && !is_quote_or_bullet(c);
         self.emphasis = match c {
             '*' | '_' if self.last == Some(c) => self.emphasis,
             '*' | '_' => Some(here.offset()),
@@ -212,7 +212,7 @@ impl Prefix {
 
 /// What may stand before the word that counts.
 fn is_prefix(c: char) -> bool {
-    is_blank(c) || is_quote_or_bullet(c) || is_rule(c) || c.is_ascii_digit() || matches!(c, '.' | ')' | '|')
+    is_inline_blank(c) || is_quote_or_bullet(c) || is_rule(c) || c.is_ascii_digit() || matches!(c, '.' | ')' | '|')
 }
 
 const fn is_quote_or_bullet(c: char) -> bool {
@@ -226,46 +226,46 @@ const fn is_rule(c: char) -> bool {
 
 /// Emphasis, quotes and brackets that may stand between a word and what belongs to it.
 fn is_closer(c: char) -> bool {
-    is_blank(c) || matches!(c, '*' | '_' | '~' | '`' | '"' | '\'' | ')')
+    is_inline_blank(c) || matches!(c, '*' | '_' | '~' | '`' | '"' | '\'' | ')')
 }
 
-fn escape(kind: FindingKind, span: Span, at: usize) -> Match {
+fn escape_match(kind: FindingKind, span: Span, at: usize) -> Match {
     Match { kind, span, remedy: Remedy::Escape { at } }
 }
 
 /// `## System`: the words after the `#`s at `hash`.
-fn heading(words: FoldedReader<'_>, hash: Option<usize>) -> Option<Match> {
+fn heading_match(words: FoldedReader<'_>, hash: Option<usize>) -> Option<Match> {
     let hash = hash?;
     let (kind, end) = heading_words(words)?;
-    Some(escape(kind, Span::new(hash, end.offset()), hash))
+    Some(escape_match(kind, Span::new(hash, end.offset()), hash))
 }
 
 /// `**Rules**`, `__Rules__:` or `<b>Rules</b>`: nothing in the line but a heading of ours in bold.
 fn bold(words: FoldedReader<'_>, prefix: &Prefix) -> Option<Match> {
     let (at, end) = if prefix.last == Some('<') {
-        let (_, end) = phrase(bold_tag(words)?)?;
+        let (_, end) = role_phrase(bold_tag(words)?)?;
         let closing = end.skip(MAX_AHEAD, |c| is_closer(c) || c == ':').open()?.take('/')?;
         (words.offset(), bold_tag(closing)?)
     } else {
         let at = prefix.emphasis.filter(|at| words.moved_to(*at).next().offset() < words.offset())?;
-        (at, phrase(words)?.1)
+        (at, role_phrase(words)?.1)
     };
-    ends_heading(end).then(|| escape(FindingKind::Heading, Span::new(at, end.offset()), at))
+    ends_heading(end).then(|| escape_match(FindingKind::Heading, Span::new(at, end.offset()), at))
 }
 
 /// Behind the rest of a tag that makes text bold.
 fn bold_tag(name: FoldedReader<'_>) -> Option<FoldedReader<'_>> {
-    let (name, end) = letters(name);
+    let (name, end) = next_letters(name);
     matches!(name.as_str(), "b" | "strong").then(|| end.close())?
 }
 
 /// A line's last words, if they are a heading of ours or a role, and the place behind them.
 fn heading_words(start: FoldedReader<'_>) -> Option<(FindingKind, FoldedReader<'_>)> {
-    phrase(start).filter(|(_, end)| ends_heading(*end))
+    role_phrase(start).filter(|(_, end)| ends_heading(*end))
 }
 
 /// Words that are a heading of ours or a role, and the place behind them.
-fn phrase(start: FoldedReader<'_>) -> Option<(FindingKind, FoldedReader<'_>)> {
+fn role_phrase(start: FoldedReader<'_>) -> Option<(FindingKind, FoldedReader<'_>)> {
     let mut phrase = String::new();
     let mut end = start;
     for index in 0..MAX_WORDS {
@@ -292,70 +292,70 @@ fn phrase(start: FoldedReader<'_>) -> Option<(FindingKind, FoldedReader<'_>)> {
 
 /// Whether nothing but a heading's decoration comes before the end of the line.
 fn ends_heading(end: FoldedReader<'_>) -> bool {
-    ends_line(end, |c| is_closer(c) || matches!(c, '#' | '.' | '!' | ':'))
+    is_line_end(end, |c| is_closer(c) || matches!(c, '#' | '.' | '!' | ':'))
 }
 
 /// `system:`, `**User:**`, `Assistant message :`; not `user::path`.
 fn role_marker(start: FoldedReader<'_>) -> Option<Match> {
-    let (role, end) = letters(start);
+    let (role, end) = next_letters(start);
     if !is_listed(&role, &ROLES) {
         return None;
     }
-    let (noun, noun_end) = letters(end.skip(MAX_AHEAD, is_closer));
+    let (noun, noun_end) = next_letters(end.skip(MAX_AHEAD, is_closer));
     let end = if is_listed(&noun, &ROLE_NOUNS) { noun_end } else { end };
     let end = end.skip(MAX_AHEAD, is_closer).take(':')?;
     if end.peek() == Some(':') {
         return None;
     }
-    Some(escape(FindingKind::RoleMarker, Span::new(start.offset(), end.offset()), start.offset()))
+    Some(escape_match(FindingKind::RoleMarker, Span::new(start.offset(), end.offset()), start.offset()))
 }
 
 /// `--- END OF CONTEXT ---`, with a rule before or behind.
-fn border(start: FoldedReader<'_>, rules: usize) -> Option<Match> {
-    let (first, mut end) = letters(start);
+fn border_match(start: FoldedReader<'_>, rules: usize) -> Option<Match> {
+    let (first, mut end) = next_letters(start);
     if !is_listed(&first, &BORDERS) {
         return None;
     }
     let mut last = String::new();
     for _ in 0..MAX_WORDS {
-        let (word, behind) = letters(end.skip(MAX_AHEAD, |c| is_blank(c) || c == '_'));
+        let (word, behind) = next_letters(end.skip(MAX_AHEAD, |c| is_inline_blank(c) || c == '_'));
         if word.is_empty() {
             break;
         }
         (last, end) = (word, behind);
     }
-    let is_over = ends_line(end, |c| is_closer(c) || is_rule(c) || matches!(c, ':' | '|' | '.'));
+    let is_over = is_line_end(end, |c| is_closer(c) || is_rule(c) || matches!(c, ':' | '|' | '.'));
     if !is_listed(&last, &BORDERED) || !is_over {
         return None;
     }
     if rules < MIN_RULE {
-        end = end.skip(MAX_AHEAD, is_blank);
+        end = end.skip(MAX_AHEAD, is_inline_blank);
         for _ in 0..MIN_RULE {
             end.peek().filter(|c| is_rule(*c))?;
             end = end.next();
         }
     }
-    Some(escape(FindingKind::SystemLine, Span::new(start.offset(), end.offset()), start.offset()))
+    Some(escape_match(FindingKind::SystemLine, Span::new(start.offset(), end.offset()), start.offset()))
 }
 
 /// `[SYSTEM MESSAGE]`.
 fn claim(start: FoldedReader<'_>) -> Option<Match> {
-    let (word, end) = letters(start.take('[')?.skip(MAX_AHEAD, is_closer));
+    let (word, end) = next_letters(start.take('[')?.skip(MAX_AHEAD, is_closer));
     if !is_listed(&word, &CLAIMS) {
         return None;
     }
     let end = end.skip(MAX_AHEAD, |c| !matches!(c, '[' | ']' | '\\') && !character::is_line_break(c)).take(']')?;
-    Some(escape(FindingKind::SystemLine, Span::new(start.offset(), end.offset()), start.offset()))
+    Some(escape_match(FindingKind::SystemLine, Span::new(start.offset(), end.offset()), start.offset()))
 }
 
 /// Whether only what `may_follow` comes before the end of the line. More of it than is read ahead
 /// counts as the end.
-fn ends_line(start: FoldedReader<'_>, may_follow: impl Fn(char) -> bool) -> bool {
+fn is_line_end(start: FoldedReader<'_>, may_follow: impl Fn(char) -> bool) -> bool {
     let behind = start.skip(MAX_AHEAD, &may_follow);
     behind.is_at_line_end() || behind.peek().is_some_and(may_follow)
 }
 
 /// The next word of letters, and the place behind it.
-fn letters(start: FoldedReader<'_>) -> (String, FoldedReader<'_>) {
+fn next_letters(start: FoldedReader<'_>) -> (String, FoldedReader<'_>) {
     start.word(MAX_WORD, char::is_alphanumeric)
 }

@@ -70,7 +70,7 @@ const SQUARE_TOKENS: [&str; 8] =
 const HEADINGS: [&str; 6] = ["h1", "h2", "h3", "h4", "h5", "h6"];
 
 /// The tag or token that starts here.
-pub(super) fn find(start: FoldedReader<'_>, tag: &Tag) -> Option<Match> {
+pub(super) fn find_marker(start: FoldedReader<'_>, tag: &Tag) -> Option<Match> {
     if let Some(inside) = start.open() {
         named_tag(start, inside, tag).or_else(|| pipe_token(start, inside)).or_else(|| doubled_token(start, inside))
     } else {
@@ -91,9 +91,9 @@ fn named_tag(start: FoldedReader<'_>, inside: FoldedReader<'_>, tag: &Tag) -> Op
     let is_token = is_listed(&name, &ANGLE_TOKENS) && !before.stands(TYPE_PARAMETER);
     let kind = if is_token && end.close().is_some() {
         FindingKind::RoleMarker
-    } else if is_listed(&name, &STRUCTURE) && ends_name(end, is_spaced) {
+    } else if is_listed(&name, &STRUCTURE) && is_tag_name_end(end, is_spaced) {
         FindingKind::ClosingTag
-    } else if is_listed(&name, &HEADINGS) && ends_name(end, is_spaced) {
+    } else if is_listed(&name, &HEADINGS) && is_tag_name_end(end, is_spaced) {
         FindingKind::Heading
     } else {
         return None;
@@ -134,7 +134,7 @@ fn delimiter_name<'a>(before: FoldedReader<'a>, tag: &Tag) -> Option<FoldedReade
 }
 
 /// Whether the name of a tag ends here, and the tag too if it `must_close`.
-fn ends_name(end: FoldedReader<'_>, must_close: bool) -> bool {
+fn is_tag_name_end(end: FoldedReader<'_>, must_close: bool) -> bool {
     if must_close {
         return end.skip(usize::MAX, |c| c == '/' || c.is_whitespace()).close().is_some();
     }
@@ -146,7 +146,7 @@ fn pipe_token(start: FoldedReader<'_>, inside: FoldedReader<'_>) -> Option<Match
     let name = inside.take('|')?;
     let end = name.skip(MAX_NAME, |c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/' | ' ' | '▁'));
     let end = end.take('|')?.close()?;
-    Some(token(start, end))
+    Some(token_match(start, end))
 }
 
 /// `<<SYS>>` and `<</SYS>>`.
@@ -154,7 +154,7 @@ fn doubled_token(start: FoldedReader<'_>, inside: FoldedReader<'_>) -> Option<Ma
     let inside = inside.open()?;
     let (name, end) = inside.take('/').unwrap_or(inside).word(MAX_NAME, |c| c.is_ascii_alphanumeric());
     let end = end.close()?.close()?;
-    (name == "sys").then(|| token(start, end))
+    (name == "sys").then(|| token_match(start, end))
 }
 
 /// `[INST]` and `[/INST]`.
@@ -163,10 +163,10 @@ fn square_token(start: FoldedReader<'_>) -> Option<Match> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let (name, end) = inside.take('/').unwrap_or(inside).word(MAX_NAME, is_name);
     let end = end.take(']')?;
-    is_listed(&name, &SQUARE_TOKENS).then(|| token(start, end))
+    is_listed(&name, &SQUARE_TOKENS).then(|| token_match(start, end))
 }
 
-fn token(start: FoldedReader<'_>, end: FoldedReader<'_>) -> Match {
+fn token_match(start: FoldedReader<'_>, end: FoldedReader<'_>) -> Match {
     let span = Span::new(start.offset(), end.offset());
     Match { kind: FindingKind::RoleMarker, span, remedy: escape_after(start) }
 }
@@ -192,7 +192,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Option<(FindingKind, &str)>) {
-        let found = find(FoldedReader::at(text, 0), &Tag::new("MINE").unwrap());
+        let found = find_marker(FoldedReader::at(text, 0), &Tag::new("MINE").unwrap());
         let found = found.map(|found| (found.kind, text.get(found.span.start..found.span.end).unwrap()));
         assert_eq!(found, expected, "{text:?}");
     }

@@ -45,7 +45,7 @@ pub(super) fn free_mark(texts: &[&str]) -> Option<char> {
 }
 
 /// The view with `mark` at the start of each line and instead of each space or tab.
-pub(super) fn datamarked(view: &CleanView, mark: char) -> View {
+pub(super) fn datamark_view(view: &CleanView, mark: char) -> View {
     let mut marked = View { text: String::with_capacity(view.text.len()), map: OffsetMap::new() };
     let mut starts_line = true;
     let mut before = None;
@@ -71,15 +71,15 @@ pub(super) fn datamarked(view: &CleanView, mark: char) -> View {
 }
 
 /// The view in Base64.
-pub(super) fn encoded(view: &CleanView, original: usize) -> View {
+pub(super) fn base64_view(view: &CleanView, original: usize) -> View {
     let mut map = OffsetMap::new();
-    let text = base64(view.text.as_bytes());
+    let text = encode_base64(view.text.as_bytes());
     map.push(text.len(), Span::new(0, original));
     View { text, map }
 }
 
 /// Base64 with padding (RFC 4648, section 4).
-fn base64(bytes: &[u8]) -> String {
+fn encode_base64(bytes: &[u8]) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
     for chunk in bytes.chunks(3) {
@@ -98,7 +98,7 @@ fn base64(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::clean;
+    use crate::view::clean_view;
 
     #[test]
     fn base64_is_that_of_the_standard() {
@@ -113,7 +113,7 @@ mod tests {
             ("foobar", "Zm9vYmFy"),
             ("ÿ\u{fffd}", "w7/vv70="),
         ] {
-            assert_eq!(base64(text.as_bytes()), expected, "{text:?}");
+            assert_eq!(encode_base64(text.as_bytes()), expected, "{text:?}");
         }
     }
 
@@ -126,7 +126,7 @@ mod tests {
             ("one\n\n  two\r\nthree", "¤one\n¤\n¤¤¤two\r\n¤three"),
             ("a\u{200b}b\u{3000}c", "¤ab¤c"),
         ] {
-            let marked = datamarked(&clean(text), '¤');
+            let marked = datamark_view(&clean_view(text), '¤');
             assert_eq!(marked.text, expected, "{text:?}");
             for (copy, original) in marked.map.copies() {
                 assert_eq!(marked.text.get(copy.start..copy.end), text.get(original.start..original.end));

@@ -42,7 +42,7 @@ impl<'a> FoldedReader<'a> {
 
     /// The next character, folded; `None` at the end.
     pub(super) fn peek(self) -> Option<char> {
-        self.rest().chars().next().map(fold)
+        self.rest().chars().next().map(fold_character)
     }
 
     /// Behind the next character.
@@ -76,7 +76,9 @@ impl<'a> FoldedReader<'a> {
         let next = self.peek()?;
         let looks = || {
             let original = self.rest().chars().next().filter(|c| !c.is_ascii());
-            original.and_then(skeleton::letter).is_some_and(|letter| is_like(letter.to_ascii_lowercase(), wanted))
+            original
+                .and_then(skeleton::lookalike_letter)
+                .is_some_and(|letter| is_like(letter.to_ascii_lowercase(), wanted))
         };
         (is_like(next, wanted) || looks()).then(|| self.next())
     }
@@ -99,7 +101,7 @@ impl<'a> FoldedReader<'a> {
         if end.peek().is_some_and(is_wanted) {
             return (String::new(), self);
         }
-        (self.text.get(self.offset..end.offset).unwrap_or_default().chars().map(fold).collect(), end)
+        (self.text.get(self.offset..end.offset).unwrap_or_default().chars().map(fold_character).collect(), end)
     }
 
     /// Behind an opening angle bracket, however it is written.
@@ -140,13 +142,13 @@ fn is_gap(c: char) -> bool {
 }
 
 /// Whether the character is space within a line.
-pub(super) fn is_blank(c: char) -> bool {
+pub(super) fn is_inline_blank(c: char) -> bool {
     c.is_whitespace() && !character::is_line_break(c)
 }
 
 /// Lower case, and ASCII for fullwidth forms (U+FF01–U+FF5E in the block *Halfwidth and Fullwidth
 /// Forms*) and for look-alikes of brackets and the colon.
-fn fold(c: char) -> char {
+fn fold_character(c: char) -> char {
     if c.is_ascii() {
         return c.to_ascii_lowercase();
     }
@@ -171,7 +173,7 @@ mod tests {
     fn look_alikes_read_as_ascii() {
         for (c, expected) in [('Ａ', 'a'), ('＜', '<'), ('／', '/'), ('：', ':'), ('～', '~'), ('é', 'é'), ('А', 'А')]
         {
-            assert_eq!(fold(c), expected, "{c:?}");
+            assert_eq!(fold_character(c), expected, "{c:?}");
         }
     }
 

@@ -17,7 +17,7 @@ use proem_text::{Span, character};
 const MAX_ATTRIBUTES: usize = 256;
 
 /// Every pattern in `text` that touches one of the runs from outside, which are in order.
-pub(crate) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
+pub(crate) fn find_patterns(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
     let mut matches = Vec::new();
     let mut line = LineProgress::new(0);
     let mut starts = outside.iter().map(|run| run.start).peekable();
@@ -36,7 +36,7 @@ pub(crate) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
                 continue;
             }
         }
-        if let Some(mut found) = marker::find(reader, tag).filter(|found| touches(found.span, outside)) {
+        if let Some(mut found) = marker::find_marker(reader, tag).filter(|found| touches_outside(found.span, outside)) {
             if found.remedy == Remedy::Remove {
                 found.span.end = attributes_end(reader.moved_to(found.span.end), outside);
                 matches.push(found);
@@ -47,7 +47,7 @@ pub(crate) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
             matches.push(found);
             line.break_up();
         }
-        for found in line.read(reader).into_iter().flatten().filter(|found| touches(found.span, outside)) {
+        for found in line.read(reader).into_iter().flatten().filter(|found| touches_outside(found.span, outside)) {
             matches.push(found);
             line.break_up();
         }
@@ -55,7 +55,7 @@ pub(crate) fn scan(text: &str, outside: &[Span], tag: &Tag) -> Vec<Match> {
         // CR LF is one line break (UAX #14, LB5).
         if character::is_line_break(c)
             && !(c == '\r' && next.peek() == Some('\n'))
-            && let Some(found) = line.begin(reader, next).filter(|found| touches(found.span, outside))
+            && let Some(found) = line.begin(reader, next).filter(|found| touches_outside(found.span, outside))
         {
             matches.push(found);
             line.break_up();
@@ -74,7 +74,7 @@ fn plain_end(text: &str, start: usize, limit: usize) -> usize {
     start.saturating_add(bytes.iter().take_while(|byte| is_plain(byte)).count())
 }
 
-fn touches(span: Span, outside: &[Span]) -> bool {
+fn touches_outside(span: Span, outside: &[Span]) -> bool {
     let after = outside.partition_point(|run| run.end <= span.start);
     outside.get(after).is_some_and(|run| run.overlaps(span))
 }

@@ -327,10 +327,10 @@ mod laws {
             for tag in [Tag::UNTRUSTED_CONTEXT, Tag::new("mine").unwrap()] {
                 let body = with_parts(&texts, |parts| {
                     let joined = ContainmentBody::join(parts);
-                    let matches = scan(&joined.text, &joined.spans(), &tag);
+                    let matches = find_patterns(&joined.text, &joined.spans(), &tag);
                     joined.neutralise(&matches)
                 });
-                prop_assert_eq!(scan(&body.text, &body.spans(), &tag), [], "{:?}", body.text);
+                prop_assert_eq!(find_patterns(&body.text, &body.spans(), &tag), [], "{:?}", body.text);
             }
         }
 
@@ -361,7 +361,7 @@ mod laws {
         fn words_of_ours_never_change(texts in parts()) {
             let body = with_parts(&texts, |parts| {
                 let joined = ContainmentBody::join(parts);
-                let matches = scan(&joined.text, &joined.spans(), &Tag::default());
+                let matches = find_patterns(&joined.text, &joined.spans(), &Tag::default());
                 joined.neutralise(&matches)
             });
             let (mut ours, mut position) = (String::new(), 0);

@@ -4,7 +4,7 @@ use super::{ContainedText, ContainmentMode, ContainmentPart, InstallationKey, Ta
 use crate::{
     label_tree::{
         LabelTree,
-        outline::{OutlineLine, OutlineName, is_secret, outline},
+        outline::{OutlineLine, OutlineName, is_secret_label, tree_outline},
     },
     untrusted::Untrusted,
 };
@@ -22,7 +22,8 @@ use proem_text::{Label, character::is_line_break, json::compact};
 /// the places of what was noticed are those of the texts so laid out. What is secret is left out and said.
 #[must_use]
 pub fn contain_tree(tree: &LabelTree, tag: &Tag, key: &InstallationKey) -> ContainedText {
-    let lines: Vec<ContainmentLine> = outline(OutlineName::None, tree).into_iter().map(ContainmentLine::of).collect();
+    let lines: Vec<ContainmentLine> =
+        tree_outline(OutlineName::None, tree).into_iter().map(ContainmentLine::of).collect();
     let parts: Vec<ContainmentPart<'_>> = lines.iter().flat_map(ContainmentLine::parts).collect();
     let mut contained = contain(&parts, tag, key);
     // Of numbers, yes and no and shapes the text has no part of its own.
@@ -47,7 +48,7 @@ impl ContainmentLine {
             OutlineName::None => {}
             OutlineName::Ours(text) => name = named(text, Label::trusted()),
             OutlineName::Index(index) => begin.push_str(&format!(" {index}:")),
-            OutlineName::Outside(_, label) if is_secret(label) => begin.push_str(" (secret):"),
+            OutlineName::Outside(_, label) if is_secret_label(label) => begin.push_str(" (secret):"),
             OutlineName::Outside(text, label) => name = named(text, label.clone()),
         }
         let (mut value, mut text) = (String::new(), None);
@@ -55,7 +56,7 @@ impl ContainmentLine {
             begin.push(' ');
             value.push(':');
         }
-        if line.tree.own_label().is_some_and(is_secret) {
+        if line.tree.own_label().is_some_and(is_secret_label) {
             value.push_str(" (secret)");
         } else if let Some(scalar) = line.tree.scalar() {
             value.push_str(&format!(" {}", compact(&scalar)));

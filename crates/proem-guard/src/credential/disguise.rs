@@ -20,16 +20,16 @@ const MOST_BETWEEN: usize = 3;
 const LONGEST_TAG: usize = 64;
 
 /// The disguised credentials of a text, in no order.
-pub(super) fn find(text: &str) -> Vec<Credential> {
+pub(super) fn find_disguised(text: &str) -> Vec<Credential> {
     unmask(text, ROUNDS)
 }
 
 /// The same, with so many disguises one over the other.
 pub(super) fn unmask(text: &str, rounds: usize) -> Vec<Credential> {
-    let mut found = parted(text);
+    let mut found = find_parted_credentials(text);
     if let Some(rounds) = rounds.checked_sub(1) {
-        found.extend(packed::find(text, rounds));
-        if let Some(reading) = undisguised(text) {
+        found.extend(packed::find_packed(text, rounds));
+        if let Some(reading) = plain_disguise(text) {
             let mut inner = shapes(&reading.text);
             inner.extend(unmask(&reading.text, rounds));
             found.extend(inner.into_iter().map(|one| Credential { span: reading.map.original(one.span), ..one }));
@@ -46,13 +46,13 @@ struct PlainReading {
 }
 
 /// The text with every sign for another character read; `None` if it has none.
-fn undisguised(text: &str) -> Option<PlainReading> {
+fn plain_disguise(text: &str) -> Option<PlainReading> {
     let mut reading = PlainReading::default();
     let (mut kept, mut at) = (0_usize, 0_usize);
     while let Some(place) = text.get(at..)?.bytes().position(may_be_sign) {
         let start = at.saturating_add(place);
         let rest = text.get(start..)?;
-        let Some((length, meaning)) = sign(rest) else {
+        let Some((length, meaning)) = disguise_sign(rest) else {
             let first = rest.chars().next()?;
             // All backslashes were looked at together.
             let repeated = rest.bytes().take_while(|byte| *byte == b'\\').count();
@@ -73,22 +73,22 @@ fn undisguised(text: &str) -> Option<PlainReading> {
     (kept > 0).then_some(reading)
 }
 
-/// Whether a sign may begin with the byte: [`sign`] looks at the rest.
+/// Whether a sign may begin with the byte: [`disguise_sign`] looks at the rest.
 const fn may_be_sign(byte: u8) -> bool {
     matches!(byte, b'\\' | b'&' | b'%' | b'<' | b'=' | 0x7f..)
         || (byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r'))
 }
 
 /// The sign that a text begins with: its length, and the character that it means, if it means any.
-fn sign(text: &str) -> Option<(usize, Option<char>)> {
+fn disguise_sign(text: &str) -> Option<(usize, Option<char>)> {
     match text.chars().next()? {
-        '\\' => escape(text),
+        '\\' => escape_sign(text),
         '&' => reference(text).map(|(c, length)| (length, Some(c))),
         '%' => {
             let c = ascii(text.get(1..3)?, 16)?;
             Some((3, Some(c)))
         }
-        '<' => tag(text).map(|length| (length, None)),
+        '<' => parting_tag(text).map(|length| (length, None)),
         // A soft line break of quoted-printable (RFC 2045, section 6.7).
         '=' if text.starts_with("=\n") => Some((2, None)),
         '=' if text.starts_with("=\r\n") => Some((3, None)),
@@ -101,12 +101,12 @@ fn sign(text: &str) -> Option<(usize, Option<char>)> {
             Some((c.len_utf8(), None))
         }
         '\u{2010}'..='\u{2015}' | '\u{2212}' => Some((3, Some('-'))),
-        c => letter(c).map(|plain| (c.len_utf8(), Some(plain))),
+        c => unstyled_letter(c).map(|plain| (c.len_utf8(), Some(plain))),
     }
 }
 
 /// The ASCII character that another is a styled copy of (UAX #15, compatibility decomposition).
-fn letter(c: char) -> Option<char> {
+fn unstyled_letter(c: char) -> Option<char> {
     let (mut plain, mut count) = (None, 0_usize);
     decompose_compatible(c, |part| {
         plain = Some(part);
@@ -117,7 +117,7 @@ fn letter(c: char) -> Option<char> {
 
 /// `\x73`, `\163`, `\u0073`, `\u{73}`, `\U00000073`, `\n` and `\-`; behind any number of backslashes, since each
 /// language that quotes another doubles them.
-fn escape(text: &str) -> Option<(usize, Option<char>)> {
+fn escape_sign(text: &str) -> Option<(usize, Option<char>)> {
     let rest = text.trim_start_matches('\\');
     let slashes = text.len().saturating_sub(rest.len());
     let digits = |from: usize, most: usize, radix: u32| {
@@ -156,7 +156,7 @@ fn ascii(digits: &str, radix: u32) -> Option<char> {
 }
 
 /// The length of a short tag or comment of HTML that is followed by more of a word.
-fn tag(text: &str) -> Option<usize> {
+fn parting_tag(text: &str) -> Option<usize> {
     let inside = text.strip_prefix('<')?;
     let begins = inside.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '!'));
     let end = inside.bytes().take(LONGEST_TAG).position(|byte| matches!(byte, b'>' | b'<'))?;
@@ -166,11 +166,11 @@ fn tag(text: &str) -> Option<usize> {
 }
 
 /// Credentials with the same separator between all of their characters: `s.k.-.a.n.t`.
-fn parted(text: &str) -> Vec<Credential> {
+fn find_parted_credentials(text: &str) -> Vec<Credential> {
     let mut found = Vec::new();
     let mut at = 0_usize;
     while let Some((start, between)) = next_parted(text, at) {
-        let (joined, places) = joined(text, start, between);
+        let (joined, places) = join_parted(text, start, between);
         // The last character may begin the next one.
         at = places.last().map_or(text.len(), |last| (*last).max(start.saturating_add(1)));
         if joined.len() < SHORTEST {
@@ -220,7 +220,7 @@ fn is_between(c: char) -> bool {
 }
 
 /// The characters from `start` on that have `between` between them, joined, and where each stands.
-fn joined(text: &str, start: usize, between: &str) -> (String, Vec<usize>) {
+fn join_parted(text: &str, start: usize, between: &str) -> (String, Vec<usize>) {
     let (mut joined, mut places) = (String::new(), Vec::new());
     let mut at = start;
     while let Some(byte) = text.as_bytes().get(at).filter(|byte| byte.is_ascii_graphic()) {

@@ -17,7 +17,7 @@ const MOST_NAME: usize = 80;
 ///
 /// What stands between the lines may be quoted, indented or escaped, as in JSON; a header without a
 /// key, as programs have it that look for keys, is none.
-pub(super) fn length(text: &str) -> Option<usize> {
+pub(super) fn key_block_length(text: &str) -> Option<usize> {
     let name = text.strip_prefix("-----BEGIN ")?;
     let (name, _) = name.get(..name.floor_char_boundary(80))?.split_once("-----")?;
     let is_name = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b' ');
@@ -27,7 +27,7 @@ pub(super) fn length(text: &str) -> Option<usize> {
     let start = 11_usize.saturating_add(name.len()).saturating_add(5);
     let body = text.get(start..)?;
     let body = body.get(..body.floor_char_boundary(LONGEST))?;
-    let end = body.find("-----").unwrap_or_else(|| base64(body));
+    let end = body.find("-----").unwrap_or_else(|| base64_lines_length(body));
     let content = body.get(..end)?;
     if longest_line(content) < LINE || content.bytes().filter(u8::is_ascii_alphanumeric).count() < SHORTEST {
         return None;
@@ -52,15 +52,15 @@ pub(super) fn is_open(text: &str) -> bool {
                 None => CLOSING.starts_with(closing),
             }
         }
-        None => body.chars().all(|c| is_part(c) || c == '-'),
+        None => body.chars().all(|c| is_key_block_character(c) || c == '-'),
     }
 }
 
 /// Whether a text that is known to be open stays so behind `last`, its last character: it is within the lines of a
 /// block.
-pub(super) fn goes_on(text: &str, last: char) -> bool {
+pub(super) fn stays_open(text: &str, last: char) -> bool {
     let header = OPENING.len().saturating_add(MOST_NAME).saturating_add(16);
-    let is_inside = is_part(last) || (last == '-' && !text.ends_with("-----"));
+    let is_inside = is_key_block_character(last) || (last == '-' && !text.ends_with("-----"));
     is_inside && (header..LONGEST).contains(&text.len()) && text.starts_with(OPENING)
 }
 
@@ -72,11 +72,11 @@ fn closing_line(text: &str) -> usize {
 }
 
 /// How far a text reads as lines of base64 in any quoting.
-fn base64(text: &str) -> usize {
-    text.find(|c| !is_part(c)).unwrap_or(text.len())
+fn base64_lines_length(text: &str) -> usize {
+    text.find(|c| !is_key_block_character(c)).unwrap_or(text.len())
 }
 
-fn is_part(c: char) -> bool {
+fn is_key_block_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || c.is_ascii_whitespace() || "+/=\\\"',|>#*".contains(c)
 }
 

@@ -16,10 +16,10 @@ const FEWEST_DIGITS: usize = 27;
 const WRAPPED: usize = 60;
 
 /// The credentials in the runs of digits of a text, in no order; in what they decode to, `rounds` disguises may follow.
-pub(super) fn find(text: &str, rounds: usize) -> Vec<Credential> {
+pub(super) fn find_packed(text: &str, rounds: usize) -> Vec<Credential> {
     let mut found = Vec::new();
     let mut at = 0_usize;
-    while let Some(start) = next_run(text.as_bytes(), at) {
+    while let Some(start) = next_digit_run(text.as_bytes(), at) {
         let digits = digits_at(text.as_bytes(), start);
         at = digits.last().map_or(start, |last| *last).saturating_add(1);
         let digits_from = |skipped: usize| digits.iter().skip(skipped).filter_map(|place| text.as_bytes().get(*place));
@@ -35,14 +35,14 @@ pub(super) fn find(text: &str, rounds: usize) -> Vec<Credential> {
         for skipped in 0..2 {
             let place =
                 |span: Span| digits_span(&digits, skipped, span.start.saturating_mul(2), span.end.saturating_mul(2));
-            found.extend(in_bytes(&hex_bytes(digits_from(skipped)), rounds, place));
+            found.extend(in_bytes(&bytes_of_hex_digits(digits_from(skipped)), rounds, place));
         }
     }
     found
 }
 
 /// Where the next run of enough digits begins.
-fn next_run(text: &[u8], from: usize) -> Option<usize> {
+fn next_digit_run(text: &[u8], from: usize) -> Option<usize> {
     let mut at = from;
     loop {
         // If the last digit of as many as are needed is none, no run before it is long enough.
@@ -102,7 +102,7 @@ fn in_bytes(bytes: &[u8], rounds: usize, place: impl Fn(Span) -> Option<Span>) -
 }
 
 /// The bytes of pairs of hexadecimal digits, up to what is none.
-fn hex_bytes<'d>(digits: impl Iterator<Item = &'d u8>) -> Vec<u8> {
+fn bytes_of_hex_digits<'d>(digits: impl Iterator<Item = &'d u8>) -> Vec<u8> {
     let mut values = digits.map_while(|digit| char::from(*digit).to_digit(16));
     let mut decoded = Vec::new();
     while let (Some(high), Some(low)) = (values.next(), values.next()) {

@@ -2,7 +2,7 @@
 
 use alloc::{format, string::String};
 
-use super::{ShapeReader, is_word, key_block};
+use super::{ShapeReader, is_word_byte, key_block};
 
 /// What begins a credential but a block of lines, and the most bytes that may follow before that is decided.
 const OPENINGS: [(&str, usize); 11] = [
@@ -53,8 +53,8 @@ impl CredentialStream {
         for c in piece.chars() {
             self.pending.push(c);
             // Within a word or a block all of it would be looked at again for each of its characters.
-            let is_same_word = is_part(c) && self.pending.len() <= self.undecided_to;
-            if !is_same_word && !key_block::goes_on(&self.pending, c) {
+            let is_same_word = is_credential_character(c) && self.pending.len() <= self.undecided_to;
+            if !is_same_word && !key_block::stays_open(&self.pending, c) {
                 self.settle(Rest::MayFollow, &mut out);
             }
         }
@@ -104,7 +104,7 @@ impl CredentialStream {
     /// As [`super::is_boundary`].
     const fn is_boundary(&self) -> bool {
         let [second, last] = self.before;
-        !is_word(last) || (second == b'\\' && matches!(last, b'n' | b'r' | b't'))
+        !is_word_byte(last) || (second == b'\\' && matches!(last, b'n' | b'r' | b't'))
     }
 }
 
@@ -130,7 +130,8 @@ impl<'t> OpenWords<'t> {
             return Some(0);
         }
         if self.end <= at {
-            self.end = left.find(|c| !is_part(c)).map_or(self.text.len(), |length| at.saturating_add(length));
+            self.end =
+                left.find(|c| !is_credential_character(c)).map_or(self.text.len(), |length| at.saturating_add(length));
         }
         let most = opening.len().saturating_add(*most);
         (self.end == self.text.len() && left.len() <= most).then_some(most)
@@ -138,7 +139,7 @@ impl<'t> OpenWords<'t> {
 }
 
 /// Whether a character may stand in a credential that is a word.
-const fn is_part(c: char) -> bool {
+const fn is_credential_character(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
@@ -146,7 +147,7 @@ const fn is_part(c: char) -> bool {
 mod tests {
     use alloc::{borrow::ToOwned, string::ToString, vec::Vec};
 
-    use super::super::redact;
+    use super::super::redact_credentials;
     use super::*;
     use proptest::prelude::*;
 
@@ -181,7 +182,7 @@ mod tests {
             format!("-----BEGIN PRIVATE KEY-----\n{key}\n{key}\n"),
             "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----".to_owned(),
         ] {
-            let whole = redact(&text).unwrap_or_else(|| text.clone());
+            let whole = redact_credentials(&text).unwrap_or_else(|| text.clone());
             assert_eq!(streamed([text.as_str()]), whole, "{text}");
             assert_eq!(by_character(&text), whole, "{text}");
         }
@@ -205,7 +206,7 @@ mod tests {
         ] {
             for opening in ["", "sk-", "eyJaaaaaaaaaa.", "-----BEGIN PRIVATE KEY-----\n"] {
                 let text = format!("{opening}{} end", unit.repeat((256 << 10) / unit.len()));
-                let whole = redact(&text).unwrap_or_else(|| text.clone());
+                let whole = redact_credentials(&text).unwrap_or_else(|| text.clone());
                 assert!(by_character(&text) == whole, "{opening:?} {unit:?}");
             }
         }
@@ -234,7 +235,7 @@ mod tests {
             let pieces = cuts.windows(2).filter_map(|cut| text.get(cut[0]..cut[1]));
             let shown = streamed(pieces);
             prop_assert_eq!(&shown, &by_character(&text));
-            prop_assert!(super::super::find(&shown).is_empty(), "{}", shown);
+            prop_assert!(super::super::find_credentials(&shown).is_empty(), "{}", shown);
         }
     }
 }

@@ -14,7 +14,7 @@ fn drawn(length: usize) -> &'static str {
 
 #[track_caller]
 fn check(text: &str, expected: &str) {
-    assert_eq!(redact(text).as_deref().unwrap_or(text), expected, "{text:?}");
+    assert_eq!(redact_credentials(text).as_deref().unwrap_or(text), expected, "{text:?}");
 }
 
 #[test]
@@ -127,10 +127,10 @@ fn shapes_are_found_in_disguise() {
             for text in
                 [text.clone(), format!("the key is {text} as ever"), format!("[{text}]"), format!("木\n{text}\n木")]
             {
-                let found = find(&text);
+                let found = find_credentials(&text);
                 assert_eq!(found.iter().map(|one| one.kind.as_str()).collect::<Vec<_>>(), [kind], "{name}: {text:?}");
-                let left = redact(&text).unwrap();
-                assert!(!left.contains(drawn(12)) && find(&left).is_empty(), "{name}: {left:?}");
+                let left = redact_credentials(&text).unwrap();
+                assert!(!left.contains(drawn(12)) && find_credentials(&left).is_empty(), "{name}: {left:?}");
             }
         }
     }
@@ -239,9 +239,9 @@ proptest! {
         "-----BEGIN ", "-----END ", "PRIVATE KEY", "-----", DRAWN, "q7Zk2Wd9Xv4Lm1Pb8Rt6", "[redacted:", "]",
     ][..]), 0..24)) {
         let text = pieces.concat();
-        let left = redact(&text).unwrap_or_else(|| text.to_string());
-        prop_assert_eq!(find(&left), [], "{:?}", left);
-        prop_assert!(find(&text).iter().all(|found| text.get(found.span.start..found.span.end).is_some()));
+        let left = redact_credentials(&text).unwrap_or_else(|| text.to_string());
+        prop_assert_eq!(find_credentials(&left), [], "{:?}", left);
+        prop_assert!(find_credentials(&text).iter().all(|found| text.get(found.span.start..found.span.end).is_some()));
     }
 
     /// Bytes are looked at many at a time; where a shape stands among them makes no difference.
@@ -257,7 +257,7 @@ proptest! {
         };
         let start = before.len().saturating_add(1);
         let text = format!("{before} {shape} {after}");
-        let spans: Vec<Span> = find(&text).iter().map(|found| found.span).collect();
+        let spans: Vec<Span> = find_credentials(&text).iter().map(|found| found.span).collect();
         prop_assert_eq!(spans, [Span::new(start, start.saturating_add(shape.len()))], "{:?}", text);
     }
 }

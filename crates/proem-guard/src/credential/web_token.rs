@@ -1,6 +1,6 @@
 //! JSON Web Tokens in their compact form (RFC 7515, section 7.1).
 
-use super::{Shape, run};
+use super::{Shape, leading_run};
 
 /// What base64url makes of `{"`, with which header and claims begin.
 const OBJECT: &str = "eyJ";
@@ -10,11 +10,11 @@ const SHORTEST: usize = 10;
 const SIGNATURE: usize = 40;
 
 /// The token that a text begins with.
-pub(super) fn token(text: &str) -> Shape {
+pub(super) fn leading_web_token(text: &str) -> Shape {
     if !text.starts_with(OBJECT) {
         return Shape::NotBegun;
     }
-    let header = run(text, is_base64url);
+    let header = leading_run(text, is_base64url);
     match (header.len() >= SHORTEST).then(|| behind_header(text, header.len())).flatten() {
         Some(length) => Shape::Credential(length),
         // A token that begins later in the same header is followed by the same.
@@ -24,9 +24,9 @@ pub(super) fn token(text: &str) -> Shape {
 
 /// The length of a token whose header has this length.
 fn behind_header(text: &str, header: usize) -> Option<usize> {
-    let claims = run(text.get(header..)?.strip_prefix('.')?, is_base64url);
+    let claims = leading_run(text.get(header..)?.strip_prefix('.')?, is_base64url);
     let place = header.saturating_add(claims.len()).saturating_add(2);
-    let signature = run(text.get(place.saturating_sub(1)..)?.strip_prefix('.')?, is_base64url);
+    let signature = leading_run(text.get(place.saturating_sub(1)..)?.strip_prefix('.')?, is_base64url);
     let is_token = claims.len() >= SHORTEST && claims.starts_with(OBJECT) && signature.len() >= SIGNATURE;
     is_token.then(|| place.saturating_add(signature.len()))
 }

@@ -12,7 +12,7 @@ const OVERLAP: usize = 4 * 1024;
 const SLACK: usize = 4 * 1024;
 
 /// The blocks of a text in order; none of an empty text.
-pub(super) fn blocks(text: &str) -> impl Iterator<Item = Span> {
+pub(super) fn overlapping_blocks(text: &str) -> impl Iterator<Item = Span> {
     let mut next = (!text.is_empty()).then_some(0usize);
     core::iter::from_fn(move || {
         let start = next?;
@@ -21,16 +21,16 @@ pub(super) fn blocks(text: &str) -> impl Iterator<Item = Span> {
             next = None;
             return Some(Span::new(start, text.len()));
         }
-        let end = border(text, limit);
+        let end = block_border(text, limit);
         // The slack is far smaller than a block, so each block begins behind the last.
-        next = Some(border(text, end.saturating_sub(OVERLAP)));
+        next = Some(block_border(text, end.saturating_sub(OVERLAP)));
         Some(Span::new(start, end))
     })
 }
 
 /// A place at or before `limit` to cut at: behind a line break, else behind a space, else between
 /// two characters.
-fn border(text: &str, limit: usize) -> usize {
+fn block_border(text: &str, limit: usize) -> usize {
     let from = text.floor_char_boundary(limit.saturating_sub(SLACK));
     let to = text.floor_char_boundary(limit);
     let near = text.get(from..to).unwrap_or_default();
@@ -45,15 +45,15 @@ mod tests {
 
     #[test]
     fn a_short_text_is_one_block() {
-        assert_eq!(blocks("").count(), 0);
-        assert_eq!(blocks("abc").collect::<Vec<_>>(), [Span::new(0, 3)]);
+        assert_eq!(overlapping_blocks("").count(), 0);
+        assert_eq!(overlapping_blocks("abc").collect::<Vec<_>>(), [Span::new(0, 3)]);
     }
 
     #[test]
     fn blocks_end_behind_a_line_or_a_word_if_one_is_near() {
         for (unit, last) in [("word ", ' '), ("line of words\n", '\n'), ("x", 'x'), ("語", '語')] {
             let text = unit.repeat(700_000 / unit.len());
-            let first = blocks(&text).next().unwrap();
+            let first = overlapping_blocks(&text).next().unwrap();
             assert!(text.get(..first.end).unwrap().ends_with(last), "{unit:?}");
             assert!(first.end > BLOCK - SLACK && first.end <= BLOCK, "{unit:?}: {first:?}");
         }
@@ -66,7 +66,7 @@ mod tests {
             let text = unit.repeat(length.div_ceil(unit.len()));
             let mut covered = 0;
             let mut last = None;
-            for block in blocks(&text) {
+            for block in overlapping_blocks(&text) {
                 prop_assert!(text.get(block.start..block.end).is_some());
                 prop_assert!(block.start <= covered && block.end > covered && block.len() <= BLOCK);
                 if let Some(last) = last {

@@ -62,7 +62,7 @@ impl Gathering {
         self.removed = readings.clean.removed.iter().map(|(_, span)| self.moved(*span)).collect();
         let mut last: Option<Finding> = None;
         let is_whole = self.part.is_none();
-        for hit in payload::hidden(block, &readings.clean.removed).into_iter().filter(|_| is_whole) {
+        for hit in payload::hidden_character_hits(block, &readings.clean.removed).into_iter().filter(|_| is_whole) {
             let Hit { kind, rule, severity, score, .. } = hit;
             let span = self.moved(hit.span);
             match last.as_mut().filter(|last| last.rule == rule && span.start <= last.span.end.saturating_add(NEAR)) {
@@ -147,7 +147,7 @@ impl Gathering {
             let is_chance = is_code && is_wording(found.kind) && found.score < SURE;
             found.hidden || (found.severity >= least && !is_chance)
         };
-        let found = distinct(found).into_iter().filter(counts);
+        let found = distinct_findings(found).into_iter().filter(counts);
         self.findings.extend(found);
         if self.findings.len() > MAX_FINDINGS.saturating_mul(4) {
             self.keep_worst();
@@ -198,7 +198,7 @@ impl Gathering {
         if stage.flags(logit) {
             self.findings.extend(self.windows.iter().enumerate().filter_map(|(index, window)| {
                 let shown = index == 0 || window.score >= stage.window();
-                shown.then(|| learned(window))
+                shown.then(|| learned_finding(window))
             }));
         }
         self.findings.sort_by_key(|finding| (finding.span, finding.kind, finding.rule));
@@ -225,7 +225,7 @@ const fn is_wording(kind: FindingKind) -> bool {
     )
 }
 
-fn learned(window: &ScoredWindow) -> Finding {
+fn learned_finding(window: &ScoredWindow) -> Finding {
     Finding {
         kind: FindingKind::Learned,
         rule: "learned/window",
@@ -233,7 +233,7 @@ fn learned(window: &ScoredWindow) -> Finding {
         steps: window.steps.clone(),
         hidden: window.steps.iter().any(|step| step.hides()),
         severity: Severity::Medium,
-        score: crate::score::probability(window.score),
+        score: crate::score::probability_of_log_odds(window.score),
     }
 }
 
@@ -287,7 +287,7 @@ fn severity_of_hidden(finding: &Finding, by_page: bool) -> Severity {
 
 /// One finding for each rule and place: the reading that needs the fewest steps is kept. What is
 /// found in a hidden reading only is worse than in plain sight.
-fn distinct(mut found: Vec<Finding>) -> Vec<Finding> {
+fn distinct_findings(mut found: Vec<Finding>) -> Vec<Finding> {
     let page = PagePlaces::of(&found);
     found.sort_by(|a, b| {
         let key = |finding: &Finding| (finding.kind, finding.rule, finding.steps.len(), finding.span);

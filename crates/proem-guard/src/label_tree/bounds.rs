@@ -35,11 +35,11 @@ impl Bounds {
 impl LabelTree {
     /// Whether it is within bounds.
     pub(super) fn check(&self) -> Result<(), TreeError> {
-        count(self, Trail::Root, &mut Bounds::default())
+        count_tree(self, Trail::Root, &mut Bounds::default())
     }
 }
 
-fn count(tree: &LabelTree, trail: Trail<'_>, bounds: &mut Bounds) -> Result<(), TreeError> {
+fn count_tree(tree: &LabelTree, trail: Trail<'_>, bounds: &mut Bounds) -> Result<(), TreeError> {
     let text = match tree {
         LabelTree::Text(text) => text.len(),
         LabelTree::Outside(text) | LabelTree::Flagged(text) => text.len(),
@@ -49,11 +49,12 @@ fn count(tree: &LabelTree, trail: Trail<'_>, bounds: &mut Bounds) -> Result<(), 
     match tree {
         LabelTree::List(list) => {
             let mut items = list.iter().enumerate();
-            items.try_for_each(|(index, item)| count(item, Trail::Index(&trail, index), bounds))
+            items.try_for_each(|(index, item)| count_tree(item, Trail::Index(&trail, index), bounds))
         }
         LabelTree::Map(map) => {
             let mut fields = map.sorted().into_iter();
-            fields.try_for_each(|(name, field)| count(field, Trail::Name(&trail, name, map.outside_label()), bounds))
+            fields
+                .try_for_each(|(name, field)| count_tree(field, Trail::Name(&trail, name, map.outside_label()), bounds))
         }
         _ => Ok(()),
     }

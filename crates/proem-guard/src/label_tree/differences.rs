@@ -43,13 +43,13 @@ pub enum DifferenceKind<'t> {
 /// Of two lists the items at both ends that are the same are no difference; those between them are compared one by
 /// one, so that an item put in front of others doesn't change them all.
 #[must_use]
-pub fn differences<'t>(before: &'t LabelTree, after: &'t LabelTree) -> Vec<TreeDifference<'t>> {
+pub fn tree_differences<'t>(before: &'t LabelTree, after: &'t LabelTree) -> Vec<TreeDifference<'t>> {
     let mut all = Vec::new();
-    compare(before, after, Trail::Root, &mut all);
+    compare_trees(before, after, Trail::Root, &mut all);
     all
 }
 
-fn compare<'t>(before: &'t LabelTree, after: &'t LabelTree, trail: Trail<'_>, all: &mut Vec<TreeDifference<'t>>) {
+fn compare_trees<'t>(before: &'t LabelTree, after: &'t LabelTree, trail: Trail<'_>, all: &mut Vec<TreeDifference<'t>>) {
     let mut push = |kind| all.push(TreeDifference { place: trail.place(), kind });
     match (before, after) {
         (LabelTree::List(old), LabelTree::List(new)) => {
@@ -82,7 +82,7 @@ fn compare_at<'t>(
     all: &mut Vec<TreeDifference<'t>>,
 ) {
     let kind = match (before, after) {
-        (Some(before), Some(after)) => return compare(before, after, trail, all),
+        (Some(before), Some(after)) => return compare_trees(before, after, trail, all),
         (Some(before), None) => DifferenceKind::Removed(before),
         (None, Some(after)) => DifferenceKind::Added(after),
         (None, None) => return,

@@ -23,19 +23,19 @@ pub(crate) enum OutlineName<'t> {
 }
 
 /// All values of a tree, names in their order.
-pub(crate) fn outline<'t>(name: OutlineName<'t>, tree: &'t LabelTree) -> Vec<OutlineLine<'t>> {
+pub(crate) fn tree_outline<'t>(name: OutlineName<'t>, tree: &'t LabelTree) -> Vec<OutlineLine<'t>> {
     let mut lines = Vec::new();
-    add(OutlineLine { depth: 0, name, tree }, &mut lines);
+    add_outline_line(OutlineLine { depth: 0, name, tree }, &mut lines);
     lines
 }
 
-fn add<'t>(line: OutlineLine<'t>, lines: &mut Vec<OutlineLine<'t>>) {
+fn add_outline_line<'t>(line: OutlineLine<'t>, lines: &mut Vec<OutlineLine<'t>>) {
     lines.push(line);
     let depth = line.depth.saturating_add(1);
     match line.tree {
         LabelTree::List(list) => {
             for (index, tree) in list.iter().enumerate() {
-                add(OutlineLine { depth, name: OutlineName::Index(index), tree }, lines);
+                add_outline_line(OutlineLine { depth, name: OutlineName::Index(index), tree }, lines);
             }
         }
         LabelTree::Map(map) => {
@@ -44,7 +44,7 @@ fn add<'t>(line: OutlineLine<'t>, lines: &mut Vec<OutlineLine<'t>>) {
                     Some(label) => OutlineName::Outside(name, label),
                     None => OutlineName::Ours(name),
                 };
-                add(OutlineLine { depth, name, tree }, lines);
+                add_outline_line(OutlineLine { depth, name, tree }, lines);
             }
         }
         _ => {}
@@ -52,6 +52,6 @@ fn add<'t>(line: OutlineLine<'t>, lines: &mut Vec<OutlineLine<'t>>) {
 }
 
 /// Whether what has this label stays hidden.
-pub(crate) fn is_secret(label: &Label) -> bool {
+pub(crate) fn is_secret_label(label: &Label) -> bool {
     label.secrecy() == Secrecy::Secret
 }

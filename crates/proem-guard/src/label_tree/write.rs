@@ -62,14 +62,14 @@ impl LabelTable {
             LabelTree::Number(number) => Json::Number(number.clone()),
             LabelTree::Text(text) => Json::String(text.clone()),
             LabelTree::Scalar(scalar) => self.labelled("scalar", scalar.value().to_json(), scalar.label(), trail)?,
-            LabelTree::Outside(text) => self.labelled("text", show::json(text), text.label(), trail)?,
-            LabelTree::Flagged(text) => self.labelled("flagged", show::json(text), text.label(), trail)?,
+            LabelTree::Outside(text) => self.labelled("text", show::exact_json(text), text.label(), trail)?,
+            LabelTree::Flagged(text) => self.labelled("flagged", show::exact_json(text), text.label(), trail)?,
             LabelTree::List(list) => {
                 let label = self.shape(list.label(), trail)?;
                 let items = list.iter().enumerate();
                 let items = items.map(|(index, item)| self.value(item, Trail::Index(&trail, index)));
                 let items = Json::Array(items.collect::<Result<_, _>>()?);
-                if label.is_none() { items } else { object("list", items, label) }
+                if label.is_none() { items } else { labelled_object("list", items, label) }
             }
             LabelTree::Map(map) => {
                 let label = self.shape(map.label(), trail)?;
@@ -77,7 +77,7 @@ impl LabelTable {
                     let trail = Trail::Name(&trail, name, map.outside_label());
                     Ok((String::from(name), self.value(field, trail)?))
                 });
-                object("map", Json::Object(fields.collect::<Result<Map<_, _>, _>>()?), label)
+                labelled_object("map", Json::Object(fields.collect::<Result<Map<_, _>, _>>()?), label)
             }
         })
     }
@@ -88,7 +88,7 @@ impl LabelTable {
     }
 
     fn labelled(&mut self, kind: &str, value: Json, label: &Label, trail: Trail<'_>) -> Result<Json, TreeError> {
-        Ok(object(kind, value, Some(self.place(label, trail)?)))
+        Ok(labelled_object(kind, value, Some(self.place(label, trail)?)))
     }
 
     fn place(&mut self, label: &Label, trail: Trail<'_>) -> Result<usize, TreeError> {
@@ -107,7 +107,7 @@ impl LabelTable {
     }
 }
 
-fn object(kind: &str, value: Json, label: Option<usize>) -> Json {
+fn labelled_object(kind: &str, value: Json, label: Option<usize>) -> Json {
     let mut object = Map::from_iter([(kind.to_string(), value)]);
     if let Some(label) = label {
         object.insert("label".to_string(), label.into());

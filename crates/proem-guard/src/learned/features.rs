@@ -47,7 +47,7 @@ pub fn buckets(sentence: &str, bits: u32, visit: impl FnMut(u32)) {
             pieces.take(u32::from(b' '));
         }
         (begun, space) = (true, false);
-        pieces.take(folded(c) as u32);
+        pieces.take(fold_feature_character(c) as u32);
     }
     pieces.take(u32::from(b' '));
 }
@@ -72,25 +72,25 @@ impl<V: FnMut(u32)> PieceHasher<V> {
     #[inline]
     fn take(&mut self, c: u32) {
         let [one, two, three] = self.runs;
-        let first = step(RUN, c);
+        let first = hash_step(RUN, c);
         self.emit(first.wrapping_add(1));
         let (mut second, mut third) = (0, 0);
         if self.length >= 1 {
-            second = step(one, c);
+            second = hash_step(one, c);
             self.emit(second.wrapping_add(2));
         }
         if self.length >= 2 {
-            third = step(two, c);
+            third = hash_step(two, c);
             self.emit(third.wrapping_add(3));
         }
         if self.length >= 3 {
-            self.emit(step(three, c).wrapping_add(4));
+            self.emit(hash_step(three, c).wrapping_add(4));
         } else {
             self.length = self.length.saturating_add(1);
         }
         self.runs = [first, second, third];
-        if is_word(c) {
-            self.word = Some(step(self.word.unwrap_or(WORD), c));
+        if is_feature_character(c) {
+            self.word = Some(hash_step(self.word.unwrap_or(WORD), c));
         } else if let Some(word) = self.word.take() {
             self.end_word(word);
         }
@@ -116,12 +116,12 @@ impl<V: FnMut(u32)> PieceHasher<V> {
 }
 
 #[inline]
-const fn step(hash: u32, c: u32) -> u32 {
+const fn hash_step(hash: u32, c: u32) -> u32 {
     let product = (hash ^ c).wrapping_mul(STEP);
     product ^ (product >> 15)
 }
 
-const fn is_word(c: u32) -> bool {
+const fn is_feature_character(c: u32) -> bool {
     matches!(c, 0x30 | 0x61..=0x7a) || c >= 0x80
 }
 
@@ -140,7 +140,7 @@ const VIETNAMESE: &[u8; 256] =
 
 /// One character in its one spelling.
 #[inline]
-fn folded(c: char) -> char {
+fn fold_feature_character(c: char) -> char {
     match c {
         'A'..='Z' => c.to_ascii_lowercase(),
         '0'..='9' => '0',

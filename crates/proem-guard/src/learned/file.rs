@@ -79,7 +79,7 @@ pub struct ScorerWeights<'a> {
 }
 
 /// A file's parts, the bits of a bucket's number, and the SHA-256.
-pub(super) fn read(bytes: &[u8]) -> Result<(ScorerWeights<'_>, u32, [u8; 32]), SentenceScorerError> {
+pub(super) fn read_scorer_file(bytes: &[u8]) -> Result<(ScorerWeights<'_>, u32, [u8; 32]), SentenceScorerError> {
     let fail = |kind, problem| Err(SentenceScorerError::new(kind, problem));
     let Some((header, weights)) = bytes.split_at_checked(HEADER_BYTES) else {
         let problem = format!("the file has {} bytes, its header alone has {HEADER_BYTES}", bytes.len());
@@ -114,7 +114,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(ScorerWeights<'_>, u32, [u8; 32]), S
     if word(6) != [0; 4] || word(7) != [0; 4] {
         return fail(SentenceScorerErrorKind::Content, "the header's last two words are not 0".into());
     }
-    let digest = digest(bytes);
+    let digest = scorer_file_digest(bytes);
     if header.get(DIGEST) != Some(digest.as_slice()) {
         return fail(SentenceScorerErrorKind::Checksum, "the checksum does not fit, so the file is damaged".into());
     }
@@ -127,7 +127,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<(ScorerWeights<'_>, u32, [u8; 32]), S
 ///
 /// [`SentenceScorerErrorKind::Size`] if the number of weights is no power of two from 2⁸ to 2¹⁹, and
 /// [`SentenceScorerErrorKind::Content`] if slope or bias can't be.
-pub fn pack(parts: &ScorerWeights<'_>) -> Result<Vec<u8>, SentenceScorerError> {
+pub fn pack_scorer_file(parts: &ScorerWeights<'_>) -> Result<Vec<u8>, SentenceScorerError> {
     let bits = parts.weights.len().checked_ilog2().unwrap_or_default();
     let mut file = Vec::with_capacity(parts.weights.len().saturating_add(HEADER_BYTES));
     file.extend(MAGIC);
@@ -137,17 +137,17 @@ pub fn pack(parts: &ScorerWeights<'_>) -> Result<Vec<u8>, SentenceScorerError> {
     file.extend(parts.bias.to_le_bytes());
     file.resize(HEADER_BYTES, 0);
     file.extend(parts.weights);
-    let digest = digest(&file);
+    let digest = scorer_file_digest(&file);
     if let Some(field) = file.get_mut(DIGEST) {
         field.copy_from_slice(&digest);
     }
     // What was written is read back: the two can't drift apart.
-    read(&file)?;
+    read_scorer_file(&file)?;
     Ok(file)
 }
 
 /// The SHA-256 of a file without its own field.
-fn digest(file: &[u8]) -> [u8; 32] {
+fn scorer_file_digest(file: &[u8]) -> [u8; 32] {
     let mut hash = Sha256::new();
     hash.update(file.get(..DIGEST.start).unwrap_or_default());
     hash.update(file.get(DIGEST.end..).unwrap_or_default());
@@ -161,13 +161,13 @@ mod tests {
 
     fn file() -> Vec<u8> {
         let weights: Vec<u8> = (0..=255).collect();
-        pack(&ScorerWeights { slope: 0.5, bias: -1.0, weights: &weights }).unwrap()
+        pack_scorer_file(&ScorerWeights { slope: 0.5, bias: -1.0, weights: &weights }).unwrap()
     }
 
     #[test]
     fn what_is_written_is_read() {
         let file = file();
-        let (parts, bits, digest) = read(&file).unwrap();
+        let (parts, bits, digest) = read_scorer_file(&file).unwrap();
         assert_eq!((parts.slope, parts.bias, parts.weights.len(), bits), (0.5, -1.0, 256, 8));
         assert_eq!(parts.weights.get(200), Some(&200));
         assert_eq!(file.get(DIGEST), Some(digest.as_slice()));
@@ -177,7 +177,7 @@ mod tests {
     fn check(change: impl FnOnce(&mut Vec<u8>), kind: SentenceScorerErrorKind, text: &str) {
         let mut file = file();
         change(&mut file);
-        let error = read(&file).expect_err(text);
+        let error = read_scorer_file(&file).expect_err(text);
         let expected = format!("{text}; train the model again with `cargo lab train guard`");
         assert_eq!((error.kind(), error.to_string()), (kind, expected));
     }
@@ -186,7 +186,7 @@ mod tests {
     fn sealed(place: usize, bytes: &[u8]) -> impl FnOnce(&mut Vec<u8>) {
         move |file| {
             file[place..place.saturating_add(bytes.len())].copy_from_slice(bytes);
-            let digest = digest(file);
+            let digest = scorer_file_digest(file);
             file[DIGEST].copy_from_slice(&digest);
         }
     }
@@ -223,12 +223,12 @@ mod tests {
         ] {
             let weights = vec![0; length];
             assert_eq!(
-                pack(&ScorerWeights { slope: 1.0, bias: 0.0, weights: &weights }).unwrap_err().kind(),
+                pack_scorer_file(&ScorerWeights { slope: 1.0, bias: 0.0, weights: &weights }).unwrap_err().kind(),
                 kind,
                 "{length}"
             );
         }
-        let error = pack(&ScorerWeights { slope: -1.0, bias: 0.0, weights: &[0; 256] }).unwrap_err();
+        let error = pack_scorer_file(&ScorerWeights { slope: -1.0, bias: 0.0, weights: &[0; 256] }).unwrap_err();
         assert_eq!(error.kind(), SentenceScorerErrorKind::Content);
     }
 }

@@ -23,14 +23,14 @@ const WRAPPED: usize = 40;
 /// stops of Chinese and Japanese anywhere, and with a line that is short or stands before an empty
 /// line or a list item. Closing quotes and brackets belong to the sentence they close.
 #[must_use]
-pub fn sentences(text: &str) -> Vec<Span> {
+pub fn scored_sentences(text: &str) -> Vec<Span> {
     let mut sentences = Vec::new();
     let mut cutter = SentenceCutter::default();
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         cutter.take(at, c);
         let ends = if is_stop(c) || is_wide_stop(c) {
-            while let Some((at, c)) = chars.next_if(|(_, c)| is_stop(*c) || is_wide_stop(*c) || is_closing(*c)) {
+            while let Some((at, c)) = chars.next_if(|(_, c)| is_stop(*c) || is_wide_stop(*c) || is_closing_mark(*c)) {
                 cutter.take(at, c);
             }
             is_wide_stop(c) || chars.peek().is_none_or(|(_, next)| next.is_whitespace())
@@ -41,11 +41,11 @@ pub fn sentences(text: &str) -> Vec<Span> {
             cutter.line = 0;
         }
         if ends && cutter.content().len() >= MIN_BYTES {
-            push(text, cutter.content(), &mut sentences);
+            push_sentence_pieces(text, cutter.content(), &mut sentences);
             cutter.content = None;
         }
     }
-    push(text, cutter.content(), &mut sentences);
+    push_sentence_pieces(text, cutter.content(), &mut sentences);
     sentences
 }
 
@@ -84,10 +84,10 @@ impl SentenceCutter {
 }
 
 /// Adds a sentence in pieces that are short enough.
-fn push(text: &str, span: Span, sentences: &mut Vec<Span>) {
+fn push_sentence_pieces(text: &str, span: Span, sentences: &mut Vec<Span>) {
     let mut start = span.start;
     while let Some(rest) = text.get(start..span.end).filter(|rest| !rest.is_empty()) {
-        let length = cut(rest).unwrap_or(rest.len());
+        let length = sentence_cut(rest).unwrap_or(rest.len());
         let piece = rest.get(..length).unwrap_or(rest);
         let blank = piece.len().saturating_sub(piece.trim_start().len());
         let kept = piece.trim();
@@ -100,7 +100,7 @@ fn push(text: &str, span: Span, sentences: &mut Vec<Span>) {
 }
 
 /// Where a text that is too long is cut, in bytes.
-fn cut(text: &str) -> Option<usize> {
+fn sentence_cut(text: &str) -> Option<usize> {
     let (hard, _) = text.char_indices().nth(MAX_CHARS)?;
     let head = text.char_indices().take(MAX_CHARS).skip(MAX_CHARS / 2);
     let space = head.filter(|(_, c)| c.is_whitespace()).last();
@@ -130,7 +130,7 @@ const fn is_wide_stop(c: char) -> bool {
     matches!(c, '。' | '！' | '？' | '｡')
 }
 
-const fn is_closing(c: char) -> bool {
+const fn is_closing_mark(c: char) -> bool {
     matches!(c, '"' | '\'' | ')' | ']' | '}' | '”' | '’' | '»' | '」' | '』' | '）')
 }
 
@@ -140,7 +140,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn cut(text: &str) -> Vec<&str> {
-        sentences(text).into_iter().map(|span| text.get(span.start..span.end).unwrap()).collect()
+        scored_sentences(text).into_iter().map(|span| text.get(span.start..span.end).unwrap()).collect()
     }
 
     #[track_caller]
@@ -203,7 +203,7 @@ mod tests {
     proptest! {
         #[test]
         fn nothing_is_lost_and_nothing_is_doubled(text in "(\\PC|[ .\n!-])*") {
-            let spans = sentences(&text);
+            let spans = scored_sentences(&text);
             let mut end = 0;
             for span in &spans {
                 let gap = text.get(end..span.start).unwrap();

@@ -12,7 +12,7 @@ fn file() -> Vec<u8> {
             .cast_unsigned()
     };
     let weights: Vec<u8> = (0..1 << 18).map(weight).collect();
-    pack(&ScorerWeights { slope: 1.0, bias: 0.0, weights: &weights }).unwrap()
+    pack_scorer_file(&ScorerWeights { slope: 1.0, bias: 0.0, weights: &weights }).unwrap()
 }
 
 fn pieces(sentence: &str, bits: u32) -> Vec<u32> {
@@ -105,7 +105,7 @@ proptest! {
         let file = file();
         let model = SentenceScorer::read(&file).unwrap();
         let windows = model.windows(&text);
-        let spans = sentences(&text);
+        let spans = scored_sentences(&text);
         let singles: Vec<Window> = windows.iter().copied().filter(|window| window.sentences == 1).collect();
         prop_assert!(singles.iter().map(|window| window.span).eq(spans.iter().copied()));
         prop_assert_eq!(windows.len(), singles.len().saturating_mul(2).saturating_sub(1));

@@ -73,7 +73,7 @@ impl Trie {
                 path.truncate(depth);
                 path.push(node);
                 trie.nodes.push(TrieNode { sibling: NONE, before: trie.len, byte: *byte, has_child: false });
-                if let Some(start) = word.get(..=depth).and_then(start) {
+                if let Some(start) = word.get(..=depth).and_then(prefix_number) {
                     starts.push((start, node));
                 }
             }
@@ -94,7 +94,7 @@ impl Trie {
         match (word, shared) {
             ([byte], 0) => {
                 if let Some(bits) = self.singles.get_mut(usize::from(byte / 64)) {
-                    *bits |= mask(usize::from(*byte));
+                    *bits |= bit_mask(usize::from(*byte));
                 }
             }
             ([first, second], 0 | 1) => (0..=u8::MAX).for_each(|third| self.note_beginning([*first, *second, third])),
@@ -104,9 +104,9 @@ impl Trie {
     }
 
     fn note_beginning(&mut self, bytes: [u8; 3]) {
-        let bit = beginning(bytes);
+        let bit = prefix_bit(bytes);
         if let Some(word) = self.beginnings.get_mut(bit / 64) {
-            *word |= mask(bit);
+            *word |= bit_mask(bit);
         }
     }
 
@@ -132,7 +132,7 @@ impl Trie {
 
     /// Calls `f` with the strings that are the first `length` bytes, 1 to 3; the node of those.
     fn tell_start(&self, bytes: &[u8], length: usize, f: &mut impl FnMut(u32, usize)) -> Option<u32> {
-        let start = start(bytes.get(..length)?)?;
+        let start = prefix_number(bytes.get(..length)?)?;
         let (_, node) = self.starts.get(self.slot(start)).copied().filter(|(found, _)| *found == start)?;
         self.tell(node, length, f);
         Some(node)
@@ -177,12 +177,12 @@ impl Trie {
 
     /// Whether a string may begin with these.
     fn may_begin(&self, bytes: [u8; 3]) -> bool {
-        let bit = beginning(bytes);
-        self.beginnings.get(bit / 64).is_some_and(|word| word & mask(bit) != 0)
+        let bit = prefix_bit(bytes);
+        self.beginnings.get(bit / 64).is_some_and(|word| word & bit_mask(bit) != 0)
     }
 
     fn is_single(&self, byte: u8) -> bool {
-        self.singles.get(usize::from(byte / 64)).is_some_and(|bits| bits & mask(usize::from(byte)) != 0)
+        self.singles.get(usize::from(byte / 64)).is_some_and(|bits| bits & bit_mask(usize::from(byte)) != 0)
     }
 
     fn node(&self, node: u32) -> Option<TrieNode> {
@@ -195,7 +195,7 @@ impl Trie {
 }
 
 /// The number of one, two or three bytes.
-fn start(bytes: &[u8]) -> Option<u32> {
+fn prefix_number(bytes: &[u8]) -> Option<u32> {
     match *bytes {
         [first] => Some(u32::from_be_bytes([1, 0, 0, first])),
         [first, second] => Some(u32::from_be_bytes([2, 0, first, second])),
@@ -205,13 +205,13 @@ fn start(bytes: &[u8]) -> Option<u32> {
 }
 
 /// The bit of three bytes: the high half of their product with a large odd number (Knuth, TAOCP 3, section 6.4).
-fn beginning([first, second, third]: [u8; 3]) -> usize {
+fn prefix_bit([first, second, third]: [u8; 3]) -> usize {
     let number = u32::from_be_bytes([0, first, second, third]).wrapping_mul(0x9e37_79b1) >> 16;
     usize::try_from(number).unwrap_or_default()
 }
 
 /// A bit within its word of 64.
-fn mask(bit: usize) -> u64 {
+fn bit_mask(bit: usize) -> u64 {
     1u64.rotate_left(u32::try_from(bit % 64).unwrap_or_default())
 }
 

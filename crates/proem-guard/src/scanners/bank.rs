@@ -6,13 +6,13 @@
 //! nearest benign pattern, so that words that both use count for nothing. It is a feature of the
 //! score and at most a mild finding.
 
-use super::sentence::sentences;
+use super::sentence::folded_sentences;
 use crate::{
     error::RuleError,
     finding::{FindingKind, Severity},
     lexicon::{Lexicon, Mention},
     scan::{Hit, ScanError, Scanner, Sight},
-    view::folded,
+    view::folded_view,
 };
 use alloc::{borrow::ToOwned, string::String, vec, vec::Vec};
 use proem_text::{Span, character::is_line_break};
@@ -146,7 +146,7 @@ impl Bank {
             patterns.push('\n');
         }
         // All at once, so that a letter that many of them have is looked up once.
-        let patterns = folded(&patterns).text;
+        let patterns = folded_view(&patterns).text;
         if patterns.lines().count() != labels.len() {
             return Err(RuleError::new(FILE, 0, "a pattern has nothing that stays when it is folded".to_owned()));
         }
@@ -265,7 +265,7 @@ impl Scanner for Bank {
     fn scan(&self, sight: &Sight<'_>, hits: &mut Vec<Hit>) -> Result<(), ScanError> {
         let mut desk = Desk::new(&self.labels);
         let mut mentions = sight.mentions;
-        for span in sentences(&sight.folded.text) {
+        for span in folded_sentences(&sight.folded.text) {
             if !self.is_worth(&mut mentions, span) {
                 continue;
             }
@@ -408,7 +408,7 @@ mod tests {
             ("the weather is nice and the bread is fresh", false),
             ("", false),
         ] {
-            let score = bank.similarity(&folded(text).text);
+            let score = bank.similarity(&folded_view(text).text);
             assert_eq!(score >= 0.25, is_like, "{text}: {score}");
         }
     }
@@ -419,7 +419,7 @@ mod tests {
         for line in BANK.lines().filter(|line| !line.starts_with('#')) {
             let mut columns = line.split('\t');
             let is_attack = columns.next() == Some("attack");
-            let score = bank.similarity(&folded(columns.nth(1).unwrap()).text);
+            let score = bank.similarity(&folded_view(columns.nth(1).unwrap()).text);
             assert_eq!(score > 0.3, is_attack, "{line}: {score}");
         }
     }

@@ -1,6 +1,6 @@
 //! What makes a match count less: somebody reports it, quotes it or writes about it.
 
-use super::place::around;
+use super::place::mentions_around;
 use crate::{
     finding::Severity,
     lexicon::{Lexicon, Mention},
@@ -38,7 +38,7 @@ impl DiscourseConcepts {
     pub(super) fn severity(&self, severity: Severity, sight: &Sight<'_>, index: usize, span: Span) -> Severity {
         let is = |mention: &Mention, concept: Option<u16>| Some(mention.concept) == concept;
         let (mut discussed, mut reported, mut cited) = (false, false, false);
-        for mention in around(sight.mentions, index, span, MAX_NEAR) {
+        for mention in mentions_around(sight.mentions, index, span, MAX_NEAR) {
             discussed |= is(mention, self.discussed) && !is_in_address(&sight.folded.text, mention.span);
             cited |= is(mention, self.cited);
             // Who reports an order says first that it is one; behind it the word belongs to the order itself.

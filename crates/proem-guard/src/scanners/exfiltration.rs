@@ -66,7 +66,7 @@ pub(super) struct Exfiltration {
     fetch: Option<u16>,
 }
 
-pub(super) fn scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> Exfiltration {
+pub(super) fn exfiltration_scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> Exfiltration {
     Exfiltration {
         phrases: RuleFamily::new("exfiltration", FindingKind::Exfiltration, rules, lexicon),
         address: lexicon.concept("address"),
@@ -89,11 +89,11 @@ impl Scanner for Exfiltration {
                 continue;
             }
             let found = if Some(mention.concept) == self.address && has_scheme(text, mention.span) {
-                let (found, end) = address(text, mention.span.start);
+                let (found, end) = rate_address(text, mention.span.start);
                 behind = end;
                 found
             } else if Some(mention.concept) == self.fetch && mention.span.start >= line_end {
-                let (found, end) = command(text, mention.span);
+                let (found, end) = rate_command(text, mention.span);
                 line_end = end;
                 found
             } else {
@@ -116,11 +116,11 @@ fn has_scheme(text: &str, span: Span) -> bool {
 }
 
 /// What is wrong with the address that starts at `start`, and where it ends.
-fn address(text: &str, start: usize) -> (ExfiltrationMatch, usize) {
-    let rest = place::behind(text, start, MAX_ADDRESS);
+fn rate_address(text: &str, start: usize) -> (ExfiltrationMatch, usize) {
+    let rest = place::text_behind(text, start, MAX_ADDRESS);
     let url = url(rest);
     let end = start.saturating_add(url.len());
-    let lead = place::before(text, start, 120);
+    let lead = place::text_before(text, start, 120);
     let is_image = is_image(lead);
     // The finding begins where the image's markup does: cut in the middle, it would leave half an image.
     let from =
@@ -217,11 +217,11 @@ fn is_opaque(query: &str) -> bool {
 }
 
 /// What is wrong with the command that starts with `span`, and where its line ends.
-fn command(text: &str, span: Span) -> (ExfiltrationMatch, usize) {
-    let line = place::behind(text, span.start, MAX_COMMAND).split('\n').next().unwrap_or_default();
+fn rate_command(text: &str, span: Span) -> (ExfiltrationMatch, usize) {
+    let line = place::text_behind(text, span.start, MAX_COMMAND).split('\n').next().unwrap_or_default();
     // Uploads do with a host alone; a file that is piped into a shell without a scheme is one of this machine.
     let has_address = line.contains("://") || line.contains('.');
-    let span = place::span(span.start, line.len());
+    let span = place::span_from(span.start, line.len());
     let found = if has_address && !is_local(line) && SUBSTITUTIONS.iter().any(|word| line.contains(word)) {
         Some(("exfiltration/upload", Severity::High, 0.85, span))
     } else if line.contains("://") && SHELLS.iter().any(|word| line.contains(word)) {

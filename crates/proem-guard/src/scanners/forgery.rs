@@ -1,7 +1,7 @@
 //! Forged structure: roles, system messages, delimiters, chat tokens and borders.
 
 use crate::{
-    contain::{Tag, found::Match, scan::scan},
+    contain::{Tag, found::Match, scan::find_patterns},
     finding::{FindingKind, Severity},
     lexicon::Lexicon,
     scan::{Hit, ScanError, Scanner, Sight},
@@ -18,7 +18,7 @@ pub(super) struct Forgery {
     orders: Vec<u16>,
 }
 
-pub(super) fn scanner(lexicon: &Lexicon) -> Forgery {
+pub(super) fn forgery_scanner(lexicon: &Lexicon) -> Forgery {
     let names = [
         "ignore",
         "override",
@@ -53,7 +53,7 @@ impl Scanner for Forgery {
         // The text as it is read, not the folded one: what containment breaks are signs and capitals, which folding
         // takes away.
         let text = sight.reading.view.text.as_str();
-        let matches = scan(text, &[Span::new(0, text.len())], &Tag::SIGNAL_CONTENT);
+        let matches = find_patterns(text, &[Span::new(0, text.len())], &Tag::SIGNAL_CONTENT);
         let roles = Roles::count(text, &matches);
         for found in &matches {
             let word = text.get(found.span.start..found.span.end).unwrap_or_default();
@@ -64,13 +64,13 @@ impl Scanner for Forgery {
                     let is_link = text.get(found.span.end..).is_some_and(|rest| rest.starts_with(['(', '[']));
                     system_line(word, is_link, self.orders_behind(sight, found.span))
                 }
-                FindingKind::RoleMarker if word.starts_with(['<', '[', '＜', '&', '［']) => token(word),
+                FindingKind::RoleMarker if word.starts_with(['<', '[', '＜', '&', '［']) => rate_token(word),
                 FindingKind::RoleMarker => self.role(sight, found.span, word, roles),
                 // Containment breaks more headings than are evidence of anything.
                 FindingKind::Heading if !word.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '#' | '＃')) => {
                     continue;
                 }
-                FindingKind::Heading => heading(word, self.orders_behind(sight, found.span)),
+                FindingKind::Heading => rate_heading(word, self.orders_behind(sight, found.span)),
                 _ => continue,
             };
             hits.push(Hit { kind: found.kind, rule, span: found.span, severity, score });
@@ -184,7 +184,7 @@ fn system_line(word: &str, is_link: bool, has_orders: bool) -> ForgeryRating {
 }
 
 /// Tokens of chat templates; some are spelt like tags of HTML.
-fn token(word: &str) -> ForgeryRating {
+fn rate_token(word: &str) -> ForgeryRating {
     let is_strong = contains_ignoring_case(word, "im_")
         || contains_ignoring_case(word, "inst")
         || contains_ignoring_case(word, "sys")
@@ -195,7 +195,7 @@ fn token(word: &str) -> ForgeryRating {
     if is_strong { ("forgery/token", Severity::High, 0.85) } else { ("forgery/tag", Severity::Low, 0.2) }
 }
 
-fn heading(word: &str, has_orders: bool) -> ForgeryRating {
+fn rate_heading(word: &str, has_orders: bool) -> ForgeryRating {
     let is_strong = ["system", "instruction", "prompt"].iter().any(|name| contains_ignoring_case(word, name));
     if is_strong && has_orders {
         ("forgery/heading", Severity::Medium, 0.55)

@@ -27,7 +27,7 @@ pub(super) struct Payload {
     decode: Option<u16>,
 }
 
-pub(super) fn scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> Payload {
+pub(super) fn payload_scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> Payload {
     Payload {
         phrases: RuleFamily::new("payload", FindingKind::Encoded, rules, lexicon),
         decode: lexicon.concept("decode"),
@@ -66,7 +66,7 @@ impl Scanner for Payload {
 
 /// The first opaque run behind `start`.
 fn opaque(text: &str, start: usize) -> Option<Span> {
-    let nearby = place::behind(text, start, MAX_DISTANCE);
+    let nearby = place::text_behind(text, start, MAX_DISTANCE);
     let is_code = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '=' | '_' | '-');
     let mut at = 0usize;
     // Groups of a few digits: `49 67 6e` and `01001001 01100111`.
@@ -74,10 +74,10 @@ fn opaque(text: &str, start: usize) -> Option<Span> {
     for word in nearby.split_inclusive(|c| !is_code(c)) {
         let code = word.trim_end_matches(|c| !is_code(c));
         let begin = start.saturating_add(at);
-        if code.len() >= MIN_OPAQUE && is_mixed(code) && !is_path(nearby, at) {
-            return Some(place::span(begin, code.len()));
+        if code.len() >= MIN_OPAQUE && looks_encoded(code) && !is_url_path(nearby, at) {
+            return Some(place::span_from(begin, code.len()));
         }
-        if is_group(code) {
+        if is_byte_group(code) {
             groups_start = if groups == 0 { begin } else { groups_start };
             groups = groups.saturating_add(1);
             if groups >= MIN_GROUPS {
@@ -93,7 +93,7 @@ fn opaque(text: &str, start: usize) -> Option<Span> {
 }
 
 /// Whether what stands there is the path of an address, whose query would carry something.
-fn is_path(text: &str, at: usize) -> bool {
+fn is_url_path(text: &str, at: usize) -> bool {
     let before = text.get(..at).unwrap_or_default();
     let start = before.rfind(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '(' | '<')).map_or(0, |at| at);
     let address = before.get(start..).unwrap_or_default();
@@ -101,13 +101,13 @@ fn is_path(text: &str, at: usize) -> bool {
 }
 
 /// Whether a word is one byte in hexadecimal or binary digits.
-fn is_group(word: &str) -> bool {
+fn is_byte_group(word: &str) -> bool {
     (word.len() == 2 && word.bytes().all(|byte| byte.is_ascii_hexdigit()))
         || (word.len() == 8 && word.bytes().all(|byte| matches!(byte, b'0' | b'1')))
 }
 
 /// Whether a run looks like an encoding: small and capital letters and digits, or hexadecimal.
-fn is_mixed(word: &str) -> bool {
+fn looks_encoded(word: &str) -> bool {
     let has = |is: fn(&u8) -> bool| word.as_bytes().iter().any(is);
     // Names in camel case have both sizes of letters too, but no digit and no padding.
     let is_hexadecimal = word.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -122,13 +122,13 @@ fn is_mixed(word: &str) -> bool {
 /// byte-order mark now and then is a typist's accident, and newsletters pad their previews with
 /// many of them.
 #[must_use]
-pub fn hidden(text: &str, removed: &[(FindingKind, Span)]) -> Vec<Hit> {
+pub fn hidden_character_hits(text: &str, removed: &[(FindingKind, Span)]) -> Vec<Hit> {
     let invisible: usize = removed.iter().filter(|(kind, _)| *kind == FindingKind::Invisible).count();
     removed
         .iter()
         .map(|(kind, span)| {
             let (rule, severity, score) = match kind {
-                FindingKind::Tag if is_flag(text, *span) => ("payload/hidden", Severity::Low, 0.1),
+                FindingKind::Tag if is_region_flag(text, *span) => ("payload/hidden", Severity::Low, 0.1),
                 FindingKind::Tag => ("payload/tags", Severity::High, 0.9),
                 // Nearly all of them have three bytes.
                 FindingKind::Invisible if span.len() >= MANY_HIDDEN.saturating_mul(3) => {
@@ -145,7 +145,7 @@ pub fn hidden(text: &str, removed: &[(FindingKind, Span)]) -> Vec<Hit> {
 
 /// Whether the tags belong to the flag of a region: a black flag, three to six copies of letters
 /// and digits, and the cancel tag (UTS #51, section C.1.1).
-fn is_flag(text: &str, tags: Span) -> bool {
+fn is_region_flag(text: &str, tags: Span) -> bool {
     let before = text.get(..tags.start).and_then(|before| before.chars().next_back());
     let tags = text.get(tags.start..tags.end).unwrap_or_default();
     before == Some('\u{1f3f4}') && tags.ends_with('\u{e007f}') && (4..=7).contains(&tags.chars().count())
@@ -200,7 +200,7 @@ mod tests {
                     (*kind, Span::new(at - len, at))
                 })
                 .collect();
-            assert_eq!(hidden("", &removed).iter().map(|hit| hit.rule).collect::<Vec<_>>(), expected);
+            assert_eq!(hidden_character_hits("", &removed).iter().map(|hit| hit.rule).collect::<Vec<_>>(), expected);
         }
         check(&[], &[]);
         check(&[(Tag, 4)], &["payload/tags"]);
@@ -210,8 +210,12 @@ mod tests {
         let flag = "the 🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f} team";
         let other = flag.replace('🏴', "team");
         for (text, expected) in [(flag, "payload/hidden"), (&other, "payload/tags")] {
-            let removed = crate::view::clean(text).removed;
-            assert_eq!(hidden(text, &removed).iter().map(|hit| hit.rule).collect::<Vec<_>>(), [expected], "{text:?}");
+            let removed = crate::view::clean_view(text).removed;
+            assert_eq!(
+                hidden_character_hits(text, &removed).iter().map(|hit| hit.rule).collect::<Vec<_>>(),
+                [expected],
+                "{text:?}"
+            );
         }
     }
 }

@@ -4,7 +4,7 @@
 //! kept, so the time doesn't depend on what the text says. See [`super::context`] for what makes a
 //! match count less.
 
-use super::{context::DiscourseConcepts, place::around, rules::DetectionRule, sentence};
+use super::{context::DiscourseConcepts, place::mentions_around, rules::DetectionRule, sentence};
 use crate::{
     finding::FindingKind,
     lexicon::{Lexicon, Mention},
@@ -165,8 +165,8 @@ impl RuleFamily {
         let near =
             |mention: &Mention| rule.without.contains(&mention.concept) && is_same_sentence(text, mention.span, span);
         let before = |mention: &Mention| rule.unless.contains(&mention.concept) && precedes(text, mention.span, span);
-        if (!rule.unless.is_empty() && around(sight.mentions, last, span, MAX_BEFORE).any(before))
-            || (!rule.without.is_empty() && around(sight.mentions, last, span, MAX_NEAR).any(near))
+        if (!rule.unless.is_empty() && mentions_around(sight.mentions, last, span, MAX_BEFORE).any(before))
+            || (!rule.without.is_empty() && mentions_around(sight.mentions, last, span, MAX_NEAR).any(near))
         {
             return;
         }
@@ -202,8 +202,8 @@ fn is_same_sentence(text: &str, first: Span, second: Span) -> bool {
 mod tests {
     use super::*;
     use crate::{
-        scanners::rules::parse,
-        view::{Reading, clean, folded},
+        scanners::rules::parse_rules,
+        view::{Reading, clean_view, folded_view},
     };
     use proem_text::View;
 
@@ -216,11 +216,11 @@ mod tests {
     #[track_caller]
     fn check(pattern: &str, text: &str, expected: &[&str]) {
         let lexicon = Lexicon::parse(WORDS, "own", &["void"]).unwrap();
-        let rules = parse(rules(pattern).leak(), &lexicon).unwrap();
+        let rules = parse_rules(rules(pattern).leak(), &lexicon).unwrap();
         let phrases = RuleFamily::new("x", FindingKind::Override, &rules, &lexicon);
-        let view = clean(text);
+        let view = clean_view(text);
         let reading = Reading { steps: Vec::new(), view: View { text: view.text, map: view.map } };
-        let folded = folded(&reading.view.text);
+        let folded = folded_view(&reading.view.text);
         let mentions = lexicon.mentions(&folded.text);
         let mut hits = Vec::new();
         phrases.scan(&Sight { reading: &reading, folded: &folded, mentions: &mentions }, &mut hits).unwrap();

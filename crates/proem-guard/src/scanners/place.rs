@@ -4,25 +4,30 @@ use crate::lexicon::Mention;
 use proem_text::Span;
 
 /// The text behind `at`, at most `max` bytes, cut at a character.
-pub(super) fn behind(text: &str, at: usize, max: usize) -> &str {
+pub(super) fn text_behind(text: &str, at: usize, max: usize) -> &str {
     let rest = text.get(at..).unwrap_or_default();
     rest.get(..rest.floor_char_boundary(max)).unwrap_or_default()
 }
 
 /// The text before `at`, at most about `max` bytes, cut at a character.
-pub(super) fn before(text: &str, at: usize, max: usize) -> &str {
+pub(super) fn text_before(text: &str, at: usize, max: usize) -> &str {
     let start = text.floor_char_boundary(at.saturating_sub(max));
     text.get(start..at).unwrap_or_default()
 }
 
 /// The span of the first `len` bytes behind `start`.
-pub(super) const fn span(start: usize, len: usize) -> Span {
+pub(super) const fn span_from(start: usize, len: usize) -> Span {
     Span::new(start, start.saturating_add(len))
 }
 
 /// The mentions at most about `max` characters before or behind `span`, where `index` is the
 /// place of one inside it.
-pub(super) fn around(mentions: &[Mention], index: usize, span: Span, max: usize) -> impl Iterator<Item = &Mention> {
+pub(super) fn mentions_around(
+    mentions: &[Mention],
+    index: usize,
+    span: Span,
+    max: usize,
+) -> impl Iterator<Item = &Mention> {
     let (start, end) =
         (span.start.saturating_sub(max.saturating_mul(2)), span.end.saturating_add(max.saturating_mul(2)));
     let (before, behind) = mentions.split_at_checked(index).unwrap_or((mentions, &[]));

@@ -77,7 +77,7 @@ impl DetectionRule {
 /// # Errors
 ///
 /// [`RuleError`] with the line that can't be read.
-pub fn parse(text: &'static str, lexicon: &Lexicon) -> Result<Vec<DetectionRule>, RuleError> {
+pub fn parse_rules(text: &'static str, lexicon: &Lexicon) -> Result<Vec<DetectionRule>, RuleError> {
     let mut rules: Vec<DetectionRule> = Vec::new();
     let mut names = ConceptNames { lexicon, groups: Vec::new() };
     for (line, number) in text.lines().zip(1usize..) {
@@ -87,7 +87,7 @@ pub fn parse(text: &'static str, lexicon: &Lexicon) -> Result<Vec<DetectionRule>
             continue;
         }
         if line.starts_with('[') {
-            let rule = header(line).map_err(at)?;
+            let rule = rule_header(line).map_err(at)?;
             if rules.iter().any(|other| other.id == rule.id) {
                 return Err(at(format!("`{}` stands here for the second time; join both", rule.id)));
             }
@@ -106,10 +106,10 @@ pub fn parse(text: &'static str, lexicon: &Lexicon) -> Result<Vec<DetectionRule>
             "example" => rule.example = value,
             "unless" => rule.unless.extend(names.concepts(value).map_err(at)?),
             "without" => rule.without.extend(names.concepts(value).map_err(at)?),
-            "match" => rule.patterns.push(pattern(value, &names).map_err(at)?),
+            "match" => rule.patterns.push(rule_pattern(value, &names).map_err(at)?),
             "prose" => {
                 rule.prose.push(rule.patterns.len());
-                rule.patterns.push(pattern(value, &names).map_err(at)?);
+                rule.patterns.push(rule_pattern(value, &names).map_err(at)?);
             }
             _ => return Err(at(format!("`{key}` is none of means, example, unless, without, match, prose"))),
         }
@@ -121,7 +121,7 @@ pub fn parse(text: &'static str, lexicon: &Lexicon) -> Result<Vec<DetectionRule>
 }
 
 /// `[override/ignore] high 0.9`.
-fn header(line: &'static str) -> Result<DetectionRule, String> {
+fn rule_header(line: &'static str) -> Result<DetectionRule, String> {
     let problem = || "expected `[family/name] severity score`".to_owned();
     let (id, rest) = line.strip_prefix('[').and_then(|line| line.split_once(']')).ok_or_else(problem)?;
     let (family, name) = id.split_once('/').ok_or_else(problem)?;
@@ -145,7 +145,7 @@ fn header(line: &'static str) -> Result<DetectionRule, String> {
 }
 
 /// `ignore <20 prior,earlier <<60 instructions`.
-fn pattern(text: &str, names: &ConceptNames<'_>) -> Result<Vec<PatternElement>, String> {
+fn rule_pattern(text: &str, names: &ConceptNames<'_>) -> Result<Vec<PatternElement>, String> {
     let mut elements = Vec::new();
     let (mut gap, mut crosses) = (DEFAULT_GAP, false);
     for word in text.split_whitespace() {
@@ -224,14 +224,14 @@ mod tests {
             ("[x/y] high 1\n[x/y] low 1", "rules.txt:2: `x/y` stands here for the second time; join both"),
             ("[x/y] high 1\nmatch a", "rules.txt: `x/y` needs `means`, `example` and `match`"),
         ] {
-            assert_eq!(parse(text, &lexicon()).unwrap_err().to_string(), expected, "{text}");
+            assert_eq!(parse_rules(text, &lexicon()).unwrap_err().to_string(), expected, "{text}");
         }
     }
 
     proptest! {
         #[test]
         fn parsing_is_total(text in "(\\[x/[ab]\\]|high|match|group|a|b|,|<|<<|0|9| |\n|é){0,40}") {
-            let _ = parse(text.leak(), &lexicon());
+            let _ = parse_rules(text.leak(), &lexicon());
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn ends_in(text: &str) -> bool {
 }
 
 /// The sentences of a folded text, in order; together they are the text.
-pub(super) fn sentences(text: &str) -> Vec<Span> {
+pub(super) fn folded_sentences(text: &str) -> Vec<Span> {
     let mut sentences = Vec::new();
     let mut start = 0usize;
     let mut chars = text.char_indices().peekable();

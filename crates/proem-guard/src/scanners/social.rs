@@ -3,7 +3,7 @@
 use super::{phrases::RuleFamily, rules::DetectionRule};
 use crate::{finding::FindingKind, lexicon::Lexicon};
 
-pub(super) fn scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> RuleFamily {
+pub(super) fn social_scanner(rules: &[DetectionRule], lexicon: &Lexicon) -> RuleFamily {
     RuleFamily::new("social", FindingKind::SocialEngineering, rules, lexicon)
 }
 

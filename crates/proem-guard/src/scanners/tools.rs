@@ -53,7 +53,11 @@ pub(super) struct ToolRequestScanner {
 }
 
 /// The family, for an agent with these tools.
-pub(super) fn scanner(rules: &[DetectionRule], lexicon: &Lexicon, tools: &[ToolVocabulary]) -> ToolRequestScanner {
+pub(super) fn tool_request_scanner(
+    rules: &[DetectionRule],
+    lexicon: &Lexicon,
+    tools: &[ToolVocabulary],
+) -> ToolRequestScanner {
     ToolRequestScanner {
         phrases: RuleFamily::new("tool", FindingKind::ToolRequest, rules, lexicon),
         own: lexicon.concept(OWN_TOOL).filter(|_| !tools.is_empty()),
@@ -92,7 +96,7 @@ impl ToolRequestScanner {
         if !is_own && Some(mention.concept) != self.known {
             return None;
         }
-        let rest = place::behind(text, mention.span.end, MAX_CALL).strip_prefix('(')?;
+        let rest = place::text_behind(text, mention.span.end, MAX_CALL).strip_prefix('(')?;
         let arguments = rest.split_once(')').map_or(rest, |(arguments, _)| arguments);
         let has_literal = arguments.contains(['"', '\'', '“', '‘', '’']);
         // `send_email()` and `send_email(to)` are how people name a function; whoever wants it called gives a value.
@@ -100,8 +104,9 @@ impl ToolRequestScanner {
             return None;
         }
         let len = mention.span.len().saturating_add(arguments.len()).saturating_add(2);
-        let span = place::span(mention.span.start, len);
-        let lead = place::before(text, mention.span.start, MAX_LEAD).trim_end_matches(|c: char| !c.is_alphanumeric());
+        let span = place::span_from(mention.span.start, len);
+        let lead =
+            place::text_before(text, mention.span.start, MAX_LEAD).trim_end_matches(|c: char| !c.is_alphanumeric());
         let is_ordered = ORDERS.iter().any(|order| lead.ends_with(order));
         let has_address = has_literal && (arguments.contains('@') || arguments.contains("://"));
         // Each of these stands in harmless manuals; together they don't.

@@ -2,7 +2,7 @@
 
 use alloc::string::String;
 
-use super::{ScreenText, escape, host, script};
+use super::{ScreenText, character_escape, host, script};
 
 /// Shows a text on a terminal piece by piece, line by line as [`super::terminal`] shows each of them.
 ///
@@ -93,7 +93,7 @@ impl TerminalStream {
         self.is_line_begun = true;
         self.scripts.read(c, out);
         self.hosts.read(c, out);
-        match escape(c, next) {
+        match character_escape(c, next) {
             Some(escape) => escape.write(out),
             None => out.push(c),
         }

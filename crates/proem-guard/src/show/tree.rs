@@ -5,10 +5,10 @@
 //! line of them behind a bar, and capped; names from outside stand in the brackets of our remarks, which no text from
 //! outside can have. What is secret is not shown.
 
-use super::{ScreenText, escaped, terminal_str};
+use super::{ScreenText, html_escaped, terminal_str};
 use crate::label_tree::{
     DifferenceKind, LabelTree, PlacePart, TreeDifference, TreePlace,
-    outline::{OutlineName, is_secret},
+    outline::{OutlineName, is_secret_label},
 };
 use alloc::{
     format,
@@ -48,19 +48,19 @@ const SOURCES: usize = 4;
 /// The tree for a terminal, a line for each value, without a final line break.
 #[must_use]
 pub fn tree(tree: &LabelTree, cap: TreeCap) -> ScreenText {
-    let tree = only(tree);
+    let tree = innermost_item(tree);
     if !is_silent(tree) {
-        return capped(lines(OutlineName::None, tree, 0, cap), cap);
+        return cap_lines(tree_lines(OutlineName::None, tree, 0, cap), cap);
     }
     let mut shown = Vec::new();
-    below("", "-", tree, cap, &mut shown);
-    capped(shown, cap)
+    add_child_lines("", "-", tree, cap, &mut shown);
+    cap_lines(shown, cap)
 }
 
 /// The tree for a web page, inside a `pre`: as [`tree()`], with character references.
 #[must_use]
 pub fn tree_html(tree: &LabelTree, cap: TreeCap) -> ScreenText {
-    ScreenText(escaped(self::tree(tree, cap).as_str()))
+    ScreenText(html_escaped(self::tree(tree, cap).as_str()))
 }
 
 /// The exact values without their labels, as [`super::json`] gives a text: never capped, nothing hidden.
@@ -78,7 +78,7 @@ pub fn tree_json(tree: &LabelTree) -> Json {
 
 /// A place for a terminal, on one line: `/fields/body`.
 #[must_use]
-pub fn place(place: &TreePlace) -> ScreenText {
+pub fn terminal_place(place: &TreePlace) -> ScreenText {
     let mut out = String::new();
     for part in place.parts() {
         out.push('/');
@@ -96,35 +96,35 @@ pub fn place(place: &TreePlace) -> ScreenText {
 
 /// Differences for a terminal, without a final line break: each place with what stood there and what does.
 #[must_use]
-pub fn differences(all: &[TreeDifference<'_>], cap: TreeCap) -> ScreenText {
+pub fn terminal_differences(all: &[TreeDifference<'_>], cap: TreeCap) -> ScreenText {
     let mut shown = Vec::new();
     for difference in all {
-        let place = self::place(&difference.place);
+        let place = self::terminal_place(&difference.place);
         match difference.kind {
             DifferenceKind::Added(tree) => {
                 shown.push(format!("added {place}"));
-                shown.extend(lines(OutlineName::Ours("new"), tree, 1, cap));
+                shown.extend(tree_lines(OutlineName::Ours("new"), tree, 1, cap));
             }
             DifferenceKind::Removed(tree) => {
                 shown.push(format!("removed {place}"));
-                shown.extend(lines(OutlineName::Ours("old"), tree, 1, cap));
+                shown.extend(tree_lines(OutlineName::Ours("old"), tree, 1, cap));
             }
             DifferenceKind::Changed { before, after } => {
                 shown.push(format!("changed {place}"));
-                shown.extend(lines(OutlineName::Ours("old"), before, 1, cap));
-                shown.extend(lines(OutlineName::Ours("new"), after, 1, cap));
+                shown.extend(tree_lines(OutlineName::Ours("old"), before, 1, cap));
+                shown.extend(tree_lines(OutlineName::Ours("new"), after, 1, cap));
             }
             DifferenceKind::Relabelled { before, after } => {
-                let origin = |tree| origin(tree).unwrap_or_else(|| "⟨ours⟩".into());
+                let origin = |tree| origin_remark(tree).unwrap_or_else(|| "⟨ours⟩".into());
                 shown.push(format!("relabelled {place}: was {}, is {}", origin(before), origin(after)));
             }
         }
     }
-    capped(shown, cap)
+    cap_lines(shown, cap)
 }
 
 /// As many lines as there may be.
-fn capped(mut lines: Vec<String>, cap: TreeCap) -> ScreenText {
+fn cap_lines(mut lines: Vec<String>, cap: TreeCap) -> ScreenText {
     let more = lines.len().saturating_sub(cap.lines);
     lines.truncate(cap.lines);
     if more > 0 {
@@ -134,9 +134,14 @@ fn capped(mut lines: Vec<String>, cap: TreeCap) -> ScreenText {
 }
 
 /// The lines of a tree below a name.
-fn lines(name: OutlineName<'_>, tree: &LabelTree, depth: usize, cap: TreeCap) -> Vec<String> {
+fn tree_lines(name: OutlineName<'_>, tree: &LabelTree, depth: usize, cap: TreeCap) -> Vec<String> {
     let mut shown = Vec::new();
-    add(&Lead { indent: "  ".repeat(depth), sign: "-".into(), name: words(name) }, tree, cap, &mut shown);
+    add_value_lines(
+        &Lead { indent: "  ".repeat(depth), sign: "-".into(), name: outline_name_words(name) },
+        tree,
+        cap,
+        &mut shown,
+    );
     shown
 }
 
@@ -155,7 +160,7 @@ impl Lead {
     }
 }
 
-fn words(name: OutlineName<'_>) -> String {
+fn outline_name_words(name: OutlineName<'_>) -> String {
     match name {
         OutlineName::None | OutlineName::Index(_) => String::new(),
         OutlineName::Ours(name) => format!("{}:", terminal_str(name)),
@@ -170,28 +175,28 @@ fn is_silent(tree: &LabelTree) -> bool {
         LabelTree::Map(map) => !map.is_empty(),
         _ => false,
     };
-    is_full && origin(tree).is_none()
+    is_full && origin_remark(tree).is_none()
 }
 
 /// The one thing that a list holds, as often as that is so: nobody counts to one.
-fn only(tree: &LabelTree) -> &LabelTree {
+fn innermost_item(tree: &LabelTree) -> &LabelTree {
     match tree {
-        LabelTree::List(list) if list.iter().len() == 1 && is_silent(tree) => list.get(0).map_or(tree, only),
+        LabelTree::List(list) if list.iter().len() == 1 && is_silent(tree) => list.get(0).map_or(tree, innermost_item),
         tree => tree,
     }
 }
 
 /// Adds a value with all below it.
-fn add(lead: &Lead, tree: &LabelTree, cap: TreeCap, shown: &mut Vec<String>) {
-    let tree = only(tree);
+fn add_value_lines(lead: &Lead, tree: &LabelTree, cap: TreeCap, shown: &mut Vec<String>) {
+    let tree = innermost_item(tree);
     if !is_silent(tree) || !lead.name.is_empty() {
         shown.extend(of_line(lead, tree, cap));
-        return below(&format!("{}  ", lead.indent), "-", tree, cap, shown);
+        return add_child_lines(&format!("{}  ", lead.indent), "-", tree, cap, shown);
     }
     // A number without a name stands before the first of what it counts, and the rest below that.
     let (first, width) = (shown.len(), lead.sign.chars().count().saturating_add(1));
     let indent = format!("{}{}", lead.indent, " ".repeat(width));
-    below(&indent, "", tree, cap, shown);
+    add_child_lines(&indent, "", tree, cap, shown);
     if let Some(line) = shown.get_mut(first) {
         let rest = line.strip_prefix(&indent).unwrap_or_default();
         *line = format!("{}{} {rest}", lead.indent, lead.sign);
@@ -199,18 +204,18 @@ fn add(lead: &Lead, tree: &LabelTree, cap: TreeCap, shown: &mut Vec<String>) {
 }
 
 /// Adds what a list or a map holds: items with their numbers, fields with their names behind `sign`.
-fn below(indent: &str, sign: &str, tree: &LabelTree, cap: TreeCap, shown: &mut Vec<String>) {
+fn add_child_lines(indent: &str, sign: &str, tree: &LabelTree, cap: TreeCap, shown: &mut Vec<String>) {
     let lead = |sign: String, name: String| Lead { indent: indent.into(), sign, name };
     match tree {
         LabelTree::List(list) => {
             for (number, item) in (1_usize..).zip(list.iter()) {
-                add(&lead(format!("{number}."), String::new()), item, cap, shown);
+                add_value_lines(&lead(format!("{number}."), String::new()), item, cap, shown);
             }
         }
         LabelTree::Map(map) => {
             for (name, field) in map.sorted() {
                 let name = map.outside_label().map_or(OutlineName::Ours(name), |of| OutlineName::Outside(name, of));
-                add(&lead(sign.into(), words(name)), field, cap, shown);
+                add_value_lines(&lead(sign.into(), outline_name_words(name)), field, cap, shown);
             }
         }
         _ => {}
@@ -220,12 +225,12 @@ fn below(indent: &str, sign: &str, tree: &LabelTree, cap: TreeCap, shown: &mut V
 fn of_line(lead: &Lead, tree: &LabelTree, cap: TreeCap) -> Vec<String> {
     let indent = &lead.indent;
     let begin = lead.begin();
-    let begin = match origin(tree) {
+    let begin = match origin_remark(tree) {
         Some(origin) if begin.trim().is_empty() => format!("{indent}{origin}"),
         Some(origin) => format!("{begin} {origin}"),
         None => begin,
     };
-    if tree.own_label().is_some_and(is_secret) {
+    if tree.own_label().is_some_and(is_secret_label) {
         return vec![begin];
     }
     if let Some(scalar) = tree.scalar() {
@@ -260,14 +265,14 @@ fn of_line(lead: &Lead, tree: &LabelTree, cap: TreeCap) -> Vec<String> {
 }
 
 fn outside_name(name: &str, label: &Label) -> String {
-    if is_secret(label) {
+    if is_secret_label(label) {
         return "⟨secret⟩".into();
     }
-    format!("⟨{}⟩", super::show(name, NAME, super::push_plain))
+    format!("⟨{}⟩", super::show_capped(name, NAME, super::push_plain))
 }
 
 /// Where a value came from, as a remark; nothing for what code computed.
-fn origin(tree: &LabelTree) -> Option<String> {
+fn origin_remark(tree: &LabelTree) -> Option<String> {
     let label = tree.own_label()?;
     let is_shape = matches!(tree, LabelTree::List(_) | LabelTree::Map(_));
     if is_shape && *label == Label::trusted() {
@@ -277,7 +282,7 @@ fn origin(tree: &LabelTree) -> Option<String> {
     if matches!(tree, LabelTree::Flagged(_)) {
         words.push("flagged".into());
     }
-    if is_secret(label) {
+    if is_secret_label(label) {
         words.push("secret".into());
     }
     words.push(match label.sources() {

@@ -1,6 +1,6 @@
 //! What people write in a document with code in it.
 
-use super::{LanguageFamily, ProseCollector, count, is_read, lines, trimmed};
+use super::{LanguageFamily, ProseCollector, count_prose_words, is_read, line_spans, trimmed_span};
 
 /// How many blanks before a line may make it code: four in Markdown, three in reStructuredText.
 const INDENT: usize = 3;
@@ -9,9 +9,9 @@ const INDENT: usize = 3;
 const FENCES: [&str; 4] = ["```", "~~~", "----", "...."];
 
 /// Writes a document without the lines of code that don't read like a sentence.
-pub(super) fn write(text: &str, syntax: LanguageFamily, writing: &mut ProseCollector<'_>) {
+pub(super) fn write_document_prose(text: &str, syntax: LanguageFamily, writing: &mut ProseCollector<'_>) {
     let mut fence: Option<&str> = None;
-    for line in lines(0, text) {
+    for line in line_spans(0, text) {
         let whole = text.get(line.start..line.end).unwrap_or_default();
         let bare = whole.trim();
         let has_code = syntax == LanguageFamily::Document;
@@ -28,8 +28,8 @@ pub(super) fn write(text: &str, syntax: LanguageFamily, writing: &mut ProseColle
         }
         let indent = whole.len().saturating_sub(whole.trim_start().len());
         let is_code = has_code && (fence.is_some() || indent >= INDENT || whole.starts_with('\t'));
-        if is_read(is_code, count(bare)) {
-            writing.line(trimmed(line.start, whole));
+        if is_read(is_code, count_prose_words(bare)) {
+            writing.line(trimmed_span(line.start, whole));
         }
     }
 }

@@ -16,7 +16,7 @@ impl LanguageFamily {
     #[must_use]
     pub fn of_name(path: &str) -> Option<Self> {
         let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-        by_ending(name).or_else(|| by_name(name))
+        family_by_ending(name).or_else(|| by_name(name))
     }
 
     /// The family that a text without a name is read as: [`Self::Patch`] if it is a difference between files,
@@ -33,7 +33,7 @@ impl LanguageFamily {
         let (mut all, mut code) = (0_usize, 0_usize);
         for line in lines() {
             all = all.saturating_add(1);
-            code = code.saturating_add(usize::from(is_code(line)));
+            code = code.saturating_add(usize::from(is_code_line(line)));
         }
         (code >= FEWEST && code.saturating_mul(5) >= all.saturating_mul(2)).then_some(Self::Code)
     }
@@ -48,7 +48,7 @@ fn is_hunk(line: &str) -> bool {
 
 /// Whether a line looks like one of a program: it ends as statements do, begins as comments or declarations do, or has
 /// an operator that prose hasn't.
-fn is_code(line: &str) -> bool {
+fn is_code_line(line: &str) -> bool {
     const STARTS: [&str; 30] = [
         "//",
         "/*",
@@ -93,7 +93,7 @@ fn is_code(line: &str) -> bool {
     !is_sentence && (ends || begins || INSIDE.iter().any(|inside| bare.contains(inside)))
 }
 
-fn by_ending(name: &str) -> Option<LanguageFamily> {
+fn family_by_ending(name: &str) -> Option<LanguageFamily> {
     let (stem, ending) = name.rsplit_once('.')?;
     if stem.is_empty() {
         return None;

@@ -24,7 +24,7 @@ pub(super) enum SourceTokenKind {
 }
 
 /// The parts of a text in order; nothing but marks stands between them.
-pub(super) fn pieces(text: &str, rules: LexicalRules) -> Vec<SourceToken> {
+pub(super) fn lex_source(text: &str, rules: LexicalRules) -> Vec<SourceToken> {
     let mut lexer = Lexer { text, rules, pieces: Vec::new(), code: 0, line_end: 0, unended: Vec::new() };
     let mut at = 0usize;
     while at < text.len() {
@@ -90,13 +90,13 @@ impl Lexer<'_> {
                     self.line_end = rest.find('\n').map_or(self.text.len(), |length| start.saturating_add(length));
                 }
                 let line = self.text.get(start..self.line_end).unwrap_or_default();
-                start.saturating_add(end(line, quote.close, quote.escapes).unwrap_or(line.len()))
+                start.saturating_add(closing_offset(line, quote.close, quote.escapes).unwrap_or(line.len()))
             }
             StringExtent::Character => {
                 let first = rest.chars().next().filter(|c| *c != '\n' && *c != '\'')?;
                 let most = if first == '\\' { CHARACTER } else { first.len_utf8() };
                 let near = rest.get(..rest.floor_char_boundary(most.saturating_add(1))).unwrap_or_default();
-                start.saturating_add(end(near, quote.close, quote.escapes)?)
+                start.saturating_add(closing_offset(near, quote.close, quote.escapes)?)
             }
         };
         Some(self.take(SourceTokenKind::Literal, at, Span::new(start, end), quote.close))
@@ -107,7 +107,7 @@ impl Lexer<'_> {
         if self.unended.contains(&close) {
             return None;
         }
-        let found = end(self.text.get(start..).unwrap_or_default(), close, escapes);
+        let found = closing_offset(self.text.get(start..).unwrap_or_default(), close, escapes);
         if found.is_none() {
             self.unended.push(close);
         }
@@ -132,7 +132,7 @@ impl Lexer<'_> {
 }
 
 /// Where `close` first stands in `text`, escaped ones left out.
-fn end(text: &str, close: &str, escapes: bool) -> Option<usize> {
+fn closing_offset(text: &str, close: &str, escapes: bool) -> Option<usize> {
     if !escapes {
         return text.find(close);
     }

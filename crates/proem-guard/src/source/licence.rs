@@ -18,18 +18,18 @@ impl Licences {
     /// The licences that ship.
     pub(crate) fn shipped() -> Self {
         let paragraphs = LICENCES.split("\n\n").filter(|paragraph| !paragraph.starts_with('#'));
-        Self { texts: paragraphs.map(words).collect() }
+        Self { texts: paragraphs.map(lower_case_licence_words).collect() }
     }
 
     /// Whether a licence says this word by word; marks of comments and lists don't count.
     pub(crate) fn say(&self, sentence: &str) -> bool {
-        let words = words(sentence);
+        let words = lower_case_licence_words(sentence);
         words.len() > 1 && self.texts.iter().any(|text| text.contains(words.as_str()))
     }
 }
 
 /// The words of a text, small, with one blank around each; numbers and marks are none.
-fn words(text: &str) -> String {
+fn lower_case_licence_words(text: &str) -> String {
     let mut out = String::from(" ");
     for word in text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()) {
         out.extend(word.chars().flat_map(char::to_lowercase));

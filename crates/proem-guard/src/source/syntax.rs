@@ -66,34 +66,43 @@ pub(super) enum StringExtent {
     Character,
 }
 
-const fn quote(mark: &'static str, reach: StringExtent) -> Quote {
+const fn escaping_quote(mark: &'static str, reach: StringExtent) -> Quote {
     Quote { open: mark, close: mark, escapes: true, reach }
 }
 
-const fn raw(open: &'static str, close: &'static str) -> Quote {
+const fn raw_quote(open: &'static str, close: &'static str) -> Quote {
     Quote { open, close, escapes: false, reach: StringExtent::Ended }
 }
 
 const NONE: LexicalRules = LexicalRules { lines: &[], apart: false, blocks: &[], quotes: &[] };
 const SLASHES: LexicalRules = LexicalRules { lines: &["//"], blocks: &[("/*", "*/")], ..NONE };
-const DOUBLE: Quote = quote("\"", StringExtent::Line);
-const SINGLE: Quote = quote("'", StringExtent::Line);
-const CHARACTER: Quote = quote("'", StringExtent::Character);
-const THREE_DOUBLE: Quote = quote("\"\"\"", StringExtent::Ended);
-const THREE_SINGLE: Quote = quote("'''", StringExtent::Ended);
+const DOUBLE: Quote = escaping_quote("\"", StringExtent::Line);
+const SINGLE: Quote = escaping_quote("'", StringExtent::Line);
+const CHARACTER: Quote = escaping_quote("'", StringExtent::Character);
+const THREE_DOUBLE: Quote = escaping_quote("\"\"\"", StringExtent::Ended);
+const THREE_SINGLE: Quote = escaping_quote("'''", StringExtent::Ended);
 
 impl LanguageFamily {
     /// How it marks comments and strings; `None` if it is prose with code in it.
     pub(super) const fn rules(self) -> Option<LexicalRules> {
         Some(match self {
             Self::Document | Self::Plain => return None,
-            Self::C => LexicalRules { quotes: const { &[THREE_DOUBLE, DOUBLE, raw("`", "`"), CHARACTER] }, ..SLASHES },
+            Self::C => {
+                LexicalRules { quotes: const { &[THREE_DOUBLE, DOUBLE, raw_quote("`", "`"), CHARACTER] }, ..SLASHES }
+            }
             Self::Script => LexicalRules {
-                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, DOUBLE, SINGLE, quote("`", StringExtent::Ended)] },
+                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, DOUBLE, SINGLE, escaping_quote("`", StringExtent::Ended)] },
                 ..SLASHES
             },
             Self::Rust => LexicalRules {
-                quotes: const { &[raw("r##\"", "\"##"), raw("r#\"", "\"#"), quote("\"", StringExtent::Ended), CHARACTER] },
+                quotes: const {
+                    &[
+                        raw_quote("r##\"", "\"##"),
+                        raw_quote("r#\"", "\"#"),
+                        escaping_quote("\"", StringExtent::Ended),
+                        CHARACTER,
+                    ]
+                },
                 ..SLASHES
             },
             Self::Python => {
@@ -103,13 +112,13 @@ impl LanguageFamily {
                 lines: &["#"],
                 apart: true,
                 blocks: const { &[("\n=begin", "\n=end"), ("\n=pod", "\n=cut"), ("\n=head", "\n=cut")] },
-                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, quote("\"", StringExtent::Ended), SINGLE] },
+                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, escaping_quote("\"", StringExtent::Ended), SINGLE] },
             },
             Self::Sql => LexicalRules { lines: &["--"], quotes: const { &[SINGLE, DOUBLE] }, ..SLASHES },
             Self::Lua => LexicalRules {
                 lines: &["--"],
                 blocks: const { &[("--[[", "]]")] },
-                quotes: const { &[raw("[[", "]]"), DOUBLE, SINGLE] },
+                quotes: const { &[raw_quote("[[", "]]"), DOUBLE, SINGLE] },
                 ..NONE
             },
             Self::Dashes => LexicalRules {
@@ -121,7 +130,7 @@ impl LanguageFamily {
             Self::Semicolon => LexicalRules {
                 lines: &[";", "#"],
                 apart: true,
-                quotes: const { &[quote("\"", StringExtent::Ended)] },
+                quotes: const { &[escaping_quote("\"", StringExtent::Ended)] },
                 ..NONE
             },
             // Whatever one of them takes for a comment or a string is read; nobody knows which of them it is.
@@ -129,7 +138,7 @@ impl LanguageFamily {
                 lines: &["//", "#", "--"],
                 apart: true,
                 blocks: const { &[("/*", "*/")] },
-                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, DOUBLE, SINGLE, quote("`", StringExtent::Line)] },
+                quotes: const { &[THREE_DOUBLE, THREE_SINGLE, DOUBLE, SINGLE, escaping_quote("`", StringExtent::Line)] },
             },
             Self::Percent => LexicalRules { lines: &["%"], quotes: const { &[DOUBLE] }, ..NONE },
         })

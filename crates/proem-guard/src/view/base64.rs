@@ -17,7 +17,7 @@ static DIGITS: [bool; 256] = {
     loop {
         #[expect(clippy::indexing_slicing, reason = "a byte is below 256")]
         let digit = &mut digits[byte as usize];
-        *digit = value(byte).is_some();
+        *digit = base64_digit(byte).is_some();
         if byte == u8::MAX {
             break digits;
         }
@@ -30,7 +30,7 @@ pub(crate) fn is_digit(byte: u8) -> bool {
     DIGITS.get(usize::from(byte)).is_some_and(|is_digit| *is_digit)
 }
 
-const fn value(byte: u8) -> Option<u8> {
+const fn base64_digit(byte: u8) -> Option<u8> {
     Some(match byte {
         b'A'..=b'Z' => byte.wrapping_sub(b'A'),
         b'a'..=b'z' => byte.wrapping_sub(b'a').wrapping_add(26),
@@ -45,10 +45,10 @@ const fn value(byte: u8) -> Option<u8> {
 ///
 /// A run of digits is tried from each of its first four, since it may be cut or stand behind
 /// something else that looks like digits.
-pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+pub(super) fn read_base64(source: ReadingSource<'_>) -> Option<DerivedReading> {
     let mut gathered = ApartTexts::default();
     let mut at = 0usize;
-    while let Some(first) = next_run(source.text, at) {
+    while let Some(first) = next_base64_run(source.text, at) {
         let lines = with_following_lines(source.text, first);
         let end = lines.last().map_or(first.end, |line| line.end);
         at = end;
@@ -85,7 +85,7 @@ enum BrokenText {
 
 /// The text of all lines together, or else the texts of their parts.
 fn decode_all(text: &str, lines: &[Span], quality: CharacterIntegrity, broken: &mut BrokenText) -> Vec<(Span, String)> {
-    match decode(text, lines, quality, broken) {
+    match decode_base64_lines(text, lines, quality, broken) {
         Some(found) => Vec::from([found]),
         None => decode_apart(text, lines, quality, broken),
     }
@@ -93,7 +93,7 @@ fn decode_all(text: &str, lines: &[Span], quality: CharacterIntegrity, broken: &
 
 /// The next run of enough digits, without hyphens at its start, which are those of a comment or a
 /// list more often than digits.
-fn next_run(text: &str, from: usize) -> Option<Span> {
+fn next_base64_run(text: &str, from: usize) -> Option<Span> {
     let mut at = from;
     loop {
         let rest = text.as_bytes().get(at..)?;
@@ -131,17 +131,22 @@ fn with_following_lines(text: &str, first: Span) -> Vec<Span> {
 }
 
 /// The text of all lines together, at the first alignment that gives one.
-fn decode(text: &str, lines: &[Span], quality: CharacterIntegrity, broken: &mut BrokenText) -> Option<(Span, String)> {
+fn decode_base64_lines(
+    text: &str,
+    lines: &[Span],
+    quality: CharacterIntegrity,
+    broken: &mut BrokenText,
+) -> Option<(Span, String)> {
     let digits = || lines.iter().flat_map(|line| text.as_bytes().get(line.start..line.end).unwrap_or_default());
     let (first, last) = (lines.first()?, lines.last()?);
     (0..4).find_map(|skipped| {
-        let head = bytes(digits().skip(skipped).take(SHORTEST));
+        let head = base64_bytes(digits().skip(skipped).take(SHORTEST));
         if !payload::may_begin_text(&head) {
             return None;
         }
-        let decoded = bytes(digits().skip(skipped));
+        let decoded = base64_bytes(digits().skip(skipped));
         let place = Span::new(first.start.saturating_add(skipped), last.end);
-        let decoded = (decoded.len() >= SHORTEST / 4 * 3).then(|| payload::text(&decoded)).flatten()?;
+        let decoded = (decoded.len() >= SHORTEST / 4 * 3).then(|| payload::payload_text(&decoded)).flatten()?;
         let is_taken = quality == CharacterIntegrity::Broken || !decoded.contains(char::REPLACEMENT_CHARACTER);
         if !is_taken {
             *broken = BrokenText::Refused;
@@ -161,7 +166,7 @@ fn decode_apart(
     let mut found = Vec::new();
     for line in lines {
         if lines.len() > 1
-            && let Some(whole) = decode(text, &[*line], quality, broken)
+            && let Some(whole) = decode_base64_lines(text, &[*line], quality, broken)
         {
             found.push(whole);
             continue;
@@ -171,7 +176,7 @@ fn decode_apart(
             let span = Span::new(start, start.saturating_add(part.len()));
             start = span.end.saturating_add(1);
             if part.len() >= SHORTEST && span != *line {
-                found.extend(decode(text, &[span], quality, broken));
+                found.extend(decode_base64_lines(text, &[span], quality, broken));
             }
         }
     }
@@ -179,10 +184,10 @@ fn decode_apart(
 }
 
 /// The bytes that some digits stand for, without those of a last byte that is not whole.
-pub(crate) fn bytes<'a>(digits: impl Iterator<Item = &'a u8>) -> Vec<u8> {
+pub(crate) fn base64_bytes<'a>(digits: impl Iterator<Item = &'a u8>) -> Vec<u8> {
     let mut decoded = Vec::new();
     let (mut bits, mut held) = (0u32, 0u32);
-    for value in digits.filter_map(|digit| value(*digit)) {
+    for value in digits.filter_map(|digit| base64_digit(*digit)) {
         held = (held << 6 | u32::from(value)) & 0xffff;
         bits = bits.saturating_add(6);
         if bits >= 8 {

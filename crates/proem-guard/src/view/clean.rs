@@ -77,11 +77,11 @@ pub struct CleanView {
 
 /// The clean view of a text.
 #[must_use]
-pub fn clean(text: &str) -> CleanView {
+pub fn clean_view(text: &str) -> CleanView {
     let mut view = CleanView::default();
     let mut last_kept = None;
     // Looks ahead for the next plain character; moved on only where one is asked for.
-    let mut plain = text.char_indices().filter(|(_, c)| hidden(*c).is_none()).peekable();
+    let mut plain = text.char_indices().filter(|(_, c)| hidden_kind(*c).is_none()).peekable();
     let mut at = 0usize;
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let plain_end = plain_prefix(rest);
@@ -95,7 +95,7 @@ pub fn clean(text: &str) -> CleanView {
         }
         let Some(c) = rest.chars().next() else { break };
         let span = Span::new(at, at.saturating_add(c.len_utf8()));
-        let kind = hidden(c).filter(|_| {
+        let kind = hidden_kind(c).filter(|_| {
             while plain.next_if(|(place, _)| *place <= at).is_some() {}
             !is_needed(last_kept, c, plain.peek().map(|(_, c)| *c))
         });
@@ -118,7 +118,7 @@ fn plain_prefix(text: &str) -> usize {
     while let Some(rest) = text.get(at..) {
         at = at.saturating_add(rest.bytes().take_while(|byte| is_plain_ascii(*byte)).count());
         let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { return at };
-        if hidden(c).is_some() {
+        if hidden_kind(c).is_some() {
             return at;
         }
         at = at.saturating_add(c.len_utf8());
@@ -141,7 +141,7 @@ impl CleanView {
 }
 
 /// What a hidden character is reported as; `None` for one that a reader sees.
-const fn hidden(c: char) -> Option<FindingKind> {
+const fn hidden_kind(c: char) -> Option<FindingKind> {
     if matches!(c, ' '..='~' | '\t' | '\n' | '\r') {
         None
     } else if character::is_tag(c) {
@@ -192,7 +192,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str, removed: &[FindingKind]) {
-        let view = clean(text);
+        let view = clean_view(text);
         assert_eq!(view.text, expected, "{text:?}");
         assert_eq!(view.removed.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), removed, "{text:?}");
     }
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn offsets_lead_back() {
-        let view = clean("a\u{202e}b\u{200b}c");
+        let view = clean_view("a\u{202e}b\u{200b}c");
         assert_eq!(
             view.removed,
             [(FindingKind::BidiControl, Span::new(1, 4)), (FindingKind::Invisible, Span::new(5, 8))]

@@ -4,7 +4,7 @@ use super::draft::{DerivedReading, ReadingDraft, ReadingSource};
 use proem_text::Span;
 
 /// The text with its character references decoded.
-pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+pub(super) fn read_entities(source: ReadingSource<'_>) -> Option<DerivedReading> {
     let mut draft = ReadingDraft::new(source);
     for (place, c) in references(source.text, 0) {
         draft.replace(place, c.encode_utf8(&mut [0; 4]));
@@ -45,7 +45,7 @@ pub(crate) fn reference(text: &str) -> Option<(char, usize)> {
     } else if let Some(rest) = behind.strip_prefix('#') {
         (rest, 10, 2)
     } else {
-        return named(behind);
+        return named_character(behind);
     };
     let is_digit = |byte: &u8| char::from(*byte).is_digit(radix);
     let count = digits.bytes().take_while(is_digit).count();
@@ -53,11 +53,11 @@ pub(crate) fn reference(text: &str) -> Option<(char, usize)> {
     let number = number.trim_start_matches('0');
     let code = if number.len() > MOST_DIGITS { u64::MAX } else { u64::from_str_radix(number, radix).unwrap_or(0) };
     let end = usize::from(digits.as_bytes().get(count) == Some(&b';'));
-    Some((numbered(code), count.saturating_add(before).saturating_add(end)))
+    Some((numbered_character(code), count.saturating_add(before).saturating_add(end)))
 }
 
 /// The character of a number, as section 13.2.5.80 says.
-fn numbered(code: u64) -> char {
+fn numbered_character(code: u64) -> char {
     // The order of windows-1252, which old pages mean by these numbers.
     const OLD: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}', '\u{90}', '‘',
@@ -69,25 +69,25 @@ fn numbered(code: u64) -> char {
 }
 
 /// The character of a name, which ends with a semicolon; a few old names need none.
-fn named(behind: &str) -> Option<(char, usize)> {
+fn named_character(behind: &str) -> Option<(char, usize)> {
     let length = behind.bytes().take(LONGEST_NAME).take_while(u8::is_ascii_alphanumeric).count();
     let name = behind.get(..length)?;
     if behind.as_bytes().get(length) == Some(&b';') {
-        let c = lookup(name).or_else(|| styled(name))?;
+        let c = look_up_entity(name).or_else(|| styled_character(name))?;
         return Some((c, length.saturating_add(2)));
     }
     let old = OLD_NAMES.iter().find(|old| name.starts_with(**old))?;
-    Some((lookup(old)?, old.len().saturating_add(1)))
+    Some((look_up_entity(old)?, old.len().saturating_add(1)))
 }
 
 /// `&Afr;`, `&ascr;`, `&Aopf;`: letters in another style, given plain.
-fn styled(name: &str) -> Option<char> {
+fn styled_character(name: &str) -> Option<char> {
     let letter = name.strip_suffix("fr").or_else(|| name.strip_suffix("scr")).or_else(|| name.strip_suffix("opf"))?;
     let mut chars = letter.chars();
     chars.next().filter(|c| c.is_ascii_alphabetic() && chars.next().is_none())
 }
 
-fn lookup(name: &str) -> Option<char> {
+fn look_up_entity(name: &str) -> Option<char> {
     if let Some(index) = LATIN_1.iter().position(|known| *known == name) {
         return u32::try_from(index).ok().and_then(|index| char::from_u32(index.saturating_add(0xa0)));
     }

@@ -8,7 +8,7 @@ use alloc::{string::String, vec::Vec};
 use proem_text::Span;
 
 /// The text with its escapes decoded. Surrogates that aren't a pair become U+FFFD.
-pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+pub(super) fn read_escapes(source: ReadingSource<'_>) -> Option<DerivedReading> {
     let mut draft = ReadingDraft::new(source);
     let mut at = 0usize;
     while let Some(found) = source.text.get(at..).and_then(|rest| rest.find('\\')) {
@@ -20,7 +20,7 @@ pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
             at = start.saturating_add(bytes.len().saturating_mul(4));
             continue;
         }
-        let Some((c, length)) = character(rest) else {
+        let Some((c, length)) = escaped_character(rest) else {
             at = start.saturating_add(1);
             continue;
         };
@@ -42,9 +42,9 @@ fn run_of_bytes(text: &[u8]) -> Vec<u8> {
 }
 
 /// The character that an escape at the start stands for, and the escape's length.
-fn character(text: &str) -> Option<(char, usize)> {
-    let (code, length) = code(text)?;
-    let low = || text.get(length..).and_then(self::code).filter(|(low, _)| matches!(low, 0xdc00..=0xdfff));
+fn escaped_character(text: &str) -> Option<(char, usize)> {
+    let (code, length) = escape_code(text)?;
+    let low = || text.get(length..).and_then(self::escape_code).filter(|(low, _)| matches!(low, 0xdc00..=0xdfff));
     if matches!(code, 0xd800..=0xdbff)
         && let Some((low, more)) = low()
     {
@@ -56,7 +56,7 @@ fn character(text: &str) -> Option<(char, usize)> {
 }
 
 /// The number in an escape at the start, and the escape's length.
-fn code(text: &str) -> Option<(u32, usize)> {
+fn escape_code(text: &str) -> Option<(u32, usize)> {
     let (digits, around) = if let Some(rest) = text.strip_prefix("\\u{") {
         let end = rest.bytes().take(7).position(|byte| byte == b'}')?;
         (rest.get(..end)?, 4)

@@ -14,11 +14,11 @@ use unicode_normalization::{
 ///
 /// Idempotent. Marks of other scripts than U+0300 to U+036F carry meaning and are kept.
 #[must_use]
-pub fn folded(text: &str) -> View {
+pub fn folded_view(text: &str) -> View {
     let mut folding = FoldedViewBuilder::new(text);
     let mut at = 0usize;
     while let Some(byte) = text.as_bytes().get(at) {
-        at = match kind(*byte) {
+        at = match byte_class(*byte) {
             ByteClass::Plain => folding.plain(at),
             ByteClass::Upper => folding.upper(at),
             ByteClass::Space => {
@@ -44,7 +44,7 @@ enum ByteClass {
     Beyond,
 }
 
-const fn kind(byte: u8) -> ByteClass {
+const fn byte_class(byte: u8) -> ByteClass {
     match byte {
         b'A'..=b'Z' => ByteClass::Upper,
         b'\t'..=b'\r' | b' ' => ByteClass::Space,
@@ -93,11 +93,11 @@ impl<'a> FoldedViewBuilder<'a> {
     fn plain(&mut self, at: usize) -> usize {
         self.write_space();
         let bytes = self.text.as_bytes();
-        let is_plain = |at: usize| bytes.get(at).is_some_and(|byte| kind(*byte) == ByteClass::Plain);
+        let is_plain = |at: usize| bytes.get(at).is_some_and(|byte| byte_class(*byte) == ByteClass::Plain);
         let mut end = at;
         while let Some(byte) = bytes.get(end) {
             let next = end.saturating_add(1);
-            if kind(*byte) != ByteClass::Plain && !(matches!(byte, b' ' | b'\n') && is_plain(next)) {
+            if byte_class(*byte) != ByteClass::Plain && !(matches!(byte, b' ' | b'\n') && is_plain(next)) {
                 break;
             }
             end = next;
@@ -138,7 +138,7 @@ impl<'a> FoldedViewBuilder<'a> {
             }
             Some(c) => self.replace(c, span),
             None => {
-                for c in settled(rest.get(..length).unwrap_or_default()).chars() {
+                for c in fold_until_settled(rest.get(..length).unwrap_or_default()).chars() {
                     if c.is_whitespace() {
                         self.wait(c, span);
                     } else {
@@ -210,15 +210,15 @@ const fn is_settled(c: char) -> bool {
 }
 
 fn fate(c: char) -> Fate {
-    let folded = settled(c.encode_utf8(&mut [0; 4]));
+    let folded = fold_until_settled(c.encode_utf8(&mut [0; 4]));
     let mut chars = folded.chars();
     let becomes = chars.next().filter(|first| !first.is_whitespace() && chars.next().is_none());
-    Fate { c, starts: starts(c), becomes }
+    Fate { c, starts: starts_composition(c), becomes }
 }
 
 /// Whether nothing before `c` can reorder or compose with it: its decomposition starts with a
 /// starter that never is the second of a composition (UAX #15, section 9.1).
-fn starts(c: char) -> bool {
+fn starts_composition(c: char) -> bool {
     let mut first = None;
     decompose_compatible(c, |part| first = first.or(Some(part)));
     first.is_none_or(|first| {
@@ -227,10 +227,10 @@ fn starts(c: char) -> bool {
 }
 
 /// Folds until nothing changes, which two rounds reach for all but a few characters.
-fn settled(text: &str) -> String {
-    let mut last = round(text);
+fn fold_until_settled(text: &str) -> String {
+    let mut last = fold_once(text);
     for _ in 0..3 {
-        let next = round(&last);
+        let next = fold_once(&last);
         if next == last {
             break;
         }
@@ -239,7 +239,7 @@ fn settled(text: &str) -> String {
     last
 }
 
-fn round(text: &str) -> String {
+fn fold_once(text: &str) -> String {
     let lower = text.nfkc().flat_map(char::to_lowercase).map(plain_sign);
     lower.nfd().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).nfc().collect()
 }
@@ -266,10 +266,10 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        let view = folded(text);
+        let view = folded_view(text);
         assert_eq!(view.text, expected, "{text:?}");
         assert_eq!(view.map.view_len(), view.text.len(), "{text:?}");
-        assert_eq!(folded(expected).text, expected, "{text:?} twice");
+        assert_eq!(folded_view(expected).text, expected, "{text:?} twice");
     }
 
     #[test]
@@ -309,7 +309,7 @@ mod tests {
 
     #[track_caller]
     fn check_place(text: &str, found: &str, expected: &str) {
-        let view = folded(text);
+        let view = folded_view(text);
         let start = view.text.find(found).unwrap();
         let span = view.map.original(Span::new(start, start.saturating_add(found.len())));
         assert_eq!(text.get(span.start..span.end), Some(expected), "{found:?} in {text:?}");

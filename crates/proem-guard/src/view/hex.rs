@@ -14,7 +14,7 @@ const SHORTEST: usize = 8;
 const GAP: usize = 4;
 
 /// All that hexadecimal digits hide in the text.
-pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+pub(super) fn read_hex(source: ReadingSource<'_>) -> Option<DerivedReading> {
     let text = source.text.as_bytes();
     let mut gathered = ApartTexts::default();
     let mut run = HexBlocks::default();
@@ -78,7 +78,7 @@ impl HexBlocks {
         let place = self.place.take().filter(|place| source.is_fresh(*place));
         if let Some(place) = place
             && self.bytes.len() >= SHORTEST
-            && let Some(text) = payload::text(&self.bytes)
+            && let Some(text) = payload::payload_text(&self.bytes)
         {
             gathered.decoded(&text, place);
         }

@@ -39,7 +39,7 @@ pub(super) struct PageReadings {
 }
 
 /// Reads the text as a page, if anything in it says that it is one.
-pub(super) fn read(source: ReadingSource<'_>) -> PageReadings {
+pub(super) fn read_page(source: ReadingSource<'_>) -> PageReadings {
     let mut walk = PageWalk::new(source);
     let mut tokens = HtmlTokeniser::new(source.text);
     for token in &mut tokens {
@@ -189,7 +189,7 @@ impl<'a> PageWalk<'a> {
         for attribute in TagAttributes::new(self.text, attributes) {
             let value = self.slice(attribute.value);
             look.read(&self.slice(attribute.name).to_ascii_lowercase(), value);
-            if elements::is_text(&name, self.slice(attribute.name), value) {
+            if elements::is_read_aloud(&name, self.slice(attribute.name), value) {
                 values.push(attribute.value);
             }
         }

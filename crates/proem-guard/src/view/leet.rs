@@ -8,7 +8,7 @@ use proem_text::Span;
 ///
 /// Only in lines that surely mean it: with one word in which two were replaced, or two words in
 /// which one was, between letters (or a sign, in one of a few known words).
-pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+pub(super) fn read_leet(source: ReadingSource<'_>) -> Option<DerivedReading> {
     let mut draft = ReadingDraft::new(source);
     let mut start = 0usize;
     let mut words = Vec::new();
@@ -37,7 +37,7 @@ const fn is_sign(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'@' | b'$' | b'!')
 }
 
-const fn is_part(byte: u8) -> bool {
+const fn is_leet_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || is_sign(byte)
 }
 
@@ -45,10 +45,10 @@ fn read_line(line: &str, start: usize, words: &mut Vec<LeetWord>) {
     let bytes = line.as_bytes();
     let mut at = 0usize;
     while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-        let before = rest.iter().take_while(|byte| !is_part(**byte)).count();
+        let before = rest.iter().take_while(|byte| !is_leet_byte(**byte)).count();
         let from = at.saturating_add(before);
         let part = bytes.get(from..).unwrap_or_default();
-        let length = part.iter().take_while(|byte| is_part(**byte)).count();
+        let length = part.iter().take_while(|byte| is_leet_byte(**byte)).count();
         at = from.saturating_add(length);
         let Some(word) = line.get(from..at) else { continue };
         // A sentence may end with an exclamation mark.
@@ -65,7 +65,7 @@ fn read_line(line: &str, start: usize, words: &mut Vec<LeetWord>) {
         }
         let from = start.saturating_add(from);
         let place = Span::new(from, from.saturating_add(word.len()));
-        words.extend(plain(word).map(|(plain, weight)| LeetWord { place, plain, weight }));
+        words.extend(leet_word(word).map(|(plain, weight)| LeetWord { place, plain, weight }));
     }
 }
 
@@ -73,7 +73,7 @@ fn read_line(line: &str, start: usize, words: &mut Vec<LeetWord>) {
 const LONGEST: usize = 20;
 
 /// The word in letters and its weight; `None` if it can't be one.
-fn plain(word: &str) -> Option<(String, usize)> {
+fn leet_word(word: &str) -> Option<(String, usize)> {
     let bytes = word.as_bytes();
     if word.len() < 3 || word.len() > LONGEST || is_number_or_id(word) {
         return None;
@@ -83,7 +83,7 @@ fn plain(word: &str) -> Option<(String, usize)> {
     for (at, byte) in bytes.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|at| bytes.get(at));
         let behind = bytes.get(at.saturating_add(1));
-        let letter = if byte.is_ascii_alphabetic() { *byte } else { letter(*byte, before, behind)? };
+        let letter = if byte.is_ascii_alphabetic() { *byte } else { leet_letter(*byte, before, behind)? };
         plain.push(char::from(letter));
         if byte.is_ascii_alphabetic() {
             continue;
@@ -166,10 +166,10 @@ const fn is_vowel(byte: u8) -> bool {
     matches!(byte.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y')
 }
 
-fn letter(sign: u8, before: Option<&u8>, behind: Option<&u8>) -> Option<u8> {
+fn leet_letter(sign: u8, before: Option<&u8>, behind: Option<&u8>) -> Option<u8> {
     Some(match sign {
         b'0' => b'o',
-        b'1' => one(before, behind),
+        b'1' => leet_one(before, behind),
         b'3' => b'e',
         b'4' | b'@' => b'a',
         b'5' | b'$' => b's',
@@ -182,7 +182,7 @@ fn letter(sign: u8, before: Option<&u8>, behind: Option<&u8>) -> Option<u8> {
 }
 
 /// The one is an L at the end, twice, and next to a vowel where no consonant stands; else an I.
-fn one(before: Option<&u8>, behind: Option<&u8>) -> u8 {
+fn leet_one(before: Option<&u8>, behind: Option<&u8>) -> u8 {
     let is_vowel =
         |byte: Option<&u8>| byte.is_some_and(|byte| is_vowel(*byte) || matches!(byte, b'0' | b'3' | b'4' | b'@'));
     let is_twice = before == Some(&b'1') || behind == Some(&b'1');

@@ -9,7 +9,7 @@ use proem_text::character;
 ///
 /// A character that is cut at the start or the end is left out, so that a piece of an encoding
 /// reads too; what is broken inside becomes U+FFFD.
-pub(super) fn text(bytes: &[u8]) -> Option<String> {
+pub(super) fn payload_text(bytes: &[u8]) -> Option<String> {
     let text = if looks_like_utf16(bytes) { utf16(bytes) } else { String::from_utf8_lossy(bytes).into_owned() };
     let text = text.trim_matches(char::REPLACEMENT_CHARACTER);
     let (mut all, mut printed, mut letters) = (0usize, 0usize, 0usize);
@@ -70,7 +70,7 @@ mod tests {
             (b"\xff\xfe\xfd bad \xff\xfe bytes", None),
             (b"", None),
         ] {
-            assert_eq!(text(bytes).as_deref(), expected, "{bytes:?}");
+            assert_eq!(payload_text(bytes).as_deref(), expected, "{bytes:?}");
         }
     }
 }

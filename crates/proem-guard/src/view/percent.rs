@@ -9,13 +9,13 @@ use proem_text::Span;
 const FEWEST: usize = 3;
 
 /// The text with its escapes decoded.
-pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+pub(super) fn read_percent(source: ReadingSource<'_>) -> Option<DerivedReading> {
     let mut draft = ReadingDraft::new(source);
     let mut at = 0usize;
     let mut escapes = 0usize;
     while let Some(found) = source.text.get(at..).and_then(|rest| rest.find('%')) {
         let start = at.saturating_add(found);
-        let bytes = run(source.text.as_bytes().get(start..).unwrap_or_default());
+        let bytes = percent_run(source.text.as_bytes().get(start..).unwrap_or_default());
         if bytes.is_empty() {
             at = start.saturating_add(1);
             continue;
@@ -35,7 +35,7 @@ fn hides_another(text: &str, end: usize, bytes: &[u8]) -> bool {
 }
 
 /// The bytes of the escapes that follow each other at the start.
-fn run(text: &[u8]) -> Vec<u8> {
+fn percent_run(text: &[u8]) -> Vec<u8> {
     let (escapes, _) = text.as_chunks::<3>();
     let value = |digit: u8| char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
     let escapes = escapes.iter().map_while(|escape| match escape {

@@ -5,7 +5,7 @@
 //! text isn't read again and again for one link in it.
 
 use super::{
-    CleanView, Reading, ReadingStep, base64, clean,
+    CleanView, Reading, ReadingStep, base64, clean_view,
     draft::{DerivedReading, ReadingSource},
     entities, escapes, hex, html, leet, parted, percent, skeleton, smuggled, spaced, turned,
 };
@@ -56,8 +56,8 @@ pub struct Readings {
 /// a limit stops is told in [`Readings::undecoded`], but for guesses ([`ReadingStep::Leet`] …) about what
 /// was decoded as deep as is allowed.
 #[must_use]
-pub fn readings(text: &str, limits: &DecodingLimits) -> Readings {
-    let clean = clean(text);
+pub fn all_readings(text: &str, limits: &DecodingLimits) -> Readings {
+    let clean = clean_view(text);
     let view = View { text: clean.text.clone(), map: clean.map.clone() };
     let hidden = (!clean.removed.is_empty()).then(|| HiddenText {
         raw: View { text: text.into(), map: OffsetMap::identity(text.len()) },
@@ -71,7 +71,7 @@ pub fn readings(text: &str, limits: &DecodingLimits) -> Readings {
     while let Some(node) = making.nodes.get_mut(next) {
         // Taken out, as only this turn needs it and it holds the text twice.
         let hidden = mem::take(&mut node.hidden);
-        let Children { made, unread } = children(node, hidden.as_ref());
+        let Children { made, unread } = child_readings(node, hidden.as_ref());
         if let Some(unread) = unread {
             making.undecoded.push(node.reading.view.map.original(unread));
         }
@@ -120,7 +120,7 @@ impl Children {
     }
 }
 
-fn children(node: &ReadingNode, hidden: Option<&HiddenText>) -> Children {
+fn child_readings(node: &ReadingNode, hidden: Option<&HiddenText>) -> Children {
     let mut children = Children::default();
     let text = node.reading.view.text.as_str();
     let source = ReadingSource { text, fresh: node.fresh.as_deref() };
@@ -128,18 +128,18 @@ fn children(node: &ReadingNode, hidden: Option<&HiddenText>) -> Children {
     let last = node.reading.steps.last().copied();
     let guess = last.and_then(|last| GUESSES.iter().position(|step| *step == last));
     if let Some(hidden) = hidden {
-        children.push(ReadingStep::Parted, parted::read(&hidden.clean));
-        children.push(ReadingStep::Tags, smuggled::tags(&hidden.raw.text));
+        children.push(ReadingStep::Parted, parted::read_parted(&hidden.clean));
+        children.push(ReadingStep::Tags, smuggled::read_tags(&hidden.raw.text));
         children.push(ReadingStep::VariationSelectors, smuggled::variation_selectors(&hidden.raw.text));
     }
     if bytes.beyond_ascii && guess.is_none_or(|guess| guess < 1) {
-        children.push(ReadingStep::Skeleton, skeleton::read(source));
+        children.push(ReadingStep::Skeleton, skeleton::read_skeleton(source));
     }
     if guess.is_none_or(|guess| guess < 2) {
-        children.push(ReadingStep::Spaced, spaced::read(source));
+        children.push(ReadingStep::Spaced, spaced::read_spaced(source));
     }
     if bytes.has(b"013457890") && guess.is_none_or(|guess| guess < 3) {
-        children.push(ReadingStep::Leet, leet::read(source));
+        children.push(ReadingStep::Leet, leet::read_leet(source));
     }
     // These two put other letters and digits in place of those that stand there: what could be decoded of them
     // would be chance.
@@ -148,28 +148,28 @@ fn children(node: &ReadingNode, hidden: Option<&HiddenText>) -> Children {
     }
     // Turned twice it is the text itself, or the other way of turning it, which is made from its parent.
     if !matches!(last, Some(ReadingStep::Reversed | ReadingStep::Rot13)) {
-        let (reversed, rot13) = turned::read(source);
+        let (reversed, rot13) = turned::read_turned(source);
         children.push(ReadingStep::Reversed, reversed);
         children.push(ReadingStep::Rot13, rot13);
     }
-    decoded(source, &bytes, &mut children);
+    add_decoded_readings(source, &bytes, &mut children);
     marked_up(source, &bytes, last, &mut children);
     children
 }
 
 /// What is encoded character by character or as a whole.
-fn decoded(source: ReadingSource<'_>, bytes: &ByteCensus, children: &mut Children) {
+fn add_decoded_readings(source: ReadingSource<'_>, bytes: &ByteCensus, children: &mut Children) {
     if bytes.longest_run >= base64::SHORTEST {
-        children.push(ReadingStep::Base64, base64::read(source));
+        children.push(ReadingStep::Base64, base64::read_base64(source));
     }
     if bytes.has(b"0123456789") {
-        children.push(ReadingStep::Hex, hex::read(source));
+        children.push(ReadingStep::Hex, hex::read_hex(source));
     }
     if bytes.has(b"%") {
-        children.push(ReadingStep::Percent, percent::read(source));
+        children.push(ReadingStep::Percent, percent::read_percent(source));
     }
     if bytes.has(b"\\") {
-        children.push(ReadingStep::Escapes, escapes::read(source));
+        children.push(ReadingStep::Escapes, escapes::read_escapes(source));
     }
 }
 
@@ -178,10 +178,10 @@ fn marked_up(source: ReadingSource<'_>, bytes: &ByteCensus, last: Option<Reading
     // Comments, values and code may hold a page of their own.
     let is_part = matches!(last, Some(ReadingStep::Comment | ReadingStep::Attribute | ReadingStep::HiddenMarkup));
     let source = ReadingSource { fresh: source.fresh.filter(|_| !is_part), ..source };
-    let page = if bytes.has(b"<") { html::read(source) } else { html::PageReadings::default() };
+    let page = if bytes.has(b"<") { html::read_page(source) } else { html::PageReadings::default() };
     // A page's references are read with it.
     if bytes.has(b"&") && !page.is_page {
-        children.push(ReadingStep::Entities, entities::read(source));
+        children.push(ReadingStep::Entities, entities::read_entities(source));
     }
     children.push(ReadingStep::Markup, page.markup);
     children.push(ReadingStep::HiddenMarkup, page.hidden);
@@ -219,7 +219,7 @@ impl ReadingSearch<'_> {
         }
         let mut node = ReadingNode::new(parent, step, made, to_original);
         let text = node.reading.view.text.as_str();
-        let key = (text.len(), checksum(text));
+        let key = (text.len(), text_checksum(text));
         match self.by_checksum.get(&key).and_then(|index| self.nodes.get(*index)) {
             Some(same) if same.reading.view.text == text => {
                 if node.hidden.is_none() {
@@ -260,7 +260,7 @@ impl ReadingNode {
         let mut steps = parent.steps.clone();
         steps.push(step);
         let raw = View { map: made.view.map.then(to_original), text: made.view.text };
-        let clean = clean(&raw.text);
+        let clean = clean_view(&raw.text);
         if clean.removed.is_empty() {
             return Self { reading: Reading { steps, view: raw }, fresh: made.fresh, hidden: None };
         }
@@ -270,7 +270,7 @@ impl ReadingNode {
 }
 
 /// FNV-1a, 64 bits. Nothing is trusted to it: texts with the same sum are compared.
-fn checksum(text: &str) -> u64 {
+fn text_checksum(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 

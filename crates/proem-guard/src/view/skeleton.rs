@@ -11,7 +11,7 @@ use proem_text::{Span, character};
 use unicode_script::{Script, UnicodeScript};
 
 /// The text with Latin letters for their look-alikes.
-pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+pub(super) fn read_skeleton(source: ReadingSource<'_>) -> Option<DerivedReading> {
     let mut draft = ReadingDraft::new(source);
     let mut start = 0usize;
     let mut words = Vec::new();
@@ -89,7 +89,7 @@ fn read_sentence(text: &str, words: &[LetterRun], draft: &mut ReadingDraft<'_>) 
     if !has_latin {
         return;
     }
-    let is_foreign = |word: &LetterRun| word.latin == 0 && !slice(word).chars().all(|c| letter(c).is_some());
+    let is_foreign = |word: &LetterRun| word.latin == 0 && !slice(word).chars().all(|c| lookalike_letter(c).is_some());
     let mut foreign = None;
     let mut likeness = |word: &LetterRun| {
         if word.is_ascii {
@@ -97,7 +97,7 @@ fn read_sentence(text: &str, words: &[LetterRun], draft: &mut ReadingDraft<'_>) 
         } else if word.latin == word.letters {
             is_styled_word(slice(word), word)
         } else if word.latin > 0 {
-            mixed(slice(word), word)
+            mixed_likeness(slice(word), word)
         } else if *foreign.get_or_insert_with(|| words.iter().any(is_foreign)) {
             Likeness::None
         } else {
@@ -108,14 +108,14 @@ fn read_sentence(text: &str, words: &[LetterRun], draft: &mut ReadingDraft<'_>) 
         words.iter().map(|word| (*word, likeness(word))).filter(|(_, found)| *found != Likeness::None).collect();
     if found.iter().any(|(_, likeness)| *likeness == Likeness::Sure) {
         for (word, _) in found {
-            replace(slice(&word), word.place.start, draft);
+            replace_lookalikes(slice(&word), word.place.start, draft);
         }
     }
 }
 
-fn replace(word: &str, start: usize, draft: &mut ReadingDraft<'_>) {
+fn replace_lookalikes(word: &str, start: usize, draft: &mut ReadingDraft<'_>) {
     for (at, c) in word.char_indices() {
-        let replaced = if is_styled(c) || !is_latin(c) { letter(c) } else { None };
+        let replaced = if is_styled(c) || !is_latin(c) { lookalike_letter(c) } else { None };
         if let Some(letter) = replaced {
             let at = start.saturating_add(at);
             draft.replace(Span::new(at, at.saturating_add(c.len_utf8())), letter.encode_utf8(&mut [0; 4]));
@@ -124,9 +124,9 @@ fn replace(word: &str, start: usize, draft: &mut ReadingDraft<'_>) {
 }
 
 /// A word of Latin letters and others, all of which are look-alikes.
-fn mixed(word: &str, counts: &LetterRun) -> Likeness {
+fn mixed_likeness(word: &str, counts: &LetterRun) -> Likeness {
     let mut others = word.chars().filter(|c| !is_latin(*c));
-    if !others.all(|c| letter(c).is_some()) {
+    if !others.all(|c| lookalike_letter(c).is_some()) {
         return Likeness::None;
     }
     // A Greek letter with a name behind it is a quantity: σmax, ρgas.
@@ -141,7 +141,7 @@ fn mixed(word: &str, counts: &LetterRun) -> Likeness {
 /// A word without Latin letters, all of whose letters are look-alikes of some.
 fn look_alike(word: &str, counts: &LetterRun) -> Likeness {
     let is_near = |c: char| matches!(c.script(), Script::Cyrillic | Script::Greek | Script::Armenian);
-    if !word.chars().all(|c| is_near(c) && letter(c).is_some()) {
+    if !word.chars().all(|c| is_near(c) && lookalike_letter(c).is_some()) {
         return Likeness::None;
     }
     if counts.letters < 3 || word.chars().all(is_quantity) { Likeness::Short } else { Likeness::Sure }
@@ -149,7 +149,7 @@ fn look_alike(word: &str, counts: &LetterRun) -> Likeness {
 
 /// A word that is in part or whole in small capitals, white-on-black letters or the like.
 fn is_styled_word(word: &str, counts: &LetterRun) -> Likeness {
-    let is_plain = |c: char| c.is_ascii() || (is_styled(c) && letter(c).is_some());
+    let is_plain = |c: char| c.is_ascii() || (is_styled(c) && lookalike_letter(c).is_some());
     if counts.styled > 0 && counts.letters >= 3 && word.chars().all(is_plain) { Likeness::Sure } else { Likeness::None }
 }
 
@@ -204,7 +204,7 @@ const SMALL_CAPITALS: [(char, char); 24] = [
 ];
 
 /// The one ASCII letter that the character looks like, in the character's case.
-pub(crate) fn letter(c: char) -> Option<char> {
+pub(crate) fn lookalike_letter(c: char) -> Option<char> {
     let code = u32::from(c);
     let white = code.checked_sub(0x1f150).filter(|index| *index < 26);
     let white = white.or_else(|| code.checked_sub(0x1f170).filter(|index| *index < 26));

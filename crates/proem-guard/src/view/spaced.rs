@@ -12,14 +12,14 @@ const FEWEST_IN_WORD: usize = 3;
 
 /// The text with such letters joined. A wider gap is the border of a word; where there is none,
 /// all the letters become one word.
-pub(super) fn read(source: ReadingSource<'_>) -> Option<DerivedReading> {
+pub(super) fn read_spaced(source: ReadingSource<'_>) -> Option<DerivedReading> {
     let mut draft = ReadingDraft::new(source);
     let mut edits = Vec::new();
     // The last three characters that stood alone between separators, and where the next starts.
     let mut alone = [0usize; 3];
     let (mut count, mut start, mut done) = (0usize, 0usize, 0usize);
     for (at, byte) in source.text.bytes().chain([b' ']).enumerate() {
-        if !is_separator(byte) {
+        if !is_letter_separator(byte) {
             continue;
         }
         let piece = source.text.as_bytes().get(start..at).unwrap_or_default();
@@ -59,7 +59,7 @@ fn longest_word(edits: &[(Span, &str)]) -> usize {
 }
 
 /// Whether the byte can separate letters, or is the last of a separator that is longer.
-const fn is_separator(byte: u8) -> bool {
+const fn is_letter_separator(byte: u8) -> bool {
     matches!(byte, b' ' | b'.' | b'-' | b'_' | b'*' | b'/' | b'|' | b'\n' | b'\r' | b'\t')
 }
 

@@ -65,9 +65,9 @@ enum WordTransform {
 }
 
 /// All the words in all turns, sorted by their letters as one number.
-static TABLE: [(u128, WordTransform); WORDS.len() * 3] = table();
+static TABLE: [(u128, WordTransform); WORDS.len() * 3] = turned_word_table();
 
-const fn table() -> [(u128, WordTransform); WORDS.len() * 3] {
+const fn turned_word_table() -> [(u128, WordTransform); WORDS.len() * 3] {
     let mut table = [(0, WordTransform::Plain); WORDS.len() * 3];
     let mut index = 0;
     while index < WORDS.len() {
@@ -80,7 +80,7 @@ const fn table() -> [(u128, WordTransform); WORDS.len() * 3] {
             let (first, last) = (word[at], word[word.len().saturating_sub(at).saturating_sub(1)]);
             plain = plain << 8 | first as u128;
             reversed = reversed << 8 | last as u128;
-            rot13 = rot13 << 8 | turned(first) as u128;
+            rot13 = rot13 << 8 | rot13_byte(first) as u128;
             at = at.saturating_add(1);
         }
         insert(&mut table, index.saturating_mul(3), (plain, WordTransform::Plain));
@@ -102,7 +102,7 @@ const fn insert(table: &mut [(u128, WordTransform); WORDS.len() * 3], len: usize
     table[at] = entry;
 }
 
-const fn turned(byte: u8) -> u8 {
+const fn rot13_byte(byte: u8) -> u8 {
     match byte {
         b'a'..=b'm' | b'A'..=b'M' => byte.saturating_add(13),
         b'n'..=b'z' | b'N'..=b'Z' => byte.saturating_sub(13),
@@ -120,7 +120,7 @@ static ENDS: [bool; 1024] = {
         let (word, turn) = TABLE[index];
         if !matches!(turn, WordTransform::Plain) {
             #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which would refuse the program")]
-            let end = &mut ends[end(word)];
+            let end = &mut ends[word_end_number(word)];
             *end = true;
         }
         index = index.saturating_add(1);
@@ -129,7 +129,7 @@ static ENDS: [bool; 1024] = {
 };
 
 /// The last two letters as a number below 1,024.
-const fn end(word: u128) -> usize {
+const fn word_end_number(word: u128) -> usize {
     let [last, before, ..] = word.to_le_bytes();
     end_of_letters(before, last)
 }
@@ -181,7 +181,7 @@ fn as_number(letters: &[u8]) -> u128 {
 }
 
 /// The sentences that are English backwards, and those that are English moved by thirteen places.
-pub(super) fn read(source: ReadingSource<'_>) -> (Option<DerivedReading>, Option<DerivedReading>) {
+pub(super) fn read_turned(source: ReadingSource<'_>) -> (Option<DerivedReading>, Option<DerivedReading>) {
     let (mut reversed, mut rot13) = (ApartTexts::default(), ApartTexts::default());
     let (mut start, mut at) = (0usize, 0usize);
     let mut evidence = TransformCounts::default();
@@ -205,7 +205,7 @@ pub(super) fn read(source: ReadingSource<'_>) -> (Option<DerivedReading>, Option
                 evidence = TransformCounts::of(source.text.get(start..at).unwrap_or_default());
             }
             if evidence.is_clear(evidence.reversed) && source.is_fresh(place) {
-                reverse(source.text, place, &mut reversed);
+                add_reversed(source.text, place, &mut reversed);
             }
             if evidence.is_clear(evidence.rot13) && source.is_fresh(place) {
                 let sentence = source.text.get(place.start..place.end).unwrap_or_default();
@@ -221,11 +221,11 @@ pub(super) fn read(source: ReadingSource<'_>) -> (Option<DerivedReading>, Option
 }
 
 fn turned_char(c: char) -> char {
-    u8::try_from(c).map_or(c, |byte| char::from(turned(byte)))
+    u8::try_from(c).map_or(c, |byte| char::from(rot13_byte(byte)))
 }
 
 /// Adds the sentence backwards, and with each of its words backwards.
-fn reverse(text: &str, place: Span, gathered: &mut ApartTexts) {
+fn add_reversed(text: &str, place: Span, gathered: &mut ApartTexts) {
     let sentence = text.get(place.start..place.end).unwrap_or_default();
     let whole: String = sentence.chars().rev().collect();
     let mut words = String::with_capacity(whole.len());

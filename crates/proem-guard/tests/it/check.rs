@@ -5,7 +5,7 @@ use proem_guard::{
     InstallationKey, Untrusted,
     check::{
         Action, ActionCheck, ActionField, ActionRule, Allowlist, AllowlistEntryKind, Canary, CaseSensitivity,
-        CheckContext, ConfidentialPrompt, FieldRole, Figures, FreeText, OutsideText, TrustedExcerpt, check,
+        CheckContext, ConfidentialPrompt, FieldRole, Figures, FreeText, OutsideText, TrustedExcerpt, check_action,
     },
 };
 use proem_text::{Audience, Label, Source, Span};
@@ -79,7 +79,7 @@ impl Setup {
             request: &self.request,
             prompt: ConfidentialPrompt { text: &self.prompt, canary: self.canary.as_ref(), quotable: &quotable },
         };
-        check(&Action { name: &outside(name), fields: &fields }, &rules)
+        check_action(&Action { name: &outside(name), fields: &fields }, &rules)
     }
 
     /// The ids of the rules that one field breaks.
@@ -123,7 +123,7 @@ fn a_denied_action_is_not_allowed() {
         request: &request,
         prompt: ConfidentialPrompt::default(),
     };
-    let checked = check(&Action { name: &outside("delete_data"), fields: &[] }, &rules);
+    let checked = check_action(&Action { name: &outside("delete_data"), fields: &[] }, &rules);
     assert_eq!(checked.failures.first().map(|failure| failure.rule), Some(ActionRule::ActionDenied));
 }
 
@@ -198,7 +198,7 @@ fn a_span_that_cuts_a_value_does_not_vouch_for_the_rest() {
         };
         let value = outside(value);
         let fields = [ActionField { path: "to", role: FieldRole::Recipient, value: &value }];
-        let checked = check(&Action { name: &outside("send"), fields: &fields }, &rules);
+        let checked = check_action(&Action { name: &outside("send"), fields: &fields }, &rules);
         assert_eq!(!checked.passes(), expected, "{end}");
     }
 }

@@ -4,7 +4,7 @@ use proem_guard::{
     Untrusted,
     check::{
         Action, ActionCheck, ActionField, Allowlist, CaseSensitivity, CheckContext, ConfidentialPrompt, FieldRole,
-        Figures, FreeText, OutsideText, TrustedExcerpt, check,
+        Figures, FreeText, OutsideText, TrustedExcerpt, check_action,
     },
 };
 use proem_text::{Audience, Label, Source};
@@ -44,7 +44,7 @@ fn checked(trusted: &str, untrusted: &str, fields: &[(FieldRole, String)]) -> Ac
             ..ConfidentialPrompt::default()
         },
     };
-    check(&Action { name: &outside("send"), fields: &fields }, &rules)
+    check_action(&Action { name: &outside("send"), fields: &fields }, &rules)
 }
 
 fn passes(trusted: &str, role: FieldRole, value: &str) -> bool {

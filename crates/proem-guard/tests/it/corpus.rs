@@ -6,8 +6,8 @@ use std::path::Path;
 use proem_guard::{
     ContainedText, ContainmentPart, InstallationKey, LabelTree, Tag, Untrusted,
     contain::contain,
-    differences,
-    view::{DecodingLimits, clean, folded, readings},
+    tree_differences,
+    view::{DecodingLimits, all_readings, clean_view, folded_view},
 };
 use proem_text::{Label, Source, Span};
 
@@ -25,8 +25,8 @@ fn corpus(target: &str) -> Vec<(String, String)> {
 #[test]
 fn cleaning_is_idempotent_and_lists_what_it_took_out() {
     for (name, text) in corpus("clean") {
-        let view = clean(&text);
-        let again = clean(&view.text);
+        let view = clean_view(&text);
+        let again = clean_view(&view.text);
         assert_eq!((again.text.as_str(), again.removed.len()), (view.text.as_str(), 0), "{name}");
         for (start, c) in view.text.char_indices() {
             let end = start + c.len_utf8();
@@ -42,7 +42,7 @@ fn cleaning_is_idempotent_and_lists_what_it_took_out() {
 fn every_reading_leads_back() {
     for (name, text) in corpus("views") {
         let limits = DecodingLimits::for_text(text.len());
-        let readings = readings(&text, &limits);
+        let readings = all_readings(&text, &limits);
         assert!(readings.all.len() > 1, "{name} is read in one way only");
         for reading in &readings.all {
             let mut last = Span::new(0, 0);
@@ -53,8 +53,8 @@ fn every_reading_leads_back() {
                 last = place;
             }
         }
-        let once = folded(&text);
-        assert_eq!(folded(&once.text).text, once.text, "{name}");
+        let once = folded_view(&text);
+        assert_eq!(folded_view(&once.text).text, once.text, "{name}");
     }
 }
 
@@ -68,7 +68,7 @@ fn what_a_tree_is_read_of_is_what_is_written_of_it() {
                 assert_eq!(LabelTree::read(&written).as_ref(), Ok(&tree), "{name}");
                 // The older form is written as the newer one.
                 assert_eq!(written == text, !text.ends_with("\"version\":1}"), "{name}");
-                assert!(differences(&tree, &tree.clone()).is_empty(), "{name}");
+                assert!(tree_differences(&tree, &tree.clone()).is_empty(), "{name}");
                 read += 1;
             }
             Err(error) => assert!(!error.to_string().contains('\n'), "{name}: {error}"),

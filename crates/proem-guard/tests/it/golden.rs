@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use proem_guard::{Bar, Finding, Guard, Policy, Severity, Untrusted, Verdict, cut, show};
+use proem_guard::{Bar, Finding, Guard, Policy, Severity, Untrusted, Verdict, cut_attacks, show};
 use proem_text::{Label, Source, Span};
 
 static GUARD: LazyLock<Guard> = LazyLock::new(|| Guard::shipped(&[]).unwrap());
@@ -58,7 +58,7 @@ fn account(text: &str) -> String {
         writeln!(account, "  unread {:?}: {}", unread.span, unread.reason).unwrap();
     }
     if bar.judge(&scan) >= Verdict::Quarantine {
-        let cut = cut(&GUARD, bar, &outside, &scan);
+        let cut = cut_attacks(&GUARD, bar, &outside, &scan);
         let left = cut.text.map_or_else(|| "nothing".to_owned(), |left| show::terminal_capped(&left, 400).to_string());
         writeln!(account, "  cut to {} ({:.2} left): {left}", cut.verdict.as_str(), cut.content_preserved_ratio)
             .unwrap();

@@ -4,7 +4,7 @@
 use proem_guard::label_tree::{MAX_BYTES, MAX_DEPTH, MAX_LABELS, MAX_NAME_BYTES, MAX_VALUES};
 use proem_guard::{
     ContainmentPart, InstallationKey, LabelList, LabelMap, LabelScalar, LabelTree, Tag, TreeError, TreePlace,
-    Untrusted, contain, contain_tree, differences, show,
+    Untrusted, contain, contain_tree, show, tree_differences,
 };
 use proem_text::{Audience, Label, Source};
 use serde_json::{Value as Json, json};
@@ -232,9 +232,9 @@ fn what_changed_is_listed_by_place() {
             outside(json!({ "a\nb": [0, 1, true, null, "y"], "c": 1 }), "model/answer").unwrap(),
         )
         .unwrap();
-    let all = differences(&before, &after);
-    insta::assert_snapshot!(show::differences(&all, show::TreeCap::default()));
-    assert!(differences(&before, &before).is_empty());
+    let all = tree_differences(&before, &after);
+    insta::assert_snapshot!(show::terminal_differences(&all, show::TreeCap::default()));
+    assert!(tree_differences(&before, &before).is_empty());
 }
 
 #[test]
@@ -285,7 +285,7 @@ fn what_a_prompt_gets() {
 fn debug_tells_no_text_and_no_name_from_outside() {
     let tree = outside(json!({ "evil name": ["evil text", 666] }), "mail/body").unwrap();
     let before = LabelTree::Null;
-    let shown = format!("{tree:?} {tree:#?} {:?}", differences(&before, &tree));
+    let shown = format!("{tree:?} {tree:#?} {:?}", tree_differences(&before, &tree));
     assert!(shown.contains("mail/body") && !shown.contains("evil") && !shown.contains("666"), "{shown}");
     let list = LabelTree::List(LabelList::new(label("mail/body"), [tree]));
     assert!(!format!("{list:?}").contains("evil"));

@@ -4,7 +4,7 @@
 use proem_guard::label_tree::{DifferenceKind, PlacePart};
 use proem_guard::{
     InstallationKey, LabelList, LabelMap, LabelScalar, LabelTree, Tag, TreeName, TreePlace, Untrusted, contain_tree,
-    differences, show,
+    show, tree_differences,
 };
 use proem_text::{Audience, Label, Source};
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -98,7 +98,7 @@ fn json() -> impl Strategy<Value = Json> {
 
 /// The places of all leaves and of all that is empty.
 fn places(tree: &LabelTree) -> Vec<TreePlace> {
-    let all = differences(&LabelTree::Null, tree);
+    let all = tree_differences(&LabelTree::Null, tree);
     let mut places = Vec::new();
     if !all.is_empty() {
         add_places("", &show::tree_json(tree), &mut places);
@@ -158,8 +158,8 @@ proptest! {
 
     #[test]
     fn trees_differ_exactly_where_it_is_listed(before in tree(), after in tree()) {
-        prop_assert!(differences(&before, &before).is_empty());
-        let all = differences(&before, &after);
+        prop_assert!(tree_differences(&before, &before).is_empty());
+        let all = tree_differences(&before, &after);
         prop_assert_eq!(all.is_empty(), before == after);
         for difference in &all {
             let (old, new) = match difference.kind {
@@ -186,7 +186,7 @@ proptest! {
         let place = at.get(&places);
         let mut changed = tree.clone();
         changed.replace(place, "another text than all".into()).unwrap();
-        let all = differences(&tree, &changed);
+        let all = tree_differences(&tree, &changed);
         prop_assert_eq!(all.len(), 1);
         prop_assert_eq!(changed.get(&all[0].place), changed.get(place));
     }
@@ -207,14 +207,14 @@ proptest! {
             prop_assert!(is_signed || is_ours || is_value || line.trim_start().starts_with(|c: char| c.is_ascii_digit()), "{:?}", line);
         }
         prop_assert!(!shown.contains(['\u{1b}', '\u{202e}', '\r', '\0']), "{:?}", shown);
-        let all = differences(&tree, &other);
-        for line in show::differences(&all, cap).as_str().lines() {
+        let all = tree_differences(&tree, &other);
+        for line in show::terminal_differences(&all, cap).as_str().lines() {
             let ours = ["added /", "removed /", "changed /", "relabelled /", "  ", "⟨"];
             prop_assert!(ours.iter().any(|begin| line.starts_with(begin)), "{:?}", line);
         }
         for difference in &all {
             let foreign = difference.place.parts().iter().filter(|part| matches!(part, PlacePart::Outside(_))).count();
-            prop_assert!(show::place(&difference.place).as_str().matches('⟨').count() >= foreign);
+            prop_assert!(show::terminal_place(&difference.place).as_str().matches('⟨').count() >= foreign);
         }
     }
 

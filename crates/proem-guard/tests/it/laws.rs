@@ -1,6 +1,6 @@
 //! Laws of the clean view and of showing, for every input.
 
-use proem_guard::{FindingKind, Untrusted, clean, show};
+use proem_guard::{FindingKind, Untrusted, clean_view, show};
 use proem_text::{Label, Span, character, json};
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -56,15 +56,15 @@ proptest! {
 
     #[test]
     fn cleaning_a_clean_text_changes_nothing(text in text()) {
-        let once = clean(&text);
-        let twice = clean(&once.text);
+        let once = clean_view(&text);
+        let twice = clean_view(&once.text);
         prop_assert_eq!(&twice.text, &once.text);
         prop_assert!(twice.removed.is_empty());
     }
 
     #[test]
     fn kept_and_removed_make_the_original(text in text()) {
-        let view = clean(&text);
+        let view = clean_view(&text);
         prop_assert_eq!(view.map.view_len(), view.text.len());
         let mut pieces: Vec<Span> = view.removed.iter().map(|(_, span)| *span).collect();
         for (at, c) in view.text.char_indices() {
@@ -84,7 +84,7 @@ proptest! {
 
     #[test]
     fn hidden_characters_stay_only_where_writing_needs_them(text in text()) {
-        let view = clean(&text);
+        let view = clean_view(&text);
         for c in view.text.chars() {
             prop_assert!(!character::is_control(c) && !character::is_noncharacter(c));
             prop_assert!(!character::is_bidi_control(c) && !character::is_tag(c));
@@ -103,7 +103,7 @@ proptest! {
 
     #[test]
     fn what_a_terminal_shows_is_safe_and_reads_back(text in text()) {
-        let shown = show::terminal(&outside(&text));
+        let shown = show::terminal_text(&outside(&text));
         prop_assert!(!shown.as_str().chars().any(character::is_hidden));
         prop_assert_eq!(read_back(shown.as_str()), Some(text));
     }
@@ -131,7 +131,7 @@ proptest! {
 
     #[test]
     fn json_is_exact(text in text()) {
-        let written = json::compact(&show::json(&outside(&text)));
+        let written = json::compact(&show::exact_json(&outside(&text)));
         prop_assert!(!written.chars().any(character::is_hidden));
         prop_assert_eq!(serde_json::from_str::<String>(&written).unwrap(), text);
     }

@@ -5,7 +5,7 @@ use proem_guard::{
     Hit, Scanner, Severity, Sight,
     lexicon::Lexicon,
     scanners::{self, catalogue, payload},
-    view::{DecodingLimits, folded, readings},
+    view::{DecodingLimits, all_readings, folded_view},
 };
 use std::{collections::BTreeSet, fmt::Write, fs, path::PathBuf};
 
@@ -33,10 +33,10 @@ fn fixtures(folder: &str) -> Vec<(String, String)> {
 
 /// What is found in all readings of a text.
 fn look(lexicon: &Lexicon, scanners: &Scanners, text: &str) -> Vec<Hit> {
-    let readings = readings(text, &DecodingLimits::for_text(text.len()));
-    let mut hits = payload::hidden(text, &readings.clean.removed);
+    let readings = all_readings(text, &DecodingLimits::for_text(text.len()));
+    let mut hits = payload::hidden_character_hits(text, &readings.clean.removed);
     for reading in &readings.all {
-        let folded = folded(&reading.view.text);
+        let folded = folded_view(&reading.view.text);
         let mentions = lexicon.mentions(&folded.text);
         let sight = Sight { reading, folded: &folded, mentions: &mentions };
         for scanner in scanners {
@@ -48,7 +48,7 @@ fn look(lexicon: &Lexicon, scanners: &Scanners, text: &str) -> Vec<Hit> {
 
 #[test]
 fn hostile_documents_are_noticed() {
-    let (lexicon, scanners) = scanners::shipped(&[]).unwrap();
+    let (lexicon, scanners) = scanners::shipped_scanners(&[]).unwrap();
     let mut missed = String::new();
     for (family, rules) in FAMILIES {
         let files = fixtures(family);
@@ -65,7 +65,7 @@ fn hostile_documents_are_noticed() {
 
 #[test]
 fn benign_documents_pass() {
-    let (lexicon, scanners) = scanners::shipped(&[]).unwrap();
+    let (lexicon, scanners) = scanners::shipped_scanners(&[]).unwrap();
     let files = fixtures("benign");
     assert!(files.len() >= 24);
     let mut noticed = String::new();
@@ -81,7 +81,7 @@ fn benign_documents_pass() {
 
 #[test]
 fn every_example_breaks_its_rule() {
-    let (lexicon, scanners) = scanners::shipped(&[]).unwrap();
+    let (lexicon, scanners) = scanners::shipped_scanners(&[]).unwrap();
     let mut silent = String::new();
     for described in catalogue().unwrap().iter().filter(|described| !described.example.is_empty()) {
         let hits = look(&lexicon, &scanners, described.example);
@@ -95,7 +95,7 @@ fn every_example_breaks_its_rule() {
 
 #[test]
 fn every_rule_that_is_found_is_described() {
-    let (lexicon, scanners) = scanners::shipped(&[]).unwrap();
+    let (lexicon, scanners) = scanners::shipped_scanners(&[]).unwrap();
     let known: BTreeSet<&str> = catalogue().unwrap().iter().map(|described| described.id).collect();
     for (folder, _) in FAMILIES {
         for (name, text) in fixtures(folder) {

@@ -1,6 +1,6 @@
 //! Laws of every way to read a text, for every input, and the limits of decoding.
 
-use proem_guard::view::{DecodingLimits, Reading, ReadingStep, Readings, folded, readings};
+use proem_guard::view::{DecodingLimits, Reading, ReadingStep, Readings, all_readings, folded_view};
 use proem_text::Span;
 use proptest::{collection::vec, prelude::*, sample::select};
 
@@ -28,7 +28,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn read(text: &str) -> Readings {
-    readings(text, &DecodingLimits::for_text(text.len()))
+    all_readings(text, &DecodingLimits::for_text(text.len()))
 }
 
 /// What the original must be for the reading's map to be right.
@@ -96,7 +96,7 @@ proptest! {
     #[test]
     fn limits_hold(text in text(), depth in 0_usize..3, most in 0_usize..4, bytes in 0_usize..200) {
         let limits = DecodingLimits { depth, readings: most, bytes };
-        let readings = readings(&text, &limits);
+        let readings = all_readings(&text, &limits);
         let others = readings.all.get(1..).unwrap_or_default();
         prop_assert!(others.len() <= most);
         prop_assert!(others.iter().map(|reading| reading.view.text.len()).sum::<usize>() <= bytes);
@@ -106,9 +106,9 @@ proptest! {
 
     #[test]
     fn folding_twice_is_folding_once(text in text()) {
-        let once = folded(&text);
+        let once = folded_view(&text);
         check_map(&text, &Reading { steps: Vec::new(), view: once.clone() })?;
-        prop_assert_eq!(folded(&once.text).text, once.text);
+        prop_assert_eq!(folded_view(&once.text).text, once.text);
     }
 
     #[test]
@@ -209,10 +209,10 @@ fn hostile_inputs_end() {
     for unit in units {
         let text = unit.repeat(size / unit.len());
         let limits = DecodingLimits::for_text(text.len());
-        let readings = readings(&text, &limits);
+        let readings = all_readings(&text, &limits);
         let bytes: usize = readings.all.iter().skip(1).map(|reading| reading.view.text.len()).sum();
         assert!(bytes <= limits.bytes && readings.all.len() <= limits.readings + 1, "{unit:?}");
-        let folded = folded(&text);
+        let folded = folded_view(&text);
         assert!(folded.text.len() <= text.len() * 3, "{unit:?}");
     }
 }

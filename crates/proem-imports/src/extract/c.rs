@@ -14,7 +14,7 @@ use crate::{
 const DELIMITER: usize = 16;
 
 /// Adds what `source` includes to `facts`, delimiters and all: `"a.h"`, `<b/c.h>`, or the macro that stands for it.
-pub(super) fn read(
+pub(super) fn read_includes(
     source: &[u8],
     facts: &mut FactsBuilder<'_>,
     give_up: &mut dyn FnMut() -> bool,
@@ -65,7 +65,7 @@ impl<'s> IncludeScanner<'s> {
             [b' ' | b'\t' | b'\r' | 0x0b | 0x0c, rest @ ..] => rest,
             [b'\\', b'\n', rest @ ..] | [b'\\', b'\r', b'\n', rest @ ..] => rest,
             [b'/', b'/', rest @ ..] => after_line(rest),
-            [b'/', b'*', rest @ ..] => after(rest, b"*/").unwrap_or_else(|| {
+            [b'/', b'*', rest @ ..] => text_after(rest, b"*/").unwrap_or_else(|| {
                 facts.errors = true;
                 &[]
             }),
@@ -173,7 +173,7 @@ impl<'s> IncludeScanner<'s> {
             return self.literal(b'"', behind);
         };
         let end = [b")", delimiter, b"\""].concat();
-        self.rest = after(text, &end).unwrap_or_else(|| {
+        self.rest = text_after(text, &end).unwrap_or_else(|| {
             facts.errors = true;
             &[]
         });
@@ -191,7 +191,7 @@ const fn is_of_word(byte: u8) -> bool {
 }
 
 /// What follows the first `end`.
-fn after<'s>(text: &'s [u8], end: &[u8]) -> Option<&'s [u8]> {
+fn text_after<'s>(text: &'s [u8], end: &[u8]) -> Option<&'s [u8]> {
     let (&last, head) = end.split_last()?;
     let mut from = 0_usize;
     while let Some(at) = text.get(from..)?.iter().position(|&byte| byte == last) {

@@ -108,7 +108,7 @@ impl<'a> FactsBuilder<'a> {
         let uses = uses.map(|(path, (calls, test))| Use { path, calls, test }).collect();
         SourceFacts {
             language: self.language,
-            lines: lines(self.source),
+            lines: filled_lines(self.source),
             inline_test_lines: self.test_lines,
             errors: self.errors,
             package: self.package,
@@ -122,12 +122,12 @@ impl<'a> FactsBuilder<'a> {
     /// The first parts of the names that imports bring in.
     fn heads(&self) -> BTreeSet<String> {
         let locals = self.imports.iter().flat_map(|import| &import.bindings).map(|binding| &binding.local);
-        locals.map(|local| head(local, self.language).to_owned()).collect()
+        locals.map(|local| first_path_part(local, self.language).to_owned()).collect()
     }
 
     /// Whether a used name can lead to another file; `open` if an import brings in names that it doesn't list.
     fn matters(&self, path: &str, heads: &BTreeSet<String>, open: bool) -> bool {
-        let first = head(path, self.language);
+        let first = first_path_part(path, self.language);
         let qualified = first.len() < path.len();
         match self.language {
             SourceLanguage::C | SourceLanguage::Cpp => false,
@@ -147,12 +147,12 @@ impl<'a> FactsBuilder<'a> {
 }
 
 /// What comes before the first separator.
-fn head(path: &str, language: SourceLanguage) -> &str {
+fn first_path_part(path: &str, language: SourceLanguage) -> &str {
     path.split_once(language.separator()).map_or(path, |(first, _)| first)
 }
 
 /// How many lines of a source hold more than white space.
-pub(super) fn lines(source: &[u8]) -> u32 {
+pub(super) fn filled_lines(source: &[u8]) -> u32 {
     let full = source.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
     u32::try_from(full).unwrap_or(u32::MAX)
 }

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use crate::{
-    extract::{Visitor, WalkStep, chain, children, facts::FactsBuilder, field},
+    extract::{Visitor, WalkStep, chain, facts::FactsBuilder, field_child, named_children},
     extracted::{Binding, ImportKind},
 };
 
@@ -19,17 +19,17 @@ impl Visitor for Go {
                 WalkStep::Over
             }
             "import_spec" => {
-                import(node, facts);
+                add_go_import(node, facts);
                 WalkStep::Over
             }
             "source_file" => {
-                for child in children(node) {
+                for child in named_children(node) {
                     define(child, facts);
                 }
                 WalkStep::Into
             }
             "call_expression" => {
-                let function = field(node, "function");
+                let function = field_child(node, "function");
                 let path = function.and_then(|f| chain(f, "selector_expression", ["operand", "field"], facts));
                 if let Some(path) = path {
                     facts.use_name(path, 1, false);
@@ -53,9 +53,9 @@ impl Visitor for Go {
     }
 }
 
-fn import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
-    let Some(path) = field(node, "path").and_then(|path| facts.literal(path)) else { return };
-    let alias = field(node, "name").and_then(|name| facts.name(name));
+fn add_go_import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
+    let Some(path) = field_child(node, "path").and_then(|path| facts.literal(path)) else { return };
+    let alias = field_child(node, "name").and_then(|name| facts.name(name));
     let binding = match alias.as_deref() {
         Some("_") => None,
         Some(".") => Some(Binding { name: "*".to_owned(), local: "*".to_owned() }),
@@ -68,10 +68,10 @@ fn import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
 fn define(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
     let named = match node.kind() {
         "function_declaration" => vec![node],
-        "type_declaration" | "const_declaration" => children(node),
-        "var_declaration" => children(node)
+        "type_declaration" | "const_declaration" => named_children(node),
+        "var_declaration" => named_children(node)
             .into_iter()
-            .flat_map(|child| if child.kind() == "var_spec_list" { children(child) } else { vec![child] })
+            .flat_map(|child| if child.kind() == "var_spec_list" { named_children(child) } else { vec![child] })
             .collect(),
         _ => return,
     };

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use crate::{
-    extract::{Visitor, WalkStep, chain, facts::FactsBuilder, field},
+    extract::{Visitor, WalkStep, chain, facts::FactsBuilder, field_child},
     extracted::{Binding, ImportKind},
 };
 
@@ -22,7 +22,7 @@ impl Visitor for Java {
                 return WalkStep::Over;
             }
             "import_declaration" => {
-                import(node, facts);
+                add_java_import(node, facts);
                 return WalkStep::Over;
             }
             "line_comment" | "block_comment" | "string_literal" => return WalkStep::Over,
@@ -35,12 +35,12 @@ impl Visitor for Java {
                 let name = node.named_child(0).and_then(|name| facts.name(name));
                 facts.own.extend(name);
             }
-            "type_identifier" => used(Some(node), 0, facts),
-            "object_creation_expression" => used(field(node, "type"), 1, facts),
-            "method_invocation" => used(field(node, "object"), 1, facts),
-            "field_access" => used(field(node, "object"), 0, facts),
-            "method_reference" => used(node.named_child(0), 0, facts),
-            "annotation" | "marker_annotation" => used(field(node, "name"), 0, facts),
+            "type_identifier" => note_used_type(Some(node), 0, facts),
+            "object_creation_expression" => note_used_type(field_child(node, "type"), 1, facts),
+            "method_invocation" => note_used_type(field_child(node, "object"), 1, facts),
+            "field_access" => note_used_type(field_child(node, "object"), 0, facts),
+            "method_reference" => note_used_type(node.named_child(0), 0, facts),
+            "annotation" | "marker_annotation" => note_used_type(field_child(node, "name"), 0, facts),
             _ => {}
         }
         WalkStep::Into
@@ -49,7 +49,7 @@ impl Visitor for Java {
 
 impl Java {
     fn define(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
-        let Some(name) = field(node, "name").and_then(|name| facts.name(name)) else { return };
+        let Some(name) = field_child(node, "name").and_then(|name| facts.name(name)) else { return };
         if node.start_byte() >= self.inner_end {
             facts.definitions.insert(name);
         } else {
@@ -66,7 +66,7 @@ fn name_in(node: Node<'_>, facts: &mut FactsBuilder<'_>) -> Option<String> {
     facts.compact(name)
 }
 
-fn import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
+fn add_java_import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
     let Some(path) = name_in(node, facts) else { return };
     let all = node.named_children(&mut node.walk()).any(|child| child.kind() == "asterisk");
     let binding = if all {
@@ -79,7 +79,7 @@ fn import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
 }
 
 /// Notes a type that is named; a value of that name is told apart by its small first letter.
-fn used(node: Option<Node<'_>>, calls: u32, facts: &mut FactsBuilder<'_>) {
+fn note_used_type(node: Option<Node<'_>>, calls: u32, facts: &mut FactsBuilder<'_>) {
     let Some(node) = node else { return };
     let path = match node.kind() {
         "type_identifier" => facts.name(node),

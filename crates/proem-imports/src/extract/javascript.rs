@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use tree_sitter::Node;
 
 use crate::{
-    extract::{Visitor, WalkStep, chain, children, facts::FactsBuilder, field},
+    extract::{Visitor, WalkStep, chain, facts::FactsBuilder, field_child, named_children},
     extracted::{Binding, ImportKind},
 };
 
@@ -19,10 +19,10 @@ pub(super) struct JavaScript {
 impl Visitor for JavaScript {
     fn visit(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> WalkStep {
         match node.kind() {
-            "import_statement" => import(node, facts),
+            "import_statement" => add_js_import(node, facts),
             "comment" | "string" | "regex" => {}
             "export_statement" => {
-                export(node, facts);
+                add_js_export(node, facts);
                 return WalkStep::Into;
             }
             "variable_declarator" => {
@@ -34,11 +34,11 @@ impl Visitor for JavaScript {
                 return WalkStep::Into;
             }
             "new_expression" => {
-                called(field(node, "constructor"), facts);
+                note_call(field_child(node, "constructor"), facts);
                 return WalkStep::Into;
             }
             "jsx_opening_element" | "jsx_self_closing_element" => {
-                called(field(node, "name"), facts);
+                note_call(field_child(node, "name"), facts);
                 return WalkStep::Into;
             }
             _ => return WalkStep::Into,
@@ -50,12 +50,12 @@ impl Visitor for JavaScript {
 impl JavaScript {
     /// `const { a, b: c } = require("literal")`, and the same with `await import`.
     fn required(&mut self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
-        let (Some(pattern), Some(mut value)) = (field(node, "name"), field(node, "value")) else { return };
+        let (Some(pattern), Some(mut value)) = (field_child(node, "name"), field_child(node, "value")) else { return };
         if value.kind() == "await_expression" {
             let Some(awaited) = value.named_child(0) else { return };
             value = awaited;
         }
-        let Some(path) = imported(value, facts) else { return };
+        let Some(path) = required_literal(value, facts) else { return };
         self.noted.insert(value.start_byte());
         let bindings = pattern_bindings(pattern, facts);
         facts.import(path, ImportKind::Dynamic, bindings);
@@ -63,15 +63,15 @@ impl JavaScript {
 
     fn call(&self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
         if !self.noted.contains(&node.start_byte())
-            && let Some(path) = imported(node, facts)
+            && let Some(path) = required_literal(node, facts)
         {
             facts.import(path, ImportKind::Dynamic, Vec::new());
         }
-        called(field(node, "function"), facts);
+        note_call(field_child(node, "function"), facts);
     }
 }
 
-fn called(callee: Option<Node<'_>>, facts: &mut FactsBuilder<'_>) {
+fn note_call(callee: Option<Node<'_>>, facts: &mut FactsBuilder<'_>) {
     let path = callee.and_then(|callee| chain(callee, "member_expression", ["object", "property"], facts));
     if let Some(path) = path {
         facts.use_name(path, 1, false);
@@ -79,17 +79,17 @@ fn called(callee: Option<Node<'_>>, facts: &mut FactsBuilder<'_>) {
 }
 
 /// The literal that `require` or `import` is called with.
-fn imported(call: Node<'_>, facts: &mut FactsBuilder<'_>) -> Option<String> {
+fn required_literal(call: Node<'_>, facts: &mut FactsBuilder<'_>) -> Option<String> {
     if call.kind() != "call_expression" {
         return None;
     }
-    let function = field(call, "function")?;
+    let function = field_child(call, "function")?;
     let imports = match function.kind() {
         "import" => true,
         "identifier" => facts.bytes(function) == b"require",
         _ => false,
     };
-    let first = field(call, "arguments").filter(|_| imports)?.named_child(0)?;
+    let first = field_child(call, "arguments").filter(|_| imports)?.named_child(0)?;
     facts.literal(first)
 }
 
@@ -98,11 +98,11 @@ fn pattern_bindings(pattern: Node<'_>, facts: &mut FactsBuilder<'_>) -> Vec<Bind
         return facts.name(pattern).map(|local| Binding { name: "*".to_owned(), local }).into_iter().collect();
     }
     let mut bindings = Vec::new();
-    for child in children(pattern) {
+    for child in named_children(pattern) {
         let (name, local) = match child.kind() {
             "shorthand_property_identifier_pattern" => (Some(child), Some(child)),
-            "pair_pattern" => (field(child, "key"), field(child, "value")),
-            "object_assignment_pattern" => (field(child, "left"), field(child, "left")),
+            "pair_pattern" => (field_child(child, "key"), field_child(child, "value")),
+            "object_assignment_pattern" => (field_child(child, "left"), field_child(child, "left")),
             _ => continue,
         };
         let local = local.filter(|local| local.kind() != "object_pattern");
@@ -120,15 +120,15 @@ fn for_types(node: Node<'_>) -> bool {
     node.children(&mut node.walk()).any(|child| !child.is_named() && matches!(child.kind(), "type" | "typeof"))
 }
 
-fn import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
-    let mut source = field(node, "source");
+fn add_js_import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
+    let mut source = field_child(node, "source");
     let mut bindings = Vec::new();
     let mut values = false;
-    for child in children(node) {
+    for child in named_children(node) {
         match child.kind() {
             "import_clause" => values |= clause(child, facts, &mut bindings),
             "import_require_clause" => {
-                source = field(child, "source");
+                source = field_child(child, "source");
                 let local = child.named_child(0).and_then(|local| facts.name(local));
                 bindings.extend(local.map(|local| Binding { name: "*".to_owned(), local }));
                 values = true;
@@ -144,7 +144,7 @@ fn import(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
 /// Reads what an import brings in; whether any of it is more than a type.
 fn clause(node: Node<'_>, facts: &mut FactsBuilder<'_>, bindings: &mut Vec<Binding>) -> bool {
     let mut values = false;
-    for child in children(node) {
+    for child in named_children(node) {
         match child.kind() {
             "identifier" => {
                 let local = facts.name(child);
@@ -157,8 +157,8 @@ fn clause(node: Node<'_>, facts: &mut FactsBuilder<'_>, bindings: &mut Vec<Bindi
                 values = true;
             }
             "named_imports" => {
-                for specifier in children(child).into_iter().filter(|child| child.kind() == "import_specifier") {
-                    bindings.extend(renamed(specifier, facts));
+                for specifier in named_children(child).into_iter().filter(|child| child.kind() == "import_specifier") {
+                    bindings.extend(renamed_binding(specifier, facts));
                     values |= !for_types(specifier);
                 }
             }
@@ -169,21 +169,21 @@ fn clause(node: Node<'_>, facts: &mut FactsBuilder<'_>, bindings: &mut Vec<Bindi
 }
 
 /// `name` or `name as alias`.
-fn renamed(specifier: Node<'_>, facts: &mut FactsBuilder<'_>) -> Option<Binding> {
-    let name = field(specifier, "name").and_then(|name| facts.name(name))?;
-    let local = field(specifier, "alias").and_then(|alias| facts.name(alias)).unwrap_or_else(|| name.clone());
+fn renamed_binding(specifier: Node<'_>, facts: &mut FactsBuilder<'_>) -> Option<Binding> {
+    let name = field_child(specifier, "name").and_then(|name| facts.name(name))?;
+    let local = field_child(specifier, "alias").and_then(|alias| facts.name(alias)).unwrap_or_else(|| name.clone());
     Some(Binding { name, local })
 }
 
-fn export(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
+fn add_js_export(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
     let mut bindings = Vec::new();
     let mut all = true;
-    for child in children(node) {
+    for child in named_children(node) {
         match child.kind() {
             "export_clause" => {
                 all = false;
-                let specifiers = children(child).into_iter().filter(|child| child.kind() == "export_specifier");
-                bindings.extend(specifiers.filter_map(|specifier| renamed(specifier, facts)));
+                let specifiers = named_children(child).into_iter().filter(|child| child.kind() == "export_specifier");
+                bindings.extend(specifiers.filter_map(|specifier| renamed_binding(specifier, facts)));
             }
             "namespace_export" => {
                 all = false;
@@ -193,7 +193,7 @@ fn export(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
             _ => {}
         }
     }
-    if let Some(source) = field(node, "source") {
+    if let Some(source) = field_child(node, "source") {
         let Some(path) = facts.literal(source) else { return };
         if all {
             bindings.push(Binding { name: "*".to_owned(), local: "*".to_owned() });
@@ -206,19 +206,19 @@ fn export(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
     if node.children(&mut node.walk()).any(|child| child.kind() == "default") {
         facts.definitions.insert("default".to_owned());
     }
-    if let Some(declaration) = field(node, "declaration") {
-        declared(declaration, facts);
+    if let Some(declaration) = field_child(node, "declaration") {
+        note_declared_exports(declaration, facts);
     }
 }
 
 /// Notes the names that a declaration exports.
-fn declared(declaration: Node<'_>, facts: &mut FactsBuilder<'_>) {
-    if let Some(name) = field(declaration, "name").and_then(|name| facts.name(name)) {
+fn note_declared_exports(declaration: Node<'_>, facts: &mut FactsBuilder<'_>) {
+    if let Some(name) = field_child(declaration, "name").and_then(|name| facts.name(name)) {
         facts.definitions.insert(name);
         return;
     }
-    for declarator in children(declaration).into_iter().filter(|child| child.kind() == "variable_declarator") {
-        let Some(pattern) = field(declarator, "name") else { continue };
+    for declarator in named_children(declaration).into_iter().filter(|child| child.kind() == "variable_declarator") {
+        let Some(pattern) = field_child(declarator, "name") else { continue };
         let names = pattern_bindings(pattern, facts);
         facts.definitions.extend(names.into_iter().map(|binding| binding.local));
     }

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use crate::{
-    extract::{Visitor, WalkStep, chain, children, facts::FactsBuilder, field},
+    extract::{Visitor, WalkStep, chain, facts::FactsBuilder, field_child, named_children},
     extracted::{Binding, ImportKind},
 };
 
@@ -23,16 +23,16 @@ impl Visitor for Python {
             "import_from_statement" => self.import_from(node, facts),
             "future_import_statement" | "string" | "comment" => {}
             "if_statement" => {
-                let condition = field(node, "condition").map(|condition| facts.bytes(condition));
+                let condition = field_child(node, "condition").map(|condition| facts.bytes(condition));
                 if let (Some(b"TYPE_CHECKING" | b"typing.TYPE_CHECKING"), Some(block)) =
-                    (condition, field(node, "consequence"))
+                    (condition, field_child(node, "consequence"))
                 {
                     self.types_end = self.types_end.max(block.end_byte());
                 }
                 return WalkStep::Into;
             }
             "function_definition" | "class_definition" => {
-                self.define(node, field(node, "name"), facts);
+                self.define(node, field_child(node, "name"), facts);
                 self.inner_end = self.inner_end.max(node.end_byte());
                 return WalkStep::Into;
             }
@@ -41,7 +41,7 @@ impl Visitor for Python {
                 return WalkStep::Into;
             }
             "call" => {
-                call(node, facts);
+                note_python_call(node, facts);
                 return WalkStep::Into;
             }
             _ => return WalkStep::Into,
@@ -56,9 +56,9 @@ impl Python {
     }
 
     fn import(&self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
-        for child in children(node) {
+        for child in named_children(node) {
             let (path, alias) = match child.kind() {
-                "aliased_import" => (field(child, "name"), field(child, "alias")),
+                "aliased_import" => (field_child(child, "name"), field_child(child, "alias")),
                 _ => (Some(child), None),
             };
             let Some(path) = path.and_then(|path| facts.compact(path)) else { continue };
@@ -68,15 +68,15 @@ impl Python {
     }
 
     fn import_from(&self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
-        let Some(module) = field(node, "module_name") else { return };
+        let Some(module) = field_child(node, "module_name") else { return };
         let Some(path) = facts.compact(module) else { return };
         let mut bindings = Vec::new();
-        for child in children(node).into_iter().filter(|child| child.id() != module.id()) {
+        for child in named_children(node).into_iter().filter(|child| child.id() != module.id()) {
             let binding = match child.kind() {
                 "wildcard_import" => Some(Binding { name: "*".to_owned(), local: "*".to_owned() }),
                 "aliased_import" => {
-                    let name = field(child, "name").and_then(|name| facts.compact(name));
-                    let local = field(child, "alias").and_then(|alias| facts.name(alias));
+                    let name = field_child(child, "name").and_then(|name| facts.compact(name));
+                    let local = field_child(child, "alias").and_then(|alias| facts.name(alias));
                     name.zip(local).map(|(name, local)| Binding { name, local })
                 }
                 "dotted_name" => facts.compact(child).map(|name| Binding { local: name.clone(), name }),
@@ -97,10 +97,10 @@ impl Python {
     }
 
     fn assign(&self, node: Node<'_>, facts: &mut FactsBuilder<'_>) {
-        let Some(left) = field(node, "left") else { return };
+        let Some(left) = field_child(node, "left") else { return };
         match left.kind() {
             "pattern_list" | "tuple_pattern" => {
-                for name in children(left) {
+                for name in named_children(left) {
                     self.define(node, Some(name), facts);
                 }
             }
@@ -109,11 +109,11 @@ impl Python {
     }
 }
 
-fn call(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
-    let Some(function) = field(node, "function") else { return };
+fn note_python_call(node: Node<'_>, facts: &mut FactsBuilder<'_>) {
+    let Some(function) = field_child(node, "function") else { return };
     let Some(path) = chain(function, "attribute", ["object", "attribute"], facts) else { return };
     if matches!(path.as_str(), "__import__" | "import_module" | "importlib.import_module") {
-        let first = field(node, "arguments").and_then(|arguments| arguments.named_child(0));
+        let first = field_child(node, "arguments").and_then(|arguments| arguments.named_child(0));
         if let Some(module) = first.and_then(|first| facts.literal(first)) {
             facts.import(module, ImportKind::Dynamic, Vec::new());
         }

@@ -4,9 +4,9 @@ use tree_sitter::Node;
 
 use crate::{
     extract::{
-        Visitor, WalkStep, children,
-        facts::{FactsBuilder, lines},
-        field,
+        Visitor, WalkStep,
+        facts::{FactsBuilder, filled_lines},
+        field_child, named_children,
     },
     extracted::{Binding, Import, ImportKind, Module},
 };
@@ -48,7 +48,7 @@ impl Visitor for Rust {
         let attributes = core::mem::take(&mut self.pending);
         if attributes.test && start >= self.test_end {
             self.test_end = node.end_byte();
-            facts.test_lines = facts.test_lines.saturating_add(lines(facts.bytes(node)));
+            facts.test_lines = facts.test_lines.saturating_add(filled_lines(facts.bytes(node)));
         }
         match kind {
             "mod_item" => self.module(node, attributes.file, facts),
@@ -97,8 +97,8 @@ impl Rust {
     }
 
     fn module(&mut self, node: Node<'_>, file: Option<String>, facts: &mut FactsBuilder<'_>) -> WalkStep {
-        let Some(name) = field(node, "name").and_then(|name| facts.name(name)) else { return WalkStep::Into };
-        if field(node, "body").is_some() {
+        let Some(name) = field_child(node, "name").and_then(|name| facts.name(name)) else { return WalkStep::Into };
+        if field_child(node, "body").is_some() {
             self.scopes.push((name, node.end_byte()));
             return WalkStep::Into;
         }
@@ -107,8 +107,8 @@ impl Rust {
     }
 
     fn extern_crate(&self, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> WalkStep {
-        if let Some(path) = field(node, "name").and_then(|name| facts.name(name)) {
-            let alias = field(node, "alias").and_then(|alias| facts.name(alias));
+        if let Some(path) = field_child(node, "name").and_then(|name| facts.name(name)) {
+            let alias = field_child(node, "alias").and_then(|alias| facts.name(alias));
             let local = alias.unwrap_or_else(|| path.clone());
             self.push(format!("::{path}"), local, node, facts);
         }
@@ -118,21 +118,21 @@ impl Rust {
     /// Takes a `use` apart, whose groups may be nested.
     fn declaration(&self, node: Node<'_>, facts: &mut FactsBuilder<'_>) -> WalkStep {
         let mut open: Vec<(Node<'_>, String)> = Vec::new();
-        open.extend(field(node, "argument").map(|argument| (argument, String::new())));
+        open.extend(field_child(node, "argument").map(|argument| (argument, String::new())));
         while let Some((part, prefix)) = open.pop() {
             match part.kind() {
-                "use_list" => open.extend(children(part).into_iter().rev().map(|child| (child, prefix.clone()))),
+                "use_list" => open.extend(named_children(part).into_iter().rev().map(|child| (child, prefix.clone()))),
                 "scoped_use_list" => {
                     // `use ::{a, b}` has no path.
-                    let path = match field(part, "path") {
+                    let path = match field_child(part, "path") {
                         Some(path) => self.joined(&prefix, path, facts),
                         None => Some(prefix),
                     };
-                    open.extend(field(part, "list").zip(path));
+                    open.extend(field_child(part, "list").zip(path));
                 }
                 "use_as_clause" => {
-                    let path = field(part, "path").and_then(|path| self.joined(&prefix, path, facts));
-                    let local = field(part, "alias").and_then(|alias| facts.name(alias));
+                    let path = field_child(part, "path").and_then(|path| self.joined(&prefix, path, facts));
+                    let local = field_child(part, "alias").and_then(|alias| facts.name(alias));
                     if let (Some(path), Some(local)) = (path, local) {
                         let path = path.strip_suffix("::self").map(str::to_owned).unwrap_or(path);
                         self.push(path, local, node, facts);
@@ -205,9 +205,9 @@ impl Rust {
     }
 
     fn call(&self, node: Node<'_>, name: &str, facts: &mut FactsBuilder<'_>) {
-        let Some(mut callee) = field(node, name) else { return };
+        let Some(mut callee) = field_child(node, name) else { return };
         if callee.kind() == "generic_function" {
-            let Some(function) = field(callee, "function") else { return };
+            let Some(function) = field_child(callee, "function") else { return };
             callee = function;
         }
         if matches!(callee.kind(), "identifier" | "scoped_identifier") {
@@ -222,7 +222,7 @@ impl Rust {
         }
         if node.start_byte() >= self.inner_end
             && self.scopes.is_empty()
-            && let Some(name) = field(node, "name").and_then(|name| facts.name(name))
+            && let Some(name) = field_child(node, "name").and_then(|name| facts.name(name))
         {
             facts.definitions.insert(name);
         }

@@ -43,11 +43,11 @@ impl FileImports<'_> {
             if open.len() > before {
                 continue;
             }
-            if defines(facts, head(facts.language, name)) {
+            if defines(facts, first_name_part(facts.language, name)) {
                 definers.insert(place.file);
                 continue;
             }
-            for export in all_of(facts) {
+            for export in star_reexports(facts) {
                 self.follow(&place, facts, export, &mut open);
             }
             if certain && open.len() == before && place.file != file {
@@ -85,7 +85,7 @@ impl FileImports<'_> {
 }
 
 /// The first part of a name, which is what a file defines.
-fn head(language: SourceLanguage, name: &str) -> &str {
+fn first_name_part(language: SourceLanguage, name: &str) -> &str {
     name.split_once(language.separator()).map_or(name, |(first, _)| first)
 }
 
@@ -108,11 +108,11 @@ fn rust_hands_on(import: &Import, binding: &Binding, name: &str) -> bool {
     } else {
         name.strip_prefix(import.scope.as_str()).and_then(|rest| rest.strip_prefix("::"))
     };
-    !import.test && below.is_some_and(|below| head(SourceLanguage::Rust, below) == binding.local)
+    !import.test && below.is_some_and(|below| first_name_part(SourceLanguage::Rust, below) == binding.local)
 }
 
 /// The imports of a file that hand on all of another.
-fn all_of(facts: &SourceFacts) -> impl Iterator<Item = ReExport<'_>> {
+fn star_reexports(facts: &SourceFacts) -> impl Iterator<Item = ReExport<'_>> {
     exports(facts, false).filter(|ReExport { import, binding, .. }| {
         let public = matches!(import.kind, ImportKind::ReExport | ImportKind::TypeOnly);
         binding.name == "*"

@@ -119,7 +119,7 @@ impl<'a> HeaderIndex<'a> {
         let mut named: BTreeMap<&[u8], Vec<u32>> = BTreeMap::new();
         if index.with_facts().any(|(_, _, facts)| matches!(facts.language, SourceLanguage::C | SourceLanguage::Cpp)) {
             for (at, file) in index.all() {
-                named.entry(place::name(file.path)).or_default().push(at);
+                named.entry(place::last_component(file.path)).or_default().push(at);
             }
         }
         Self { index, named }
@@ -137,7 +137,7 @@ impl<'a> HeaderIndex<'a> {
         }
         // Some compilers take either separator.
         let name: Vec<u8> = name.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect();
-        let beside = || self.index.find(&place::join(place::folder(self.index.path(from)), &name)?);
+        let beside = || self.index.find(&place::join_relative(place::folder_of(self.index.path(from)), &name)?);
         if let Some(file) = is_quoted.then(beside).flatten() {
             return ImportTarget::To(vec![NamedTarget::whole(file)]);
         }
@@ -159,8 +159,8 @@ impl<'a> HeaderIndex<'a> {
     /// The other files whose paths end with `name`, or are it.
     fn ending_with(&self, from: u32, name: &[u8]) -> Vec<u32> {
         // A path that leaves its folder has no end that is known.
-        let Some(name) = place::join(b"", name) else { return Vec::new() };
-        let named = self.named.get(place::name(&name)).map(Vec::as_slice).unwrap_or_default();
+        let Some(name) = place::join_relative(b"", name) else { return Vec::new() };
+        let named = self.named.get(place::last_component(&name)).map(Vec::as_slice).unwrap_or_default();
         let ends = |file: &u32| {
             let before = self.index.path(*file).strip_suffix(name.as_slice());
             before.is_some_and(|before| before.is_empty() || before.ends_with(b"/"))

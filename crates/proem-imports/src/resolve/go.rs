@@ -22,7 +22,7 @@ impl<'a> GoPackages<'a> {
         let mut folders: BTreeMap<&[u8], Vec<u32>> = BTreeMap::new();
         for (at, path, facts) in index.with_facts() {
             if facts.language == SourceLanguage::Go && !path.ends_with(b"_test.go") {
-                folders.entry(place::folder(path)).or_default().push(at);
+                folders.entry(place::folder_of(path)).or_default().push(at);
             }
         }
         Self { index, manifests, folders }
@@ -30,16 +30,18 @@ impl<'a> GoPackages<'a> {
 
     pub(super) fn step(&self, from: u32, import: &Import) -> ImportTarget {
         let path = import.path.as_str();
-        let importer = place::folder(self.index.path(from));
+        let importer = place::folder_of(self.index.path(from));
         if path.starts_with("./") || path.starts_with("../") {
-            let folder = place::join(importer, path.as_bytes());
+            let folder = place::join_relative(importer, path.as_bytes());
             return folder.and_then(|folder| self.package(&folder)).unwrap_or(ImportTarget::Missing);
         }
-        let modules = self.manifests.go.iter().filter_map(|module| Some((module, below(path, &module.path)?)));
+        let modules =
+            self.manifests.go.iter().filter_map(|module| Some((module, path_below_module(path, &module.path)?)));
         // The longest path is the innermost module; of several with one path, the nearest.
-        let module = modules.max_by_key(|(module, _)| (module.path.len(), place::shared(&module.folder, importer)));
+        let module =
+            modules.max_by_key(|(module, _)| (module.path.len(), place::shared_components(&module.folder, importer)));
         if let Some((module, below)) = module {
-            let folder = place::join(&module.folder, below.as_bytes());
+            let folder = place::join_relative(&module.folder, below.as_bytes());
             return folder.and_then(|folder| self.package(&folder)).unwrap_or(ImportTarget::Missing);
         }
         if self.manifests.go.is_empty() { self.in_workspace(path) } else { ImportTarget::External }
@@ -61,7 +63,7 @@ impl<'a> GoPackages<'a> {
 }
 
 /// What follows `module` in the path of a package.
-fn below<'p>(path: &'p str, module: &str) -> Option<&'p str> {
+fn path_below_module<'p>(path: &'p str, module: &str) -> Option<&'p str> {
     let rest = path.strip_prefix(module)?;
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix('/') }
 }

@@ -20,7 +20,7 @@ impl<'a> PathIndex<'a> {
         let by_path: BTreeMap<&[u8], u32> = (0..).zip(files).map(|(at, file)| (file.path, at)).collect();
         let mut folders = BTreeSet::new();
         for file in files {
-            for folder in place::upwards(place::folder(file.path)) {
+            for folder in place::upwards(place::folder_of(file.path)) {
                 if !folders.insert(folder) {
                     break;
                 }

@@ -58,7 +58,7 @@ impl<'a> JavaPackages<'a> {
     ) -> impl Iterator<Item = (u32, usize)> {
         facts.uses.iter().enumerate().filter_map(move |(at, used)| {
             let name = used.path.split('.').next().unwrap_or_default();
-            package.get(name).filter(|_| !imports(facts, name)).map(|&file| (file, at))
+            package.get(name).filter(|_| !imports_type(facts, name)).map(|&file| (file, at))
         })
     }
 
@@ -76,6 +76,6 @@ impl<'a> JavaPackages<'a> {
 }
 
 /// Whether a file imports a type of that name from elsewhere.
-fn imports(facts: &SourceFacts, name: &str) -> bool {
+fn imports_type(facts: &SourceFacts, name: &str) -> bool {
     facts.imports.iter().flat_map(|import| &import.bindings).any(|binding| binding.local == name)
 }

@@ -11,7 +11,7 @@ use crate::{
     resolve::{
         ImportTarget, Manifests, NamedTarget,
         index::PathIndex,
-        manifest::{NodePackage, TsConfig, fill},
+        manifest::{NodePackage, TsConfig, fill_star},
         place,
     },
 };
@@ -55,7 +55,7 @@ impl<'a> JavaScriptModules<'a> {
     pub(super) fn step(&self, from: u32, import: &Import, binding: Option<&Binding>) -> ImportTarget {
         let written = import.path.split(['?', '\0']).next().unwrap_or_default();
         let written = written.rsplit_once('!').map_or(written, |(_, path)| path);
-        let folder = place::folder(self.index.path(from));
+        let folder = place::folder_of(self.index.path(from));
         let file = match self.find(folder, written) {
             Ok(file) => file,
             Err(step) => return step,
@@ -66,14 +66,14 @@ impl<'a> JavaScriptModules<'a> {
 
     fn find(&self, folder: &[u8], written: &str) -> Result<u32, ImportTarget> {
         if matches!(written, "." | "..") || written.starts_with("./") || written.starts_with("../") {
-            let path = place::join(folder, written.as_bytes());
+            let path = place::join_relative(folder, written.as_bytes());
             return path.and_then(|path| self.file_at(&path)).ok_or(ImportTarget::Missing);
         }
         let paths = self.paths_for(folder);
         for (paths, base) in &paths {
             if let Some(targets) = paths.matching(written) {
                 let mut files =
-                    targets.iter().filter_map(|target| self.file_at(&place::join(base, target.as_bytes())?));
+                    targets.iter().filter_map(|target| self.file_at(&place::join_relative(base, target.as_bytes())?));
                 return files.next().ok_or(ImportTarget::Missing);
             }
         }
@@ -81,7 +81,7 @@ impl<'a> JavaScriptModules<'a> {
             return self.in_package(package, below).ok_or(ImportTarget::Missing);
         }
         for (paths, base) in &paths {
-            let path = paths.based.then(|| place::join(base, written.as_bytes())).flatten();
+            let path = paths.based.then(|| place::join_relative(base, written.as_bytes())).flatten();
             if let Some(file) = path.and_then(|path| self.file_at(&path)) {
                 return Ok(file);
             }
@@ -113,7 +113,7 @@ impl<'a> JavaScriptModules<'a> {
     }
 
     fn index_of(&self, folder: &[u8]) -> Option<u32> {
-        ENDINGS.iter().find_map(|end| self.index.find(&place::join(folder, format!("index{end}").as_bytes())?))
+        ENDINGS.iter().find_map(|end| self.index.find(&place::join_relative(folder, format!("index{end}").as_bytes())?))
     }
 
     /// The file that a package's own name stands for.
@@ -125,7 +125,7 @@ impl<'a> JavaScriptModules<'a> {
     fn entry(&self, package: &NodePackage, target: &str) -> Option<u32> {
         let target = target.strip_prefix("./").unwrap_or(target).as_bytes();
         let file = |path: &[u8]| {
-            let path = place::join(&package.folder, path)?;
+            let path = place::join_relative(&package.folder, path)?;
             (path != package.folder).then(|| self.file_at(&path)).flatten()
         };
         let source = |built: &&[u8]| file(&[b"src/", target.strip_prefix(*built)?].concat());
@@ -142,22 +142,23 @@ impl<'a> JavaScriptModules<'a> {
 
     fn in_package(&self, package: &NodePackage, below: &str) -> Option<u32> {
         if below.is_empty() {
-            let source = || self.index_of(&place::join(&package.folder, b"src")?);
+            let source = || self.index_of(&place::join_relative(&package.folder, b"src")?);
             return self.main_of(package).or_else(source).or_else(|| self.index_of(&package.folder));
         }
         let exported = package.exports.iter().find_map(|(pattern, target)| {
             let below = format!("./{below}");
-            let filled = fill(pattern, target, &below)?;
+            let filled = fill_star(pattern, target, &below)?;
             self.entry(package, &filled)
         });
-        let at = |folder: &str| self.file_at(&place::join(&package.folder, format!("{folder}{below}").as_bytes())?);
+        let at =
+            |folder: &str| self.file_at(&place::join_relative(&package.folder, format!("{folder}{below}").as_bytes())?);
         exported.or_else(|| self.entry(package, below)).or_else(|| at("src/"))
     }
 
     /// The configuration in force in `folder` and those that it extends, with the folders that their paths count from.
     fn paths_for(&self, folder: &[u8]) -> Vec<(&'a TsConfig, Vec<u8>)> {
         let nearest = place::upwards(folder).find_map(|folder| {
-            let config = |name: &[u8]| self.manifests.paths.get(&place::join(folder, name)?);
+            let config = |name: &[u8]| self.manifests.paths.get(&place::join_relative(folder, name)?);
             config(b"tsconfig.json").or_else(|| config(b"jsconfig.json"))
         });
         let mut found = Vec::new();
@@ -168,7 +169,7 @@ impl<'a> JavaScriptModules<'a> {
             }
             found.extend(paths.base_folder().map(|base| (paths, base)));
             for extended in paths.extends.iter().rev() {
-                let path = place::join(&paths.folder, extended.as_bytes()).unwrap_or_default();
+                let path = place::join_relative(&paths.folder, extended.as_bytes()).unwrap_or_default();
                 let with_end = [&path[..], b".json"].concat();
                 open.extend(self.manifests.paths.get(&path).or_else(|| self.manifests.paths.get(&with_end)));
             }

@@ -80,20 +80,20 @@ pub(super) struct TsConfig {
 impl TsConfig {
     /// The folder that its paths count from; `None` if it leaves the repository.
     pub(super) fn base_folder(&self) -> Option<Vec<u8>> {
-        place::join(&self.folder, self.base.as_deref().unwrap_or(".").as_bytes())
+        place::join_relative(&self.folder, self.base.as_deref().unwrap_or(".").as_bytes())
     }
 
     /// Where a name that one of the patterns fits may be; the longest start wins.
     pub(super) fn matching(&self, written: &str) -> Option<Vec<String>> {
         let start = |pattern: &str| pattern.find('*').map_or(usize::MAX, |star| star);
-        let fits = self.patterns.iter().filter(|(pattern, _)| fill(pattern, "", written).is_some());
+        let fits = self.patterns.iter().filter(|(pattern, _)| fill_star(pattern, "", written).is_some());
         let (pattern, targets) = fits.max_by_key(|(pattern, _)| start(pattern))?;
-        Some(targets.iter().filter_map(|target| fill(pattern, target, written)).collect())
+        Some(targets.iter().filter_map(|target| fill_star(pattern, target, written)).collect())
     }
 }
 
 /// `target` with what the star of `pattern` stands for in `text`; `None` if the pattern isn't its.
-pub(super) fn fill(pattern: &str, target: &str, text: &str) -> Option<String> {
+pub(super) fn fill_star(pattern: &str, target: &str, text: &str) -> Option<String> {
     let Some((start, end)) = pattern.split_once('*') else { return (pattern == text).then(|| target.to_owned()) };
     let middle = text.strip_prefix(start)?.strip_suffix(end)?;
     Some(target.replacen('*', middle, 1))
@@ -106,7 +106,7 @@ impl Manifests {
         if path.split(|&byte| byte == b'/').any(|part| part == b"node_modules") {
             return false;
         }
-        let name = place::name(path);
+        let name = place::last_component(path);
         matches!(name, b"Cargo.toml" | b"go.mod" | b"package.json") || is_paths(name)
     }
 
@@ -118,19 +118,19 @@ impl Manifests {
     pub fn add(&mut self, path: &[u8], bytes: &[u8]) -> Result<(), BadManifest> {
         let text = core::str::from_utf8(bytes).map_err(|_| BadManifest)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let folder = place::folder(path).to_vec();
-        match place::name(path) {
+        let folder = place::folder_of(path).to_vec();
+        match place::last_component(path) {
             _ if !Self::wanted(path) => {}
-            b"Cargo.toml" => self.cargo.push(cargo(folder, text)?),
+            b"Cargo.toml" => self.cargo.push(parse_cargo_manifest(folder, text)?),
             b"go.mod" => self.go.push(go_module(folder, text)?),
             b"package.json" => {
                 let object = serde_json::from_str::<Map<String, Value>>(text).map_err(|_| BadManifest)?;
                 self.packages.push(package(folder, &object));
             }
             _ => {
-                let object = serde_json::from_str::<Map<String, Value>>(&without_comments(text));
+                let object = serde_json::from_str::<Map<String, Value>>(&without_json_comments(text));
                 let object = object.map_err(|_| BadManifest)?;
-                self.paths.insert(path.to_vec(), paths(folder, &object));
+                self.paths.insert(path.to_vec(), tsconfig_paths(folder, &object));
             }
         }
         Ok(())
@@ -141,7 +141,7 @@ fn is_paths(name: &[u8]) -> bool {
     name.ends_with(b".json") && (name.starts_with(b"tsconfig") || name == b"jsconfig.json")
 }
 
-fn cargo(folder: Vec<u8>, text: &str) -> Result<Cargo, BadManifest> {
+fn parse_cargo_manifest(folder: Vec<u8>, text: &str) -> Result<Cargo, BadManifest> {
     let table: toml::Table = toml::from_str(text).map_err(|_| BadManifest)?;
     let mut cargo = Cargo { folder, ..Cargo::default() };
     let text = |value: Option<&toml::Value>| value.and_then(toml::Value::as_str).map(str::to_owned);
@@ -181,10 +181,10 @@ fn package(folder: Vec<u8>, object: &Map<String, Value>) -> NodePackage {
     let mut exports = Vec::new();
     match object.get("exports") {
         Some(Value::Object(entries)) if entries.keys().all(|key| key.starts_with('.')) => {
-            let targets = entries.iter().filter_map(|(key, entry)| Some((key.clone(), target(entry)?)));
+            let targets = entries.iter().filter_map(|(key, entry)| Some((key.clone(), export_target(entry)?)));
             exports.extend(targets);
         }
-        Some(entry) => exports.extend(target(entry).map(|target| (".".to_owned(), target))),
+        Some(entry) => exports.extend(export_target(entry).map(|target| (".".to_owned(), target))),
         None => {}
     }
     let own = exports.iter().find(|(key, _)| key == ".").map(|(_, target)| target.clone());
@@ -197,7 +197,7 @@ fn package(folder: Vec<u8>, object: &Map<String, Value>) -> NodePackage {
 const CONDITIONS: usize = 4;
 
 /// The file that an export's conditions come to, sources and modules first.
-fn target(entry: &Value) -> Option<String> {
+fn export_target(entry: &Value) -> Option<String> {
     let mut at = entry;
     for _ in 0..CONDITIONS {
         match at {
@@ -213,7 +213,7 @@ fn target(entry: &Value) -> Option<String> {
     None
 }
 
-fn paths(folder: Vec<u8>, object: &Map<String, Value>) -> TsConfig {
+fn tsconfig_paths(folder: Vec<u8>, object: &Map<String, Value>) -> TsConfig {
     let options = object.get("compilerOptions").and_then(Value::as_object);
     let base = options.and_then(|options| options.get("baseUrl")).and_then(Value::as_str).map(str::to_owned);
     let entries = options.and_then(|options| options.get("paths")).and_then(Value::as_object);
@@ -230,7 +230,7 @@ fn paths(folder: Vec<u8>, object: &Map<String, Value>) -> TsConfig {
 }
 
 /// JSON as `tsconfig.json` may have it, without comments and commas before a closing bracket.
-fn without_comments(text: &str) -> String {
+fn without_json_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     // Where the last comma stands, if only white space followed it.
@@ -292,7 +292,7 @@ mod tests {
             ("{,/**/}", "{}"),
             ("", ""),
         ] {
-            assert_eq!(without_comments(text), expected);
+            assert_eq!(without_json_comments(text), expected);
         }
     }
 }

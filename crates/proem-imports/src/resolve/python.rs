@@ -50,13 +50,13 @@ impl<'a> PythonModules<'a> {
     }
 
     fn add_roots(&mut self, path: &'a [u8]) {
-        let folder = place::folder(path);
+        let folder = place::folder_of(path);
         let root = self.root_of(folder);
         if root.len() < folder.len() {
             self.add_root(root, path);
         }
         self.add_root(b"", path);
-        for source in place::upwards(folder).filter(|folder| SOURCES.contains(&place::name(folder))) {
+        for source in place::upwards(folder).filter(|folder| SOURCES.contains(&place::last_component(folder))) {
             if !self.is_package(source) {
                 self.add_root(source, path);
             }
@@ -67,7 +67,7 @@ impl<'a> PythonModules<'a> {
         let below = path.get(root.len()..).unwrap_or_default();
         let below = below.strip_prefix(b"/").unwrap_or(below);
         let first = below.split(|&byte| byte == b'/').next().unwrap_or_default();
-        let first = if first.len() == below.len() { place::stem(first) } else { first };
+        let first = if first.len() == below.len() { place::name_stem(first) } else { first };
         if let Ok(first) = core::str::from_utf8(first) {
             self.roots.entry(first.to_owned()).or_default().insert(root);
         }
@@ -78,7 +78,9 @@ impl<'a> PythonModules<'a> {
     }
 
     fn init_of(&self, folder: &[u8]) -> Option<u32> {
-        [&b"__init__.py"[..], b"__init__.pyi"].iter().find_map(|name| self.index.find(&place::join(folder, name)?))
+        [&b"__init__.py"[..], b"__init__.pyi"]
+            .iter()
+            .find_map(|name| self.index.find(&place::join_relative(folder, name)?))
     }
 
     /// The folder above the outermost package that `folder` is in, or `folder` itself.
@@ -91,7 +93,7 @@ impl<'a> PythonModules<'a> {
         let dots = import.path.bytes().take_while(|&byte| byte == b'.').count();
         let name = import.path.get(dots..).unwrap_or_default();
         let located = if dots > 0 {
-            let base = place::upwards(place::folder(path)).nth(dots.saturating_sub(1));
+            let base = place::upwards(place::folder_of(path)).nth(dots.saturating_sub(1));
             match base.and_then(|base| self.locate(base, name)) {
                 Some(located) => located,
                 None => return ImportTarget::Missing,
@@ -125,7 +127,7 @@ impl<'a> PythonModules<'a> {
     }
 
     fn absolute(&self, path: &[u8], name: &str) -> Result<DottedTarget, ImportTarget> {
-        let folder = place::folder(path);
+        let folder = place::folder_of(path);
         let own = self.root_of(folder);
         let first = name.split('.').next().unwrap_or_default();
         if self.standard.contains(first) && !self.is_standard_library(own) {
@@ -137,13 +139,13 @@ impl<'a> PythonModules<'a> {
         }
         let Some(roots) = self.roots.get(first) else { return Err(ImportTarget::External) };
         let mut roots: Vec<&[u8]> = roots.iter().copied().collect();
-        roots.sort_by_key(|root| core::cmp::Reverse(place::shared(root, folder)));
+        roots.sort_by_key(|root| core::cmp::Reverse(place::shared_components(root, folder)));
         roots.into_iter().find_map(|root| self.locate(root, name)).ok_or(ImportTarget::Missing)
     }
 
     /// Whether a folder has modules that only the standard library has side by side.
     fn is_standard_library(&self, root: &[u8]) -> bool {
-        let has = |name: &[u8]| place::join(root, name).is_some_and(|path| self.index.find(&path).is_some());
+        let has = |name: &[u8]| place::join_relative(root, name).is_some_and(|path| self.index.find(&path).is_some());
         has(b"os.py") && has(b"abc.py") && has(b"types.py")
     }
 
@@ -157,7 +159,7 @@ impl<'a> PythonModules<'a> {
     }
 
     fn locate_once(&self, root: &[u8], name: &str) -> Option<DottedTarget> {
-        let folder = place::join(root, name.replace('.', "/").as_bytes())?;
+        let folder = place::join_relative(root, name.replace('.', "/").as_bytes())?;
         if let Some(file) = self.init_of(&folder) {
             return Some(DottedTarget { file: Some(file), folder: Some(folder) });
         }

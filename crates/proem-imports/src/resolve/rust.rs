@@ -143,7 +143,10 @@ impl<'a> Crates<'a> {
         let renamed = cargo.renamed.get(name).map(|package| package.replace('-', "_"));
         let candidates = self.libraries.get(renamed.as_deref().unwrap_or(name))?;
         let near = |at: &&usize| {
-            self.crates.get(**at).map(|found| place::shared(&found.cargo.folder, &cargo.folder)).unwrap_or_default()
+            self.crates
+                .get(**at)
+                .map(|found| place::shared_components(&found.cargo.folder, &cargo.folder))
+                .unwrap_or_default()
         };
         candidates.iter().rev().max_by_key(near).copied()
     }
@@ -221,7 +224,7 @@ fn parent(module: &str) -> Option<&str> {
 
 fn library_root(index: &PathIndex<'_>, cargo: &Cargo) -> Option<u32> {
     let path = cargo.library_path.as_deref().unwrap_or("src/lib.rs");
-    index.find(&place::join(&cargo.folder, path.as_bytes())?)
+    index.find(&place::join_relative(&cargo.folder, path.as_bytes())?)
 }
 
 /// The roots of executables, tests, examples and benches that packages have without naming them.
@@ -238,7 +241,8 @@ impl Targets {
             if facts.language != SourceLanguage::Rust {
                 continue;
             }
-            let package = place::upwards(place::folder(path)).find_map(|folder| Some((folder, *folders.get(folder)?)));
+            let package =
+                place::upwards(place::folder_of(path)).find_map(|folder| Some((folder, *folders.get(folder)?)));
             let Some((folder, package)) = package else { continue };
             let below = path.get(folder.len()..).unwrap_or_default();
             if is_root(below.strip_prefix(b"/").unwrap_or(below)) {
@@ -250,8 +254,10 @@ impl Targets {
 
     fn of(&self, package: usize, cargo: &Cargo, index: &PathIndex<'_>) -> Vec<u32> {
         let mut roots = self.by_package.get(&package).cloned().unwrap_or_default();
-        let named =
-            cargo.target_paths.iter().filter_map(|path| index.find(&place::join(&cargo.folder, path.as_bytes())?));
+        let named = cargo
+            .target_paths
+            .iter()
+            .filter_map(|path| index.find(&place::join_relative(&cargo.folder, path.as_bytes())?));
         for root in named {
             if !roots.contains(&root) {
                 roots.push(root);
@@ -276,20 +282,20 @@ fn is_root(path: &[u8]) -> bool {
 /// The file of a module that `file` declares.
 fn module_file(index: &PathIndex<'_>, file: u32, is_root: bool, module: &Module) -> Option<u32> {
     let path = index.path(file);
-    let folder = place::folder(path);
+    let folder = place::folder_of(path);
     let scope = module.scope.replace("::", "/");
     // A file that is its folder's own declares modules beside it, any other one in a folder of its name.
-    let inside = if is_root || place::name(path) == b"mod.rs" {
+    let inside = if is_root || place::last_component(path) == b"mod.rs" {
         folder.to_vec()
     } else {
-        place::join(folder, place::stem(path))?
+        place::join_relative(folder, place::name_stem(path))?
     };
     if let Some(named) = &module.file {
-        let base = if scope.is_empty() { folder.to_vec() } else { place::join(&inside, scope.as_bytes())? };
-        return index.find(&place::join(&base, named.as_bytes())?);
+        let base = if scope.is_empty() { folder.to_vec() } else { place::join_relative(&inside, scope.as_bytes())? };
+        return index.find(&place::join_relative(&base, named.as_bytes())?);
     }
-    let base = place::join(&inside, scope.as_bytes())?;
-    let beside = place::join(&base, format!("{}.rs", module.name).as_bytes())?;
-    let within = place::join(&base, format!("{}/mod.rs", module.name).as_bytes())?;
+    let base = place::join_relative(&inside, scope.as_bytes())?;
+    let beside = place::join_relative(&base, format!("{}.rs", module.name).as_bytes())?;
+    let within = place::join_relative(&base, format!("{}/mod.rs", module.name).as_bytes())?;
     index.find(&beside).or_else(|| index.find(&within))
 }

@@ -2,8 +2,8 @@
 //!
 //! Invariants: one pass over the lines; a block ends where the next begins at the latest.
 
-use super::mask::{HIDDEN, is_name};
-use super::{MOST, Symbol, SymbolKind, name_of};
+use super::mask::{HIDDEN, is_name_character};
+use super::{MOST, Symbol, SymbolKind, kept_name};
 use crate::dialect::Dialect;
 
 /// A block that isn't closed yet.
@@ -35,7 +35,7 @@ struct NewBlock {
     ends: BlockEnd,
 }
 
-pub(super) fn read(source: &[u8], masked: &[u8], dialect: Dialect) -> Vec<Symbol> {
+pub(super) fn read_block_symbols(source: &[u8], masked: &[u8], dialect: Dialect) -> Vec<Symbol> {
     let mut found: Vec<Symbol> = Vec::new();
     let mut open: Option<OpenBlock> = None;
     let lines = source.split(|&byte| byte == b'\n').zip(masked.split(|&byte| byte == b'\n'));
@@ -65,7 +65,7 @@ pub(super) fn read(source: &[u8], masked: &[u8], dialect: Dialect) -> Vec<Symbol
             if let Some(symbol) = found.last_mut() {
                 symbol.last_line = number;
             }
-            if is_end(block, masked) {
+            if ends_block(block, masked) {
                 open = None;
             }
         }
@@ -74,7 +74,7 @@ pub(super) fn read(source: &[u8], masked: &[u8], dialect: Dialect) -> Vec<Symbol
 }
 
 /// Whether a block ends on this line.
-fn is_end(block: &mut OpenBlock, masked: &[u8]) -> bool {
+fn ends_block(block: &mut OpenBlock, masked: &[u8]) -> bool {
     match block.last {
         BlockEnd::Outdent | BlockEnd::NextBlock => false,
         BlockEnd::Endef => masked.trim_ascii().starts_with(b"endef"),
@@ -95,7 +95,8 @@ fn is_end(block: &mut OpenBlock, masked: &[u8]) -> bool {
         BlockEnd::Semicolon(counts) => {
             if counts {
                 let lower = masked.to_ascii_lowercase();
-                let words: Vec<&[u8]> = lower.split(|&byte| !is_name(byte)).filter(|word| !word.is_empty()).collect();
+                let words: Vec<&[u8]> =
+                    lower.split(|&byte| !is_name_character(byte)).filter(|word| !word.is_empty()).collect();
                 for (at, word) in words.iter().enumerate() {
                     let after_end = at.checked_sub(1).and_then(|before| words.get(before)) == Some(&&b"end"[..]);
                     match *word {
@@ -120,8 +121,8 @@ fn is_end(block: &mut OpenBlock, masked: &[u8]) -> bool {
 
 fn new_block(line: &[u8], masked: &[u8], dialect: Dialect) -> Option<NewBlock> {
     match dialect {
-        Dialect::Makefile => target(masked),
-        Dialect::Dockerfile => stage(masked),
+        Dialect::Makefile => make_target(masked),
+        Dialect::Dockerfile => image_stage(masked),
         Dialect::Terraform => terraform(line, masked),
         Dialect::Sql => statement(line),
         _ => None,
@@ -129,9 +130,9 @@ fn new_block(line: &[u8], masked: &[u8], dialect: Dialect) -> Option<NewBlock> {
 }
 
 /// `name: what it needs`, which is no assignment, or `define name`.
-fn target(masked: &[u8]) -> Option<NewBlock> {
+fn make_target(masked: &[u8]) -> Option<NewBlock> {
     if let Some(rest) = masked.strip_prefix(b"define ") {
-        let name = rest.trim_ascii().split(|byte| byte.is_ascii_whitespace()).next().and_then(name_of)?;
+        let name = rest.trim_ascii().split(|byte| byte.is_ascii_whitespace()).next().and_then(kept_name)?;
         return Some(NewBlock { kind: SymbolKind::Macro, name, ends: BlockEnd::Endef });
     }
     let colon = masked.iter().position(|&byte| byte == b':')?;
@@ -142,14 +143,14 @@ fn target(masked: &[u8]) -> Option<NewBlock> {
     // `.PHONY` and its like are rules about targets.
     let is_special =
         name.strip_prefix(b".").is_some_and(|rest| rest.iter().all(|byte| byte.is_ascii_uppercase() || *byte == b'_'));
-    let is_word = name.iter().all(|&byte| is_name(byte) || b"-./%$(){}+@".contains(&byte));
+    let is_word = name.iter().all(|&byte| is_name_character(byte) || b"-./%$(){}+@".contains(&byte));
     let is_target = !is_indented && !assigns && !is_special && is_word;
-    let name = name_of(name).filter(|_| is_target)?;
+    let name = kept_name(name).filter(|_| is_target)?;
     Some(NewBlock { kind: SymbolKind::Function, name, ends: BlockEnd::Outdent })
 }
 
 /// `FROM image AS stage`.
-fn stage(masked: &[u8]) -> Option<NewBlock> {
+fn image_stage(masked: &[u8]) -> Option<NewBlock> {
     let words: Vec<&[u8]> = masked.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).take(8).collect();
     let (first, rest) = words.split_first()?;
     if !first.eq_ignore_ascii_case(b"from") {
@@ -157,7 +158,7 @@ fn stage(masked: &[u8]) -> Option<NewBlock> {
     }
     let named =
         rest.iter().position(|word| word.eq_ignore_ascii_case(b"as")).and_then(|at| rest.get(at.saturating_add(1)));
-    let name = named.or_else(|| rest.iter().find(|word| !word.starts_with(b"--"))).and_then(|name| name_of(name))?;
+    let name = named.or_else(|| rest.iter().find(|word| !word.starts_with(b"--"))).and_then(|name| kept_name(name))?;
     Some(NewBlock { kind: SymbolKind::Function, name, ends: BlockEnd::NextBlock })
 }
 
@@ -183,7 +184,7 @@ fn terraform(line: &[u8], masked: &[u8]) -> Option<NewBlock> {
     let name = [kind, &labels].concat().join(&b'.');
     Some(NewBlock {
         kind: SymbolKind::Type,
-        name: name_of(&name).filter(|name| !name.is_empty())?,
+        name: kept_name(&name).filter(|name| !name.is_empty())?,
         ends: BlockEnd::Brace,
     })
 }
@@ -205,5 +206,5 @@ fn statement(line: &[u8]) -> Option<NewBlock> {
     let (_, name) = words.find(|(word, _)| !matches!(*word, b"if" | b"not" | b"exists" | b"or" | b"replace"))?;
     let end = name.iter().position(|byte| matches!(byte, b'(' | b';')).unwrap_or(name.len());
     let bare: Vec<u8> = name.get(..end)?.iter().copied().filter(|byte| !b"\"`[]".contains(byte)).collect();
-    Some(NewBlock { kind, name: name_of(&bare)?, ends })
+    Some(NewBlock { kind, name: kept_name(&bare)?, ends })
 }

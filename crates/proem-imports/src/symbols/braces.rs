@@ -12,8 +12,8 @@ mod head;
 use core::ops::Range;
 
 use self::head::{Head, Holds, Opening, Sign};
-use super::mask::{HIDDEN, find, is_name};
-use super::{MOST, Symbol, SymbolKind, line_number, name_of};
+use super::mask::{HIDDEN, find_bytes, is_name_character};
+use super::{MOST, Symbol, SymbolKind, kept_name, line_number};
 use crate::dialect::Dialect;
 
 /// The most blocks that are open around a definition.
@@ -56,7 +56,7 @@ struct BraceScan<'s> {
     unnamed: Option<usize>,
 }
 
-pub(super) fn read(source: &[u8], masked: &[u8], dialect: Dialect) -> Vec<Symbol> {
+pub(super) fn read_brace_symbols(source: &[u8], masked: &[u8], dialect: Dialect) -> Vec<Symbol> {
     let mut scan = BraceScan {
         source,
         dialect,
@@ -92,8 +92,8 @@ impl BraceScan<'_> {
                 1
             }
             b'#' if self.is_at_start && self.dialect != Dialect::Dart => self.directive(at, rest),
-            _ if is_name(byte) => {
-                let length = rest.iter().position(|&byte| !is_name(byte)).unwrap_or(rest.len());
+            _ if is_name_character(byte) => {
+                let length = rest.iter().position(|&byte| !is_name_character(byte)).unwrap_or(rest.len());
                 self.sign(Sign::Word, at..at.saturating_add(length));
                 length
             }
@@ -123,7 +123,9 @@ impl BraceScan<'_> {
             self.line = self.line.saturating_add(1);
         }
         let text = rest.get(1..).unwrap_or_default().trim_ascii_start();
-        let word = text.get(..text.iter().position(|&byte| !is_name(byte)).unwrap_or(text.len())).unwrap_or_default();
+        let word = text
+            .get(..text.iter().position(|&byte| !is_name_character(byte)).unwrap_or(text.len()))
+            .unwrap_or_default();
         match word {
             b"if" | b"ifdef" | b"ifndef" => {
                 let depth = self.blocks.last().map_or(0, |block| block.depth);
@@ -154,9 +156,9 @@ impl BraceScan<'_> {
 
     /// A macro with parameters; others are values.
     fn macro_definition(&mut self, (at, rest): (usize, &[u8]), word: &[u8], first: usize) {
-        let behind = find(rest, word).and_then(|at| rest.get(at.saturating_add(word.len())..));
+        let behind = find_bytes(rest, word).and_then(|at| rest.get(at.saturating_add(word.len())..));
         let Some(text) = behind.map(<[u8]>::trim_ascii_start) else { return };
-        let end = text.iter().position(|&byte| !is_name(byte)).unwrap_or(text.len());
+        let end = text.iter().position(|&byte| !is_name_character(byte)).unwrap_or(text.len());
         let is_called = text.get(end) == Some(&b'(') && self.holds_definitions();
         let start = at.saturating_add(rest.len()).saturating_sub(text.len());
         if is_called && matches!(self.dialect, Dialect::C | Dialect::Cpp | Dialect::ObjectiveC) {
@@ -202,7 +204,7 @@ impl BraceScan<'_> {
     fn keep(&mut self, sign: Sign, range: Range<usize>) {
         if let Some(symbol) = self.unnamed.take()
             && sign == Sign::Word
-            && let Some(name) = self.source.get(range.clone()).and_then(name_of)
+            && let Some(name) = self.source.get(range.clone()).and_then(kept_name)
             && let Some(symbol) = self.found.get_mut(symbol)
         {
             symbol.name = name;
@@ -295,7 +297,7 @@ impl BraceScan<'_> {
     }
 
     fn text(&self, range: Range<usize>) -> String {
-        self.source.get(range).and_then(name_of).unwrap_or_default()
+        self.source.get(range).and_then(kept_name).unwrap_or_default()
     }
 
     fn push(&mut self, kind: SymbolKind, name: String, lines: [usize; 3]) {

@@ -1,6 +1,6 @@
 //! Symbols of components of Vue and Svelte: their parts, and what their scripts define.
 
-use super::mask::find;
+use super::mask::find_bytes;
 use super::{MOST, Symbol, SymbolKind};
 use crate::SourceLanguage;
 use crate::extract::{ExtractError, ParsedSource, SourceLimits};
@@ -19,13 +19,13 @@ struct Part<'s> {
     inside_first: u32,
 }
 
-pub(super) fn read(
+pub(super) fn read_component_symbols(
     source: &[u8],
     limits: &SourceLimits,
     give_up: &mut dyn FnMut() -> bool,
 ) -> Result<Vec<Symbol>, ExtractError> {
     let mut found: Vec<Symbol> = Vec::new();
-    for part in parts(source) {
+    for part in component_parts(source) {
         found.push(Symbol {
             name: part.name.to_owned(),
             kind: SymbolKind::Module,
@@ -38,7 +38,7 @@ pub(super) fn read(
         if part.name != "script" {
             continue;
         }
-        let is_typed = find(part.tag, b"lang=\"ts").or_else(|| find(part.tag, b"lang='ts")).is_some();
+        let is_typed = find_bytes(part.tag, b"lang=\"ts").or_else(|| find_bytes(part.tag, b"lang='ts")).is_some();
         let language = if is_typed { SourceLanguage::TypeScript } else { SourceLanguage::JavaScript };
         let inner = ParsedSource::new(language, part.inside, limits, give_up)?.symbols(give_up)?;
         let offset = part.inside_first.saturating_sub(1);
@@ -56,7 +56,7 @@ pub(super) fn read(
 }
 
 /// The parts whose tags begin a line, in their order.
-fn parts(source: &[u8]) -> Vec<Part<'_>> {
+fn component_parts(source: &[u8]) -> Vec<Part<'_>> {
     let mut found: Vec<Part<'_>> = Vec::new();
     let (mut at, mut line) = (0_usize, 1_u32);
     while let Some(rest) = source.get(at..).filter(|rest| !rest.is_empty()) {
@@ -77,10 +77,12 @@ fn parts(source: &[u8]) -> Vec<Part<'_>> {
         // A template holds others, but none that begins a line.
         let close = format!("\n</{name}>");
         let is_empty = behind.starts_with(close.trim_start().as_bytes());
-        let end = if is_empty { Some(0) } else { find(behind, close.as_bytes()) };
+        let end = if is_empty { Some(0) } else { find_bytes(behind, close.as_bytes()) };
         let inside = behind.get(..end.unwrap_or(behind.len())).unwrap_or_default();
-        let inside_first = line.saturating_add(lines_in(tag));
-        let last = inside_first.saturating_add(lines_in(inside)).saturating_add(u32::from(end.is_some() && !is_empty));
+        let inside_first = line.saturating_add(count_line_breaks(tag));
+        let last = inside_first
+            .saturating_add(count_line_breaks(inside))
+            .saturating_add(u32::from(end.is_some() && !is_empty));
         found.push(Part { name, tag, inside, first: line, last, inside_first });
         at = at.saturating_add(tag.len()).saturating_add(inside.len()).saturating_add(1);
         line = last;
@@ -94,6 +96,6 @@ fn parts(source: &[u8]) -> Vec<Part<'_>> {
     found
 }
 
-fn lines_in(text: &[u8]) -> u32 {
+fn count_line_breaks(text: &[u8]) -> u32 {
     u32::try_from(text.iter().filter(|&&byte| byte == b'\n').count()).unwrap_or(u32::MAX)
 }

@@ -7,8 +7,8 @@
 mod introductions;
 
 use self::introductions::{Introduction, introduction};
-use super::mask::{HIDDEN, is_name};
-use super::{MOST, Symbol, SymbolKind, name_of};
+use super::mask::{HIDDEN, is_name_character};
+use super::{MOST, Symbol, SymbolKind, kept_name};
 use crate::dialect::Dialect;
 
 /// A definition whose end isn't reached yet.
@@ -40,7 +40,7 @@ struct LineScan {
     last_full: u32,
 }
 
-pub(super) fn read(source: &[u8], masked: &[u8], dialect: Dialect) -> Vec<Symbol> {
+pub(super) fn read_line_symbols(source: &[u8], masked: &[u8], dialect: Dialect) -> Vec<Symbol> {
     let mut scan = LineScan { dialect, found: Vec::new(), open: Vec::new(), braces: 0, last_full: 0 };
     let lines = source.split(|&byte| byte == b'\n').zip(masked.split(|&byte| byte == b'\n'));
     for (number, (line, masked)) in (1_u32..).zip(lines) {
@@ -80,7 +80,7 @@ impl LineScan {
         }
         self.count_braces(line.masked);
         // `end` and the brace that it opened end it for good.
-        let ends = closes && (is_end(line.masked) || line.masked.first() == Some(&b'}'));
+        let ends = closes && (is_end_line(line.masked) || line.masked.first() == Some(&b'}'));
         if ends && self.open.last().is_some_and(|around| around.indent == line.indent && self.braces <= around.braces) {
             self.close_to(self.open.len().saturating_sub(1));
         }
@@ -151,16 +151,17 @@ const fn has_braces(dialect: Dialect) -> bool {
     !matches!(dialect, Dialect::Ruby | Dialect::Elixir | Dialect::Julia | Dialect::Lua | Dialect::Dashes)
 }
 
-fn is_end(line: &[u8]) -> bool {
-    line.strip_prefix(b"end").is_some_and(|rest| rest.first().is_none_or(|&byte| !is_name(byte)))
+fn is_end_line(line: &[u8]) -> bool {
+    line.strip_prefix(b"end").is_some_and(|rest| rest.first().is_none_or(|&byte| !is_name_character(byte)))
 }
 
 /// Whether a line that is indented as a definition is still one of it.
 fn closes(line: &[u8], dialect: Dialect) -> bool {
-    if matches!(line.first(), Some(b'}' | b')' | b']' | b'{')) || is_end(line) {
+    if matches!(line.first(), Some(b'}' | b')' | b']' | b'{')) || is_end_line(line) {
         return true;
     }
-    let word = line.get(..line.iter().position(|&byte| !is_name(byte)).unwrap_or(line.len())).unwrap_or_default();
+    let word =
+        line.get(..line.iter().position(|&byte| !is_name_character(byte)).unwrap_or(line.len())).unwrap_or_default();
     match dialect {
         Dialect::Ruby | Dialect::Elixir | Dialect::Julia => {
             matches!(
@@ -178,5 +179,5 @@ fn closes(line: &[u8], dialect: Dialect) -> bool {
 
 /// The name of a definition, unless it is a number.
 fn definition_name(bytes: &[u8]) -> Option<String> {
-    name_of(bytes).filter(|name| !name.bytes().all(|byte| byte.is_ascii_digit()))
+    kept_name(bytes).filter(|name| !name.bytes().all(|byte| byte.is_ascii_digit()))
 }

@@ -15,7 +15,7 @@ const MOST_QUOTES: usize = 4;
 /// The longest word that ends a document within a source.
 const LONGEST_LABEL: usize = 64;
 
-pub(super) fn mask(source: &[u8], dialect: Dialect) -> Vec<u8> {
+pub(super) fn mask_source(source: &[u8], dialect: Dialect) -> Vec<u8> {
     let lexis = dialect.lexis();
     let mut mask = Mask {
         source,
@@ -54,12 +54,12 @@ struct Mask<'s> {
     labels: Vec<&'s [u8]>,
 }
 
-pub(super) const fn is_name(byte: u8) -> bool {
+pub(super) const fn is_name_character(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
 /// Where `wanted` begins in a text.
-pub(super) fn find(text: &[u8], wanted: &[u8]) -> Option<usize> {
+pub(super) fn find_bytes(text: &[u8], wanted: &[u8]) -> Option<usize> {
     let first = *wanted.first()?;
     let mut from = 0_usize;
     loop {
@@ -113,11 +113,13 @@ impl<'s> Mask<'s> {
             return self.hide(length, edges, HIDDEN);
         }
         let rest = self.rest();
-        let length = if is_name(byte) {
+        let length = if is_name_character(byte) {
             let is_number = byte.is_ascii_digit();
             let is_inside = |at: usize, byte: u8| {
-                is_name(byte)
-                    || (is_number && byte == b'\'' && rest.get(at.saturating_add(1)).is_some_and(|&next| is_name(next)))
+                is_name_character(byte)
+                    || (is_number
+                        && byte == b'\''
+                        && rest.get(at.saturating_add(1)).is_some_and(|&next| is_name_character(next)))
             };
             let end = rest.iter().enumerate().position(|(at, &byte)| !is_inside(at, byte)).unwrap_or(rest.len());
             if self.raw(end) {
@@ -183,10 +185,11 @@ impl<'s> Mask<'s> {
             }
         }
         if self.lexis.dialect == Dialect::Sql && rest.starts_with(b"$") {
-            let tag = rest.get(1..)?.iter().take(LONGEST_LABEL).position(|&byte| !is_name(byte))?.saturating_add(2);
+            let tag =
+                rest.get(1..)?.iter().take(LONGEST_LABEL).position(|&byte| !is_name_character(byte))?.saturating_add(2);
             let open = rest.get(..tag).filter(|open| open.ends_with(b"$"))?;
             if self.given_up.last() != Some(&true) {
-                match find(rest.get(tag..)?, open) {
+                match find_bytes(rest.get(tag..)?, open) {
                     Some(end) => return Some((end.saturating_add(tag.saturating_mul(2)), (tag, tag))),
                     None => self.given_up = [false, false, false, true],
                 }
@@ -206,7 +209,7 @@ impl<'s> Mask<'s> {
         // At most sixteen characters (ISO/IEC 14882:2020, 5.13.5).
         let Some(open) = behind.iter().take(17).position(|&byte| byte == b'(') else { return false };
         let close = [b")", behind.get(..open).unwrap_or_default(), b"\""].concat();
-        match find(behind, &close) {
+        match find_bytes(behind, &close) {
             Some(end) => {
                 let head = prefix.saturating_add(1);
                 self.hide(head.saturating_add(end).saturating_add(close.len()), (head, 1), HIDDEN);
@@ -234,7 +237,7 @@ impl<'s> Mask<'s> {
             [b'\'' | b'"' | b'\\', rest @ ..] => rest,
             _ => behind,
         };
-        let end = behind.iter().take(LONGEST_LABEL).position(|&byte| !is_name(byte));
+        let end = behind.iter().take(LONGEST_LABEL).position(|&byte| !is_name_character(byte));
         let label = end.and_then(|end| behind.get(..end)).unwrap_or_default();
         if label.first().is_none_or(|byte| !(byte.is_ascii_uppercase() || *byte == b'_')) || self.labels.len() > 3 {
             return false;
@@ -255,8 +258,9 @@ impl<'s> Mask<'s> {
             let mut length = 0_usize;
             let end = rest.split_inclusive(|&byte| byte == b'\n').find_map(|line| {
                 let text = line.trim_ascii();
-                let is_end =
-                    text.strip_prefix(label).is_some_and(|behind| behind.first().is_none_or(|byte| !is_name(*byte)));
+                let is_end = text
+                    .strip_prefix(label)
+                    .is_some_and(|behind| behind.first().is_none_or(|byte| !is_name_character(*byte)));
                 if is_end {
                     return Some(length);
                 }
@@ -282,14 +286,14 @@ impl<'s> Mask<'s> {
             Dialect::Perl if self.rest().starts_with(b"=") => b"\n=cut",
             _ => return,
         };
-        let length = find(self.rest(), close).map_or(self.rest().len(), |at| at.saturating_add(close.len()));
+        let length = find_bytes(self.rest(), close).map_or(self.rest().len(), |at| at.saturating_add(close.len()));
         self.hide(length, (0, 0), b' ');
     }
 
     /// Hides what stands outside of `<?php … ?>`.
     fn page(&mut self) {
         let rest = self.rest();
-        match find(rest, b"<?") {
+        match find_bytes(rest, b"<?") {
             Some(at) => {
                 self.hide(at, (0, 0), HIDDEN);
                 let mark = if self.rest().starts_with(b"<?php") { 5 } else { 2 };
@@ -329,7 +333,7 @@ mod tests {
     use super::*;
 
     fn check(dialect: Dialect, source: &str, expected: &str) {
-        let masked = String::from_utf8(mask(source.as_bytes(), dialect)).unwrap().replace('\u{1}', ".");
+        let masked = String::from_utf8(mask_source(source.as_bytes(), dialect)).unwrap().replace('\u{1}', ".");
         assert_eq!(masked, expected, "{source}");
     }
 

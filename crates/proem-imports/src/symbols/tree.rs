@@ -2,10 +2,10 @@
 
 use tree_sitter::{Node, Tree, TreeCursor};
 
-use super::{MOST, Symbol, SymbolKind, line_number, name_of};
+use super::{MOST, Symbol, SymbolKind, kept_name, line_number};
 use crate::{
     SourceLanguage,
-    extract::{ExtractError, NODES, WalkStep, field},
+    extract::{ExtractError, NODES, WalkStep, field_child},
 };
 
 /// Where the walk is.
@@ -26,7 +26,7 @@ struct Definition<'t> {
     body: Option<Node<'t>>,
 }
 
-pub(super) fn read(
+pub(super) fn read_tree_symbols(
     (language, source): (SourceLanguage, &[u8]),
     tree: &Tree,
     give_up: &mut dyn FnMut() -> bool,
@@ -40,14 +40,14 @@ pub(super) fn read(
             return Err(ExtractError::TimedOut);
         }
         let step = walk.visit(cursor.node());
-        if walk.found.len() >= MOST || !next(&mut cursor, step) {
+        if walk.found.len() >= MOST || !go_to_next(&mut cursor, step) {
             return Ok(walk.found);
         }
     }
 }
 
 /// Goes to the next node, parents first; false at the end.
-fn next(cursor: &mut TreeCursor<'_>, step: WalkStep) -> bool {
+fn go_to_next(cursor: &mut TreeCursor<'_>, step: WalkStep) -> bool {
     if step == WalkStep::Into && cursor.goto_first_child() {
         return true;
     }
@@ -69,7 +69,7 @@ impl SymbolWalk<'_> {
             self.around.pop();
         }
         let Some(definition) = self.definition(node) else { return WalkStep::Into };
-        let name = self.source.get(definition.name.byte_range()).and_then(name_of);
+        let name = self.source.get(definition.name.byte_range()).and_then(kept_name);
         let Some(name) = name else { return WalkStep::Into };
         let in_type = self
             .around
@@ -147,22 +147,22 @@ fn leading<'t>(node: Node<'t>, language: SourceLanguage, lead: Lead) -> Node<'t>
     first
 }
 
-fn named<'t>(kind: SymbolKind, node: Node<'t>, name: &str) -> Option<Definition<'t>> {
-    Some(Definition { kind, name: field(node, name)?, whole: node, body: field(node, "body") })
+fn named_definition<'t>(kind: SymbolKind, node: Node<'t>, name: &str) -> Option<Definition<'t>> {
+    Some(Definition { kind, name: field_child(node, name)?, whole: node, body: field_child(node, "body") })
 }
 
 fn rust(node: Node<'_>) -> Option<Definition<'_>> {
     match node.kind() {
-        "function_item" | "function_signature_item" => named(SymbolKind::Function, node, "name"),
-        "struct_item" | "enum_item" | "union_item" | "type_item" => named(SymbolKind::Type, node, "name"),
-        "trait_item" => named(SymbolKind::Interface, node, "name"),
+        "function_item" | "function_signature_item" => named_definition(SymbolKind::Function, node, "name"),
+        "struct_item" | "enum_item" | "union_item" | "type_item" => named_definition(SymbolKind::Type, node, "name"),
+        "trait_item" => named_definition(SymbolKind::Interface, node, "name"),
         "impl_item" => {
-            let name = bare_type(field(node, "type")?);
-            Some(Definition { kind: SymbolKind::Extension, name, whole: node, body: field(node, "body") })
+            let name = bare_type(field_child(node, "type")?);
+            Some(Definition { kind: SymbolKind::Extension, name, whole: node, body: field_child(node, "body") })
         }
-        "mod_item" if field(node, "body").is_some() => named(SymbolKind::Module, node, "name"),
-        "const_item" | "static_item" => named(SymbolKind::Constant, node, "name"),
-        "macro_definition" => named(SymbolKind::Macro, node, "name"),
+        "mod_item" if field_child(node, "body").is_some() => named_definition(SymbolKind::Module, node, "name"),
+        "const_item" | "static_item" => named_definition(SymbolKind::Constant, node, "name"),
+        "macro_definition" => named_definition(SymbolKind::Macro, node, "name"),
         _ => None,
     }
 }
@@ -173,8 +173,8 @@ fn bare_type(node: Node<'_>) -> Node<'_> {
     // A type has few layers.
     for _ in 0..8 {
         let inner = match bare.kind() {
-            "generic_type" | "reference_type" => field(bare, "type"),
-            "scoped_type_identifier" => field(bare, "name"),
+            "generic_type" | "reference_type" => field_child(bare, "type"),
+            "scoped_type_identifier" => field_child(bare, "name"),
             _ => None,
         };
         let Some(inner) = inner else { break };
@@ -189,7 +189,7 @@ fn python(node: Node<'_>) -> Option<Definition<'_>> {
         "class_definition" => SymbolKind::Type,
         _ => return None,
     };
-    let mut definition = named(kind, node, "name")?;
+    let mut definition = named_definition(kind, node, "name")?;
     if let Some(decorated) = node.parent().filter(|parent| parent.kind() == "decorated_definition") {
         definition.whole = decorated;
     }
@@ -198,30 +198,35 @@ fn python(node: Node<'_>) -> Option<Definition<'_>> {
 
 fn go(node: Node<'_>) -> Option<Definition<'_>> {
     match node.kind() {
-        "function_declaration" => named(SymbolKind::Function, node, "name"),
-        "method_declaration" => named(SymbolKind::Method, node, "name"),
+        "function_declaration" => named_definition(SymbolKind::Function, node, "name"),
+        "method_declaration" => named_definition(SymbolKind::Method, node, "name"),
         "type_spec" | "type_alias" => {
-            let is_interface = field(node, "type").is_some_and(|node| node.kind() == "interface_type");
+            let is_interface = field_child(node, "type").is_some_and(|node| node.kind() == "interface_type");
             let mut definition =
-                named(if is_interface { SymbolKind::Interface } else { SymbolKind::Type }, node, "name")?;
+                named_definition(if is_interface { SymbolKind::Interface } else { SymbolKind::Type }, node, "name")?;
             // `type X struct` is a declaration around its only specification.
             if let Some(alone) = node.parent().filter(|parent| parent.named_child_count() == 1) {
                 definition.whole = alone;
             }
-            definition.body = field(node, "type").filter(|node| node.end_position().row > node.start_position().row);
+            definition.body =
+                field_child(node, "type").filter(|node| node.end_position().row > node.start_position().row);
             Some(definition)
         }
-        "const_spec" => named(SymbolKind::Constant, node, "name"),
+        "const_spec" => named_definition(SymbolKind::Constant, node, "name"),
         _ => None,
     }
 }
 
 fn java(node: Node<'_>) -> Option<Definition<'_>> {
     match node.kind() {
-        "class_declaration" | "enum_declaration" | "record_declaration" => named(SymbolKind::Type, node, "name"),
-        "interface_declaration" | "annotation_type_declaration" => named(SymbolKind::Interface, node, "name"),
+        "class_declaration" | "enum_declaration" | "record_declaration" => {
+            named_definition(SymbolKind::Type, node, "name")
+        }
+        "interface_declaration" | "annotation_type_declaration" => {
+            named_definition(SymbolKind::Interface, node, "name")
+        }
         "method_declaration" | "constructor_declaration" | "compact_constructor_declaration" => {
-            named(SymbolKind::Method, node, "name")
+            named_definition(SymbolKind::Method, node, "name")
         }
         _ => None,
     }
@@ -233,30 +238,30 @@ fn javascript(node: Node<'_>) -> Option<Definition<'_>> {
     };
     let mut definition = match node.kind() {
         "function_declaration" | "generator_function_declaration" | "function_signature" => {
-            named(SymbolKind::Function, node, "name")?
+            named_definition(SymbolKind::Function, node, "name")?
         }
         "class_declaration" | "abstract_class_declaration" | "type_alias_declaration" | "enum_declaration" => {
-            named(SymbolKind::Type, node, "name")?
+            named_definition(SymbolKind::Type, node, "name")?
         }
-        "interface_declaration" => named(SymbolKind::Interface, node, "name")?,
-        "internal_module" | "module" => named(SymbolKind::Module, node, "name")?,
-        "method_definition" => named(SymbolKind::Method, node, "name")?,
+        "interface_declaration" => named_definition(SymbolKind::Interface, node, "name")?,
+        "internal_module" | "module" => named_definition(SymbolKind::Module, node, "name")?,
+        "method_definition" => named_definition(SymbolKind::Method, node, "name")?,
         "variable_declarator" | "public_field_definition" | "field_definition" => {
-            let value = field(node, "value").filter(|value| is_function(*value))?;
-            let name = field(node, "name").or_else(|| field(node, "property"))?;
-            Definition { kind: SymbolKind::Function, name, whole: node, body: field(value, "body") }
+            let value = field_child(node, "value").filter(|value| is_function(*value))?;
+            let name = field_child(node, "name").or_else(|| field_child(node, "property"))?;
+            Definition { kind: SymbolKind::Function, name, whole: node, body: field_child(value, "body") }
         }
         "pair" => {
-            let value = field(node, "value").filter(|value| is_function(*value))?;
-            let name = field(node, "key")?;
-            Definition { kind: SymbolKind::Method, name, whole: node, body: field(value, "body") }
+            let value = field_child(node, "value").filter(|value| is_function(*value))?;
+            let name = field_child(node, "key")?;
+            Definition { kind: SymbolKind::Method, name, whole: node, body: field_child(value, "body") }
         }
         // `Widget.prototype.draw = function () {}`.
         "assignment_expression" => {
-            let value = field(node, "right").filter(|value| is_function(*value))?;
-            let left = field(node, "left").filter(|left| left.kind() == "member_expression")?;
-            let name = field(left, "property")?;
-            Definition { kind: SymbolKind::Function, name, whole: node, body: field(value, "body") }
+            let value = field_child(node, "right").filter(|value| is_function(*value))?;
+            let left = field_child(node, "left").filter(|left| left.kind() == "member_expression")?;
+            let name = field_child(left, "property")?;
+            Definition { kind: SymbolKind::Function, name, whole: node, body: field_child(value, "body") }
         }
         _ => return None,
     };

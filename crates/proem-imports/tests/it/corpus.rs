@@ -4,7 +4,7 @@
 #![expect(clippy::disallowed_methods, reason = "the corpus is a folder of files")]
 
 use proem_imports::resolve::ResolvableFile;
-use proem_imports::{Manifests, SourceFacts, SourceLanguage, SourceLimits, extract, resolve};
+use proem_imports::{Manifests, SourceFacts, SourceLanguage, SourceLimits, extract_facts, resolve_imports};
 
 const NAMES: [&[u8]; 9] =
     [b"p/a.go", b"p/A.java", b"p/a.js", b"p/a.py", b"src/lib.rs", b"p/a.tsx", b"p/a.ts", b"p/a.c", b"p/a.cpp"];
@@ -31,11 +31,11 @@ fn check(choice: u8, source: &[u8]) {
     _ = manifests.add(MANIFESTS[usize::from(choice >> 4) % MANIFESTS.len()], manifest);
     let path = NAMES[usize::from(choice) % NAMES.len()];
     let facts =
-        extract(SourceLanguage::of_path(path).unwrap(), source, &SourceLimits::default(), &mut || false).unwrap();
+        extract_facts(SourceLanguage::of_path(path).unwrap(), source, &SourceLimits::default(), &mut || false).unwrap();
     assert_eq!(SourceFacts::from_bytes(&facts.to_bytes()), Ok(facts.clone()));
     let other = path.strip_suffix(b".rs").map_or(&b"p/b.py"[..], |_| b"src/a.rs");
     let files = [ResolvableFile { path, facts: Some(&facts) }, ResolvableFile { path: other, facts: Some(&facts) }];
-    let found = resolve(&files, &manifests);
+    let found = resolve_imports(&files, &manifests);
     assert_eq!(found.files.len(), 2);
     assert!(found.edges.iter().all(|edge| edge.from != edge.to && edge.from < 2 && edge.to < 2));
 }

@@ -12,14 +12,15 @@ mod rust;
 use std::fmt::Write as _;
 
 use proem_imports::{
-    Manifests, SourceFacts, SourceLanguage, SourceLimits, extract, resolve,
+    Manifests, SourceFacts, SourceLanguage, SourceLimits, extract_facts,
     resolve::{ImportEdgeKind, ResolvableFile},
+    resolve_imports,
 };
 
 /// Reads one source without bounds of time.
 pub(crate) fn read(path: &str, source: &str) -> SourceFacts {
     let language = SourceLanguage::of_path(path.as_bytes()).unwrap();
-    extract(language, source.as_bytes(), &SourceLimits::default(), &mut || false).unwrap()
+    extract_facts(language, source.as_bytes(), &SourceLimits::default(), &mut || false).unwrap()
 }
 
 /// Resolves files, given as `(path, source)`, and says it line by line: `from -> to kind calls`, then the counts.
@@ -37,7 +38,7 @@ pub(crate) fn resolved(files: &[(&str, &str)]) -> Vec<String> {
         .zip(&facts)
         .map(|((path, _), facts)| ResolvableFile { path: path.as_bytes(), facts: facts.as_ref() })
         .collect();
-    let resolution = resolve(&list, &manifests);
+    let resolution = resolve_imports(&list, &manifests);
     assert_eq!(resolution.files.len(), files.len());
     let name = |at: u32| files[usize::try_from(at).unwrap()].0;
     let mut lines = Vec::new();

@@ -1,11 +1,11 @@
 //! What sources define, in every language: kind, name, and the lines of documentation, signature and body.
 
-use proem_imports::{ParsedSource, SourceLanguage, SourceLimits, Symbol, symbols};
+use proem_imports::{ParsedSource, SourceLanguage, SourceLimits, Symbol, find_symbols};
 
 /// The definitions of the file at a path.
 #[expect(clippy::unwrap_used, reason = "a helper of tests")]
 pub(crate) fn symbols_at(path: &str, source: &str) -> Vec<Symbol> {
-    symbols(path.as_bytes(), source.as_bytes(), &SourceLimits::default(), &mut || false).unwrap()
+    find_symbols(path.as_bytes(), source.as_bytes(), &SourceLimits::default(), &mut || false).unwrap()
 }
 
 /// Compares kind, name and the lines of documentation, name, signature and end of each definition.

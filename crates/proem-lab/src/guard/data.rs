@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use proem_guard::learned::sentences;
+use proem_guard::learned::scored_sentences;
 use serde::Deserialize;
 
 use crate::selection::data::{Dice, text};
@@ -111,7 +111,7 @@ pub(crate) fn folds(rows: &[LabelledText], count: usize, seed: u64) -> Vec<usize
 
 /// Puts an attack between two sentences of a mail, as one more sentence.
 pub(crate) fn splice(attack: &str, mail: &str, dice: &mut Dice) -> String {
-    let sentences = sentences(mail);
+    let sentences = scored_sentences(mail);
     let inner = sentences.len().saturating_sub(1);
     let before = sentences.get(dice.below(inner)).map_or(mail.len(), |sentence| sentence.end);
     let (head, tail) = mail.split_at_checked(before).unwrap_or((mail, ""));

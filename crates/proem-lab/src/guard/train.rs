@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proem_guard::learned::{ScorerWeights, SentenceScorer, buckets, pack, sentences};
+use proem_guard::learned::{ScorerWeights, SentenceScorer, buckets, pack_scorer_file, scored_sentences};
 use proem_score::calibrate::Platt;
 
 use super::data::{DOCUMENTS, LabelledText, folds, own, rows, splice};
@@ -100,7 +100,7 @@ impl SentenceBuckets {
             buckets(sentence, BITS, |bucket| pieces.push(bucket));
             pieces
         };
-        let spans = sentences(text);
+        let spans = scored_sentences(text);
         Self { sentences: spans.iter().filter_map(|span| text.get(span.start..span.end)).map(pieces).collect() }
     }
 
@@ -146,7 +146,7 @@ impl Trained {
         let weights: Vec<u8> = self.weights.iter().map(|weight| weight.cast_unsigned()).collect();
         let slope = (self.slope * self.scale) as f32;
         let bias = (self.slope * self.bias + self.offset) as f32;
-        pack(&ScorerWeights { slope, bias, weights: &weights }).map_err(|error| error.to_string())
+        pack_scorer_file(&ScorerWeights { slope, bias, weights: &weights }).map_err(|error| error.to_string())
     }
 }
 

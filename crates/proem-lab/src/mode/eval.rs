@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proem_agents::assemble::{keywords, mode_examples, phrases};
+use proem_agents::assemble::{mode_examples, mode_keywords, phrases};
 use proem_embed::StaticModel;
 use proem_score::interval::{Z95, wilson};
 use proem_select::embedding::{Embedder as _, Vector};
@@ -72,7 +72,7 @@ impl Teller {
         }
         let least = selector.calibrations().related.get(embedder.model().as_str()).copied();
         let least = least.ok_or("the built-in model is not calibrated")?;
-        Ok(Self { phrases: phrases().map_err(failed)?, keywords: keywords(), selector, examples, least })
+        Ok(Self { phrases: phrases().map_err(failed)?, keywords: mode_keywords(), selector, examples, least })
     }
 
     fn infer(&self, task: &str, nearest: Option<&dyn Fn() -> Option<ModeInference>>) -> ModeInference {

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use proem_risk::history::Mends;
-use proem_risk::path::{FileRole, GitAttributes, PathRules, RepoPath, classify};
+use proem_risk::path::{FileRole, GitAttributes, PathRules, RepoPath, classify_path};
 use proem_runtime::Environment;
 use proem_runtime::git::{GitProgram, discover};
 use proem_runtime::history::{HistoryWanted, history};
@@ -68,7 +68,8 @@ fn removed(folder: &Path, commit: &str, rules: &PathRules) -> Result<Vec<(String
     for line in patch.lines() {
         if let Some(name) = line.strip_prefix("--- ") {
             let name = name.strip_prefix("a/").map(str::to_owned);
-            let role = |name: &String| classify(&RepoPath::new(name.as_str()), &GitAttributes::default(), rules).role;
+            let role =
+                |name: &String| classify_path(&RepoPath::new(name.as_str()), &GitAttributes::default(), rules).role;
             path = name.filter(|name| matches!(role(name), FileRole::Code | FileRole::Configuration));
         } else if let (Some(path), Some(hunk)) = (&path, line.strip_prefix("@@ -")) {
             let before = hunk.split(' ').next().unwrap_or_default();

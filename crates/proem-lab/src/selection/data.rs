@@ -37,7 +37,8 @@ impl ToolCatalogue {
 
     fn new(parsed: &proem_select::catalogue::CatalogueContents) -> Self {
         let catalogue = Catalogue::new(parsed.clone(), &Approvals::default());
-        let name = |capability: &Capability| show::json(capability.own_name()).as_str().unwrap_or_default().to_owned();
+        let name =
+            |capability: &Capability| show::exact_json(capability.own_name()).as_str().unwrap_or_default().to_owned();
         let places = (0..).zip(catalogue.entries()).map(|(place, entry)| (name(entry), place)).collect();
         Self { catalogue, places }
     }

@@ -10,7 +10,9 @@ use proem_score::interval::{Z95, wilson};
 use proem_score::measure;
 use proem_select::catalogue::Capability;
 use proem_select::embedding::Embedder as _;
-use proem_select::select::{CapabilityUsage, CatalogueIndex, Ranking, Selector, TaskEmbedding, UsageHistory, key};
+use proem_select::select::{
+    CapabilityUsage, CatalogueIndex, Ranking, Selector, TaskEmbedding, UsageHistory, usage_key,
+};
 
 use super::data::{Dice, SelectionRequest, ToolCatalogue, requests};
 use super::peers::Peers;
@@ -166,7 +168,7 @@ impl SelectionBench<'_> {
             let mut usage = UsageHistory::default();
             for (tool, mut used) in used {
                 used.keep(STEMS, self.selector.words());
-                tools.entries().get(tool).into_iter().for_each(|entry| usage.add(key(entry), &used));
+                tools.entries().get(tool).into_iter().for_each(|entry| usage.add(usage_key(entry), &used));
             }
             let asked: Vec<SelectionRequest> = dev
                 .iter()

@@ -3,9 +3,9 @@
 use proem_embed::StaticModel;
 use proem_guard::show;
 use proem_score::bm25;
-use proem_select::catalogue::{Capability, texts};
+use proem_select::catalogue::{Capability, embedded_texts};
 use proem_select::embedding::{Embedder as _, Vector};
-use proem_text::words::words;
+use proem_text::words::search_words;
 
 /// The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
 const FUSION: f32 = 60.0;
@@ -23,10 +23,10 @@ impl<'a> Peers<'a> {
         let mut builder = bm25::IndexBuilder::new(bm25::Bm25Parameters::default());
         let mut vectors = Vec::with_capacity(entries.len());
         for entry in entries {
-            let exact = |text| show::json(text).as_str().unwrap_or_default().to_owned();
+            let exact = |text| show::exact_json(text).as_str().unwrap_or_default().to_owned();
             let text = format!("{} {}", exact(entry.own_name()), exact(&entry.definition().description));
             builder.add(&terms(&text));
-            let about = texts(entry).first().map(exact).unwrap_or_default();
+            let about = embedded_texts(entry).first().map(exact).unwrap_or_default();
             let vector = embedder.embed(&[&about]).map_err(|error| error.to_string())?;
             vectors.push(vector.into_iter().next().flatten());
         }
@@ -61,7 +61,7 @@ fn terms(text: &str) -> Vec<(u64, f32)> {
         word.bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
     };
-    words(text).map(|word| (number(word), 1.0)).collect()
+    search_words(text).map(|word| (number(word), 1.0)).collect()
 }
 
 fn order(scores: &[f32]) -> Vec<usize> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proem_agents::assemble::settings::AssembleSettings;
 use proem_select::mode::Mode;
-use proem_select::select::{BaseNames, Selector, choose};
+use proem_select::select::{BaseNames, Selector, choose_capabilities};
 use serde::Deserialize;
 
 use super::data::{ToolCatalogue, text};
@@ -77,7 +77,7 @@ pub(super) fn outcomes(
     for line in text(&folder.join("tasks.jsonl"))?.lines() {
         let task: ProjectTask = serde_json::from_str(line).map_err(|error| format!("`{line}`: {error}"))?;
         let ranking = bench.rank(tools.entries(), &index, &task.query, knowledge)?;
-        let selection = choose(tools.entries(), &ranking, &caps, &BaseNames::default());
+        let selection = choose_capabilities(tools.entries(), &ranking, &caps, &BaseNames::default());
         let name = |entry: usize| tools.entries().get(entry).map(|entry| entry.name().as_str().to_owned());
         let chosen: BTreeSet<String> = selection.chosen.iter().filter_map(|chosen| name(chosen.entry)).collect();
         let is_unrelated = |name: &&String| !task.needed.contains(*name) && !task.sensible.contains(*name);

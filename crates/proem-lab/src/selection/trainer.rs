@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use proem_score::linear;
 use proem_select::catalogue::manifest::QuantisedVector;
 use proem_select::catalogue::{EmbeddingScope, Manifest, Sha256Hash, vectorise};
-use proem_select::embedding::{Embedder, Vector, embed};
+use proem_select::embedding::{Embedder, Vector, embed_texts};
 use proem_select::select::{
     CapabilityUsage, CatalogueIndex, FEATURES, Query, SelectionWeightSet, SelectionWeights, Selector, TaskEmbedding,
-    UsageHistory, key,
+    UsageHistory, usage_key,
 };
 
 use super::data::{Dice, SelectionRequest, ToolCatalogue};
@@ -85,7 +85,7 @@ impl<'a> Trainer<'a> {
         let texts = |query: &'_ Query| query.texts().first().map_or_else(String::new, |text| (*text).to_owned());
         let texts: Vec<String> = queries.iter().map(texts).collect();
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let vectors = embed(embedder, &texts).map_err(|error| error.to_string())?;
+        let vectors = embed_texts(embedder, &texts).map_err(|error| error.to_string())?;
         let mut manifest = Manifest::default();
         vectorise(&mut manifest, &tools.catalogue, embedder, EmbeddingScope::All, &mut |_, _| {})
             .map_err(|error| error.to_string())?;
@@ -119,7 +119,7 @@ impl<'a> Trainer<'a> {
         for (tool, mut used) in used.into_iter().filter(|(_, used)| used.requests > 0) {
             used.keep(STEMS, self.selector.words());
             if let Some(capability) = self.tools.entries().get(tool) {
-                usage.add(key(capability), &used);
+                usage.add(usage_key(capability), &used);
             }
         }
         usage

@@ -220,7 +220,7 @@ impl StageAsker for StageBench {
         };
         let counter = self.model(model).counter();
         let prepared = prepare_stage(&asked, stage, subject, &mut CachingCounter::new(counter.as_ref()))?;
-        let text = |text: &Untrusted<String>| show::json(text).as_str().unwrap_or_default().to_owned();
+        let text = |text: &Untrusted<String>| show::exact_json(text).as_str().unwrap_or_default().to_owned();
         let signals = subject.signals.iter().map(|told| (told.signal.id.clone(), text(told.content))).collect();
         let poisoned = || Error::new(proem_engine::ErrorKind::InvalidInput, "another thread stopped");
         *self.asked.lock().map_err(|_| poisoned())? = Some(StageQuestion { stage, signals, again: 0 });

@@ -70,7 +70,7 @@ fn add(sums: &mut [RightOf], more: &[RightOf]) {
 
 /// The digest of weights, as `left-out.md` has it.
 pub(super) fn digest(words: &str) -> String {
-    hex::encode(Sha256::digest(words))
+    hex::encode_hex(Sha256::digest(words))
 }
 
 /// How many types are right where each writer was left out, by what decided, as `left-out.md` says.

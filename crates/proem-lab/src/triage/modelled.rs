@@ -348,7 +348,7 @@ impl Judged<'_> {
         let drafts = self.plan.drafts.iter().map(|draft| (&draft.action, draft.sources));
         let (mut hallucinated, mut forbidden) = (0, 0);
         for (action, sources) in comments.chain(drafts) {
-            let shown = show::value(action);
+            let shown = show::exact_value(action);
             let word = |name: &str| shown.get(name).and_then(Json::as_str).unwrap_or_default();
             let is_wanted = self.scenario.may.contains(&word("action")) && self.is_known(word("target"));
             let causes = shown.get("causes").and_then(Json::as_array).into_iter().flatten();
@@ -397,7 +397,7 @@ impl Judged<'_> {
     fn options(&self) -> u64 {
         let options = self.plan.questions.iter().flat_map(|question| &question.options);
         let targets = options.filter_map(|option| {
-            let action = show::value(option.action.as_ref()?);
+            let action = show::exact_value(option.action.as_ref()?);
             Some(action.get("target")?.as_str()?.to_owned())
         });
         targets.filter(|target| !self.is_known(target) && !is_artefact(target)).count() as u64

@@ -413,7 +413,8 @@ impl<'v> Reading<'v> {
         let (record, twice) = Record::new(fields, rest);
         for at in twice {
             let name = record.fields.get(at).map_or("", |field| field.name.as_str());
-            let what = format!("is there twice, with `-` and `_` taken as the same: {}", proem_text::json::quote(name));
+            let what =
+                format!("is there twice, with `-` and `_` taken as the same: {}", proem_text::json::quote_json(name));
             self.problem(&format!("{}/properties", task.place), &what);
         }
         record

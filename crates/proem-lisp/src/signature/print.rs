@@ -171,7 +171,7 @@ pub(super) fn member_text(member: &Value) -> String {
             text.push_str(name.as_str());
             text
         }
-        other => json::quote(other.as_str().unwrap_or_default()),
+        other => json::quote_json(other.as_str().unwrap_or_default()),
     }
 }
 

@@ -81,7 +81,7 @@ mod tests {
             let (ResponsePart::Text { text } | ResponsePart::Call(ToolCall { arguments: text, .. })) = content else {
                 continue;
             };
-            assert_eq!(show::json(text), expected, "{text:?}");
+            assert_eq!(show::exact_json(text), expected, "{text:?}");
         }
     }
 

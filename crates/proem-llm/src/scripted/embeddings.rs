@@ -37,7 +37,7 @@ pub(super) fn answer(vectors: &Vectors, asked: &AnswerRequest<'_>) -> RenderedAn
     let items: Vec<_> = all.iter().map(|(index, vector)| item(*index, vector, packed)).collect();
     let tokens: usize = texts.iter().map(|text| text.split_whitespace().count()).sum();
     let usage = json!({ "prompt_tokens": tokens, "total_tokens": tokens });
-    let (model, usage) = (proem_text::json::quote(asked.model()), proem_text::json::compact(&usage));
+    let (model, usage) = (proem_text::json::quote_json(asked.model()), proem_text::json::compact(&usage));
     // Written by hand, since a number that is none is no JSON, which servers send all the same.
     let body = format!(r#"{{"data":[{}],"model":{model},"object":"list","usage":{usage}}}"#, items.join(","));
     let mut rendered = RenderedAnswer::whole(200, body.into_bytes());

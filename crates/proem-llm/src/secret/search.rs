@@ -112,7 +112,7 @@ fn turned(value: &[u8]) -> Vec<u8> {
 }
 
 fn hexadecimal(value: &[u8]) -> Vec<u8> {
-    proem_text::hex::encode(value).into_bytes()
+    proem_text::hex::encode_hex(value).into_bytes()
 }
 
 fn index(first: u8, second: u8) -> usize {

@@ -115,7 +115,7 @@ pub(crate) fn server(replies: impl Into<Vec<Reply>>) -> ScriptedServer {
 pub(crate) fn text(called: &CallOutcome) -> String {
     let response = called.result.as_ref().unwrap();
     let text = |content: &ResponsePart| match content {
-        ResponsePart::Text { text } => show::json(text).as_str().unwrap().to_owned(),
+        ResponsePart::Text { text } => show::exact_json(text).as_str().unwrap().to_owned(),
         other => format!("{other:?}"),
     };
     response.content.iter().map(text).collect()

@@ -145,7 +145,7 @@ fn piece(content: &ResponsePart) -> String {
 fn text(text: &Untrusted<String>) -> String {
     let [mail, model] = ["mail", "model"].map(|source| Label::from_source(Source::named(source)));
     assert_eq!(text.label(), &mail.join(&model));
-    show::json(text).to_string()
+    show::exact_json(text).to_string()
 }
 
 /// Events of a stream, named by their `type` as Anthropic's are.

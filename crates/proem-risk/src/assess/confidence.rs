@@ -2,17 +2,17 @@
 
 use super::{Assessment, ChangeScore};
 use crate::metric::{ConfidenceInterval, Signal};
-use crate::metrics::counts;
+use crate::metrics::decides_level;
 
 /// See [the module](super).
-pub(super) fn of(assessment: &Assessment) -> Option<f64> {
+pub(super) fn assessment_confidence(assessment: &Assessment) -> Option<f64> {
     let score = of_score(&assessment.score, assessment.calibration_error);
     let signals = || {
-        let files = assessment.files.iter().filter(|file| counts(file.class.role));
+        let files = assessment.files.iter().filter(|file| decides_level(file.class.role));
         files.flat_map(|file| file.signals()).map(|(_, signal)| signal)
     };
-    let known = number(signals().filter(|signal| *signal != Signal::Unknown).count());
-    let all = number(signals().count());
+    let known = count_to_f64(signals().filter(|signal| *signal != Signal::Unknown).count());
+    let all = count_to_f64(signals().count());
     if score.is_none() && known == 0.0 {
         return None;
     }
@@ -28,6 +28,6 @@ fn of_score(score: &ChangeScore, calibration_error: f64) -> Option<f64> {
     Some((1.0 - calibration_error).clamp(0.0, 1.0) * (1.0 - width).clamp(0.0, 1.0) * scored.known.clamp(0.0, 1.0))
 }
 
-fn number(count: usize) -> f64 {
+fn count_to_f64(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use super::Partner;
 use crate::history::FileId;
-use crate::metrics::{CoChange, Survey, imported, missing};
+use crate::metrics::{CoChange, Survey, is_partner_imported, missing_usual_partners};
 
 /// The most partners that are named.
 const MOST: usize = 20;
@@ -20,7 +20,7 @@ pub(super) fn missing_partners(survey: &Survey<'_>, together: &[(u32, CoChange)]
     let history = survey.facts().past.history();
     let mut most: BTreeMap<FileId, Partner> = BTreeMap::new();
     for (file, co_change) in together {
-        for partner in missing(survey, co_change) {
+        for partner in missing_usual_partners(survey, co_change) {
             if most.get(&partner.file).is_some_and(|known| known.low >= partner.low) {
                 continue;
             }
@@ -29,7 +29,7 @@ pub(super) fn missing_partners(survey: &Survey<'_>, together: &[(u32, CoChange)]
                 of: *file,
                 together: partner.together,
                 low: partner.low,
-                imported: imported(survey, *file, partner),
+                imported: is_partner_imported(survey, *file, partner),
             };
             most.insert(partner.file, named);
         }

@@ -7,7 +7,7 @@ use core::cmp::Reverse;
 use super::{Assessment, FileAssessment, Investigate};
 use crate::level::{Level, LevelReason, LevelRules};
 use crate::metric::{MetricName, Signal, Tier};
-use crate::metrics::counts;
+use crate::metrics::decides_level;
 use crate::path::FileRole;
 
 /// The level by how many signals are HIGH.
@@ -24,14 +24,14 @@ fn with_signal(file: &FileAssessment, signal: Signal) -> Vec<MetricName> {
 }
 
 /// Whether none of a file's Tier 1 signals is known, of a file that counts.
-pub(super) fn is_unknown(file: &FileAssessment) -> bool {
+pub(super) fn is_unknown_file(file: &FileAssessment) -> bool {
     let tier_one = || file.signals().filter(|(name, _)| name.tier() == Some(Tier::One));
-    counts(file.class.role) && tier_one().all(|(_, signal)| signal == Signal::Unknown)
+    decides_level(file.class.role) && tier_one().all(|(_, signal)| signal == Signal::Unknown)
 }
 
 /// Whether a file speaks for an investigation: it is sensitive, unknown, or has a HIGH signal.
 pub(super) fn speaks_up(file: &FileAssessment) -> bool {
-    file.class.sensitive.is_some() || is_unknown(file) || file.signals().any(|(_, signal)| signal == Signal::High)
+    file.class.sensitive.is_some() || is_unknown_file(file) || file.signals().any(|(_, signal)| signal == Signal::High)
 }
 
 /// What makes the levels of files.
@@ -58,9 +58,10 @@ impl LevelBasis {
 /// The level that a file would have with some more HIGH signals.
 pub(super) fn level_with_high(file: &FileAssessment, more: usize, by: LevelBasis) -> Level {
     let high = with_signal(file, Signal::High).len().saturating_add(more);
-    let is_blind = counts(file.class.role) && high == 0 && file.signals().all(|(_, signal)| signal == Signal::Unknown);
+    let is_blind =
+        decides_level(file.class.role) && high == 0 && file.signals().all(|(_, signal)| signal == Signal::Unknown);
     let level = match by {
-        LevelBasis::Count if is_unknown(file) => by_count(high).max(Level::Medium),
+        LevelBasis::Count if is_unknown_file(file) => by_count(high).max(Level::Medium),
         LevelBasis::KnownCount | LevelBasis::Kind if is_blind => Level::Unknown,
         LevelBasis::Count | LevelBasis::KnownCount => by_count(high),
         LevelBasis::Kind => Level::Low,
@@ -70,7 +71,7 @@ pub(super) fn level_with_high(file: &FileAssessment, more: usize, by: LevelBasis
 
 /// Whether a file decides about the level of the change: it counts, or is sensitive whatever it is.
 fn decides(file: &FileAssessment) -> bool {
-    counts(file.class.role) || file.class.sensitive.is_some()
+    decides_level(file.class.role) || file.class.sensitive.is_some()
 }
 
 /// Sets the level and the reasons of a file.
@@ -79,11 +80,11 @@ pub(super) fn settle_file(file: &mut FileAssessment, by: LevelBasis) {
     file.level = level_with_high(file, 0, by);
     let tier = by_count(names.len());
     let high = u32::try_from(names.len()).unwrap_or(u32::MAX);
-    let is_counted = by != LevelBasis::Kind && tier == file.level && (high > 0 || !is_unknown(file));
+    let is_counted = by != LevelBasis::Kind && tier == file.level && (high > 0 || !is_unknown_file(file));
     let reasons = [
         is_counted.then_some(LevelReason::Tier { high, names }),
         file.class.sensitive.is_some().then_some(LevelReason::Sensitive { file: file.index }),
-        (by == LevelBasis::Count && is_unknown(file)).then_some(LevelReason::AllUnknown),
+        (by == LevelBasis::Count && is_unknown_file(file)).then_some(LevelReason::AllUnknown),
         (file.level == Level::Unknown).then_some(LevelReason::NothingKnown),
     ];
     // What would only reach a lower level is no reason.
@@ -95,17 +96,19 @@ pub(super) fn settle_file(file: &mut FileAssessment, by: LevelBasis) {
 
 /// How files are ordered: what decides first, then by level, where unknown is no more than LOW, by HIGH and MEDIUM
 /// signals, and by place.
-pub(super) fn order(file: &FileAssessment) -> (Reverse<bool>, Reverse<Level>, Reverse<usize>, Reverse<usize>, u32) {
+pub(super) fn file_order(
+    file: &FileAssessment,
+) -> (Reverse<bool>, Reverse<Level>, Reverse<usize>, Reverse<usize>, u32) {
     let number = |signal| Reverse(with_signal(file, signal).len());
     let level = if file.level == Level::Unknown { Level::Low } else { file.level };
     (Reverse(decides(file)), Reverse(level), number(Signal::High), number(Signal::Medium), file.index)
 }
 
 /// Sets the level, the reasons and the wish for an investigation of a change whose files are settled and in order.
-pub(super) fn settle(assessment: &mut Assessment) {
+pub(super) fn settle_level(assessment: &mut Assessment) {
     let raised = assessment.reasons.iter().find(|reason| matches!(reason, LevelReason::Raised { .. })).cloned();
     let before = assessment.level;
-    (assessment.level, assessment.reasons) = level(assessment);
+    (assessment.level, assessment.reasons) = level_with_reasons(assessment);
     if let Some(raised) = raised {
         assessment.level = assessment.level.max(before);
         assessment.reasons.insert(0, raised);
@@ -113,8 +116,8 @@ pub(super) fn settle(assessment: &mut Assessment) {
     assessment.investigate = investigate(assessment);
 }
 
-fn level(assessment: &Assessment) -> (Level, Vec<LevelReason>) {
-    if !runs(assessment) {
+fn level_with_reasons(assessment: &Assessment) -> (Level, Vec<LevelReason>) {
+    if !anything_runs(assessment) {
         return (Level::Low, nothing_runs(assessment));
     }
     let by_score = Level::of(assessment.score.signal).filter(|_| assessment.rules != LevelRules::Seed);
@@ -152,12 +155,12 @@ fn nothing_runs(assessment: &Assessment) -> Vec<LevelReason> {
 }
 
 /// Whether anything in the change runs, or is sensitive.
-fn runs(assessment: &Assessment) -> bool {
+fn anything_runs(assessment: &Assessment) -> bool {
     assessment.files.iter().any(|file| decides(file) || file.class.role == FileRole::Test)
 }
 
 fn investigate(assessment: &Assessment) -> Investigate {
-    if !runs(assessment) {
+    if !anything_runs(assessment) {
         return Investigate::NothingThatRuns;
     }
     let mut deciding = assessment.files.iter().filter(|file| decides(file));
@@ -180,5 +183,5 @@ pub(super) fn wants_tier_two(assessment: &Assessment, file: &FileAssessment) -> 
         LevelRules::Rank => assessment.investigate == Investigate::Yes,
         LevelRules::Seed | LevelRules::RankOrSeed => speaks_up(file),
     };
-    is_wanted && counts(file.class.role)
+    is_wanted && decides_level(file.class.role)
 }

@@ -8,9 +8,9 @@ use crate::metrics::{AssessmentFacts, kamei};
 use crate::score::{ChangeFeatures, RiskModel, Scale};
 
 /// Scores a change. Without its size there is no signal: size decides most.
-pub(super) fn score(facts: &AssessmentFacts<'_>, model: &RiskModel) -> (ChangeScore, Vec<Metric>) {
-    let features = kamei::of_change(facts.past, facts.change);
-    let metrics = kamei::metrics(facts, &features);
+pub(super) fn score_change(facts: &AssessmentFacts<'_>, model: &RiskModel) -> (ChangeScore, Vec<Metric>) {
+    let features = kamei::features_of_change(facts.past, facts.change);
+    let metrics = kamei::kamei_metrics(facts, &features);
     if features.nf.is_none() {
         let score = ChangeScore { scored: None, rank: None, between: None, signal: Signal::Unknown };
         return (score, metrics);

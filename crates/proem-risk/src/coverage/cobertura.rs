@@ -5,13 +5,13 @@
 
 use alloc::vec::Vec;
 
-use super::{Drafts, lcov, line_at, unreadable};
+use super::{Drafts, lcov, line_at, unreadable_coverage};
 use crate::Error;
 
 /// How deep elements may lie in each other; Cobertura's own lie seven deep.
 const DEEPEST: usize = 64;
 
-pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
+pub(super) fn read_cobertura(text: &[u8]) -> Result<Drafts, Error> {
     let mut scanner = XmlScanner { text, at: 0 };
     let mut drafts = Drafts::default();
     let mut open: Vec<&[u8]> = Vec::new();
@@ -86,7 +86,7 @@ impl XmlElement<'_> {
 
     fn line(&self) -> Option<(u32, super::LineRun)> {
         let number = core::str::from_utf8(&self.attribute(b"number")?).ok()?.parse().ok()?;
-        Some((number, lcov::hits(&self.attribute(b"hits")?)?))
+        Some((number, lcov::parse_hits(&self.attribute(b"hits")?)?))
     }
 }
 
@@ -97,7 +97,7 @@ struct XmlScanner<'t> {
 
 impl<'t> XmlScanner<'t> {
     fn error(&self, expected: &str) -> Error {
-        unreadable(line_at(self.text, self.at), expected)
+        unreadable_coverage(line_at(self.text, self.at), expected)
     }
 
     fn check_root(&self, root: &XmlElement<'_>, is_begun: bool) -> Result<(), Error> {
@@ -190,7 +190,7 @@ impl<'t> XmlScanner<'t> {
         self.skip(1);
         let length = self.rest().iter().position(|&byte| byte == quote);
         let length = length.ok_or_else(|| self.error("an attribute's value has no end; generate the report again"))?;
-        let value = self.rest().get(..length).and_then(plain);
+        let value = self.rest().get(..length).and_then(replace_entities);
         let value = value.ok_or_else(|| self.error("an attribute has `<`, or `&` for what is no entity of XML"))?;
         self.skip(length.saturating_add(1));
         Ok((name, value))
@@ -222,7 +222,7 @@ impl<'t> XmlScanner<'t> {
 }
 
 /// A value with its entities replaced; `None` for others than XML's five and numbers.
-fn plain(value: &[u8]) -> Option<Vec<u8>> {
+fn replace_entities(value: &[u8]) -> Option<Vec<u8>> {
     let mut plain = Vec::with_capacity(value.len());
     let mut rest = value;
     while let Some((&byte, after)) = rest.split_first() {
@@ -233,7 +233,7 @@ fn plain(value: &[u8]) -> Option<Vec<u8>> {
                 let end = rest.iter().take(12).position(|&byte| byte == b';')?;
                 let mut buffer = [0; 4];
                 let entity = core::str::from_utf8(rest.get(..end)?).ok()?;
-                plain.extend_from_slice(character(entity)?.encode_utf8(&mut buffer).as_bytes());
+                plain.extend_from_slice(entity_character(entity)?.encode_utf8(&mut buffer).as_bytes());
                 rest = rest.get(end.saturating_add(1)..)?;
             }
             other => plain.push(other),
@@ -242,7 +242,7 @@ fn plain(value: &[u8]) -> Option<Vec<u8>> {
     Some(plain)
 }
 
-fn character(entity: &str) -> Option<char> {
+fn entity_character(entity: &str) -> Option<char> {
     let number = match entity {
         "amp" => return Some('&'),
         "lt" => return Some('<'),

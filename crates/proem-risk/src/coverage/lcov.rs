@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{CoverageCount, Drafts, LineRun, unreadable};
+use super::{CoverageCount, Drafts, LineRun, unreadable_coverage};
 use crate::Error;
 
 /// What a record may hold besides what is read here: names, functions, branches, conditions.
@@ -18,7 +18,7 @@ struct LcovRecord<'t> {
     hit: Option<u32>,
 }
 
-pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
+pub(super) fn read_lcov(text: &[u8]) -> Result<Drafts, Error> {
     let mut drafts = Drafts::default();
     let mut record: Option<LcovRecord<'_>> = None;
     let mut last = 1;
@@ -30,13 +30,16 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
         }
         last = number;
         if line == b"end_of_record" {
-            let ended = record.take().ok_or_else(|| unreadable(number, "`end_of_record` without `SF:` before it"))?;
-            ended.end(&mut drafts).ok_or_else(|| unreadable(number, "`LH` is greater than `LF`"))?;
+            let ended =
+                record.take().ok_or_else(|| unreadable_coverage(number, "`end_of_record` without `SF:` before it"))?;
+            ended.end(&mut drafts).ok_or_else(|| unreadable_coverage(number, "`LH` is greater than `LF`"))?;
             continue;
         }
-        let field = LcovField::read(line).ok_or_else(|| unreadable(number, EXPECTED))?;
+        let field = LcovField::read(line).ok_or_else(|| unreadable_coverage(number, EXPECTED))?;
         match (field, &mut record) {
-            (LcovField::File(_), Some(_)) => return Err(unreadable(number, "a record must end with `end_of_record`")),
+            (LcovField::File(_), Some(_)) => {
+                return Err(unreadable_coverage(number, "a record must end with `end_of_record`"));
+            }
             (LcovField::File(path), None) => {
                 record = Some(LcovRecord { path, ..LcovRecord::default() });
                 is_report = true;
@@ -45,16 +48,16 @@ pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
             (LcovField::Line(line, run), Some(record)) => record.lines.push((line, run)),
             (LcovField::Found(lines), Some(record)) => record.found = Some(lines),
             (LcovField::Hit(lines), Some(record)) => record.hit = Some(lines),
-            (_, None) => return Err(unreadable(number, "lines need a file: write `SF:PATH` before them")),
+            (_, None) => return Err(unreadable_coverage(number, "lines need a file: write `SF:PATH` before them")),
         }
     }
     if record.is_some() {
-        return Err(unreadable(
+        return Err(unreadable_coverage(
             last,
             "the last record has no `end_of_record`; the report is incomplete; generate it again",
         ));
     }
-    if is_report { Ok(drafts) } else { Err(unreadable(last, EXPECTED)) }
+    if is_report { Ok(drafts) } else { Err(unreadable_coverage(last, EXPECTED)) }
 }
 
 const EXPECTED: &str = "expected lcov, the XML of Cobertura or the JSON of coverage.py; \
@@ -91,7 +94,7 @@ impl<'t> LcovField<'t> {
             "SF" if !value.is_empty() => Self::File(value),
             "DA" => {
                 let mut parts = value.split(|&byte| byte == b',');
-                Self::Line(number(parts.next()?)?, hits(parts.next()?)?)
+                Self::Line(number(parts.next()?)?, parse_hits(parts.next()?)?)
             }
             "LF" => Self::Found(number(value)?),
             "LH" => Self::Hit(number(value)?),
@@ -102,7 +105,7 @@ impl<'t> LcovField<'t> {
 }
 
 /// Whether a count of runs is above zero; gcov has written negative ones for overflows.
-pub(super) fn hits(text: &[u8]) -> Option<LineRun> {
+pub(super) fn parse_hits(text: &[u8]) -> Option<LineRun> {
     let text = text.trim_ascii();
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {

@@ -84,7 +84,7 @@ const MOST_FOLDERS: usize = 32;
 
 /// The test files that belong to the file at `path`: those beside it; else those at the same place in a
 /// folder of tests; else those of its name straight in a folder of tests above it, the nearest first.
-pub(super) fn tests_of(tree: &FileTree, path: &RepoPath) -> Vec<u32> {
+pub(super) fn tests_by_name(tree: &FileTree, path: &RepoPath) -> Vec<u32> {
     let Some(tested) = TestSubject::of(path) else { return vec![] };
     let folders: Vec<&[u8]> = tested.folder.split(|&byte| byte == b'/').filter(|part| !part.is_empty()).collect();
     let beside = tested.beside(tree);
@@ -97,12 +97,12 @@ pub(super) fn tests_of(tree: &FileTree, path: &RepoPath) -> Vec<u32> {
     for above in (0..=folders.len()).rev().take(MOST_FOLDERS) {
         let (Some(base), Some(rest)) = (folders.get(..above), folders.get(above..)) else { continue };
         for tests in FOLDERS {
-            let root = joined(base.iter().copied().chain([tests.as_bytes()]));
-            if below(tree, &root).0.is_empty() {
+            let root = join_path(base.iter().copied().chain([tests.as_bytes()]));
+            if files_in_folder(tree, &root).0.is_empty() {
                 continue;
             }
             for missing in 0..rest.len().min(3) {
-                let place = joined([root.as_slice()].into_iter().chain(rest.iter().skip(missing).copied()));
+                let place = join_path([root.as_slice()].into_iter().chain(rest.iter().skip(missing).copied()));
                 let mirrored = tested.tests_in(tree, &place, SameName::IsTest);
                 if !mirrored.is_empty() {
                     return mirrored;
@@ -145,21 +145,21 @@ impl<'p> TestSubject<'p> {
     /// Test files in the same folder, in a folder of tests in it, or in the folder of its name.
     fn beside(&self, tree: &FileTree) -> Vec<u32> {
         let mut found = self.tests_in(tree, self.folder, SameName::IsNone);
-        let inside = |name: &[u8]| joined([self.folder, name].into_iter().filter(|part| !part.is_empty()));
+        let inside = |name: &[u8]| join_path([self.folder, name].into_iter().filter(|part| !part.is_empty()));
         for tests in ["__tests__", "tests", "test"] {
             found.extend(self.tests_in(tree, &inside(tests.as_bytes()), SameName::IsTest));
         }
         if self.family.extensions.contains(&"rs") {
             let own = inside(self.stem);
-            let modules = [b"tests.rs".as_slice(), b"tests/mod.rs"].map(|name| joined([own.as_slice(), name]));
-            found.extend(modules.iter().filter_map(|path| find(&tree.files, 0, path)));
+            let modules = [b"tests.rs".as_slice(), b"tests/mod.rs"].map(|name| join_path([own.as_slice(), name]));
+            found.extend(modules.iter().filter_map(|path| test_at_path(&tree.files, 0, path)));
         }
         found
     }
 
     fn tests_in(&self, tree: &FileTree, folder: &[u8], same_name: SameName) -> Vec<u32> {
         let mut found = vec![];
-        let (files, first) = below(tree, folder);
+        let (files, first) = files_in_folder(tree, folder);
         if files.is_empty() {
             return found;
         }
@@ -176,27 +176,27 @@ impl<'p> TestSubject<'p> {
                 for part in [before.as_bytes(), self.stem, after.as_bytes(), b".", extension.as_bytes()] {
                     path.extend_from_slice(part);
                 }
-                found.extend(find(files, first, &path));
+                found.extend(test_at_path(files, first, &path));
             }
         }
         found
     }
 }
 
-fn joined<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> Vec<u8> {
+fn join_path<'p>(parts: impl IntoIterator<Item = &'p [u8]>) -> Vec<u8> {
     let parts: Vec<&[u8]> = parts.into_iter().collect();
     parts.join(&b'/')
 }
 
 /// The test file at a path, among files from `first` on.
-fn find(files: &[TreeFile], first: usize, path: &[u8]) -> Option<u32> {
+fn test_at_path(files: &[TreeFile], first: usize, path: &[u8]) -> Option<u32> {
     let at = files.binary_search_by(|file| file.path.as_bytes().cmp(path)).ok()?;
     let is_test = files.get(at).is_some_and(|file| file.class.role == FileRole::Test);
     is_test.then(|| first.checked_add(at)).flatten().and_then(|at| u32::try_from(at).ok())
 }
 
 /// The files in a folder and below it, with the index of the first.
-fn below<'t>(tree: &'t FileTree, folder: &[u8]) -> (&'t [TreeFile], usize) {
+fn files_in_folder<'t>(tree: &'t FileTree, folder: &[u8]) -> (&'t [TreeFile], usize) {
     if folder.is_empty() {
         return (&tree.files, 0);
     }

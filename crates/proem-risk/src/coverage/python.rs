@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 
 use serde::Deserialize;
 
-use super::{Drafts, LineRun, unreadable};
+use super::{Drafts, LineRun, unreadable_coverage};
 use crate::Error;
 
 #[derive(Deserialize)]
@@ -21,14 +21,14 @@ struct PythonFile {
     missing_lines: Vec<u32>,
 }
 
-pub(super) fn read(text: &[u8]) -> Result<Drafts, Error> {
+pub(super) fn read_coverage_py(text: &[u8]) -> Result<Drafts, Error> {
     let report: PythonCoverage = serde_json::from_slice(text).map_err(|error| {
         let what = if error.is_data() {
             "expected `files` with `executed_lines` and `missing_lines`, as `coverage json` writes them"
         } else {
             "not JSON, or incomplete; generate the report again with `coverage json`"
         };
-        unreadable(error.line(), &format!("{what} (column {})", error.column()))
+        unreadable_coverage(error.line(), &format!("{what} (column {})", error.column()))
     })?;
     let mut drafts = Drafts::default();
     for (path, file) in report.files {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::graph::{Edge, Graph};
-use crate::path::{GitAttributes, PathRules, classify};
+use crate::path::{GitAttributes, PathRules, classify_path};
 use crate::tree::{Imports, TreeFile};
 
 /// A tree of ten lines a file; edges by path.
@@ -17,7 +17,7 @@ fn tree(paths: &[&str], edges: &[(&str, &str, EdgeKind)]) -> FileTree {
     let graph = Graph::new(u32::try_from(paths.len()).unwrap(), edges.collect::<Vec<_>>());
     let files = paths.iter().map(|path| TreeFile {
         path: RepoPath::new(*path),
-        class: classify(&RepoPath::new(*path), &GitAttributes::default(), &rules),
+        class: classify_path(&RepoPath::new(*path), &GitAttributes::default(), &rules),
         lines: Some(10),
         inline_tests: 0,
         imports: Imports::NoParser,
@@ -33,7 +33,7 @@ fn at(tree: &FileTree, path: &str) -> u32 {
 #[track_caller]
 fn check(path: &str, others: &[&str], expected: &[&str]) {
     let tree = tree(&[&[path], others].concat(), &[]);
-    let tests = tests_of(&tree, at(&tree, path), &[]);
+    let tests = find_tests(&tree, at(&tree, path), &[]);
     let found: Vec<String> =
         tests.iter().flat_map(|tests| &tests.files).map(|&file| tree.files[file as usize].path.to_text()).collect();
     assert_eq!(found, expected, "{path}");
@@ -94,7 +94,7 @@ fn tests_inside_importing_and_changing_along() {
     let (a, b, c, x, y) =
         (path("src/a.py"), path("src/b.py"), path("src/c.py"), path("tests/x.py"), path("tests/y.py"));
     let of = |tree: &FileTree, file, along: &[u32]| {
-        tests_of(tree, file, along).map(|tests| (tests.files, tests.lines, tests.found))
+        find_tests(tree, file, along).map(|tests| (tests.files, tests.lines, tests.found))
     };
     let named = path("tests/test_a.py");
     assert_eq!(of(&tree, a, &[]), Some((vec![named, x], 20, TestLink::Name)));

@@ -6,8 +6,8 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::header::CommitHeader;
-use super::order::{can_be, order};
-use super::table::{JaggedTable, narrow, wide};
+use super::order::{can_be, order_commits};
+use super::table::{JaggedTable, index_to_u32, index_to_usize};
 use super::{
     Commit, CommitIndex, History, HistoryGaps, HistoryRecord, ListedCommit, ObjectId, PathId, PersonId, SUBJECT,
     UnlinkedTouch,
@@ -49,7 +49,7 @@ impl HistoryBuilder {
     pub fn new(kept: Option<History>) -> Self {
         let mut builder = Self::default();
         let Some(History { kept, .. }) = kept else { return builder };
-        let id = |index: &CommitIndex| kept.commits.get(wide(index.0)).map(|commit| commit.id);
+        let id = |index: &CommitIndex| kept.commits.get(index_to_usize(index.0)).map(|commit| commit.id);
         for ((commit, &date), parents) in kept.commits.iter().zip(&kept.dates).zip(kept.parents.iter()) {
             builder.commits.push(CommitHeader {
                 id: commit.id,
@@ -111,7 +111,7 @@ impl HistoryBuilder {
     /// How many commits were added or kept, those that came twice counted twice.
     #[must_use]
     pub fn len(&self) -> u32 {
-        narrow(self.commits.len())
+        index_to_u32(self.commits.len())
     }
 
     /// Whether there are none.
@@ -150,12 +150,14 @@ impl HistoryBuilder {
             row.iter().filter_map(find).for_each(|place| parents.push(place));
             parents.end();
         }
-        let mut order = order(&self.commits, &parents, now);
+        let mut order = order_commits(&self.commits, &parents, now);
         let circular = self.commits.len().saturating_sub(order.len());
-        order.retain(|(place, _)| self.commits.get(wide(*place)).and_then(|commit| find(&commit.id)) == Some(*place));
+        order.retain(|(place, _)| {
+            self.commits.get(index_to_usize(*place)).and_then(|commit| find(&commit.id)) == Some(*place)
+        });
         if let Some(tips) = &self.tips {
-            let reached = reached(tips.iter().filter_map(find), &order, &parents, self.commits.len());
-            order.retain(|(place, _)| reached.get(wide(*place)).copied().unwrap_or_default());
+            let reached = reachable_places(tips.iter().filter_map(find), &order, &parents, self.commits.len());
+            order.retain(|(place, _)| reached.get(index_to_usize(*place)).copied().unwrap_or_default());
         }
         drop(by_id);
         let missing = self.trim(&mut order, missing, now);
@@ -169,14 +171,14 @@ impl HistoryBuilder {
             order.retain(|&(_, at)| at >= since);
             missing.since = Some(since);
         }
-        let excess = self.most.map_or(0, |most| order.len().saturating_sub(wide(most)));
+        let excess = self.most.map_or(0, |most| order.len().saturating_sub(index_to_usize(most)));
         if excess > 0 {
             order.drain(..excess);
             missing.capped = true;
         }
-        let commits = order.iter().filter_map(|(place, _)| self.commits.get(wide(*place)));
+        let commits = order.iter().filter_map(|(place, _)| self.commits.get(index_to_usize(*place)));
         let misdated = commits.filter(|commit| !can_be(commit.date, now)).count();
-        missing.misdated = narrow(misdated);
+        missing.misdated = index_to_u32(misdated);
         missing
     }
 
@@ -189,14 +191,14 @@ impl HistoryBuilder {
     ) -> HistoryRecord {
         let mut places = vec![NOWHERE; self.commits.len()];
         for (index, &(place, _)) in order.iter().enumerate() {
-            if let Some(new) = places.get_mut(wide(place)) {
-                *new = narrow(index);
+            if let Some(new) = places.get_mut(index_to_usize(place)) {
+                *new = index_to_u32(index);
             }
         }
         // Of paths and persons only those are kept that a kept commit names, so they get new numbers, as commits do.
         let paths = self.renumber_paths(order);
         let persons = self.renumber_persons(order);
-        let path = |path: PathId| PathId(number(&paths.numbers, path.0));
+        let path = |path: PathId| PathId(new_number(&paths.numbers, path.0));
         let mut kept = HistoryRecord {
             commits: Vec::with_capacity(order.len()),
             dates: Vec::with_capacity(order.len()),
@@ -208,14 +210,15 @@ impl HistoryBuilder {
             missing,
         };
         for &(place, at) in order {
-            let Some(&CommitHeader { id, date, author, is_merge, mends }) = self.commits.get(wide(place)) else {
+            let Some(&CommitHeader { id, date, author, is_merge, mends }) = self.commits.get(index_to_usize(place))
+            else {
                 continue;
             };
-            let author = PersonId(number(&persons.numbers, author));
+            let author = PersonId(new_number(&persons.numbers, author));
             kept.commits.push(Commit { id, at, author, is_merge, is_ignored: ignored.contains(&id), mends });
             kept.dates.push(date);
             // A parent that was cut off, or that the clone doesn't have, is none: the history begins with this commit.
-            let parents = parents.row(place).iter().map(|&parent| number(&places, parent));
+            let parents = parents.row(place).iter().map(|&parent| new_number(&places, parent));
             parents.filter(|&parent| parent != NOWHERE).for_each(|parent| kept.parents.push(CommitIndex(parent)));
             kept.parents.end();
             for touch in self.touched.row(place) {
@@ -238,7 +241,7 @@ impl HistoryBuilder {
         let mut used = vec![false; self.paths.len()];
         for touch in order.iter().flat_map(|&(place, _)| self.touched.row(place)) {
             for path in [Some(touch.path), touch.from].into_iter().flatten() {
-                mark(&mut used, path.0);
+                mark_used(&mut used, path.0);
             }
         }
         renumber(core::mem::take(&mut self.paths).into_iter().map(|(path, number)| (number, path)), &used)
@@ -249,20 +252,20 @@ impl HistoryBuilder {
         let mut used = vec![false; self.persons.len()];
         order
             .iter()
-            .filter_map(|&(place, _)| self.commits.get(wide(place)))
-            .for_each(|commit| mark(&mut used, commit.author));
+            .filter_map(|&(place, _)| self.commits.get(index_to_usize(place)))
+            .for_each(|commit| mark_used(&mut used, commit.author));
         let persons = core::mem::take(&mut self.persons).into_iter();
         renumber(persons.map(|(mail, (number, name))| (number, Person { mail, name })), &used)
     }
 
     fn path(&mut self, path: RepoPath) -> u32 {
-        let next = narrow(self.paths.len());
+        let next = index_to_u32(self.paths.len());
         *self.paths.entry(path).or_insert(next)
     }
 
     /// A person is a mail address; the longest name used with it, then the last by its bytes, is shown.
     fn person(&mut self, person: Person) -> u32 {
-        let next = narrow(self.persons.len());
+        let next = index_to_u32(self.persons.len());
         let (number, name) = self.persons.entry(person.mail).or_insert_with(|| (next, String::new()));
         if (name.len(), name.as_str()) < (person.name.len(), person.name.as_str()) {
             *name = person.name;
@@ -272,37 +275,37 @@ impl HistoryBuilder {
 }
 
 /// Which places some tips reach, themselves included; children stand behind their parents in `order`.
-fn reached(
+fn reachable_places(
     tips: impl Iterator<Item = u32>,
     order: &[(u32, i64)],
     parents: &JaggedTable<u32>,
     places: usize,
 ) -> Vec<bool> {
     let mut reached = vec![false; places];
-    tips.for_each(|tip| mark(&mut reached, tip));
+    tips.for_each(|tip| mark_used(&mut reached, tip));
     for &(place, _) in order.iter().rev() {
-        if reached.get(wide(place)).copied().unwrap_or_default() {
-            parents.row(place).iter().for_each(|&parent| mark(&mut reached, parent));
+        if reached.get(index_to_usize(place)).copied().unwrap_or_default() {
+            parents.row(place).iter().for_each(|&parent| mark_used(&mut reached, parent));
         }
     }
     reached
 }
 
-fn mark(used: &mut [bool], number: u32) {
-    if let Some(used) = used.get_mut(wide(number)) {
+fn mark_used(used: &mut [bool], number: u32) {
+    if let Some(used) = used.get_mut(index_to_usize(number)) {
         *used = true;
     }
 }
 
-fn number(numbers: &[u32], old: u32) -> u32 {
-    numbers.get(wide(old)).copied().unwrap_or(NOWHERE)
+fn new_number(numbers: &[u32], old: u32) -> u32 {
+    numbers.get(index_to_usize(old)).copied().unwrap_or(NOWHERE)
 }
 
 fn renumber<T>(all: impl Iterator<Item = (u32, T)>, used: &[bool]) -> Renumbered<T> {
     let mut renumbered = Renumbered { kept: Vec::new(), numbers: vec![NOWHERE; used.len()] };
-    for (old, item) in all.filter(|(old, _)| used.get(wide(*old)).copied().unwrap_or_default()) {
-        if let Some(number) = renumbered.numbers.get_mut(wide(old)) {
-            *number = narrow(renumbered.kept.len());
+    for (old, item) in all.filter(|(old, _)| used.get(index_to_usize(*old)).copied().unwrap_or_default()) {
+        if let Some(number) = renumbered.numbers.get_mut(index_to_usize(old)) {
+            *number = index_to_u32(renumbered.kept.len());
         }
         renumbered.kept.push(item);
     }

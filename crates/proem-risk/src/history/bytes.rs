@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::table::{JaggedTable, narrow, wide};
+use super::table::{JaggedTable, index_to_u32, index_to_usize};
 use super::{Commit, CommitIndex, HistoryGaps, HistoryRecord, Mends, ObjectId, PathId, PersonId, UnlinkedTouch};
 use crate::change::FileStatus;
 use crate::identity::Person;
@@ -20,11 +20,11 @@ const STATUSES: [FileStatus; 5] =
     [FileStatus::Added, FileStatus::Modified, FileStatus::Deleted, FileStatus::Renamed, FileStatus::TypeChanged];
 const MENDS: [Mends; 3] = [Mends::Nothing, Mends::Fix, Mends::Revert];
 
-pub(super) fn write(kept: &HistoryRecord) -> Vec<u8> {
+pub(super) fn write_history(kept: &HistoryRecord) -> Vec<u8> {
     let mut out = Vec::with_capacity(kept.commits.len() * 128 + kept.touched.items() * 9);
     out.extend_from_slice(MARK);
     out.extend_from_slice(&[0; 8]);
-    count(&mut out, kept.commits.len());
+    write_count(&mut out, kept.commits.len());
     for (commit, date) in kept.commits.iter().zip(&kept.dates) {
         let id = commit.id.as_bytes();
         let mends = MENDS.iter().position(|&mends| mends == commit.mends).unwrap_or_default();
@@ -35,25 +35,25 @@ pub(super) fn write(kept: &HistoryRecord) -> Vec<u8> {
         out.extend_from_slice(&date.to_le_bytes());
         out.extend_from_slice(&commit.author.0.to_le_bytes());
     }
-    rows(&mut out, &kept.parents, |out, parent| out.extend_from_slice(&parent.0.to_le_bytes()));
-    rows(&mut out, &kept.touched, |out, touch| {
+    write_rows(&mut out, &kept.parents, |out, parent| out.extend_from_slice(&parent.0.to_le_bytes()));
+    write_rows(&mut out, &kept.touched, |out, touch| {
         out.extend_from_slice(&touch.path.0.to_le_bytes());
         out.extend_from_slice(&touch.from.map_or(NONE, |from| from.0).to_le_bytes());
         out.push(low(STATUSES.iter().position(|&status| status == touch.status).unwrap_or_default()));
     });
-    count(&mut out, kept.paths.len());
-    kept.paths.iter().for_each(|path| text(&mut out, path.as_bytes()));
-    count(&mut out, kept.persons.len());
+    write_count(&mut out, kept.paths.len());
+    kept.paths.iter().for_each(|path| write_bytes(&mut out, path.as_bytes()));
+    write_count(&mut out, kept.persons.len());
     for person in &kept.persons {
-        text(&mut out, person.mail.as_bytes());
-        text(&mut out, person.name.as_bytes());
+        write_bytes(&mut out, person.mail.as_bytes());
+        write_bytes(&mut out, person.name.as_bytes());
     }
-    kept.subjects.iter().for_each(|subject| text(&mut out, subject));
+    kept.subjects.iter().for_each(|subject| write_bytes(&mut out, subject));
     let HistoryGaps { shallow, partial, capped, since, misdated } = kept.missing;
     out.extend_from_slice(&[shallow, partial, capped, since.is_some()].map(u8::from));
     out.extend_from_slice(&since.unwrap_or_default().to_le_bytes());
     out.extend_from_slice(&misdated.to_le_bytes());
-    let sum = checksum(out.get(16..).unwrap_or_default());
+    let sum = history_checksum(out.get(16..).unwrap_or_default());
     out.iter_mut().skip(8).zip(sum.to_le_bytes()).for_each(|(place, byte)| *place = byte);
     out
 }
@@ -62,25 +62,25 @@ fn low(number: usize) -> u8 {
     u8::try_from(number).unwrap_or(u8::MAX)
 }
 
-fn count(out: &mut Vec<u8>, number: usize) {
-    out.extend_from_slice(&narrow(number).to_le_bytes());
+fn write_count(out: &mut Vec<u8>, number: usize) {
+    out.extend_from_slice(&index_to_u32(number).to_le_bytes());
 }
 
-fn text(out: &mut Vec<u8>, bytes: &[u8]) {
-    count(out, bytes.len());
+fn write_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    write_count(out, bytes.len());
     out.extend_from_slice(bytes);
 }
 
-fn rows<T>(out: &mut Vec<u8>, table: &JaggedTable<T>, item: impl Fn(&mut Vec<u8>, &T)) {
+fn write_rows<T>(out: &mut Vec<u8>, table: &JaggedTable<T>, item: impl Fn(&mut Vec<u8>, &T)) {
     for row in table.iter() {
-        count(out, row.len());
+        write_count(out, row.len());
         row.iter().for_each(|each| item(out, each));
     }
 }
 
 /// FNV-1a (Fowler, Noll and Vo) over words of eight bytes, the last filled up with its length. Each step is
 /// a bijection of the sum, so that no change within one word goes unnoticed.
-fn checksum(bytes: &[u8]) -> u64 {
+fn history_checksum(bytes: &[u8]) -> u64 {
     const START: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
     let step = |sum: u64, word: u64| (sum ^ word).wrapping_mul(PRIME).rotate_left(29);
@@ -94,15 +94,15 @@ fn checksum(bytes: &[u8]) -> u64 {
     step(step(sum, last), u64::try_from(bytes.len()).unwrap_or(u64::MAX))
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<HistoryRecord, Error> {
+pub(super) fn read_history_bytes(bytes: &[u8]) -> Result<HistoryRecord, Error> {
     let damaged = || Error::new(ErrorKind::Damaged, "the cached history is damaged or from another version; remove it");
     let mut reader = HistoryBytes(bytes);
-    let kept = kept(&mut reader).ok_or_else(damaged)?;
+    let kept = read_history_record(&mut reader).ok_or_else(damaged)?;
     if reader.0.is_empty() { Ok(kept) } else { Err(damaged()) }
 }
 
-fn kept(reader: &mut HistoryBytes<'_>) -> Option<HistoryRecord> {
-    if reader.array()? != *MARK || u64::from_le_bytes(reader.array()?) != checksum(reader.0) {
+fn read_history_record(reader: &mut HistoryBytes<'_>) -> Option<HistoryRecord> {
+    if reader.array()? != *MARK || u64::from_le_bytes(reader.array()?) != history_checksum(reader.0) {
         return None;
     }
     let count = reader.count()?;
@@ -119,7 +119,7 @@ fn kept(reader: &mut HistoryBytes<'_>) -> Option<HistoryRecord> {
     let touched = reader.rows(count, 9, |reader, _| reader.touched())?;
     let paths: Vec<RepoPath> = reader.list(|reader| Some(RepoPath::new(reader.bytes()?)))?;
     let persons: Vec<Person> = reader.list(|reader| Some(Person { mail: reader.text()?, name: reader.text()? }))?;
-    let mut subjects = JaggedTable::with_capacity(wide(count), reader.0.len());
+    let mut subjects = JaggedTable::with_capacity(index_to_usize(count), reader.0.len());
     for _ in 0..count {
         let subject = core::str::from_utf8(reader.bytes()?).ok()?;
         subject.bytes().for_each(|byte| subjects.push(byte));
@@ -129,11 +129,10 @@ fn kept(reader: &mut HistoryBytes<'_>) -> Option<HistoryRecord> {
     let since = reader.date()?;
     let missing =
         HistoryGaps { shallow, partial, capped, since: has_since.then_some(since), misdated: reader.number()? };
-    let known = touched
-        .iter()
-        .flatten()
-        .all(|touch| [Some(touch.path), touch.from].into_iter().flatten().all(|path| wide(path.0) < paths.len()));
-    let known = known && commits.iter().all(|commit| wide(commit.author.0) < persons.len());
+    let known = touched.iter().flatten().all(|touch| {
+        [Some(touch.path), touch.from].into_iter().flatten().all(|path| index_to_usize(path.0) < paths.len())
+    });
+    let known = known && commits.iter().all(|commit| index_to_usize(commit.author.0) < persons.len());
     let sorted = paths.is_sorted_by(|a, b| a < b) && persons.is_sorted_by(|a, b| a.mail < b.mail);
     (known && sorted).then_some(HistoryRecord { commits, dates, parents, touched, paths, persons, subjects, missing })
 }
@@ -166,12 +165,12 @@ impl<'b> HistoryBytes<'b> {
 
     /// Room for as many items as are promised and can still come, at `size` bytes each.
     fn room<T>(&self, count: u32, size: usize) -> Vec<T> {
-        Vec::with_capacity(wide(count).min(self.0.len().checked_div(size).unwrap_or_default()))
+        Vec::with_capacity(index_to_usize(count).min(self.0.len().checked_div(size).unwrap_or_default()))
     }
 
     fn bytes(&mut self) -> Option<&'b [u8]> {
         let length = self.count()?;
-        self.take(wide(length))
+        self.take(index_to_usize(length))
     }
 
     fn text(&mut self) -> Option<String> {

@@ -7,7 +7,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::table::{JaggedTable, narrow, wide};
+use super::table::{JaggedTable, index_to_u32, index_to_usize};
 use super::{FileId, PathId, Touch, UnlinkedTouch};
 use crate::change::FileStatus;
 
@@ -31,7 +31,7 @@ enum PathMeaning {
 impl Lineage {
     /// Follows the paths of commits, oldest first.
     pub(super) fn of(touched: &JaggedTable<UnlinkedTouch>, paths: usize) -> Self {
-        let touches = JaggedTable::with_capacity(wide(touched.rows()), touched.items());
+        let touches = JaggedTable::with_capacity(index_to_usize(touched.rows()), touched.items());
         let mut lineage = Self { touches, last_paths: Vec::new() };
         let mut named: Vec<Option<PathMeaning>> = vec![None; paths];
         for row in touched.iter() {
@@ -45,13 +45,13 @@ impl Lineage {
         let sources: Vec<FileId> = row
             .iter()
             .filter_map(|touch| touch.from)
-            .map(|from| match named.get(wide(from.0)).copied().flatten() {
+            .map(|from| match named.get(index_to_usize(from.0)).copied().flatten() {
                 Some(PathMeaning::File(file) | PathMeaning::Moved(file)) => file,
                 None => self.begin(from),
             })
             .collect();
         for (touch, &file) in row.iter().filter(|touch| touch.from.is_some()).zip(&sources) {
-            if let Some(place) = touch.from.and_then(|from| named.get_mut(wide(from.0))) {
+            if let Some(place) = touch.from.and_then(|from| named.get_mut(index_to_usize(from.0))) {
                 *place = Some(PathMeaning::Moved(file));
             }
         }
@@ -69,7 +69,7 @@ impl Lineage {
 
     /// The file of a touch that renames nothing.
     fn plain(&mut self, touch: &UnlinkedTouch, named: &mut [Option<PathMeaning>]) -> FileId {
-        match named.get(wide(touch.path.0)).copied().flatten() {
+        match named.get(index_to_usize(touch.path.0)).copied().flatten() {
             Some(PathMeaning::File(file)) => file,
             Some(PathMeaning::Moved(file)) if touch.status != FileStatus::Added => file,
             _ => {
@@ -81,16 +81,16 @@ impl Lineage {
     }
 
     fn begin(&mut self, path: PathId) -> FileId {
-        let file = FileId(narrow(self.last_paths.len()));
+        let file = FileId(index_to_u32(self.last_paths.len()));
         self.last_paths.push(path);
         file
     }
 
     fn name(&mut self, path: PathId, file: FileId, named: &mut [Option<PathMeaning>]) {
-        if let Some(place) = named.get_mut(wide(path.0)) {
+        if let Some(place) = named.get_mut(index_to_usize(path.0)) {
             *place = Some(PathMeaning::File(file));
         }
-        if let Some(last) = self.last_paths.get_mut(wide(file.0)) {
+        if let Some(last) = self.last_paths.get_mut(index_to_usize(file.0)) {
             *last = path;
         }
     }

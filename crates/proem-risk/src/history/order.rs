@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::cmp::Reverse;
 
 use super::header::CommitHeader;
-use super::table::{JaggedTable, narrow, wide};
+use super::table::{JaggedTable, index_to_u32, index_to_usize};
 
 /// The first second of 1990: CVS, the oldest tool whose histories live on in git, began in that year.
 const FIRST: i64 = 631_152_000;
@@ -23,34 +23,41 @@ pub(super) fn can_be(at: i64, now: i64) -> bool {
 /// with their corrected dates. `parents` are places too. What is its own ancestor is left out.
 ///
 /// This is Kahn's algorithm (Communications of the ACM 5, 1962) with a heap of what is ready.
-pub(super) fn order(commits: &[CommitHeader], parents: &JaggedTable<u32>, now: i64) -> Vec<(u32, i64)> {
+pub(super) fn order_commits(commits: &[CommitHeader], parents: &JaggedTable<u32>, now: i64) -> Vec<(u32, i64)> {
     let oldest = commits.iter().map(|commit| commit.date).filter(|&date| can_be(date, now)).min().unwrap_or(0);
-    let children =
-        parents.iter().enumerate().flat_map(|(child, row)| row.iter().map(move |&parent| (parent, narrow(child))));
-    let children = JaggedTable::grouped(narrow(commits.len()), children);
+    let children = parents
+        .iter()
+        .enumerate()
+        .flat_map(|(child, row)| row.iter().map(move |&parent| (parent, index_to_u32(child))));
+    let children = JaggedTable::grouped(index_to_u32(commits.len()), children);
     let mut waiting: Vec<usize> = parents.iter().map(<[u32]>::len).collect();
     let mut dates = vec![oldest; commits.len()];
     let mut ready = BinaryHeap::new();
     let make_ready = |place: u32, dates: &mut [i64], ready: &mut BinaryHeap<_>| {
-        let Some(&CommitHeader { id, date, .. }) = commits.get(wide(place)) else { return };
+        let Some(&CommitHeader { id, date, .. }) = commits.get(index_to_usize(place)) else { return };
         let corrected = if can_be(date, now) {
             date
         } else {
-            parents.row(place).iter().filter_map(|&parent| dates.get(wide(parent)).copied()).max().unwrap_or(oldest)
+            parents
+                .row(place)
+                .iter()
+                .filter_map(|&parent| dates.get(index_to_usize(parent)).copied())
+                .max()
+                .unwrap_or(oldest)
         };
-        if let Some(date) = dates.get_mut(wide(place)) {
+        if let Some(date) = dates.get_mut(index_to_usize(place)) {
             *date = corrected;
         }
         ready.push(Reverse((corrected, id, place)));
     };
     for (place, _) in waiting.iter().enumerate().filter(|(_, parents)| **parents == 0) {
-        make_ready(narrow(place), &mut dates, &mut ready);
+        make_ready(index_to_u32(place), &mut dates, &mut ready);
     }
     let mut order = Vec::with_capacity(commits.len());
     while let Some(Reverse((at, _, place))) = ready.pop() {
         order.push((place, at));
         for &child in children.row(place) {
-            let Some(waits) = waiting.get_mut(wide(child)) else { continue };
+            let Some(waits) = waiting.get_mut(index_to_usize(child)) else { continue };
             *waits = waits.saturating_sub(1);
             if *waits == 0 {
                 make_ready(child, &mut dates, &mut ready);

@@ -3,7 +3,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::table::{narrow, wide};
+use super::table::{index_to_u32, index_to_usize};
 use super::{Commit, CommitIndex, FileId, History, PathId};
 use crate::change::FileStatus;
 use crate::path::RepoPath;
@@ -48,12 +48,12 @@ impl<'h> Past<'h> {
             return Self::first(history, 0);
         }
         let end = tip.0.saturating_add(1);
-        let mut bits = vec![0_u64; wide(end).div_ceil(64)];
-        set(&mut bits, tip.0);
+        let mut bits = vec![0_u64; index_to_usize(end).div_ceil(64)];
+        set_bit(&mut bits, tip.0);
         // Parents stand before their children: one walk down finds all.
         for index in (0..end).rev() {
             if is_set(&bits, index) {
-                history.parents(CommitIndex(index)).iter().for_each(|parent| set(&mut bits, parent.0));
+                history.parents(CommitIndex(index)).iter().for_each(|parent| set_bit(&mut bits, parent.0));
             }
         }
         Self { history, end, ancestors: Some(bits) }
@@ -118,8 +118,9 @@ impl<'h> Past<'h> {
     }
 
     fn all(&self) -> impl Iterator<Item = (CommitIndex, &'h Commit)> {
-        let commits = self.history.commits().get(..wide(self.end)).unwrap_or_default();
-        let commits = commits.iter().enumerate().rev().map(|(index, commit)| (CommitIndex(narrow(index)), commit));
+        let commits = self.history.commits().get(..index_to_usize(self.end)).unwrap_or_default();
+        let commits =
+            commits.iter().enumerate().rev().map(|(index, commit)| (CommitIndex(index_to_u32(index)), commit));
         commits.filter(|&(index, _)| self.contains(index))
     }
 
@@ -134,12 +135,12 @@ impl<'h> Past<'h> {
     }
 }
 
-fn set(bits: &mut [u64], at: u32) {
-    if let Some(word) = bits.get_mut(wide(at / 64)) {
+fn set_bit(bits: &mut [u64], at: u32) {
+    if let Some(word) = bits.get_mut(index_to_usize(at / 64)) {
         *word |= 1 << (at % 64);
     }
 }
 
 fn is_set(bits: &[u64], at: u32) -> bool {
-    bits.get(wide(at / 64)).is_some_and(|word| (word >> (at % 64)) & 1 == 1)
+    bits.get(index_to_usize(at / 64)).is_some_and(|word| (word >> (at % 64)) & 1 == 1)
 }

@@ -12,12 +12,12 @@ pub(super) struct JaggedTable<T> {
 }
 
 /// A count or an index; what doesn't fit is the largest number, which no row has.
-pub(super) fn narrow(number: usize) -> u32 {
+pub(super) fn index_to_u32(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// An index as the standard library wants it.
-pub(super) fn wide(number: u32) -> usize {
+pub(super) fn index_to_usize(number: u32) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
@@ -34,7 +34,7 @@ impl<T> JaggedTable<T> {
 
     /// How many rows there are.
     pub(super) fn rows(&self) -> u32 {
-        narrow(self.ends.len())
+        index_to_u32(self.ends.len())
     }
 
     /// How many items there are.
@@ -44,9 +44,9 @@ impl<T> JaggedTable<T> {
 
     /// The items of a row; none if there is no such row.
     pub(super) fn row(&self, row: u32) -> &[T] {
-        let row = wide(row);
-        let end = self.ends.get(row).copied().map_or(0, wide);
-        let start = row.checked_sub(1).and_then(|before| self.ends.get(before)).copied().map_or(0, wide);
+        let row = index_to_usize(row);
+        let end = self.ends.get(row).copied().map_or(0, index_to_usize);
+        let start = row.checked_sub(1).and_then(|before| self.ends.get(before)).copied().map_or(0, index_to_usize);
         self.items.get(start..end).unwrap_or_default()
     }
 
@@ -62,16 +62,16 @@ impl<T> JaggedTable<T> {
 
     /// Ends a row.
     pub(super) fn end(&mut self) {
-        self.ends.push(narrow(self.items.len()));
+        self.ends.push(index_to_u32(self.items.len()));
     }
 }
 
 impl<T: Copy + Default> JaggedTable<T> {
     /// Puts each item into its row; within a row the order stays.
     pub(super) fn grouped(rows: u32, pairs: impl Iterator<Item = (u32, T)> + Clone) -> Self {
-        let mut counts = vec![0_u32; wide(rows)];
+        let mut counts = vec![0_u32; index_to_usize(rows)];
         for (row, _) in pairs.clone() {
-            if let Some(count) = counts.get_mut(wide(row)) {
+            if let Some(count) = counts.get_mut(index_to_usize(row)) {
                 *count += 1;
             }
         }
@@ -83,10 +83,10 @@ impl<T: Copy + Default> JaggedTable<T> {
             total += *end;
             *end = total;
         }
-        let mut items = vec![T::default(); wide(total)];
+        let mut items = vec![T::default(); index_to_usize(total)];
         for (row, item) in pairs {
-            let Some(next) = next.get_mut(wide(row)) else { continue };
-            if let Some(place) = items.get_mut(wide(*next)) {
+            let Some(next) = next.get_mut(index_to_usize(row)) else { continue };
+            if let Some(place) = items.get_mut(index_to_usize(*next)) {
                 *place = item;
             }
             *next += 1;

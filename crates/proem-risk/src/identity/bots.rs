@@ -84,10 +84,10 @@ pub fn is_bot(person: &Person) -> bool {
         Some((number, login)) if number.bytes().all(|byte| byte.is_ascii_digit()) => login,
         _ => local,
     };
-    is_known(&name) || is_known(login)
+    is_known_bot(&name) || is_known_bot(login)
 }
 
-fn is_known(text: &str) -> bool {
+fn is_known_bot(text: &str) -> bool {
     let mut joined = String::with_capacity(text.len());
     for word in text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
         if !joined.is_empty() {

@@ -2,11 +2,11 @@
 
 /// The seconds since 1970 of `2024-01-31`, `2024-01-31T12:00`, `2024-01-31 12:00:00.5Z` or
 /// `2024-01-31T12:00:00.000+0200` (RFC 3339 and the form of Jira); without an offset it is UTC.
-pub(super) fn seconds(text: &str) -> Option<i64> {
+pub(super) fn parse_tracker_date(text: &str) -> Option<i64> {
     let mut rest = text.trim();
-    let year = number(&mut rest, 4)?;
-    let month = number(after(&mut rest, '-')?, 2)?;
-    let day = number(after(&mut rest, '-')?, 2)?;
+    let year = take_digits(&mut rest, 4)?;
+    let month = take_digits(take_character(&mut rest, '-')?, 2)?;
+    let day = take_digits(take_character(&mut rest, '-')?, 2)?;
     if year == 0 || !(1..=12).contains(&month) || day == 0 || day > days_of(year, month) {
         return None;
     }
@@ -16,17 +16,17 @@ pub(super) fn seconds(text: &str) -> Option<i64> {
         return Some(days);
     }
     let mut rest = rest.strip_prefix(['T', 't', ' '])?;
-    days.checked_add(time(&mut rest)?)?.checked_sub(offset(rest)?)
+    days.checked_add(parse_time_of_day(&mut rest)?)?.checked_sub(parse_zone_offset(rest)?)
 }
 
 /// The seconds since midnight; parts of a second are left out.
-fn time(rest: &mut &str) -> Option<i64> {
-    let hour = number(rest, 2)?;
-    let minute = number(after(rest, ':')?, 2)?;
+fn parse_time_of_day(rest: &mut &str) -> Option<i64> {
+    let hour = take_digits(rest, 2)?;
+    let minute = take_digits(take_character(rest, ':')?, 2)?;
     let mut second = 0;
-    if after(rest, ':').is_some() {
-        second = number(rest, 2)?;
-        if after(rest, '.').is_some() {
+    if take_character(rest, ':').is_some() {
+        second = take_digits(rest, 2)?;
+        if take_character(rest, '.').is_some() {
             *rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
         }
     }
@@ -35,37 +35,37 @@ fn time(rest: &mut &str) -> Option<i64> {
 }
 
 /// The seconds that a zone is ahead of UTC.
-fn offset(mut rest: &str) -> Option<i64> {
+fn parse_zone_offset(mut rest: &str) -> Option<i64> {
     if matches!(rest, "" | "Z" | "z") {
         return Some(0);
     }
-    let sign = if after(&mut rest, '+').is_some() { 1 } else { after(&mut rest, '-').map(|_| -1)? };
-    let hours = number(&mut rest, 2)?;
-    let _colon = after(&mut rest, ':');
-    let minutes = if rest.is_empty() { 0 } else { number(&mut rest, 2)? };
+    let sign = if take_character(&mut rest, '+').is_some() { 1 } else { take_character(&mut rest, '-').map(|_| -1)? };
+    let hours = take_digits(&mut rest, 2)?;
+    let _colon = take_character(&mut rest, ':');
+    let minutes = if rest.is_empty() { 0 } else { take_digits(&mut rest, 2)? };
     (rest.is_empty() && hours < 24 && minutes < 60).then_some(sign * (hours * 3_600 + minutes * 60))
 }
 
 /// Takes exactly so many digits.
-fn number(rest: &mut &str, digits: usize) -> Option<i64> {
+fn take_digits(rest: &mut &str, digits: usize) -> Option<i64> {
     let (taken, after) = rest.split_at_checked(digits)?;
     *rest = after;
     taken.bytes().all(|byte| byte.is_ascii_digit()).then(|| taken.parse().ok()).flatten()
 }
 
 /// Takes a character.
-fn after<'r, 't>(rest: &'r mut &'t str, character: char) -> Option<&'r mut &'t str> {
+fn take_character<'r, 't>(rest: &'r mut &'t str, character: char) -> Option<&'r mut &'t str> {
     *rest = rest.strip_prefix(character)?;
     Some(rest)
 }
 
-const fn is_leap(year: i64) -> bool {
+const fn is_leap_year(year: i64) -> bool {
     (year % 4 == 0 && year % 100 != 0) || year % 400 == 0
 }
 
 const fn days_of(year: i64, month: i64) -> i64 {
     match month {
-        2 if is_leap(year) => 29,
+        2 if is_leap_year(year) => 29,
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         _ => 31,
@@ -85,7 +85,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Option<i64>) {
-        assert_eq!(seconds(text), expected, "{text}");
+        assert_eq!(parse_tracker_date(text), expected, "{text}");
     }
 
     #[test]

@@ -27,24 +27,27 @@ const DATE: &[&str] = &["date", "at", "created", "createdat", "created_at"];
 const NO_TITLE: &str = "has no `title`; give each one a `title`, and `id`, `body`, `paths` and `date` where known";
 const NO_DATE: &str = "is not a date; write `2024-01-31`, `2024-01-31T12:00:00Z` or seconds since 1970";
 
-pub(super) fn read(text: &[u8]) -> Result<Vec<Incident>, Error> {
+pub(super) fn read_incidents(text: &[u8]) -> Result<Vec<Incident>, Error> {
     if text.len() > LONGEST {
-        return Err(unreadable("the file", format_args!("has more than {LONGEST} bytes; keep the newest incidents")));
+        return Err(unreadable_incidents(
+            "the file",
+            format_args!("has more than {LONGEST} bytes; keep the newest incidents"),
+        ));
     }
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     match text.trim_ascii_start().first() {
         None => Ok(vec![]),
-        Some(b'{' | b'[') => json(text),
-        Some(_) => table(text),
+        Some(b'{' | b'[') => incidents_from_json(text),
+        Some(_) => incidents_from_table(text),
     }
 }
 
-fn unreadable(place: &str, expected: impl fmt::Display) -> Error {
+fn unreadable_incidents(place: &str, expected: impl fmt::Display) -> Error {
     Error::new(ErrorKind::Unreadable, format!("{place} of the incidents {expected}"))
 }
 
 /// One array, one export, or one object after the other.
-fn json(text: &[u8]) -> Result<Vec<Incident>, Error> {
+fn incidents_from_json(text: &[u8]) -> Result<Vec<Incident>, Error> {
     let mut incidents = vec![];
     let mut values = serde_json::Deserializer::from_slice(text).into_iter::<Value>();
     // Lines are counted on the way, so that many incidents cost one pass.
@@ -52,7 +55,7 @@ fn json(text: &[u8]) -> Result<Vec<Incident>, Error> {
     while let Some(value) = values.next() {
         let value = value.map_err(|error| {
             let what = "is not JSON; expected one object a line, an array of objects, or an export of issues";
-            unreadable(&format!("line {}", error.line()), format_args!("{what} (column {})", error.column()))
+            unreadable_incidents(&format!("line {}", error.line()), format_args!("{what} (column {})", error.column()))
         })?;
         let end = values.byte_offset();
         let passed = text.get(counted..end).unwrap_or_default();
@@ -60,29 +63,31 @@ fn json(text: &[u8]) -> Result<Vec<Incident>, Error> {
         counted = end;
         let number = incidents.len().saturating_add(1);
         match value {
-            Value::Array(many) => all(many, &mut incidents)?,
+            Value::Array(many) => add_incidents(many, &mut incidents)?,
             Value::Object(mut object) if object.get("issues").is_some_and(Value::is_array) => {
                 if let Some(Value::Array(many)) = object.remove("issues") {
-                    all(many, &mut incidents)?;
+                    add_incidents(many, &mut incidents)?;
                 }
             }
-            one => incidents
-                .push(incident(&one, number).map_err(|expected| unreadable(&format!("line {line}"), expected))?),
+            one => incidents.push(
+                incident_from_json(&one, number)
+                    .map_err(|expected| unreadable_incidents(&format!("line {line}"), expected))?,
+            ),
         }
     }
     Ok(incidents)
 }
 
-fn all(values: Vec<Value>, incidents: &mut Vec<Incident>) -> Result<(), Error> {
+fn add_incidents(values: Vec<Value>, incidents: &mut Vec<Incident>) -> Result<(), Error> {
     for (value, number) in values.into_iter().zip(1_usize..) {
-        let incident = incident(&value, number);
-        incidents.push(incident.map_err(|expected| unreadable(&format!("number {number}"), expected))?);
+        let incident = incident_from_json(&value, number);
+        incidents.push(incident.map_err(|expected| unreadable_incidents(&format!("number {number}"), expected))?);
     }
     Ok(())
 }
 
 /// The incident that a value is, or what is wrong with it. `number` is its place, for want of an id.
-fn incident(value: &Value, number: usize) -> Result<Incident, String> {
+fn incident_from_json(value: &Value, number: usize) -> Result<Incident, String> {
     let object = value.as_object().ok_or_else(|| "is not an object with a `title`".to_owned())?;
     // Jira keeps all but the key one level down.
     let inner = object.get("fields").and_then(Value::as_object);
@@ -101,10 +106,10 @@ fn incident(value: &Value, number: usize) -> Result<Incident, String> {
             Some(_) => return Err("has an `id` that is neither a string nor a number".to_owned()),
             None => None,
         },
-        title: get(TITLE).map(|title| text_of(&title)),
-        body: get(BODY).map(|body| text_of(&body)),
+        title: get(TITLE).map(|title| incident_text(&title)),
+        body: get(BODY).map(|body| incident_text(&body)),
         paths: match get(PATHS) {
-            Some(Value::Array(paths)) => paths.iter().map(path_of).collect::<Option<_>>().ok_or(NO_PATHS)?,
+            Some(Value::Array(paths)) => paths.iter().map(incident_path).collect::<Option<_>>().ok_or(NO_PATHS)?,
             Some(Value::String(paths)) => split_paths(&paths),
             Some(_) => return Err(NO_PATHS.to_owned()),
             None => vec![],
@@ -122,7 +127,7 @@ fn incident(value: &Value, number: usize) -> Result<Incident, String> {
 const NO_PATHS: &str = "has `paths` that are not strings";
 
 /// A path: a text, or GitHub's object of a changed file.
-fn path_of(value: &Value) -> Option<String> {
+fn incident_path(value: &Value) -> Option<String> {
     let value = value.get("path").or_else(|| value.get("filename")).unwrap_or(value);
     value.as_str().map(ToOwned::to_owned)
 }
@@ -132,7 +137,7 @@ fn split_paths(text: &str) -> Vec<String> {
 }
 
 /// The text of a value: its own, or those inside Jira's document format, in their order.
-fn text_of(value: &Value) -> String {
+fn incident_text(value: &Value) -> String {
     let mut waiting = vec![value];
     let mut texts: Vec<&str> = vec![];
     while let Some(value) = waiting.pop() {
@@ -161,7 +166,7 @@ impl IncidentFields {
     fn incident(self, number: usize) -> Result<Incident, String> {
         let filled = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let at = match filled(self.date) {
-            Some(date) => Some(seconds(&date).ok_or_else(|| format!("has a `date` that {NO_DATE}"))?),
+            Some(date) => Some(incident_seconds(&date).ok_or_else(|| format!("has a `date` that {NO_DATE}"))?),
             None => None,
         };
         Ok(Incident {
@@ -177,15 +182,15 @@ impl IncidentFields {
 /// The last second of the year 9999: a greater number counts something else, such as milliseconds.
 const LAST: i64 = 253_402_300_799;
 
-fn seconds(text: &str) -> Option<i64> {
+fn incident_seconds(text: &str) -> Option<i64> {
     let number = text.trim().parse::<i64>().ok().filter(|seconds| (-LAST..=LAST).contains(seconds));
-    number.or_else(|| date::seconds(text))
+    number.or_else(|| date::parse_tracker_date(text))
 }
 
 /// Comma-separated values with a header.
-fn table(text: &[u8]) -> Result<Vec<Incident>, Error> {
+fn incidents_from_table(text: &[u8]) -> Result<Vec<Incident>, Error> {
     let rows = read_csv(text, BareQuotes::Kept).map_err(|broken| {
-        unreadable(&format!("line {}", broken.line), format_args!("is not valid CSV: {}", broken.expected))
+        unreadable_incidents(&format!("line {}", broken.line), format_args!("is not valid CSV: {}", broken.expected))
     })?;
     let Some((header, rows)) = rows.split_first() else { return Ok(vec![]) };
     let column = |names: &[&str]| {
@@ -195,7 +200,7 @@ fn table(text: &[u8]) -> Result<Vec<Incident>, Error> {
     let Some(title) = column(TITLE) else {
         let what =
             "has no column `title`; expected CSV whose header has `title`, and `id`, `body`, `paths`, `date`, or JSON";
-        return Err(unreadable(&format!("line {}", header.line), what));
+        return Err(unreadable_incidents(&format!("line {}", header.line), what));
     };
     let columns = [column(ID), Some(title), column(BODY), column(PATHS), column(DATE)];
     let mut incidents = vec![];
@@ -203,12 +208,12 @@ fn table(text: &[u8]) -> Result<Vec<Incident>, Error> {
         let place = format!("line {}", row.line);
         if row.fields.len() != header.fields.len() {
             let (has, needs) = (row.fields.len(), header.fields.len());
-            return Err(unreadable(&place, format_args!("has {has} fields, but the header has {needs}")));
+            return Err(unreadable_incidents(&place, format_args!("has {has} fields, but the header has {needs}")));
         }
         let [id, title, body, paths, date] = columns.map(|column| row.fields.get(column?).cloned());
         let paths = paths.map(|paths| split_paths(&paths)).unwrap_or_default();
         let fields = IncidentFields { id, title, body, paths, date };
-        incidents.push(fields.incident(number).map_err(|expected| unreadable(&place, expected))?);
+        incidents.push(fields.incident(number).map_err(|expected| unreadable_incidents(&place, expected))?);
     }
     Ok(incidents)
 }

@@ -17,10 +17,10 @@ const STOP: &[&str] = &[
 /// The terms of some texts with how often they occur, by term.
 ///
 /// Single characters and numbers of one or two digits are no terms.
-pub(super) fn counted<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<(u64, f32)> {
+pub(super) fn count_terms<'t>(texts: impl IntoIterator<Item = &'t str>) -> Vec<(u64, f32)> {
     let mut counts: BTreeMap<u64, f32> = BTreeMap::new();
-    for word in texts.into_iter().flat_map(proem_text::words).filter(|word| is_term(word)) {
-        *counts.entry(hash(&word)).or_default() += 1.0;
+    for word in texts.into_iter().flat_map(proem_text::search_words).filter(|word| is_term(word)) {
+        *counts.entry(term_hash(&word)).or_default() += 1.0;
     }
     counts.into_iter().collect()
 }
@@ -31,7 +31,7 @@ fn is_term(word: &str) -> bool {
 }
 
 /// FNV-1a, 64 bits (RFC 9923). Two terms that share a number count as one, which nothing relies on.
-fn hash(word: &str) -> u64 {
+fn term_hash(word: &str) -> u64 {
     word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
@@ -41,7 +41,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, same: &str) {
-        assert_eq!(counted([text]), counted([same]), "{text}");
+        assert_eq!(count_terms([text]), count_terms([same]), "{text}");
     }
 
     #[test]
@@ -56,6 +56,6 @@ mod tests {
         check("user_name", "user name");
         check("parseJSON", "parsejson parse json");
         check("error 404", "404 error");
-        assert_eq!(counted(["retry", "retry Retry"]), [(hash("retry"), 3.0)]);
+        assert_eq!(count_terms(["retry", "retry Retry"]), [(term_hash("retry"), 3.0)]);
     }
 }

@@ -71,7 +71,7 @@ impl Thresholds {
     ///
     /// [`ErrorKind::Unreadable`] if the shipped file is damaged, which a test excludes.
     pub fn shipped() -> Result<Self, Error> {
-        let file = parse(include_str!("../../data/thresholds.json"))?;
+        let file = parse_thresholds(include_str!("../../data/thresholds.json"))?;
         let missing = || Error::new(ErrorKind::Unreadable, "the shipped thresholds are not complete");
         let thresholds = Self {
             coupling: file.coupling.ok_or_else(missing)?,
@@ -92,7 +92,7 @@ impl Thresholds {
     ///
     /// [`ErrorKind::Unreadable`] for what is no such file, and as for [`Thresholds::check`].
     pub fn read(json: &str) -> Result<Self, Error> {
-        let (file, shipped) = (parse(json)?, Self::shipped()?);
+        let (file, shipped) = (parse_thresholds(json)?, Self::shipped()?);
         let thresholds = Self {
             coupling: file.coupling.unwrap_or(shipped.coupling),
             co_change: file.co_change.unwrap_or(shipped.co_change),
@@ -112,12 +112,12 @@ impl Thresholds {
     ///
     /// [`ErrorKind::OutOfRange`] with the name of the first that is not.
     pub fn check(&self) -> Result<(), Error> {
-        in_order("coupling", self.coupling, Worse::Up, f64::MAX)?;
-        in_order("co_change", self.co_change, Worse::Up, 1.0)?;
-        in_order("test_ratio", self.test_ratio, Worse::Down, f64::MAX)?;
-        in_order("ownership_churn", self.ownership_churn, Worse::Down, f64::MAX)?;
-        in_order("incident_similarity", self.incident_similarity, Worse::Up, 100.0)?;
-        in_order("score", self.score, Worse::Up, 100.0)?;
+        check_steps_in_order("coupling", self.coupling, Worse::Up, f64::MAX)?;
+        check_steps_in_order("co_change", self.co_change, Worse::Up, 1.0)?;
+        check_steps_in_order("test_ratio", self.test_ratio, Worse::Down, f64::MAX)?;
+        check_steps_in_order("ownership_churn", self.ownership_churn, Worse::Down, f64::MAX)?;
+        check_steps_in_order("incident_similarity", self.incident_similarity, Worse::Up, 100.0)?;
+        check_steps_in_order("score", self.score, Worse::Up, 100.0)?;
         if self.sample == 0 {
             return Err(Error::new(ErrorKind::OutOfRange, "threshold `sample` must be at least 1"));
         }
@@ -138,7 +138,7 @@ impl Thresholds {
             }
             _ => return Signal::None,
         };
-        stepped(value, is_high, is_medium)
+        step_signal(value, is_high, is_medium)
     }
 
     /// What the rules make of the score's percentile among `sampled` commits.
@@ -147,11 +147,11 @@ impl Thresholds {
         if sampled < self.sample {
             return Signal::Unknown;
         }
-        stepped(percentile, percentile >= self.score.second, percentile >= self.score.first)
+        step_signal(percentile, percentile >= self.score.second, percentile >= self.score.first)
     }
 }
 
-fn stepped(value: f64, is_high: bool, is_medium: bool) -> Signal {
+fn step_signal(value: f64, is_high: bool, is_medium: bool) -> Signal {
     if value.is_nan() {
         Signal::Unknown
     } else if is_high {
@@ -163,14 +163,14 @@ fn stepped(value: f64, is_high: bool, is_medium: bool) -> Signal {
     }
 }
 
-fn parse(json: &str) -> Result<ThresholdsForm, Error> {
+fn parse_thresholds(json: &str) -> Result<ThresholdsForm, Error> {
     serde_json::from_str(json).map_err(|error| {
         let hint = "each metric takes `{\"first\": …, \"second\": …}`";
         Error::new(ErrorKind::Unreadable, format!("the thresholds are not readable: {error}; {hint}"))
     })
 }
 
-fn in_order(name: &str, steps: Steps, worse: Worse, most: f64) -> Result<(), Error> {
+fn check_steps_in_order(name: &str, steps: Steps, worse: Worse, most: f64) -> Result<(), Error> {
     let in_range = |value: f64| value.is_finite() && (0.0..=most).contains(&value);
     if !in_range(steps.first) || !in_range(steps.second) {
         let range = if most < f64::MAX { format!("from 0 to {most}") } else { String::from("of 0 or more") };

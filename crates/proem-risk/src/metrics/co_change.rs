@@ -9,8 +9,8 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::words::{commits, files, narrow, period};
-use super::{DETAILS, RECENT_DAYS, Survey, WIDE, counts};
+use super::words::{commit_count_words, file_count_words, period_words, saturating_u32};
+use super::{DETAILS, RECENT_DAYS, Survey, WIDE, decides_level};
 use crate::history::{FileId, PathId};
 use crate::metric::{Exclusion, Fraction, Metric, MetricName, PercentileRank, Sentence, SentencePart, Signal};
 use crate::path::FileRole;
@@ -58,7 +58,7 @@ pub(crate) struct CoChange {
 impl Partnership {
     /// Whether it counts for the level: tests, generated files and the like don't.
     fn counts(&self) -> bool {
-        self.role.is_none_or(counts)
+        self.role.is_none_or(decides_level)
     }
 
     /// Whether somebody would miss it in a change: a usual one that counts.
@@ -68,11 +68,11 @@ impl Partnership {
 }
 
 /// Counts with what a file of the change changed together.
-pub(crate) fn of(survey: &Survey<'_>, file: u32) -> CoChange {
-    survey.history_of(file).map_or_else(CoChange::default, |file| count(survey, file))
+pub(crate) fn co_change_of_file(survey: &Survey<'_>, file: u32) -> CoChange {
+    survey.history_of(file).map_or_else(CoChange::default, |file| count_co_change(survey, file))
 }
 
-fn count(survey: &Survey<'_>, file: FileId) -> CoChange {
+fn count_co_change(survey: &Survey<'_>, file: FileId) -> CoChange {
     let (past, tree) = (survey.facts().past, survey.facts().tree);
     let mut co_change = CoChange { file: Some(file), ..CoChange::default() };
     let mut together: BTreeMap<FileId, u32> = BTreeMap::new();
@@ -116,7 +116,7 @@ fn count(survey: &Survey<'_>, file: FileId) -> CoChange {
 }
 
 /// The metric of a file of the change.
-pub(super) fn metric(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Metric {
+pub(super) fn co_change_metric(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Metric {
     let unknown = |because: String| Metric::unknown(MetricName::CoChange, Sentence::ours(because));
     let window = survey.facts().window_days;
     let mut metric = match (survey.reach(), co_change.file) {
@@ -125,26 +125,26 @@ pub(super) fn metric(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Me
             unknown(format!("the history goes back {reach} days only, {window} are needed"))
         }
         _ if co_change.commits < FEWEST => unknown(too_few(co_change, window)),
-        (_, Some(own)) => known(survey, file, own, co_change),
+        (_, Some(own)) => known_co_change_metric(survey, file, own, co_change),
     };
-    metric.excluded = excluded(survey, file, co_change);
+    metric.excluded = co_change_exclusions(survey, file, co_change);
     metric
 }
 
 fn too_few(co_change: &CoChange, window: u32) -> String {
-    let touched = commits(co_change.commits);
-    format!("{touched} of at most {WIDE} files touched it in {}, {FEWEST} are needed", period(window))
+    let touched = commit_count_words(co_change.commits);
+    format!("{touched} of at most {WIDE} files touched it in {}, {FEWEST} are needed", period_words(window))
 }
 
 /// The metric of a file that has enough commits: `file` is its place in the change, `own` in the history.
-fn known(survey: &Survey<'_>, file: u32, own: FileId, co_change: &CoChange) -> Metric {
-    let (window, history) = (period(survey.facts().window_days), survey.facts().past.history());
+fn known_co_change_metric(survey: &Survey<'_>, file: u32, own: FileId, co_change: &CoChange) -> Metric {
+    let (window, history) = (period_words(survey.facts().window_days), survey.facts().past.history());
     let counting = || co_change.partners.iter().filter(|partner| partner.counts());
     let Some(most) = counting().next() else {
         let of = Fraction { numerator: 0, denominator: u64::from(co_change.commits) };
         let evidence = format!(
             "no other file changed with it in {TOGETHER} or more of its {} in {window}",
-            commits(co_change.commits)
+            commit_count_words(co_change.commits)
         );
         return Metric {
             of: Some(of),
@@ -155,11 +155,11 @@ fn known(survey: &Survey<'_>, file: u32, own: FileId, co_change: &CoChange) -> M
         };
     };
     let share = most.together.share().unwrap_or_default();
-    let recent = recently(survey, own, most.file);
+    let recent = recent_co_change(survey, own, most.file);
     let evidence = Sentence::default().then(SentencePart::Path(history.path(most.path).to_text())).and(format!(
         " changed in {} of the {} that touched this file in {window} ({share:.2}, at least {:.2}); in the last {RECENT_DAYS} days in {} of {}",
         most.together.numerator,
-        commits(co_change.commits),
+        commit_count_words(co_change.commits),
         most.low,
         recent.numerator,
         recent.denominator,
@@ -170,14 +170,14 @@ fn known(survey: &Survey<'_>, file: u32, own: FileId, co_change: &CoChange) -> M
         rank: PercentileRank::among(survey.usual(), most.low),
         signal: survey.facts().thresholds.signal(MetricName::CoChange, most.low),
         evidence,
-        details: counting().take(DETAILS).map(|partner| detail(survey, file, partner)).collect(),
-        total: Some(narrow(counting().count())),
+        details: counting().take(DETAILS).map(|partner| partnership_detail(survey, file, partner)).collect(),
+        total: Some(saturating_u32(counting().count())),
         ..Metric::of(MetricName::CoChange, share)
     }
 }
 
 /// n(a, b) of n(a) in the last 90 days.
-fn recently(survey: &Survey<'_>, file: FileId, partner: FileId) -> Fraction {
+fn recent_co_change(survey: &Survey<'_>, file: FileId, partner: FileId) -> Fraction {
     let history = survey.facts().past.history();
     let mut recent = Fraction { numerator: 0, denominator: 0 };
     for (index, _) in survey.within(file, RECENT_DAYS) {
@@ -191,12 +191,12 @@ fn recently(survey: &Survey<'_>, file: FileId, partner: FileId) -> Fraction {
     recent
 }
 
-fn detail(survey: &Survey<'_>, file: u32, partner: &Partnership) -> Sentence {
+fn partnership_detail(survey: &Survey<'_>, file: u32, partner: &Partnership) -> Sentence {
     let history = survey.facts().past.history();
     let narrow_enough = survey
         .within(partner.file, survey.facts().window_days)
         .filter(|(index, _)| history.touches(*index).len() <= WIDE);
-    let theirs = u64::from(narrow(narrow_enough.count()));
+    let theirs = u64::from(saturating_u32(narrow_enough.count()));
     let Fraction { numerator: both, denominator: own } = partner.together;
     let all = own.saturating_add(theirs);
     let index = |part: u64, whole: u64| Fraction { numerator: part, denominator: whole }.share().unwrap_or_default();
@@ -205,7 +205,7 @@ fn detail(survey: &Survey<'_>, file: u32, partner: &Partnership) -> Sentence {
     let path = SentencePart::Path(history.path(partner.path).to_text());
     let sentence =
         Sentence::default().then(path).and(format!(": {both} of {own}, Jaccard {jaccard:.2}, degree {degree:.2}"));
-    match imported(survey, file, partner) {
+    match is_partner_imported(survey, file, partner) {
         Some(true) => sentence.and(", explained by an import"),
         Some(false) => sentence.and(", no import between them"),
         None => sentence,
@@ -213,7 +213,7 @@ fn detail(survey: &Survey<'_>, file: u32, partner: &Partnership) -> Sentence {
 }
 
 /// Whether an import explains a partnership; `None` if that is unknown.
-pub(crate) fn imported(survey: &Survey<'_>, file: u32, partner: &Partnership) -> Option<bool> {
+pub(crate) fn is_partner_imported(survey: &Survey<'_>, file: u32, partner: &Partnership) -> Option<bool> {
     use crate::tree::Imports;
     let tree = survey.facts().tree?;
     let own = survey.tree_index(file)?;
@@ -229,13 +229,13 @@ pub(crate) fn imported(survey: &Survey<'_>, file: u32, partner: &Partnership) ->
 }
 
 /// How many usual partners are missing from the change.
-pub(super) fn gap(survey: &Survey<'_>, co_change: &CoChange) -> Metric {
-    let missing: Vec<&Partnership> = missing(survey, co_change).collect();
+pub(super) fn co_change_gap(survey: &Survey<'_>, co_change: &CoChange) -> Metric {
+    let missing: Vec<&Partnership> = missing_usual_partners(survey, co_change).collect();
     if co_change.commits < FEWEST {
         let because = too_few(co_change, survey.facts().window_days);
         return Metric::unknown(MetricName::CoChangeGap, Sentence::ours(because));
     }
-    let number = narrow(missing.len());
+    let number = saturating_u32(missing.len());
     let history = survey.facts().past.history();
     let detail = |partner: &&Partnership| {
         let Fraction { numerator, denominator } = partner.together;
@@ -245,7 +245,7 @@ pub(super) fn gap(survey: &Survey<'_>, co_change: &CoChange) -> Metric {
     Metric {
         evidence: Sentence::ours(format!(
             "{} that usually changed with it {} not in this change",
-            files(number),
+            file_count_words(number),
             if number == 1 { "is" } else { "are" }
         )),
         details: missing.iter().take(DETAILS).map(detail).collect(),
@@ -255,16 +255,19 @@ pub(super) fn gap(survey: &Survey<'_>, co_change: &CoChange) -> Metric {
 }
 
 /// The usual partners of a file that are missing from the change, most usual first.
-pub(crate) fn missing<'c>(survey: &Survey<'_>, co_change: &'c CoChange) -> impl Iterator<Item = &'c Partnership> {
+pub(crate) fn missing_usual_partners<'c>(
+    survey: &Survey<'_>,
+    co_change: &'c CoChange,
+) -> impl Iterator<Item = &'c Partnership> {
     co_change.partners.iter().filter(|partner| partner.is_missed(survey))
 }
 
-fn excluded(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Vec<Exclusion> {
+fn co_change_exclusions(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Vec<Exclusion> {
     let mut excluded = survey.left_out();
     let not_counted = co_change.partners.iter().filter(|partner| !partner.counts()).count();
     let own = [
         (format!("commits of more than {WIDE} files"), co_change.wide),
-        ("partners that are tests, documentation, generated or vendored".to_string(), narrow(not_counted)),
+        ("partners that are tests, documentation, generated or vendored".to_string(), saturating_u32(not_counted)),
     ];
     let some = own.into_iter().filter(|(_, count)| *count > 0 && survey.file(file).is_some());
     excluded.extend(some.map(|(what, count)| Exclusion { what, count: u64::from(count) }));
@@ -273,10 +276,10 @@ fn excluded(survey: &Survey<'_>, file: u32, co_change: &CoChange) -> Vec<Exclusi
 
 /// The greatest lower bound among the counting partners of some files that have enough commits, ascending.
 /// The files are spread evenly over all that the history knows.
-pub(super) fn usual(survey: &Survey<'_>) -> Vec<f64> {
+pub(super) fn usual_lower_bounds(survey: &Survey<'_>) -> Vec<f64> {
     let files = survey.facts().past.history().files();
     let step = usize::try_from(files.div_ceil(SAMPLED).max(1)).unwrap_or(usize::MAX);
-    let looked_at = (0..files).step_by(step).map(|file| count(survey, FileId(file)));
+    let looked_at = (0..files).step_by(step).map(|file| count_co_change(survey, FileId(file)));
     let bound = |co_change: &CoChange| {
         co_change.partners.iter().find(|partner| partner.counts()).map_or(0.0, |partner| partner.low)
     };

@@ -10,7 +10,7 @@ use alloc::format;
 use alloc::string::ToString as _;
 use alloc::vec::Vec;
 
-use super::words::{count, files};
+use super::words::{count_words, file_count_words};
 use super::{DETAILS, Survey};
 use crate::change::FileStatus;
 use crate::graph::{EdgeKind, FanIn};
@@ -40,7 +40,7 @@ fn family(language: &Language) -> &str {
 }
 
 /// Counts what could hide importers, by family.
-pub(super) fn hidden(tree: &FileTree) -> BTreeMap<&str, HiddenImporters> {
+pub(super) fn hidden_importers(tree: &FileTree) -> BTreeMap<&str, HiddenImporters> {
     let mut all: BTreeMap<&str, HiddenImporters> = BTreeMap::new();
     for file in tree.files.iter().filter(|file| file.class.role == FileRole::Code) {
         let Some(language) = &file.class.language else { continue };
@@ -68,7 +68,7 @@ pub(super) fn fan_ins(survey: &Survey<'_>) -> Vec<u32> {
 }
 
 /// Where a file of the change stands in the graph, or why it stands nowhere.
-fn place<'f>(survey: &Survey<'f>, file: u32) -> Result<(&'f FileTree, u32), &'static str> {
+fn graph_place<'f>(survey: &Survey<'f>, file: u32) -> Result<(&'f FileTree, u32), &'static str> {
     let tree = survey.facts().tree.ok_or("the files of the repository could not be read")?;
     if survey.file(file).is_some_and(|file| file.status == FileStatus::Deleted) {
         return Err("the file is gone, so who imported it can't be counted after the change");
@@ -85,7 +85,7 @@ fn place<'f>(survey: &Survey<'f>, file: u32) -> Result<(&'f FileTree, u32), &'st
 
 /// The metric of a file of the change.
 pub(super) fn coupling(survey: &Survey<'_>, file: u32) -> Metric {
-    let (tree, index) = match place(survey, file) {
+    let (tree, index) = match graph_place(survey, file) {
         Ok(place) => place,
         Err(because) => return Metric::unknown(MetricName::Coupling, Sentence::ours(because)),
     };
@@ -97,10 +97,10 @@ pub(super) fn coupling(survey: &Survey<'_>, file: u32) -> Metric {
     let signal = thresholds.signal(MetricName::Coupling, f64::from(value));
     let most = thresholds.signal(MetricName::Coupling, f64::from(value.saturating_add(hidden.files)));
     if signal == Signal::Low && hidden.files > 0 && (value == 0 || most != Signal::Low) {
-        return Metric::unknown(MetricName::Coupling, hides(value, hidden));
+        return Metric::unknown(MetricName::Coupling, hidden_importer_sentence(value, hidden));
     }
     let all = tree.graph.importers(index);
-    let details = all.iter().filter(|importer| is_import(importer.kind) && survey.is_product(importer.file));
+    let details = all.iter().filter(|importer| counts_as_import(importer.kind) && survey.is_product(importer.file));
     let path = |index: u32| {
         usize::try_from(index).ok().and_then(|index| tree.files.get(index)).map(|file| file.path.to_text())
     };
@@ -109,25 +109,28 @@ pub(super) fn coupling(survey: &Survey<'_>, file: u32) -> Metric {
     Metric {
         rank: PercentileRank::among(survey.fan_ins(), value),
         signal,
-        excluded: excluded(survey, tree, index),
-        evidence: sentence(survey, index, fan_in, hidden),
+        excluded: fan_in_exclusions(survey, tree, index),
+        evidence: fan_in_sentence(survey, index, fan_in, hidden),
         details: details.take(DETAILS).collect(),
         total: Some(fan_in.importers),
         ..Metric::of(MetricName::Coupling, f64::from(value))
     }
 }
 
-fn is_import(kind: EdgeKind) -> bool {
+fn counts_as_import(kind: EdgeKind) -> bool {
     matches!(kind, EdgeKind::Import | EdgeKind::TypeOnly)
 }
 
-fn hides(value: u32, hidden: HiddenImporters) -> Sentence {
-    let known =
-        if value == 0 { "no file is known to import it".to_string() } else { format!("{} import it", files(value)) };
-    Sentence::ours(format!("{known}, but {} of its language could not be read", files(hidden.files)))
+fn hidden_importer_sentence(value: u32, hidden: HiddenImporters) -> Sentence {
+    let known = if value == 0 {
+        "no file is known to import it".to_string()
+    } else {
+        format!("{} import it", file_count_words(value))
+    };
+    Sentence::ours(format!("{known}, but {} of its language could not be read", file_count_words(hidden.files)))
 }
 
-fn sentence(survey: &Survey<'_>, index: u32, fan_in: FanIn, hidden: HiddenImporters) -> Sentence {
+fn fan_in_sentence(survey: &Survey<'_>, index: u32, fan_in: FanIn, hidden: HiddenImporters) -> Sentence {
     let mut words = match fan_in.importers {
         0 => "no file imports it".to_string(),
         1 => "1 file imports it".to_string(),
@@ -143,35 +146,38 @@ fn sentence(survey: &Survey<'_>, index: u32, fan_in: FanIn, hidden: HiddenImport
     match (hidden.files, hidden.imports) {
         (0, 0) => {}
         (0, imports) => {
-            let imports = count(imports, "import", "imports");
+            let imports = count_words(imports, "import", "imports");
             words.push_str(&format!("; a lower bound: {imports} in its language could not be traced to a file"));
         }
         (unread, _) => {
-            words.push_str(&format!("; a lower bound: {} of its language could not be read", files(unread)));
+            words.push_str(&format!("; a lower bound: {} of its language could not be read", file_count_words(unread)));
         }
     }
     Sentence::ours(words)
 }
 
-fn excluded(survey: &Survey<'_>, tree: &FileTree, index: u32) -> Vec<Exclusion> {
+fn fan_in_exclusions(survey: &Survey<'_>, tree: &FileTree, index: u32) -> Vec<Exclusion> {
     let importers = tree.graph.importers(index).iter();
     let tests = importers.filter(|importer| {
-        importer.kind == EdgeKind::Test || (is_import(importer.kind) && !survey.is_product(importer.file))
+        importer.kind == EdgeKind::Test || (counts_as_import(importer.kind) && !survey.is_product(importer.file))
     });
-    let count = u64::from(super::words::narrow(tests.count()));
+    let count = u64::from(super::words::saturating_u32(tests.count()));
     let what = "importers that are tests, generated or vendored".to_string();
     if count > 0 { alloc::vec![Exclusion { what, count }] } else { Vec::new() }
 }
 
 /// Files that reach a file of the change over imports.
 pub(super) fn transitive(survey: &Survey<'_>, file: u32) -> Metric {
-    match place(survey, file) {
+    match graph_place(survey, file) {
         Err(because) => Metric::unknown(MetricName::TransitiveCoupling, Sentence::ours(because)),
         Ok((tree, index)) => {
             let reached = tree.graph.transitive(index, |other| survey.is_product(other));
             let verb = if reached == 1 { "reaches" } else { "reach" };
             Metric {
-                evidence: Sentence::ours(format!("{} {verb} it over imports, directly or not", files(reached))),
+                evidence: Sentence::ours(format!(
+                    "{} {verb} it over imports, directly or not",
+                    file_count_words(reached)
+                )),
                 ..Metric::of(MetricName::TransitiveCoupling, f64::from(reached))
             }
         }
@@ -180,14 +186,14 @@ pub(super) fn transitive(survey: &Survey<'_>, file: u32) -> Metric {
 
 /// Calls in the importers of a file of the change.
 pub(super) fn call_sites(survey: &Survey<'_>, file: u32) -> Metric {
-    let calls = place(survey, file).and_then(|(tree, index)| {
+    let calls = graph_place(survey, file).and_then(|(tree, index)| {
         let fan_in = tree.graph.fan_in(index, |other| survey.is_product(other));
         fan_in.calls.ok_or("calls can't be counted in one of its importers")
     });
     match calls {
         Err(because) => Metric::unknown(MetricName::CallSites, Sentence::ours(because)),
         Ok(calls) => Metric {
-            evidence: Sentence::ours(format!("its importers call it in {}", count(calls, "place", "places"))),
+            evidence: Sentence::ours(format!("its importers call it in {}", count_words(calls, "place", "places"))),
             ..Metric::of(MetricName::CallSites, f64::from(calls))
         },
     }

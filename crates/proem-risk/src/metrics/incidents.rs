@@ -11,12 +11,12 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::words::{count, narrow};
+use super::words::{count_words, saturating_u32};
 use super::{DETAILS, Survey};
 use crate::history::{CommitIndex, ObjectId};
 use crate::incident::{Incident, IncidentQuery};
 use crate::metric::{Metric, MetricName, PercentileRank, Sentence, SentencePart};
-use crate::sample::draw;
+use crate::sample::draw_commits;
 
 /// The most past commits that are asked about.
 const COMMITS: usize = 200;
@@ -40,8 +40,8 @@ impl NullDistribution {
     /// Asks about past commits as about the change: with a subject if it has one, and with as many names.
     pub(super) fn of(survey: &Survey<'_>) -> Self {
         let (past, change) = (survey.facts().past, survey.facts().change);
-        let drawn = draw(past, SEED, COMMITS);
-        let names: Vec<String> = drawn.iter().flat_map(|index| names(survey, *index)).collect();
+        let drawn = draw_commits(past, SEED, COMMITS);
+        let names: Vec<String> = drawn.iter().flat_map(|index| touched_names(survey, *index)).collect();
         let step = change.identifiers.len();
         let score = |(at, index): (usize, &CommitIndex)| {
             let touches = past.history().touches(*index);
@@ -57,7 +57,7 @@ impl NullDistribution {
             };
             let id = past.history().commit(*index)?.id;
             let matches = survey.facts().incidents.like(&query, MATCHES);
-            let mut others = matches.iter().filter(|(incident, _)| !is_of(incident, &id, subject));
+            let mut others = matches.iter().filter(|(incident, _)| !is_incident_of_commit(incident, &id, subject));
             Some(others.next().map_or(0.0, |(_, score)| *score))
         };
         let mut scores: Vec<f32> = drawn.iter().enumerate().filter_map(score).collect();
@@ -67,7 +67,7 @@ impl NullDistribution {
 }
 
 /// The names of the files that a commit touched, without their extensions.
-fn names(survey: &Survey<'_>, index: CommitIndex) -> Vec<String> {
+fn touched_names(survey: &Survey<'_>, index: CommitIndex) -> Vec<String> {
     let history = survey.facts().past.history();
     let name = |path: &crate::path::RepoPath| {
         let name = path.name().split(|byte| *byte == b'.').find(|part| !part.is_empty()).unwrap_or_default();
@@ -77,11 +77,11 @@ fn names(survey: &Survey<'_>, index: CommitIndex) -> Vec<String> {
 }
 
 /// Whether an incident is made from a commit, or quotes its subject as a revert does.
-fn is_of(incident: &Incident, id: &ObjectId, subject: &str) -> bool {
-    is_named(incident, id) || (!subject.is_empty() && incident.title.contains(subject))
+fn is_incident_of_commit(incident: &Incident, id: &ObjectId, subject: &str) -> bool {
+    is_incident_named_by(incident, id) || (!subject.is_empty() && incident.title.contains(subject))
 }
 
-fn is_named(incident: &Incident, id: &ObjectId) -> bool {
+fn is_incident_named_by(incident: &Incident, id: &ObjectId) -> bool {
     incident.id.len() >= DIGITS && id.to_string().starts_with(&incident.id)
 }
 
@@ -93,8 +93,8 @@ pub(super) fn similarity(survey: &Survey<'_>, file: u32) -> Metric {
         return unknown("no incident is known to compare with".to_string());
     }
     let scores = &survey.null().scores;
-    if narrow(scores.len()) < thresholds.sample {
-        let past = count(narrow(scores.len()), "past commit", "past commits");
+    if saturating_u32(scores.len()) < thresholds.sample {
+        let past = count_words(saturating_u32(scores.len()), "past commit", "past commits");
         return unknown(format!("{past} can be compared with, {} are needed", thresholds.sample));
     }
     let Some(changed) = survey.file(file) else { return unknown("the file is not part of the change".to_string()) };
@@ -103,7 +103,7 @@ pub(super) fn similarity(survey: &Survey<'_>, file: u32) -> Metric {
     let mut matches = survey.facts().incidents.like(&query, MATCHES);
     matches.retain(|(incident, _)| {
         let is_past = incident.at.is_none_or(|at| at <= survey.at());
-        is_past && change.id.is_none_or(|id| !is_named(incident, &id))
+        is_past && change.id.is_none_or(|id| !is_incident_named_by(incident, &id))
     });
     let Some((best, score)) = matches.first() else {
         return Metric {
@@ -119,30 +119,37 @@ pub(super) fn similarity(survey: &Survey<'_>, file: u32) -> Metric {
     Metric {
         rank: Some(rank),
         signal: thresholds.signal(MetricName::IncidentSimilarity, rank.percentile),
-        evidence: sentence(survey, best, rank),
-        details: matches.iter().take(DETAILS).map(|(incident, score)| detail(survey, incident, *score)).collect(),
+        evidence: incident_sentence(survey, best, rank),
+        details: matches
+            .iter()
+            .take(DETAILS)
+            .map(|(incident, score)| incident_detail(survey, incident, *score))
+            .collect(),
         ..Metric::of(MetricName::IncidentSimilarity, rank.percentile)
     }
 }
 
-fn sentence(survey: &Survey<'_>, incident: &Incident, rank: PercentileRank) -> Sentence {
+fn incident_sentence(survey: &Survey<'_>, incident: &Incident, rank: PercentileRank) -> Sentence {
     let compared = format!(
         ": nearer than {:.0} % of {} are to any",
         rank.percentile,
-        count(rank.among, "past commit", "past commits")
+        count_words(rank.among, "past commit", "past commits")
     );
-    Sentence::ours("the nearest incident is ").then(name(incident)).and(ago(survey, incident)).and(compared)
+    Sentence::ours("the nearest incident is ")
+        .then(incident_name(incident))
+        .and(days_before(survey, incident))
+        .and(compared)
 }
 
-fn detail(survey: &Survey<'_>, incident: &Incident, score: f32) -> Sentence {
-    Sentence::default().then(name(incident)).and(format!(": BM25 {score:.1}{}", ago(survey, incident)))
+fn incident_detail(survey: &Survey<'_>, incident: &Incident, score: f32) -> Sentence {
+    Sentence::default().then(incident_name(incident)).and(format!(": BM25 {score:.1}{}", days_before(survey, incident)))
 }
 
-fn name(incident: &Incident) -> SentencePart {
+fn incident_name(incident: &Incident) -> SentencePart {
     SentencePart::Message(format!("{} {}", incident.id, incident.title))
 }
 
-fn ago(survey: &Survey<'_>, incident: &Incident) -> String {
+fn days_before(survey: &Survey<'_>, incident: &Incident) -> String {
     let days = incident.at.map(|at| survey.days_since(at));
-    days.map_or_else(String::new, |days| format!(", {} before", count(days, "day", "days")))
+    days.map_or_else(String::new, |days| format!(", {} before", count_words(days, "day", "days")))
 }

@@ -36,7 +36,7 @@ use crate::score::ChangeFeatures;
 
 mod metrics;
 
-pub(crate) use self::metrics::metrics;
+pub(crate) use self::metrics::kamei_metrics;
 
 /// A file of a change, as far as these metrics want to know it.
 #[derive(Debug, Clone, Copy)]
@@ -75,13 +75,13 @@ pub struct KameiInputs<'m> {
 
 /// Whether a file with this role counts in these metrics.
 #[must_use]
-pub const fn counts(role: FileRole) -> bool {
+pub const fn counts_in_kamei(role: FileRole) -> bool {
     matches!(role, FileRole::Code | FileRole::Test | FileRole::Configuration)
 }
 
 /// The metrics of a change that stands on `past`. Without files that count nothing is known.
 #[must_use]
-pub fn features(past: &Past<'_>, made: &KameiInputs<'_>) -> ChangeFeatures {
+pub fn change_features(past: &Past<'_>, made: &KameiInputs<'_>) -> ChangeFeatures {
     let mut experience = Experience::default();
     if let Author::Known(person) = made.author {
         let commits = past.history().by(person).iter().filter(|commit| past.contains(**commit));
@@ -92,8 +92,9 @@ pub fn features(past: &Past<'_>, made: &KameiInputs<'_>) -> ChangeFeatures {
 
 /// The metrics of the files of `change` that count.
 #[must_use]
-pub fn of_change(past: &Past<'_>, change: &Change) -> ChangeFeatures {
-    let files: Vec<KameiFile<'_>> = change.files.iter().filter(|file| counts(file.class.role)).map(touched).collect();
+pub fn features_of_change(past: &Past<'_>, change: &Change) -> ChangeFeatures {
+    let files: Vec<KameiFile<'_>> =
+        change.files.iter().filter(|file| counts_in_kamei(file.class.role)).map(kamei_file).collect();
     let author = change
         .author
         .as_ref()
@@ -102,10 +103,10 @@ pub fn of_change(past: &Past<'_>, change: &Change) -> ChangeFeatures {
     let id = change.id.filter(|_| change.commits == 1);
     let commit = id.and_then(|id| past.history().find(&id)).and_then(|index| past.history().commit(index));
     let fix = commit.map(|commit| commit.mends != Mends::Nothing);
-    features(past, &KameiInputs { files: &files, author, at: time_of(past, change), fix })
+    change_features(past, &KameiInputs { files: &files, author, at: time_of(past, change), fix })
 }
 
-fn touched(file: &ChangedFile) -> KameiFile<'_> {
+fn kamei_file(file: &ChangedFile) -> KameiFile<'_> {
     let is_file = file.kind == FileKind::Regular;
     KameiFile {
         path: file.base_path(),
@@ -115,10 +116,10 @@ fn touched(file: &ChangedFile) -> KameiFile<'_> {
 }
 
 /// Drawn commits with the metrics that they had when they were made, each against what stood before it, in the
-/// order of the history. `is_counted` says which paths count, by their roles as in [`counts`]. A commit that the
+/// order of the history. `is_counted` says which paths count, by their roles as in [`counts_in_kamei`]. A commit that the
 /// history doesn't know, and one without a file that counts, is left out.
 #[must_use]
-pub fn sampled(
+pub fn sample_features(
     history: &History,
     drawn: &[DrawnCommit],
     is_counted: &dyn Fn(&RepoPath) -> bool,
@@ -188,16 +189,16 @@ impl<'h> Experience<'h> {
 const DAY: f64 = 86_400.0;
 
 /// Days between two times, with fractions; 0 if the first is not earlier.
-fn days(from: i64, to: i64) -> f64 {
+fn days_between(from: i64, to: i64) -> f64 {
     f64::from(u32::try_from(to.saturating_sub(from).max(0)).unwrap_or(u32::MAX)) / DAY
 }
 
-fn number(count: usize) -> f64 {
+fn count_as_f64(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 /// Whether a history goes back to its beginning.
-pub(super) fn is_whole(past: &Past<'_>) -> bool {
+pub(super) fn is_whole_history(past: &Past<'_>) -> bool {
     let missing = past.history().missing();
     !missing.shallow && !missing.capped && missing.since.is_none()
 }
@@ -209,13 +210,13 @@ fn with_experience(past: &Past<'_>, made: &KameiInputs<'_>, experience: &Experie
     let paths = || made.files.iter().map(|file| file.path);
     let subsystems: BTreeSet<&[u8]> = paths().map(RepoPath::subsystem).collect();
     let size = ChangeFeatures {
-        ns: Some(number(subsystems.len())),
-        nd: Some(number(paths().map(RepoPath::folder).collect::<BTreeSet<_>>().len())),
-        nf: Some(number(made.files.len())),
+        ns: Some(count_as_f64(subsystems.len())),
+        nd: Some(count_as_f64(paths().map(RepoPath::folder).collect::<BTreeSet<_>>().len())),
+        nf: Some(count_as_f64(made.files.len())),
         fix: made.fix,
-        ..lines(past, made)
+        ..line_features(past, made)
     };
-    if !is_whole(past) {
+    if !is_whole_history(past) {
         return size;
     }
     let files: Vec<Option<FileId>> = paths().map(|path| past.file(path)).collect();
@@ -223,7 +224,7 @@ fn with_experience(past: &Past<'_>, made: &KameiInputs<'_>, experience: &Experie
     if made.author == Author::Unknown {
         return ChangeFeatures { ndev: history.ndev, age: history.age, nuc: history.nuc, ..size };
     }
-    let own = number(made.files.len());
+    let own = count_as_f64(made.files.len());
     let earlier = || experience.changes.iter().map(|(at, files)| (*at, f64::from(*files)));
     let seen = subsystems.iter().filter_map(|subsystem| experience.files.get(subsystem));
     let here = made.files.iter().zip(&files).filter(|(touched, file)| {
@@ -235,14 +236,14 @@ fn with_experience(past: &Past<'_>, made: &KameiInputs<'_>, experience: &Experie
         age: history.age,
         nuc: history.nuc,
         exp: Some(own + earlier().map(|(_, files)| files).sum::<f64>()),
-        rexp: Some(own + earlier().map(|(at, files)| files / (days(at, made.at) + 1.0)).sum::<f64>()),
-        sexp: Some(number(here.count()) + seen.map(|files| number(files.len())).sum::<f64>()),
+        rexp: Some(own + earlier().map(|(at, files)| files / (days_between(at, made.at) + 1.0)).sum::<f64>()),
+        sexp: Some(count_as_f64(here.count()) + seen.map(|files| count_as_f64(files.len())).sum::<f64>()),
         ..size
     }
 }
 
 /// LA, LD, LT and entropy. A file without lines is a binary one, unless blobs are missing: then nobody knows.
-fn lines(past: &Past<'_>, made: &KameiInputs<'_>) -> ChangeFeatures {
+fn line_features(past: &Past<'_>, made: &KameiInputs<'_>) -> ChangeFeatures {
     let is_partial = past.history().missing().partial;
     let of = |file: &KameiFile<'_>| file.lines.or_else(|| (!is_partial).then(LineCounts::default));
     let Some(lines) = made.files.iter().map(of).collect::<Option<Vec<LineCounts>>>() else {
@@ -271,7 +272,7 @@ fn entropy(changed: &[f64]) -> f64 {
         -share * libm::log2(share)
     });
     // All lines in one file are no spread, which a sum of floats would call −0.
-    (bits.sum::<f64>() / libm::log2(number(changed.len())) + 0.0).clamp(0.0, 1.0)
+    (bits.sum::<f64>() / libm::log2(count_as_f64(changed.len())) + 0.0).clamp(0.0, 1.0)
 }
 
 /// NDEV, AGE and NUC.
@@ -286,15 +287,15 @@ fn of_files(past: &Past<'_>, made: &KameiInputs<'_>, files: &[Option<FileId>]) -
             changes += 1.0;
             newest = newest.max(Some(commit.at));
         }
-        age += newest.map_or(0.0, |at| days(at, made.at));
+        age += newest.map_or(0.0, |at| days_between(at, made.at));
     }
     if let Author::Known(author) = made.author {
         persons.insert(author);
     }
     let unnamed = f64::from(u8::from(!matches!(made.author, Author::Known(_))));
     ChangeFeatures {
-        ndev: Some(number(persons.len()) + unnamed),
-        age: Some(age / number(files.len())),
+        ndev: Some(count_as_f64(persons.len()) + unnamed),
+        age: Some(age / count_as_f64(files.len())),
         nuc: Some(changes),
         ..ChangeFeatures::default()
     }

@@ -12,7 +12,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::contributors::{FEWEST, authors};
-use super::words::{commits, count, narrow, period};
+use super::words::{commit_count_words, count_words, period_words, saturating_u32};
 use super::{RANKED, RECENT_DAYS, Survey};
 use crate::history::{FileId, PersonId};
 use crate::metric::{Fraction, Metric, MetricName, PercentileRank, Sentence, SentencePart, Signal};
@@ -21,7 +21,7 @@ use crate::metric::{Fraction, Metric, MetricName, PercentileRank, Sentence, Sent
 const LEAST: u32 = 3;
 
 /// The seconds of the recent period.
-fn recently() -> i64 {
+fn recent_seconds() -> i64 {
     i64::from(RECENT_DAYS).saturating_mul(86_400)
 }
 
@@ -55,7 +55,7 @@ pub(super) fn churn(survey: &Survey<'_>, file: u32) -> Metric {
     let Some(own) = survey.history_of(file) else {
         return Metric::unknown(MetricName::OwnershipChurn, Sentence::ours("the file has no history yet"));
     };
-    let metric = of_file(survey, own);
+    let metric = ownership_metric(survey, own);
     let rank = metric.value.and_then(|days| PercentileRank::among(survey.churns(), days));
     Metric { rank, ..metric }
 }
@@ -66,29 +66,29 @@ pub(super) fn churns(survey: &Survey<'_>) -> Vec<f64> {
     let files = survey.facts().past.history().files();
     let step = usize::try_from(files).unwrap_or(usize::MAX).div_ceil(RANKED).max(1);
     let looked_at = (0..files).step_by(step).map(FileId).filter(|file| survey.path_of(*file).is_some());
-    let mut days: Vec<f64> = looked_at.filter_map(|file| of_file(survey, file).value).collect();
+    let mut days: Vec<f64> = looked_at.filter_map(|file| ownership_metric(survey, file).value).collect();
     days.sort_by(f64::total_cmp);
     days
 }
 
 /// The metric of any file.
-fn of_file(survey: &Survey<'_>, own: FileId) -> Metric {
+fn ownership_metric(survey: &Survey<'_>, own: FileId) -> Metric {
     let unknown = |because: String| Metric::unknown(MetricName::OwnershipChurn, Sentence::ours(because));
     let (window, at) = (survey.facts().window_days, survey.at());
     let needed = window.saturating_add(RECENT_DAYS);
     if let Some(reach) = survey.reach().filter(|reach| *reach < needed) {
         return unknown(format!("the history goes back {reach} days only, {needed} are needed"));
     }
-    let total = narrow(survey.within(own, window).count());
+    let total = saturating_u32(survey.within(own, window).count());
     if total < FEWEST {
-        let few = commits(total);
-        return unknown(format!("{few} in {} touched the file, {FEWEST} are needed", period(window)));
+        let few = commit_count_words(total);
+        return unknown(format!("{few} in {} touched the file, {FEWEST} are needed", period_words(window)));
     }
     // By date, since parallel branches are not in order; later than the change counts as of its time.
     let mut all: Vec<(i64, PersonId)> =
         survey.within(own, needed).map(|(_, commit)| (commit.at.min(at), commit.author)).collect();
     all.sort_unstable();
-    let border = at.saturating_sub(recently());
+    let border = at.saturating_sub(recent_seconds());
     let (before, recent) = all.split_at(all.partition_point(|(then, _)| *then <= border));
     let leaders = Succession {
         old: Leaders::of(before.iter().map(|(_, author)| *author)),
@@ -99,70 +99,75 @@ fn of_file(survey: &Survey<'_>, own: FileId) -> Metric {
         let (when, most) = if new.commits < LEAST {
             (format!("the last {RECENT_DAYS} days"), new.commits)
         } else {
-            (format!("the {} before the last {RECENT_DAYS} days", period(window)), old.commits)
+            (format!("the {} before the last {RECENT_DAYS} days", period_words(window)), old.commits)
         };
-        return unknown(format!("nobody has more than {} of it in {when}, {LEAST} are needed", commits(most)));
+        return unknown(format!(
+            "nobody has more than {} of it in {when}, {LEAST} are needed",
+            commit_count_words(most)
+        ));
     }
     let mut metric = match (new.persons.as_slice(), old.persons.iter().find(|person| new.persons.contains(person))) {
-        (_, Some(same)) => kept(survey, *same, &leaders, before.first().map_or(at, |(then, _)| *then)),
-        ([successor], None) => changed(survey, *successor, &leaders, led_since(&all, *successor, at)),
-        _ => {
-            unknown(format!("{} lead with {} each", count(narrow(new.persons.len()), "author", "authors"), new.commits))
-        }
+        (_, Some(same)) => kept_owner_metric(survey, *same, &leaders, before.first().map_or(at, |(then, _)| *then)),
+        ([successor], None) => changed_owner_metric(survey, *successor, &leaders, led_since(&all, *successor, at)),
+        _ => unknown(format!(
+            "{} lead with {} each",
+            count_words(saturating_u32(new.persons.len()), "author", "authors"),
+            new.commits
+        )),
     };
     metric.excluded = survey.left_out();
     metric
 }
 
-fn kept(survey: &Survey<'_>, owner: PersonId, leaders: &Succession, since: i64) -> Metric {
+fn kept_owner_metric(survey: &Survey<'_>, owner: PersonId, leaders: &Succession, since: i64) -> Metric {
     let Succession { old, new } = leaders;
     let days = survey.days_since(since);
-    let window = period(survey.facts().window_days);
+    let window = period_words(survey.facts().window_days);
     Metric {
         of: Some(Fraction { numerator: u64::from(new.commits), denominator: u64::from(new.of) }),
         signal: Signal::Low,
-        evidence: Sentence::default().then(person(survey, owner)).and(format!(
+        evidence: Sentence::default().then(person_part(survey, owner)).and(format!(
             " leads in the last {RECENT_DAYS} days with {} of {} and led in the {window} before with {} of {}, for {} at least",
             new.commits,
-            commits(new.of),
+            commit_count_words(new.of),
             old.commits,
             old.of,
-            count(days, "day", "days")
+            count_words(days, "day", "days")
         )),
         ..Metric::of(MetricName::OwnershipChurn, f64::from(days))
     }
 }
 
-fn changed(survey: &Survey<'_>, owner: PersonId, leaders: &Succession, since: i64) -> Metric {
+fn changed_owner_metric(survey: &Survey<'_>, owner: PersonId, leaders: &Succession, since: i64) -> Metric {
     let Succession { old, new } = leaders;
     let days = survey.days_since(since);
-    let window = period(survey.facts().window_days);
+    let window = period_words(survey.facts().window_days);
     let leads = format!(
         " leads since {} with {} of {} in the last {RECENT_DAYS} days; ",
-        count(days, "day", "days"),
+        count_words(days, "day", "days"),
         new.commits,
-        commits(new.of)
+        commit_count_words(new.of)
     );
-    let led = format!(" led with {} of {} in the {window} before", old.commits, commits(old.of));
+    let led = format!(" led with {} of {} in the {window} before", old.commits, commit_count_words(old.of));
     let predecessor = old.persons.first().copied();
-    let sentence = Sentence::default().then(person(survey, owner)).and(leads);
+    let sentence = Sentence::default().then(person_part(survey, owner)).and(leads);
     Metric {
         of: Some(Fraction { numerator: u64::from(new.commits), denominator: u64::from(new.of) }),
         signal: survey.facts().thresholds.signal(MetricName::OwnershipChurn, f64::from(days)),
         evidence: predecessor
-            .map_or_else(|| sentence.clone(), |old| sentence.clone().then(person(survey, old)).and(led)),
+            .map_or_else(|| sentence.clone(), |old| sentence.clone().then(person_part(survey, old)).and(led)),
         ..Metric::of(MetricName::OwnershipChurn, f64::from(days))
     }
 }
 
-fn person(survey: &Survey<'_>, person: PersonId) -> SentencePart {
+fn person_part(survey: &Survey<'_>, person: PersonId) -> SentencePart {
     SentencePart::Person(survey.facts().past.history().person(person).mail.clone())
 }
 
 /// When a person began to lead without a break until `at`: who leads changes only when a commit comes into
 /// the 90 days or leaves them.
 fn led_since(commits: &[(i64, PersonId)], owner: PersonId, at: i64) -> i64 {
-    let leaving = commits.iter().map(|(then, _)| then.saturating_add(recently())).filter(|then| *then <= at);
+    let leaving = commits.iter().map(|(then, _)| then.saturating_add(recent_seconds())).filter(|then| *then <= at);
     let mut times: Vec<i64> = commits.iter().map(|(then, _)| *then).chain(leaving).collect();
     times.sort_unstable();
     times.dedup();
@@ -174,7 +179,7 @@ fn led_since(commits: &[(i64, PersonId)], owner: PersonId, at: i64) -> i64 {
             let count = counts.entry(*author).or_default();
             *count = count.saturating_add(1);
         }
-        while let Some((_, author)) = going.next_if(|(then, _)| *then <= time.saturating_sub(recently())) {
+        while let Some((_, author)) = going.next_if(|(then, _)| *then <= time.saturating_sub(recent_seconds())) {
             counts.entry(*author).and_modify(|count| *count = count.saturating_sub(1));
         }
         let own = counts.get(&owner).copied().unwrap_or_default();

@@ -4,7 +4,7 @@ use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::vec::Vec;
 
-use super::words::{commits, narrow};
+use super::words::{commit_count_words, saturating_u32};
 use super::{DETAILS, Survey};
 use crate::history::{FileId, Mends, Past};
 use crate::metric::{Fraction, Metric, MetricName, PercentileRank, Sentence, SentencePart};
@@ -42,7 +42,7 @@ fn ascending(counts: BTreeMap<FileId, u32>) -> Vec<u32> {
 }
 
 /// The earlier fixes or reverts of a file of the change.
-pub(super) fn mended(survey: &Survey<'_>, file: u32, name: MetricName) -> Metric {
+pub(super) fn prior_fix_metric(survey: &Survey<'_>, file: u32, name: MetricName) -> Metric {
     let (wanted, verb) = match name {
         MetricName::PriorReverts => (Mends::Revert, "reverted"),
         _ => (Mends::Fix, "fixed"),
@@ -54,9 +54,9 @@ pub(super) fn mended(survey: &Survey<'_>, file: u32, name: MetricName) -> Metric
         return Metric { evidence: Sentence::ours("the file is new"), ..Metric::of(name, 0.0) };
     };
     let (past, history) = (survey.facts().past, survey.facts().past.history());
-    let total = narrow(past.touching(own).count());
+    let total = saturating_u32(past.touching(own).count());
     let mended: Vec<_> = past.touching(own).filter(|(_, commit)| commit.mends == wanted).collect();
-    let number = narrow(mended.len());
+    let number = saturating_u32(mended.len());
     let of = Fraction { numerator: u64::from(number), denominator: u64::from(total) };
     let others = if wanted == Mends::Fix { &survey.mended().fixes } else { &survey.mended().reverts };
     let subject =
@@ -65,7 +65,10 @@ pub(super) fn mended(survey: &Survey<'_>, file: u32, name: MetricName) -> Metric
         of: Some(of),
         rank: PercentileRank::among(others, number),
         excluded: survey.left_out(),
-        evidence: Sentence::ours(format!("{number} of the {} that touched it {verb} something", commits(total))),
+        evidence: Sentence::ours(format!(
+            "{number} of the {} that touched it {verb} something",
+            commit_count_words(total)
+        )),
         details: mended.iter().take(DETAILS).map(|(index, _)| subject(*index)).collect(),
         total: Some(number),
         ..Metric::of(name, f64::from(number))

@@ -170,13 +170,13 @@ impl<'f> Survey<'f> {
 
     /// What could hide importers, by family of languages.
     pub(super) fn hidden(&self, family: &str) -> coupling::HiddenImporters {
-        let all = self.hidden.get_or_init(|| self.facts.tree.map(coupling::hidden).unwrap_or_default());
+        let all = self.hidden.get_or_init(|| self.facts.tree.map(coupling::hidden_importers).unwrap_or_default());
         all.get(family).copied().unwrap_or_default()
     }
 
     /// The greatest lower bound of co-change of some files of the repository, ascending.
     pub(super) fn usual(&self) -> &[f64] {
-        self.usual.get_or_init(|| super::co_change::usual(self))
+        self.usual.get_or_init(|| super::co_change::usual_lower_bounds(self))
     }
 
     /// The test ratios of some files of the repository, ascending.

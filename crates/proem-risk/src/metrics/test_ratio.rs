@@ -1,7 +1,7 @@
 //! Test ratio: lines of tests to lines of code, (t + 1) / (s + 1).
 //!
 //! s are the lines of the file that are neither blank nor tests inside it, t those of the tests that
-//! belong to it ([`crate::coverage::tests_of`]) and those that the change adds to other tests: whoever changes code
+//! belong to it ([`crate::coverage::find_tests`]) and those that the change adds to other tests: whoever changes code
 //! and tests together says that they belong together. It is not coverage; a report of coverage stands beside it.
 //! Where no tests are found the ratio is unknown: they may be where no rule looks.
 
@@ -9,10 +9,10 @@ use alloc::format;
 use alloc::string::{String, ToString as _};
 use alloc::vec::Vec;
 
-use super::words::{count, files, narrow};
+use super::words::{count_words, file_count_words, saturating_u32};
 use super::{CoChange, DETAILS, RANKED, Survey};
 use crate::change::FileStatus;
-use crate::coverage::{TestLink, Tests, tests_of};
+use crate::coverage::{TestLink, Tests, find_tests};
 use crate::metric::{Fraction, Metric, MetricName, PercentileRank, Sentence, SentencePart};
 use crate::path::{FileRole, RepoPath};
 use crate::tree::{FileTree, TreeFile};
@@ -24,7 +24,7 @@ pub(super) fn test_ratio(survey: &Survey<'_>, file: u32, co_change: &CoChange) -
         return None;
     }
     let unknown = |because: String| {
-        let because = Sentence::ours(because + &covered(survey, file).unwrap_or_default());
+        let because = Sentence::ours(because + &coverage_words(survey, file).unwrap_or_default());
         Some(Metric::unknown(MetricName::TestRatio, because))
     };
     let Some(tree) = survey.facts().tree else {
@@ -38,29 +38,30 @@ pub(super) fn test_ratio(survey: &Survey<'_>, file: u32, co_change: &CoChange) -
     let changes_with = co_change.partners.iter().filter(|partner| partner.role == Some(FileRole::Test));
     let usual = changes_with.filter(|partner| partner.low >= super::co_change::USUAL);
     let usual: Vec<u32> = usual.filter_map(|partner| partner.tree).collect();
-    let tests = tests_of(tree, index, &usual);
-    let added = added(survey, tests.as_ref());
+    let tests = find_tests(tree, index, &usual);
+    let added = added_test_lines(survey, tests.as_ref());
     if tests.is_none() && added == 0 {
         return unknown("no tests of it were found by name, import or history".to_string());
     }
     let code = lines.saturating_sub(own.inline_tests);
     let all = tests.as_ref().map_or(0, |tests| tests.lines).saturating_add(added);
     let ratio = ratio_of(all, code);
-    let words = sentence(tests.as_ref(), added, code) + &covered(survey, file).unwrap_or_default();
-    let (details, total) = tests.as_ref().map_or((Vec::new(), 0), |tests| (details(tree, tests), tests.files.len()));
+    let words = test_ratio_sentence(tests.as_ref(), added, code) + &coverage_words(survey, file).unwrap_or_default();
+    let (details, total) =
+        tests.as_ref().map_or((Vec::new(), 0), |tests| (test_file_details(tree, tests), tests.files.len()));
     Some(Metric {
         of: Some(Fraction { numerator: u64::from(all), denominator: u64::from(code) }),
         rank: PercentileRank::among(survey.test_ratios(), ratio),
         signal: survey.facts().thresholds.signal(MetricName::TestRatio, ratio),
         evidence: Sentence::ours(words),
         details,
-        total: Some(narrow(total)),
+        total: Some(saturating_u32(total)),
         ..Metric::of(MetricName::TestRatio, ratio)
     })
 }
 
 /// The lines that the change adds to tests which don't belong to the file otherwise.
-fn added(survey: &Survey<'_>, tests: Option<&Tests>) -> u32 {
+fn added_test_lines(survey: &Survey<'_>, tests: Option<&Tests>) -> u32 {
     let belongs = |path: &RepoPath| {
         let index = survey.facts().tree.and_then(|tree| tree.find(path));
         index.is_some_and(|index| tests.is_some_and(|tests| tests.files.binary_search(&index).is_ok()))
@@ -83,16 +84,16 @@ pub(super) fn ratios(tree: &FileTree) -> Vec<f64> {
     };
     let all: Vec<(u32, u32)> = tree.files.iter().enumerate().filter_map(code).collect();
     let looked_at = all.iter().step_by(all.len().div_ceil(RANKED).max(1));
-    let ratio = |(index, code): &(u32, u32)| Some(ratio_of(tests_of(tree, *index, &[])?.lines, *code));
+    let ratio = |(index, code): &(u32, u32)| Some(ratio_of(find_tests(tree, *index, &[])?.lines, *code));
     let mut ratios: Vec<f64> = looked_at.filter_map(ratio).collect();
     ratios.sort_by(f64::total_cmp);
     ratios
 }
 
-fn sentence(tests: Option<&Tests>, added: u32, code: u32) -> String {
-    let code = count(code, "line", "lines");
+fn test_ratio_sentence(tests: Option<&Tests>, added: u32, code: u32) -> String {
+    let code = count_words(code, "line", "lines");
     let Some(tests) = tests else {
-        return format!("{} of tests added along with it for {code} of code", count(added, "line", "lines"));
+        return format!("{} of tests added along with it for {code} of code", count_words(added, "line", "lines"));
     };
     let along = if added > 0 { format!(" and {added} added along with it") } else { String::new() };
     let how = match tests.found {
@@ -101,22 +102,22 @@ fn sentence(tests: Option<&Tests>, added: u32, code: u32) -> String {
         TestLink::Import => "that import it",
         TestLink::CoChange => "that change with it",
     };
-    let number = narrow(tests.files.len());
-    let lines = count(tests.lines, "line", "lines");
+    let number = saturating_u32(tests.files.len());
+    let lines = count_words(tests.lines, "line", "lines");
     if number == 0 {
         format!("{lines} of tests inside it{along} for {code} of code")
     } else {
-        format!("{lines} of tests in {} {how}{along} for {code} of code", files(number))
+        format!("{lines} of tests in {} {how}{along} for {code} of code", file_count_words(number))
     }
 }
 
-fn details(tree: &FileTree, tests: &Tests) -> Vec<Sentence> {
+fn test_file_details(tree: &FileTree, tests: &Tests) -> Vec<Sentence> {
     let found = tests.files.iter().filter_map(|&index| tree.files.get(usize::try_from(index).ok()?));
     found.take(DETAILS).map(|file| Sentence(alloc::vec![SentencePart::Path(file.path.to_text())])).collect()
 }
 
 /// What a report of coverage says of the file.
-fn covered(survey: &Survey<'_>, file: u32) -> Option<String> {
+fn coverage_words(survey: &Survey<'_>, file: u32) -> Option<String> {
     let covered = survey.facts().coverage?.of(&survey.file(file)?.path)?;
     let of = Fraction { numerator: u64::from(covered.covered), denominator: u64::from(covered.lines) };
     let percent = of.share()? * 100.0;

@@ -84,7 +84,7 @@ impl GitAttributes {
         let (pattern, rest) = match quoted {
             Some((pattern, rest)) => (pattern, rest),
             None => {
-                let end = line.iter().position(|&byte| is_blank(byte)).unwrap_or(line.len());
+                let end = line.iter().position(|&byte| is_blank_byte(byte)).unwrap_or(line.len());
                 (line.get(..end).unwrap_or_default().to_vec(), line.get(end..).unwrap_or_default())
             }
         };
@@ -99,7 +99,7 @@ impl GitAttributes {
         if pattern.starts_with(b"!") || pattern.ends_with(b"/") {
             return;
         }
-        let (Some(glob), Some(settings)) = (PathPattern::new(&pattern), settings(rest)) else { return };
+        let (Some(glob), Some(settings)) = (PathPattern::new(&pattern), attribute_settings(rest)) else { return };
         if !settings.is_empty() {
             self.rules.push(AttributeLine { folder: folder.to_vec(), glob, settings });
         }
@@ -107,12 +107,12 @@ impl GitAttributes {
 
     fn add_macro(&mut self, name: &[u8], rest: &[u8]) {
         let rest = rest.trim_ascii_start();
-        let end = rest.iter().position(|&byte| is_blank(byte)).unwrap_or(rest.len());
+        let end = rest.iter().position(|&byte| is_blank_byte(byte)).unwrap_or(rest.len());
         let (name, rest) = match name {
             [] => (rest.get(..end).unwrap_or_default(), rest.get(end..).unwrap_or_default()),
             name => (name, rest),
         };
-        if let (Some(name), Some(settings)) = (attribute(name), settings(rest)) {
+        if let (Some(name), Some(settings)) = (attribute_name(name), attribute_settings(rest)) {
             self.macros.insert(name, settings);
         }
     }
@@ -121,7 +121,7 @@ impl GitAttributes {
     pub(super) fn of(&self, path: &RepoPath) -> PathAttributes {
         let mut states: BTreeMap<&str, AttributeState> = BTreeMap::new();
         for rule in self.rules.iter().rev() {
-            let Some(below) = below(path.as_bytes(), &rule.folder) else { continue };
+            let Some(below) = path_below_folder(path.as_bytes(), &rule.folder) else { continue };
             if rule.glob.matches(below) {
                 self.decide(&rule.settings, &mut states);
             }
@@ -159,20 +159,20 @@ fn depth(folder: &[u8]) -> usize {
 }
 
 /// The part of a path below a folder.
-fn below<'p>(path: &'p [u8], folder: &[u8]) -> Option<&'p [u8]> {
+fn path_below_folder<'p>(path: &'p [u8], folder: &[u8]) -> Option<&'p [u8]> {
     if folder.is_empty() { Some(path) } else { path.strip_prefix(folder)?.strip_prefix(b"/") }
 }
 
-const fn is_blank(byte: u8) -> bool {
+const fn is_blank_byte(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
 
 /// The settings of a line; `None` if one has no proper name, for which git leaves out the line.
-fn settings(text: &[u8]) -> Option<Vec<AttributeSetting>> {
-    text.split(|&byte| is_blank(byte)).filter(|word| !word.is_empty()).map(setting).collect()
+fn attribute_settings(text: &[u8]) -> Option<Vec<AttributeSetting>> {
+    text.split(|&byte| is_blank_byte(byte)).filter(|word| !word.is_empty()).map(attribute_setting).collect()
 }
 
-fn setting(word: &[u8]) -> Option<AttributeSetting> {
+fn attribute_setting(word: &[u8]) -> Option<AttributeSetting> {
     let (name, value) = match word.iter().position(|&byte| byte == b'=') {
         Some(at) => (word.get(..at)?, word.get(at.saturating_add(1)..)),
         None => (word, None),
@@ -183,11 +183,11 @@ fn setting(word: &[u8]) -> Option<AttributeSetting> {
         _ if value == Some(b"false") => (name, AttributeState::Unset),
         _ => (name, AttributeState::Set),
     };
-    Some(AttributeSetting { name: attribute(name)?, state })
+    Some(AttributeSetting { name: attribute_name(name)?, state })
 }
 
 /// A proper name of an attribute.
-fn attribute(name: &[u8]) -> Option<String> {
+fn attribute_name(name: &[u8]) -> Option<String> {
     let is_proper = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     if name.is_empty() || name.starts_with(b"-") || !name.iter().all(is_proper) {
         return None;
@@ -219,7 +219,7 @@ fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
                     b'0'..=b'3' => {
                         let [second, third, after @ ..] = rest else { return None };
                         rest = after;
-                        octal([escaped, *second, *third])?
+                        parse_octal([escaped, *second, *third])?
                     }
                     _ => return None,
                 });
@@ -229,7 +229,7 @@ fn unquote(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     }
 }
 
-fn octal(digits: [u8; 3]) -> Option<u8> {
+fn parse_octal(digits: [u8; 3]) -> Option<u8> {
     let digits = core::str::from_utf8(&digits).ok()?;
     u8::from_str_radix(digits, 8).ok()
 }

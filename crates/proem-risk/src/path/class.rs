@@ -32,24 +32,24 @@ pub struct PathClass {
 /// unset keeps the rules from giving that role. A file that no rule knows is code, so that nothing is
 /// overlooked. `binary` turns what would be code, configuration or documentation into an asset.
 #[must_use]
-pub fn classify(path: &RepoPath, attributes: &GitAttributes, rules: &PathRules) -> PathClass {
+pub fn classify_path(path: &RepoPath, attributes: &GitAttributes, rules: &PathRules) -> PathClass {
     let matches = rules.of(path);
-    let role = role(attributes.of(path), &matches);
+    let role = matched_role(attributes.of(path), &matches);
     PathClass {
         language: matches.language().map(|name| Language(name.into())),
         role,
-        sensitive: sensitive(role, path, &matches),
+        sensitive: sensitive_match(role, path, &matches),
         framework: matches.framework().map(|name| Framework(name.into())),
     }
 }
 
-/// What the file at `path` is for: the role of [`classify`], without the rest.
+/// What the file at `path` is for: the role of [`classify_path`], without the rest.
 #[must_use]
-pub fn role_of(path: &RepoPath, attributes: &GitAttributes, rules: &PathRules) -> FileRole {
-    role(attributes.of(path), &rules.of(path))
+pub fn path_role(path: &RepoPath, attributes: &GitAttributes, rules: &PathRules) -> FileRole {
+    matched_role(attributes.of(path), &rules.of(path))
 }
 
-fn role(found: PathAttributes, matches: &Matches<'_>) -> FileRole {
+fn matched_role(found: PathAttributes, matches: &Matches<'_>) -> FileRole {
     let set = [
         (found.vendored, FileRole::Vendored),
         (found.generated, FileRole::Generated),
@@ -73,7 +73,7 @@ fn role(found: PathAttributes, matches: &Matches<'_>) -> FileRole {
 }
 
 /// What runs in production can be sensitive; the words of an asset's name say nothing about it.
-fn sensitive(role: FileRole, path: &RepoPath, matches: &Matches<'_>) -> Option<Sensitive> {
+fn sensitive_match(role: FileRole, path: &RepoPath, matches: &Matches<'_>) -> Option<Sensitive> {
     match role {
         FileRole::Test | FileRole::Documentation | FileRole::Generated | FileRole::Lock => None,
         FileRole::Asset => matches.sensitive(),
@@ -92,7 +92,7 @@ mod tests {
     fn class(path: &[u8], attributes: &str) -> PathClass {
         let mut read = GitAttributes::default();
         read.add(&RepoPath::new(""), attributes.as_bytes());
-        classify(&RepoPath::new(path), &read, &PathRules::shipped().unwrap())
+        classify_path(&RepoPath::new(path), &read, &PathRules::shipped().unwrap())
     }
 
     #[track_caller]

@@ -53,7 +53,7 @@ impl PathPattern {
         let is_path = pattern.contains(&b'/');
         let pattern = pattern.strip_prefix(b"/").unwrap_or(pattern);
         let mut parts = vec![];
-        for tokens in read(pattern)? {
+        for tokens in read_glob(pattern)? {
             let is_any = tokens.len() > 1 && tokens.iter().all(|token| *token == GlobToken::Many);
             match tokens {
                 tokens if tokens.is_empty() => return None,
@@ -65,7 +65,7 @@ impl PathPattern {
         if parts.last() == Some(&GlobPart::Parts) {
             parts.push(GlobPart::Tokens(vec![GlobToken::Many]));
         }
-        let tail = tail(parts.last()?);
+        let tail = literal_tail(parts.last()?);
         Some(Self { parts, is_path, tail })
     }
 
@@ -117,7 +117,7 @@ impl PathPattern {
         let mut retry: Option<(usize, &[u8])> = None;
         loop {
             let (head, tail) = match rest {
-                Some(rest) => split(rest),
+                Some(rest) => split_first_part(rest),
                 None if at == self.parts.len() => return true,
                 None => return false,
             };
@@ -134,7 +134,7 @@ impl PathPattern {
                 _ => {}
             }
             let Some((after, from)) = retry else { return false };
-            let (_, Some(next)) = split(from) else { return false };
+            let (_, Some(next)) = split_first_part(from) else { return false };
             retry = Some((after, next));
             (rest, at) = (Some(next), after);
         }
@@ -142,7 +142,7 @@ impl PathPattern {
 }
 
 /// A path's first part and what follows its slash.
-fn split(path: &[u8]) -> (&[u8], Option<&[u8]>) {
+fn split_first_part(path: &[u8]) -> (&[u8], Option<&[u8]>) {
     let end = path.iter().position(|&byte| byte == b'/');
     let head = end.and_then(|end| path.get(..end)).unwrap_or(path);
     (head, end.and_then(|end| path.get(end.saturating_add(1)..)))
@@ -190,7 +190,7 @@ impl GlobToken {
 }
 
 /// The literal bytes at the end of a part.
-fn tail(part: &GlobPart) -> Vec<u8> {
+fn literal_tail(part: &GlobPart) -> Vec<u8> {
     let GlobPart::Tokens(tokens) = part else { return vec![] };
     let mut tail: Vec<u8> = tokens.iter().rev().map_while(GlobToken::literal).collect();
     tail.reverse();
@@ -198,7 +198,7 @@ fn tail(part: &GlobPart) -> Vec<u8> {
 }
 
 /// The tokens of every part.
-fn read(pattern: &[u8]) -> Option<Vec<Vec<GlobToken>>> {
+fn read_glob(pattern: &[u8]) -> Option<Vec<Vec<GlobToken>>> {
     let mut parts = vec![];
     let mut tokens = vec![];
     let mut rest = pattern;
@@ -244,16 +244,16 @@ fn read_class(text: &[u8]) -> Option<(GlobToken, &[u8])> {
             b']' if !is_first => return Some((GlobToken::Class { negated, ranges }, rest)),
             b'[' if rest.starts_with(b":") => {
                 let end = rest.windows(2).position(|two| two == b":]")?;
-                ranges.extend_from_slice(named(rest.get(1..end)?)?);
+                ranges.extend_from_slice(posix_class(rest.get(1..end)?)?);
                 rest = rest.get(end..)?.get(2..)?;
             }
             _ => {
-                let first = if byte == b'\\' { take(&mut rest)? } else { byte };
+                let first = if byte == b'\\' { take_byte(&mut rest)? } else { byte };
                 let last = match rest {
                     [b'-', last, ..] if *last != b']' => {
                         rest = rest.get(1..)?;
-                        match take(&mut rest)? {
-                            b'\\' => take(&mut rest)?,
+                        match take_byte(&mut rest)? {
+                            b'\\' => take_byte(&mut rest)?,
                             last => last,
                         }
                     }
@@ -266,14 +266,14 @@ fn read_class(text: &[u8]) -> Option<(GlobToken, &[u8])> {
     }
 }
 
-fn take(rest: &mut &[u8]) -> Option<u8> {
+fn take_byte(rest: &mut &[u8]) -> Option<u8> {
     let (&byte, after) = rest.split_first()?;
     *rest = after;
     Some(byte)
 }
 
 /// The classes of POSIX, in ASCII.
-fn named(name: &[u8]) -> Option<&'static [(u8, u8)]> {
+fn posix_class(name: &[u8]) -> Option<&'static [(u8, u8)]> {
     Some(match name {
         b"alnum" => &[(b'0', b'9'), (b'A', b'Z'), (b'a', b'z')],
         b"alpha" => &[(b'A', b'Z'), (b'a', b'z')],

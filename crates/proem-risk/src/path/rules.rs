@@ -147,7 +147,7 @@ impl PathRules {
             patterns.split(' ').partition(|pattern| *how == "word" && pattern.starts_with('-'));
         let except = except.iter().filter_map(|word| word.strip_prefix('-')).map(String::from).collect();
         let number = self.rules.len();
-        self.rules.push(PathRule { says: says(what, value)?, only: only.collect(), except });
+        self.rules.push(PathRule { says: path_claim(what, value)?, only: only.collect(), except });
         patterns.iter().try_for_each(|pattern| self.add_pattern(how, pattern, number))
     }
 
@@ -221,7 +221,7 @@ impl PathRule {
     }
 }
 
-fn says(what: &str, value: &str) -> Option<PathClaim> {
+fn path_claim(what: &str, value: &str) -> Option<PathClaim> {
     Some(match what {
         "code" => PathClaim::Language(value.into(), FileRole::Code),
         "data" => PathClaim::Language(value.into(), FileRole::Configuration),
@@ -305,7 +305,7 @@ impl<'r> Matches<'r> {
     /// Why the path is sensitive, but for its words.
     pub(super) fn sensitive(&self) -> Option<Sensitive> {
         let is_harmless = self.says().any(|says| *says == PathClaim::Harmless);
-        self.says().filter_map(sensitive).filter(|what| !is_harmless || *what != Sensitive::Production).min()
+        self.says().filter_map(claimed_sensitive).filter(|what| !is_harmless || *what != Sensitive::Production).min()
     }
 
     /// Why the words of the path make it sensitive.
@@ -314,15 +314,15 @@ impl<'r> Matches<'r> {
         if !rules.may_have_words(path.as_bytes()) {
             return None;
         }
-        let words: Vec<String> = proem_text::words(&path.to_text()).collect();
+        let words: Vec<String> = proem_text::search_words(&path.to_text()).collect();
         let matching = words.iter().filter_map(|word| rules.words.get(word)).flatten();
         let rules = matching.filter_map(|&rule| rules.rules.get(rule));
         let rules = rules.filter(|rule| !rule.except.iter().any(|except| words.contains(except)));
-        rules.filter_map(|rule| sensitive(&rule.says)).min()
+        rules.filter_map(|rule| claimed_sensitive(&rule.says)).min()
     }
 }
 
-fn sensitive(says: &PathClaim) -> Option<Sensitive> {
+fn claimed_sensitive(says: &PathClaim) -> Option<Sensitive> {
     if let PathClaim::Sensitive(sensitive) = says { Some(*sensitive) } else { None }
 }
 

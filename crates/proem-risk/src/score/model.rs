@@ -153,13 +153,13 @@ impl RiskModel {
         // Line by line and not by a pretty printer, which would put each number on a line of its own: a trained
         // model is reviewed as a difference.
         let fields = [
-            ("all", written(all)),
+            ("all", forest_json(all)),
             ("bugs", bugs.to_string()),
             ("calibration_error", json::compact(&json!(calibration_error))),
             ("commits", commits.to_string()),
             ("importance", json::compact(&json!(importance))),
             ("projects", json::compact(&json!(projects))),
-            ("size", written(size)),
+            ("size", forest_json(size)),
             ("version", VERSION.to_string()),
         ];
         let fields: Vec<String> = fields.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect();
@@ -262,7 +262,7 @@ impl Trees {
 }
 
 /// A forest with one tree on each line, so that a difference can be read.
-fn written(forest: &Forest) -> String {
+fn forest_json(forest: &Forest) -> String {
     let tree = |tree: &DecisionTree| {
         let tests: Vec<Value> = tree.tests.iter().map(|test| json!([test.input.name(), test.above])).collect();
         json::compact(&json!([tests, tree.cover, tree.leaves]))

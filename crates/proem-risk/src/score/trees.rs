@@ -128,7 +128,7 @@ impl DecisionTree {
         let needs: Vec<usize> = self
             .tests
             .iter()
-            .map(|test| test.input.sources().fold(0, |mask, source| mask | bit(&players, source)))
+            .map(|test| test.input.sources().fold(0, |mask, source| mask | player_bit(&players, source)))
             .collect();
         let worth = |coalition: usize| {
             let told = |(answer, need): (&Option<bool>, &usize)| answer.filter(|_| need & !coalition == 0);
@@ -138,11 +138,11 @@ impl DecisionTree {
         // Three questions need six metrics at most: all coalitions are 64, few enough to need no estimate.
         let worths: Vec<f64> = (0..1_usize << players.len()).map(worth).collect();
         for player in &players {
-            let own = bit(&players, *player);
+            let own = player_bit(&players, *player);
             let mut value = 0.0;
             for (coalition, without) in worths.iter().enumerate().filter(|(coalition, _)| coalition & own == 0) {
                 let with = worths.get(coalition | own).unwrap_or(without);
-                value += share(coalition.count_ones(), players.len()) * (with - without);
+                value += coalition_weight(coalition.count_ones(), players.len()) * (with - without);
             }
             if let Some(sum) = sums.get_mut(*player as usize) {
                 *sum += value;
@@ -154,13 +154,13 @@ impl DecisionTree {
 }
 
 /// A player's bit in a coalition; 0 for a metric that doesn't play.
-fn bit(players: &[Feature], feature: Feature) -> usize {
+fn player_bit(players: &[Feature], feature: Feature) -> usize {
     players.iter().position(|player| *player == feature).map_or(0, |place| 1 << place)
 }
 
 /// The share of orders of `players` in which a given player comes right after a given coalition
 /// of `before`: `before! (players − before − 1)! / players!`.
-fn share(before: u32, players: usize) -> f64 {
+fn coalition_weight(before: u32, players: usize) -> f64 {
     let factorial = |n: u32| (1..=n).map(f64::from).product::<f64>();
     let players = u32::try_from(players).unwrap_or(u32::MAX);
     factorial(before) * factorial(players.saturating_sub(before).saturating_sub(1)) / factorial(players)

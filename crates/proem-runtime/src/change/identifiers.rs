@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use proem_risk::path::{FileRole, PathClass, RepoPath};
-use proem_text::words;
+use proem_text::search_words;
 
 use super::pins::Pins;
 
@@ -110,7 +110,7 @@ impl<'r> PatchIdentifiers<'r> {
         if !self.wanted || text.len() >= LONGEST_LINE - 1 {
             return;
         }
-        for word in words(&String::from_utf8_lossy(text)) {
+        for word in search_words(&String::from_utf8_lossy(text)) {
             let is_name = word.chars().count() >= SHORTEST && word.chars().any(char::is_alphabetic);
             if is_name && self.found.len() < self.most && self.known.insert(word.clone()) {
                 self.found.push(word);

@@ -32,7 +32,7 @@ fn is_of(id: &str, content: &[u8]) -> bool {
 }
 
 fn hashed<D: Digest>(head: &str, content: &[u8]) -> String {
-    hex::encode(D::new().chain_update(head).chain_update(content).finalize().as_slice())
+    hex::encode_hex(D::new().chain_update(head).chain_update(content).finalize().as_slice())
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ fn outside(text: &mut Untrusted<String>, count: &mut usize) {
 }
 
 fn ours(text: &mut String, count: &mut usize) {
-    if let Some(without) = credential::redact(text) {
+    if let Some(without) = credential::redact_credentials(text) {
         *text = without;
         *count = count.saturating_add(1);
     }

@@ -13,7 +13,7 @@ use std::{
 use proem_agents::assemble::{
     gathered::{CommandFact, Gap},
     manifest::{BESIDE, CommandPurpose, MANIFESTS, ManifestKind, WORKFLOWS, commands},
-    outline::outline,
+    outline::folder_outline,
 };
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
@@ -121,7 +121,10 @@ pub(super) fn outline_of(of: &OutlineOf<'_>, gaps: &mut Vec<Gap>) -> Vec<Untrust
     };
     let paths: Vec<String> = paths.iter().map(|path| path.to_string_lossy().into_owned()).collect();
     let label = Label::from_source(Source::named("repository/path"));
-    outline(paths.iter().map(String::as_str)).into_iter().map(|line| Untrusted::new(line, label.clone())).collect()
+    folder_outline(paths.iter().map(String::as_str))
+        .into_iter()
+        .map(|line| Untrusted::new(line, label.clone()))
+        .collect()
 }
 
 /// The files below a folder, without hidden folders; `None` if there are too many to be a project.

@@ -123,7 +123,7 @@ fn rule_file(
             (without_half_character(bytes), false)
         }
     };
-    let hash = hex::encode(Sha256::digest(&bytes));
+    let hash = hex::encode_hex(Sha256::digest(&bytes));
     let approved = whole && options.trusted.contains(&TrustedFile { name: name.to_owned(), hash: hash.clone() });
     let text = match String::from_utf8(bytes) {
         Ok(text) if approved => RuleText::Approved(rules(text)),

@@ -169,7 +169,7 @@ fn difference(session: &Session<'_>, command: &[&'static str], of: &[&str]) -> R
 /// The files of a difference, in its order.
 fn files(text: &[u8], extent: Extent, gaps: &mut Vec<Gap>) -> Vec<ChangedFile> {
     let text = String::from_utf8_lossy(text);
-    let text = credential::redact(&text).unwrap_or_else(|| text.into_owned());
+    let text = credential::redact_credentials(&text).unwrap_or_else(|| text.into_owned());
     let mut pieces: Vec<Vec<&str>> = Vec::new();
     for line in text.lines() {
         if line.starts_with("diff --git ") {

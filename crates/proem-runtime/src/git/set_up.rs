@@ -44,7 +44,7 @@ impl<'s> SetUp<'s> {
         }
         match read_beneath(self.root, Path::new(OsStr::from_bytes(path)), LARGEST) {
             Ok(Some(FileContent::Whole(bytes))) => {
-                let hash = hex::encode(Sha256::digest(&bytes));
+                let hash = hex::encode_hex(Sha256::digest(&bytes));
                 written.iter().any(|file| file.hash == hash)
             }
             // What can't be read is not known to be ours.

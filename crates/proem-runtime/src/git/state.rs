@@ -88,7 +88,7 @@ fn head(session: &Session<'_>) -> Result<(GitHead, Option<String>), Error> {
         return commit.map(|commit| (GitHead::Detached, Some(commit))).ok_or_else(unreadable);
     }
     let name = reference.stdout.strip_suffix(b"\n").unwrap_or(&reference.stdout);
-    let name = proem_text::path_text(name.strip_prefix(b"refs/heads/").unwrap_or(name));
+    let name = proem_text::path_as_text(name.strip_prefix(b"refs/heads/").unwrap_or(name));
     let name = Untrusted::new(name, Label::from_source(Source::named("git/branch")));
     Ok((if commit.is_some() { GitHead::Branch(name) } else { GitHead::Unborn(name) }, commit))
 }

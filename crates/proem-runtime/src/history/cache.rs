@@ -60,7 +60,7 @@ pub(crate) fn name(what: &str, repository: &Repository) -> String {
 }
 
 fn hash(bytes: &[u8]) -> String {
-    hex::encode(Sha256::digest(bytes)).chars().take(32).collect()
+    hex::encode_hex(Sha256::digest(bytes)).chars().take(32).collect()
 }
 
 impl<'a> HistoryCache<'a> {

@@ -1,7 +1,7 @@
 //! What a commit says about mending.
 
 use proem_risk::history::{ListedTouch, Mends};
-use proem_risk::path::{FileRole, GitAttributes, PathRules, role_of};
+use proem_risk::path::{FileRole, GitAttributes, PathRules, path_role};
 
 /// Words of a first line that say that something is mended: those of Kamei et al. (2013) for FIX, "bug",
 /// "fix", "defect" and "patch", in their forms, without "patch", which the projects that mail their changes
@@ -116,7 +116,7 @@ pub(super) fn mends(message: &str) -> Mends {
 /// Whether all that a commit touched describes the product and none of it is the product: then it mends
 /// nothing, whatever its message says.
 pub(super) fn is_described(touches: &[ListedTouch], rules: &PathRules) -> bool {
-    let role = |touch: &ListedTouch| role_of(&touch.path, &GitAttributes::default(), rules);
+    let role = |touch: &ListedTouch| path_role(&touch.path, &GitAttributes::default(), rules);
     let is_described = |touch: &ListedTouch| matches!(role(touch), FileRole::Documentation | FileRole::Lock);
     !touches.is_empty() && touches.iter().all(is_described)
 }

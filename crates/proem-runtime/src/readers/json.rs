@@ -138,7 +138,7 @@ mod tests {
         let place = |at: Option<usize>| at.map_or_else(String::new, |at| format!(" @{at}"));
         let fields = fields.iter().map(|field| {
             let at = place(field.place.map(|place| place.offset));
-            format!("{} = {}{at}", field.name, show::json(&field.text))
+            format!("{} = {}{at}", field.name, show::exact_json(&field.text))
         });
         let gaps = gaps.iter().map(|gap| format!("! {} {}", gap.field, gap.about));
         fields.chain(gaps).collect()

@@ -90,7 +90,7 @@ pub async fn replay<M: Machine>(
                     what: "event".to_owned(),
                     byte: None,
                     recorded: kind(event),
-                    found: json::quote(&error.to_string()),
+                    found: json::quote_json(&error.to_string()),
                 });
                 return Ok(replayed);
             }
@@ -284,7 +284,7 @@ impl RunRecord {
         let found = match encoded {
             Ok(encoded) => json::compact_in_order(&encoded.wire.body),
             Err(error) => {
-                let (recorded, found) = (format!("{} bytes", recorded.len()), json::quote(&error.to_string()));
+                let (recorded, found) = (format!("{} bytes", recorded.len()), json::quote_json(&error.to_string()));
                 replayed.differs(Difference { call: number, what: "body".to_owned(), byte: None, recorded, found });
                 return Ok(());
             }
@@ -426,7 +426,7 @@ fn first_difference(recorded: &str, found: &str) -> (usize, String, String) {
     let around = |text: &str| {
         let from = text.floor_char_boundary(same.saturating_sub(AROUND));
         let to = text.ceil_char_boundary(same.saturating_add(AROUND).min(text.len()));
-        json::quote(text.get(from..to).unwrap_or_default())
+        json::quote_json(text.get(from..to).unwrap_or_default())
     };
     (same, around(recorded), around(found))
 }

@@ -11,7 +11,7 @@ use proem_engine::run::{
 };
 use proem_llm::caller::wall_clock;
 use proem_store::Store;
-use proem_store::body::{fold, unfold};
+use proem_store::body::{fold_body, unfold};
 use proem_store::query::{RunDetail, RunState};
 use proem_store::record::{CallState, HashedContent, Project, Replayable, RunId};
 use serde::{Deserialize, Serialize};
@@ -72,7 +72,7 @@ pub(super) struct FoldedState {
 impl FoldedState {
     /// Takes a state apart along texts that are kept, given as text and hash.
     pub(super) fn new(state: &Json, kept: &[(&str, &str)]) -> Self {
-        let folded = fold(state, kept);
+        let folded = fold_body(state, kept);
         let text = |content: HashedContent| {
             // Folding makes contents with their bytes.
             let bytes = content.bytes.unwrap_or_default();

@@ -9,9 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use proem_risk::change::{Change, ChangeKind};
 use proem_risk::coverage::Coverage;
 use proem_risk::history::{History, ObjectId, Past};
-use proem_risk::metrics::kamei::{counts, sampled};
+use proem_risk::metrics::kamei::{counts_in_kamei, sample_features};
 use proem_risk::path::{FileRole, Framework, GitAttributes, PathRules, RepoPath};
-use proem_risk::sample::{DrawnCommit, MOST, Sample, SampledCommit, newest};
+use proem_risk::sample::{DrawnCommit, MOST, Sample, SampledCommit, newest_commits};
 use proem_risk::tree::{FileTree, Imports, TreeFile};
 
 use crate::Error;
@@ -136,10 +136,10 @@ impl GroundReader {
         if let Some((_, rows)) = all.iter().find(|(known, _)| known == classifier.attributes) {
             return Arc::clone(rows);
         }
-        let is_counted = |path: &RepoPath| counts(classifier.class(path).role);
+        let is_counted = |path: &RepoPath| counts_in_kamei(classifier.class(path).role);
         let id = |(index, sampled)| Some((history.commit(index)?.id, sampled));
         let rows: Arc<BTreeMap<_, _>> =
-            Arc::new(sampled(history, drawn, &is_counted).into_iter().filter_map(id).collect());
+            Arc::new(sample_features(history, drawn, &is_counted).into_iter().filter_map(id).collect());
         all.push((classifier.attributes.clone(), Arc::clone(&rows)));
         rows
     }
@@ -170,7 +170,7 @@ impl GroundReader {
 /// The past commits that a change on `past` is compared with, oldest first.
 pub(super) fn picked(past: &Past<'_>) -> Vec<ObjectId> {
     let id = |at| past.history().commit(at).map(|commit| commit.id);
-    newest(past, MOST).into_iter().filter_map(id).collect()
+    newest_commits(past, MOST).into_iter().filter_map(id).collect()
 }
 
 /// What is behind a lock is whole whenever a thread ends.

@@ -12,7 +12,7 @@ use std::{
     time::Instant,
 };
 
-use proem_imports::{SourceFacts, SourceLanguage, extract};
+use proem_imports::{SourceFacts, SourceLanguage, extract_facts};
 
 use crate::{
     Error,
@@ -227,11 +227,13 @@ fn facts(language: SourceLanguage, bytes: &[u8], bounds: ReadingBounds<'_>) -> R
     // The processor's time: whether a source is too slow must not depend on what else the machine does.
     let end = thread_time().saturating_add(limits.parse_time);
     let mut give_up = || thread_time() >= end || Instant::now() >= until;
-    extract(language, bytes, &limits.source, &mut give_up).map(ContentReading::Facts).map_err(|unread| match unread {
-        proem_imports::ExtractError::TooLarge => SourceGap::TooLarge,
-        proem_imports::ExtractError::TimedOut if thread_time() >= end => SourceGap::TimedOut,
-        proem_imports::ExtractError::TimedOut => SourceGap::NotReached,
-        _ => SourceGap::NoParser,
+    extract_facts(language, bytes, &limits.source, &mut give_up).map(ContentReading::Facts).map_err(|unread| {
+        match unread {
+            proem_imports::ExtractError::TooLarge => SourceGap::TooLarge,
+            proem_imports::ExtractError::TimedOut if thread_time() >= end => SourceGap::TimedOut,
+            proem_imports::ExtractError::TimedOut => SourceGap::NotReached,
+            _ => SourceGap::NoParser,
+        }
     })
 }
 

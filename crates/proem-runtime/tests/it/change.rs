@@ -332,7 +332,7 @@ fn a_change_does_not_hide_its_own_lines() {
     let attributes = attributes(&program, &repository, &resolved).unwrap();
     let role = |path: &str| {
         let path = proem_risk::path::RepoPath::new(path);
-        proem_risk::path::classify(&path, &attributes, &PathRules::shipped().unwrap()).role
+        proem_risk::path::classify_path(&path, &attributes, &PathRules::shipped().unwrap()).role
     };
     assert_eq!(
         (role("src/a.rs"), role("src/gen.rs")),

@@ -12,7 +12,7 @@ use proem_llm::scripted::{
 };
 use proem_llm::secret::Secret;
 use proem_runtime::remote_embedder::{EmbedderLimits, MAX_TEXTS, RemoteEmbedder};
-use proem_select::embedding::{Embedder as _, ModelId, embed};
+use proem_select::embedding::{Embedder as _, ModelId, embed_texts};
 
 fn endpoint(base_url: &str) -> Endpoint {
     let limits = EndpointLimits { attempts: NonZeroU32::MIN, ..EndpointLimits::default() };
@@ -35,7 +35,7 @@ fn start(reply: Reply) -> ScriptedServer {
 /// The failure of embedding two texts, with the server's address blanked.
 #[track_caller]
 fn fails(server: &ScriptedServer, embedder: &RemoteEmbedder, kind: ErrorKind, expected: &str) {
-    let error = embed(embedder, &["one", "two"]).unwrap_err();
+    let error = embed_texts(embedder, &["one", "two"]).unwrap_err();
     let text = error.to_string().replace(&server.address().to_string(), "HOST");
     let text = text.replace("embedding with `small` at provider `local`: ", "");
     assert_eq!((text.as_str(), error.kind()), (expected, kind));
@@ -53,13 +53,13 @@ fn each_text_has_its_vector_and_silent_ones_have_none() {
     for fault in [VectorFault::None, VectorFault::Reversed] {
         let server = start(vectors(fault));
         let embedder = embedder(endpoint(&server.base_url()));
-        let all = embed(&embedder, &["a b", "", "c", " \n", "a b"]).unwrap();
+        let all = embed_texts(&embedder, &["a b", "", "c", " \n", "a b"]).unwrap();
         let known: Vec<bool> = all.iter().map(Option::is_some).collect();
         assert_eq!(known, [true, false, true, false, true]);
         assert_eq!(all[0], all[4]);
         assert_ne!(all[0], all[2]);
         assert_eq!(server.requests()[0].json().unwrap()["input"], serde_json::json!(["a b", "c", "a b"]));
-        assert_eq!(embed(&embedder, &["", "\t"]).unwrap(), [None, None]);
+        assert_eq!(embed_texts(&embedder, &["", "\t"]).unwrap(), [None, None]);
         assert_eq!((embedder.requests(), server.requests().len()), (1, 1));
     }
 }
@@ -70,12 +70,12 @@ fn many_texts_are_several_requests_in_order() {
     let embedder = embedder(endpoint(&server.base_url()));
     let texts: Vec<String> = (0..500).map(|number| format!("text {number}")).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let all = embed(&embedder, &texts).unwrap();
+    let all = embed_texts(&embedder, &texts).unwrap();
     let sizes: Vec<usize> =
         server.requests().iter().map(|request| request.json().unwrap()["input"].as_array().unwrap().len()).collect();
     assert_eq!((sizes.iter().sum::<usize>(), sizes.iter().max().copied()), (500, Some(MAX_TEXTS)));
     for (text, vector) in texts.iter().zip(&all).step_by(83) {
-        assert_eq!(&embed(&embedder, &[text]).unwrap()[0], vector, "{text}");
+        assert_eq!(&embed_texts(&embedder, &[text]).unwrap()[0], vector, "{text}");
     }
 }
 
@@ -85,7 +85,7 @@ fn a_request_is_as_small_as_its_answer_must_be() {
     let mut endpoint = endpoint(&server.base_url());
     endpoint.limits.answer_bytes = 1_000;
     let embedder = RemoteEmbedder::new(endpoint, "small", Some(8), EmbedderLimits::default()).unwrap();
-    embed(&embedder, &["a", "b", "c", "d"]).unwrap();
+    embed_texts(&embedder, &["a", "b", "c", "d"]).unwrap();
     assert_eq!(server.requests().len(), 2, "three vectors of eight numbers fit into an answer");
 }
 
@@ -94,7 +94,7 @@ fn a_long_text_is_cut_between_two_characters() {
     let server = start(vectors(VectorFault::None));
     let limits = EmbedderLimits { text_bytes: NonZeroUsize::new(5).unwrap(), ..EmbedderLimits::default() };
     let embedder = RemoteEmbedder::new(endpoint(&server.base_url()), "small", None, limits).unwrap();
-    embed(&embedder, &["éééé"]).unwrap();
+    embed_texts(&embedder, &["éééé"]).unwrap();
     assert_eq!(server.requests()[0].json().unwrap()["input"][0], "éé");
 }
 
@@ -127,7 +127,7 @@ fn a_vector_of_zeros_or_of_too_many_numbers_is_of_no_use() {
         })
     };
     let server = start(given(vec![0.0; 8]));
-    let error = embed(&embedder(endpoint(&server.base_url())), &["one", "two"]).unwrap_err();
+    let error = embed_texts(&embedder(endpoint(&server.base_url())), &["one", "two"]).unwrap_err();
     assert!(error.to_string().ends_with("gave a vector of length zero"), "{error}");
     let server = start(given(vec![1.0; 5_000]));
     let any = RemoteEmbedder::new(endpoint(&server.base_url()), "small", None, EmbedderLimits::default()).unwrap();
@@ -180,7 +180,7 @@ fn a_wrong_key_is_named_by_its_variable() {
     );
     assert_eq!((missing.requests(), server.requests().len()), (0, 1));
     let right = EndpointKey::Loaded { variable: variable(), secret: Secret::new("LOCAL_KEY", "sk-right") };
-    assert!(embed(&keyed(right), &["one"]).is_ok());
+    assert!(embed_texts(&keyed(right), &["one"]).is_ok());
 }
 
 #[test]
@@ -188,7 +188,7 @@ fn nobody_listens() {
     let server = start(vectors(VectorFault::None));
     let (address, base_url) = (server.address().to_string(), server.base_url());
     drop(server);
-    let error = embed(&embedder(endpoint(&base_url)), &["one"]).unwrap_err();
+    let error = embed_texts(&embedder(endpoint(&base_url)), &["one"]).unwrap_err();
     let expected = format!(
         "embedding with `small` at provider `local`: nothing listens at `{address}`; start the server or check \
          `providers.local.base_url`; gave up after 1 attempt"
@@ -203,7 +203,7 @@ fn what_fails_for_a_moment_is_asked_again() {
     let mut endpoint = endpoint(&server.base_url());
     endpoint.limits.attempts = NonZeroU32::new(2).unwrap();
     let embedder = embedder(endpoint);
-    assert!(embed(&embedder, &["one"]).is_ok());
+    assert!(embed_texts(&embedder, &["one"]).is_ok());
     assert_eq!(embedder.requests(), 2);
 }
 
@@ -235,7 +235,7 @@ fn who_failed_is_left_alone_and_who_answered_badly_is_not() {
     for (reply, requests) in [(Reply::raw(401, ""), 1), (vectors(VectorFault::NotANumber), 3)] {
         let server = start(reply);
         let embedder = embedder(endpoint(&server.base_url()));
-        let errors: Vec<Error> = (0..3).map(|_| embed(&embedder, &["one"]).unwrap_err()).collect();
+        let errors: Vec<Error> = (0..3).map(|_| embed_texts(&embedder, &["one"]).unwrap_err()).collect();
         assert!(errors.iter().all(|error| *error == errors[0]));
         assert_eq!(server.requests().len(), requests);
     }
@@ -280,6 +280,6 @@ fn it_may_be_asked_and_dropped_within_an_asynchronous_runtime() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let embedder = embedder(endpoint(&server.base_url()));
-        assert!(embed(&embedder, &["one"]).is_ok());
+        assert!(embed_texts(&embedder, &["one"]).is_ok());
     });
 }

@@ -12,7 +12,7 @@ use super::entry::{CatalogueEntryKind, Definition, EntryLocation, Overlay, Sourc
 use super::hash::{Sha256Hash, text_hash};
 use super::modes::Modes;
 use super::name::CatalogueName;
-use super::signature::parameters;
+use super::signature::parameter_signature;
 use super::{MAX_EXAMPLES, MAX_TAGS};
 
 /// Whether an entry's definition may stand in the prefix as a definition.
@@ -171,7 +171,7 @@ impl Capability {
         if self.approval != Approval::Approved {
             return None;
         }
-        let text = |text: &Untrusted<String>| show::json(text).as_str().unwrap_or_default().to_owned();
+        let text = |text: &Untrusted<String>| show::exact_json(text).as_str().unwrap_or_default().to_owned();
         let parameters = self.definition.parameters.clone().map(|schema| schema.map(|schema| json::compact(&schema)));
         Some(ApprovedDefinition {
             description: text(&self.definition.description),
@@ -214,7 +214,7 @@ impl Capability {
 pub fn signature(capability: &Capability) -> Untrusted<String> {
     let name = capability.name().as_str().to_owned();
     match (&capability.definition().parameters, capability.kind()) {
-        (Some(schema), _) => schema.clone().map(|schema| format!("{name}({})", parameters(&schema))),
+        (Some(schema), _) => schema.clone().map(|schema| format!("{name}({})", parameter_signature(&schema))),
         (None, CatalogueEntryKind::Tool) => capability.own_name().clone().map(|_| format!("{name}()")),
         (None, CatalogueEntryKind::Skill) => capability.own_name().clone().map(|_| name),
     }

@@ -22,9 +22,12 @@ pub(super) struct NamedEntry {
 }
 
 /// Names the entries; what that costs is a problem each, however many entries it concerns.
-pub(super) fn resolve(entries: Vec<CatalogueEntry>, problems: &mut Vec<CatalogueProblem>) -> Vec<NamedEntry> {
+pub(super) fn resolve_name_collisions(
+    entries: Vec<CatalogueEntry>,
+    problems: &mut Vec<CatalogueProblem>,
+) -> Vec<NamedEntry> {
     let mut wanted: BTreeMap<CatalogueName, Vec<(Sha256Hash, CatalogueEntry)>> = BTreeMap::new();
-    for (hash, entry) in distinct(entries, problems) {
+    for (hash, entry) in distinct_entries(entries, problems) {
         wanted.entry(entry.name.clone()).or_default().push((hash, entry));
     }
     let mut named: BTreeMap<CatalogueName, Vec<NamedEntry>> = BTreeMap::new();
@@ -33,17 +36,17 @@ pub(super) fn resolve(entries: Vec<CatalogueEntry>, problems: &mut Vec<Catalogue
             problems.push(collision(&name, &group));
         }
         let collided = group.len() > 1;
-        let winner = best(group.iter().map(|(_, entry)| entry.standing));
+        let winner = best_standing(group.iter().map(|(_, entry)| entry.standing));
         for (index, (hash, entry)) in group.into_iter().enumerate() {
             let own = if !collided || winner == Some(index) { name.clone() } else { name.suffixed(&hash) };
             named.entry(own.clone()).or_default().push(NamedEntry { name: own, entry, collided });
         }
     }
-    bounded(named.into_iter().filter_map(|(name, group)| only(&name, group, problems)).collect(), problems)
+    limit_entries(named.into_iter().filter_map(|(name, group)| sole_entry(&name, group, problems)).collect(), problems)
 }
 
 /// The only one of the best standing.
-fn best(standings: impl Iterator<Item = SourceTrust> + Clone) -> Option<usize> {
+fn best_standing(standings: impl Iterator<Item = SourceTrust> + Clone) -> Option<usize> {
     let most = standings.clone().max()?;
     let mut of_most = standings.enumerate().filter(|(_, standing)| *standing == most);
     let (index, _) = of_most.next()?;
@@ -51,7 +54,10 @@ fn best(standings: impl Iterator<Item = SourceTrust> + Clone) -> Option<usize> {
 }
 
 /// Each entry once, by its hash, the best vouched for and then the first by place.
-fn distinct(entries: Vec<CatalogueEntry>, problems: &mut Vec<CatalogueProblem>) -> Vec<(Sha256Hash, CatalogueEntry)> {
+fn distinct_entries(
+    entries: Vec<CatalogueEntry>,
+    problems: &mut Vec<CatalogueProblem>,
+) -> Vec<(Sha256Hash, CatalogueEntry)> {
     let mut sorted: Vec<(Sha256Hash, CatalogueEntry)> =
         entries.into_iter().map(|entry| (entry.hash(entry.server.as_deref().unwrap_or_default()), entry)).collect();
     sorted.sort_by(|(a, x), (b, y)| {
@@ -87,7 +93,7 @@ fn collision(name: &CatalogueName, group: &[(Sha256Hash, CatalogueEntry)]) -> Ca
     let more = files.len().saturating_sub(3);
     let shown = files.iter().take(3).copied().collect::<Vec<_>>().join(", ");
     let and = if more > 0 { format!(" and {more} more files") } else { String::new() };
-    let keeps = match best(group.iter().map(|(_, entry)| entry.standing)) {
+    let keeps = match best_standing(group.iter().map(|(_, entry)| entry.standing)) {
         Some(_) => "the approved one keeps the name, the others get a suffix",
         None => "each gets a suffix",
     };
@@ -101,11 +107,15 @@ fn collision(name: &CatalogueName, group: &[(Sha256Hash, CatalogueEntry)]) -> Ca
 
 /// The entry that has a name for itself. Where a suffix meets a name that somebody chose, the best
 /// vouched for stays and the others are left out.
-fn only(name: &CatalogueName, mut group: Vec<NamedEntry>, problems: &mut Vec<CatalogueProblem>) -> Option<NamedEntry> {
+fn sole_entry(
+    name: &CatalogueName,
+    mut group: Vec<NamedEntry>,
+    problems: &mut Vec<CatalogueProblem>,
+) -> Option<NamedEntry> {
     if group.len() == 1 {
         return group.pop();
     }
-    let winner = best(group.iter().map(|named| named.entry.standing));
+    let winner = best_standing(group.iter().map(|named| named.entry.standing));
     let lost = group.len().saturating_sub(usize::from(winner.is_some()));
     problems.push(CatalogueProblem {
         file: group.iter().map(|named| named.entry.origin.file.clone()).min().unwrap_or_default(),
@@ -119,7 +129,7 @@ fn only(name: &CatalogueName, mut group: Vec<NamedEntry>, problems: &mut Vec<Cat
 }
 
 /// At most [`MAX_ENTRIES`], the best vouched for first.
-fn bounded(mut named: Vec<NamedEntry>, problems: &mut Vec<CatalogueProblem>) -> Vec<NamedEntry> {
+fn limit_entries(mut named: Vec<NamedEntry>, problems: &mut Vec<CatalogueProblem>) -> Vec<NamedEntry> {
     let over = named.len().saturating_sub(MAX_ENTRIES);
     if over == 0 {
         return named;

@@ -39,12 +39,12 @@ pub struct EmbeddingTally {
 /// The texts of an entry that are embedded: what it does with its name in words before it, then
 /// its examples.
 #[must_use]
-pub fn texts(capability: &Capability) -> Vec<Untrusted<String>> {
+pub fn embedded_texts(capability: &Capability) -> Vec<Untrusted<String>> {
     let definition = capability.definition();
-    let name = capability.own_name().clone().map(|name| spoken(&name));
+    let name = capability.own_name().clone().map(|name| name_as_words(&name));
     // Both come from one file, so the label of one is that of both.
     let about = definition.description.clone().map(|description| {
-        let name = show::json(&name);
+        let name = show::exact_json(&name);
         let name = name.as_str().unwrap_or_default();
         if description.trim().is_empty() { name.to_owned() } else { format!("{name}: {description}") }
     });
@@ -52,7 +52,7 @@ pub fn texts(capability: &Capability) -> Vec<Untrusted<String>> {
 }
 
 /// A name as words: `createIssue_v2` is `create issue v2`.
-fn spoken(name: &str) -> String {
+fn name_as_words(name: &str) -> String {
     let mut out = String::new();
     let mut before = ' ';
     for c in name.chars() {
@@ -79,7 +79,7 @@ pub fn vectorise(
     embed: EmbeddingScope,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<EmbeddingTally, Error> {
-    vectorise_texts(manifest, catalogue.entries().iter().flat_map(texts), embedder, embed, progress)
+    vectorise_texts(manifest, catalogue.entries().iter().flat_map(embedded_texts), embedder, embed, progress)
 }
 
 /// Like [`vectorise`], for any texts.
@@ -106,13 +106,13 @@ pub fn vectorise_texts(
     let missing: Vec<(Sha256Hash, String)> = wanted
         .into_iter()
         .filter(|(hash, _)| !vectors.contains_key(hash))
-        .map(|(hash, text)| (hash, show::json(&text).as_str().unwrap_or_default().to_owned()))
+        .map(|(hash, text)| (hash, show::exact_json(&text).as_str().unwrap_or_default().to_owned()))
         .collect();
     let kept = vectors.len();
     for (index, batch) in missing.chunks(BATCH).enumerate() {
         progress(index.saturating_mul(BATCH), missing.len());
         let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
-        for ((hash, _), vector) in batch.iter().zip(embedding::embed(embedder, &texts)?) {
+        for ((hash, _), vector) in batch.iter().zip(embedding::embed_texts(embedder, &texts)?) {
             vectors.insert(*hash, vector.as_ref().map(QuantisedVector::of));
         }
     }

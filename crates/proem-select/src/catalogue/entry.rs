@@ -153,14 +153,14 @@ impl CatalogueEntry {
     /// Overlays are not part of it: it is what the entry's author wrote.
     pub(super) fn written(&self, name: &str) -> Untrusted<String> {
         let definition = &self.definition;
-        let examples: Vec<Json> = definition.examples.iter().map(show::json).collect();
+        let examples: Vec<Json> = definition.examples.iter().map(show::exact_json).collect();
         let modes: Vec<&str> = definition.modes.iter().map(crate::mode::Mode::as_str).collect();
         let tags: Vec<&str> = definition.tags.iter().map(CatalogueName::as_str).collect();
         let all = json!({
             "kind": self.kind.as_str(),
             "name": name,
-            "ownName": show::json(&self.own_name),
-            "description": show::json(&definition.description),
+            "ownName": show::exact_json(&self.own_name),
+            "description": show::exact_json(&definition.description),
             "examples": examples,
             "modes": modes,
             "tags": tags,

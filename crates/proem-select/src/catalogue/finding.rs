@@ -130,9 +130,9 @@ pub fn findings(catalogue: &Catalogue, guard: Option<&Guard>) -> Vec<EntryConcer
 }
 
 /// The entry's texts by place.
-fn places(entry: &Capability) -> [(&'static str, Vec<Untrusted<String>>); 3] {
+fn texts_by_place(entry: &Capability) -> [(&'static str, Vec<Untrusted<String>>); 3] {
     let definition = entry.definition();
-    let schema = definition.parameters.clone().map(|schema| schema.map(|schema| strings(&schema)));
+    let schema = definition.parameters.clone().map(|schema| schema.map(|schema| schema_texts(&schema)));
     [
         ("description", vec![definition.description.clone()]),
         ("parameters", schema.into_iter().collect()),
@@ -144,7 +144,7 @@ fn places(entry: &Capability) -> [(&'static str, Vec<Untrusted<String>>); 3] {
 /// it, so requests for tools count for nothing here, and a learned score of prose neither.
 fn steering(entry: &Capability, guard: &Guard) -> BTreeSet<EntryConcernKind> {
     let mut found = BTreeSet::new();
-    for (place, texts) in places(entry) {
+    for (place, texts) in texts_by_place(entry) {
         for scan in texts.iter().map(|text| guard.scan(text)) {
             let steers = |kind: Noticed| {
                 use Noticed::{Encoded, Exfiltration, Extraction, Override, Persona, SocialEngineering};
@@ -160,7 +160,7 @@ fn steering(entry: &Capability, guard: &Guard) -> BTreeSet<EntryConcernKind> {
 /// What containment would have to neutralise in the entry's texts.
 fn markup(entry: &Capability) -> Vec<EntryConcernKind> {
     let mut found = Vec::new();
-    for (place, texts) in places(entry) {
+    for (place, texts) in texts_by_place(entry) {
         let mut counts: BTreeMap<Noticed, usize> = BTreeMap::new();
         for text in texts.iter().filter(|text| !text.is_empty()) {
             for kind in noticed_in(text) {
@@ -181,7 +181,7 @@ fn noticed_in(text: &Untrusted<String>) -> Vec<Noticed> {
 }
 
 /// Every text of a schema, keys included, one on each line.
-fn strings(schema: &Json) -> String {
+fn schema_texts(schema: &Json) -> String {
     let schema = proem_engine::ordered::OrderedJson::from(schema.clone());
     let mut texts = Vec::new();
     proem_engine::input::collect_ordered(&schema, &mut texts);

@@ -20,7 +20,7 @@ impl Sha256Hash {
     /// Reads 64 lower-case hexadecimal digits.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        hex::decode(text)?.try_into().ok().map(Self)
+        hex::decode_hex(text)?.try_into().ok().map(Self)
     }
 
     /// The 32 bytes of the SHA-256.
@@ -44,14 +44,14 @@ impl From<[u8; 32]> for Sha256Hash {
 
 impl fmt::Display for Sha256Hash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
+        f.write_str(&hex::encode_hex(self.0))
     }
 }
 
 /// The hash that a text's vector is kept under.
 #[must_use]
 pub fn text_hash(text: &Untrusted<String>) -> Sha256Hash {
-    Sha256Hash::of(show::json(text).as_str().unwrap_or_default().as_bytes())
+    Sha256Hash::of(show::exact_json(text).as_str().unwrap_or_default().as_bytes())
 }
 
 #[cfg(test)]

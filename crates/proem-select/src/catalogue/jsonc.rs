@@ -3,14 +3,14 @@
 /// The text as plain JSON: comments and trailing commas are spaces, so every place stays the same.
 ///
 /// A text that is not JSON stays none; the parser then says where.
-pub(super) fn plain(text: &str) -> String {
+pub(super) fn strip_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     // Where the last comma stands in `out`, as long as nothing but space and comments follow it.
     let mut comma = None;
     let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
     while let Some(c) = rest.chars().next() {
         let length = match c {
-            '"' => string(rest),
+            '"' => string_literal_length(rest),
             '/' if rest.starts_with("//") => rest.find('\n').unwrap_or(rest.len()),
             '/' if rest.starts_with("/*") => {
                 rest.get(2..).and_then(|inner| inner.find("*/")).map_or(rest.len(), |end| end.saturating_add(4))
@@ -39,7 +39,7 @@ pub(super) fn plain(text: &str) -> String {
 }
 
 /// The length of the string literal at the start, in bytes.
-fn string(text: &str) -> usize {
+fn string_literal_length(text: &str) -> usize {
     let mut escaped = false;
     for (at, c) in text.char_indices().skip(1) {
         match c {
@@ -69,7 +69,7 @@ mod tests {
             ("\"open", "\"open"),
             ("/", "/"),
         ] {
-            assert_eq!(plain(text), expected, "{text:?}");
+            assert_eq!(strip_comments(text), expected, "{text:?}");
         }
     }
 }

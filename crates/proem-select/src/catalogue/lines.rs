@@ -6,18 +6,18 @@
 use serde_json::Value as Json;
 
 use super::entry::{CatalogueContents, CatalogueEntryKind, SourceFile, SourceTrust};
-use super::problem::{FilePosition, quoted};
-use super::reading::{EntryCollector, draft};
+use super::problem::{FilePosition, quote_foreign};
+use super::reading::{EntryCollector, entry_draft};
 
 /// Reads a text that a person named; its entries are from outside.
 #[must_use]
 pub fn parse_lines(path: &str, text: &str) -> CatalogueContents {
-    parse(&SourceFile { path: path.to_owned(), standing: SourceTrust::Outside, text: text.to_owned() })
+    parse_json_lines(&SourceFile { path: path.to_owned(), standing: SourceTrust::Outside, text: text.to_owned() })
 }
 
 /// Reads a file, in time linear in its size.
 #[must_use]
-pub fn parse(file: &SourceFile) -> CatalogueContents {
+pub fn parse_json_lines(file: &SourceFile) -> CatalogueContents {
     let mut reading = EntryCollector::new(file, None);
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
     for (index, line) in text.lines().enumerate() {
@@ -26,7 +26,7 @@ pub fn parse(file: &SourceFile) -> CatalogueContents {
             continue;
         }
         match serde_json::from_str::<Json>(line) {
-            Ok(json) => add(&json, FilePosition::Line { line: number, column: 1 }, &mut reading),
+            Ok(json) => add_json_line(&json, FilePosition::Line { line: number, column: 1 }, &mut reading),
             Err(error) => {
                 let at = FilePosition::Line { line: number, column: error.column().max(1) };
                 reading.problems.add(at, "not valid JSON", "write one object on each line");
@@ -36,7 +36,7 @@ pub fn parse(file: &SourceFile) -> CatalogueContents {
     reading.finish()
 }
 
-fn add(json: &Json, at: FilePosition, reading: &mut EntryCollector<'_>) {
+fn add_json_line(json: &Json, at: FilePosition, reading: &mut EntryCollector<'_>) {
     let Json::Object(fields) = json else {
         reading.problems.add(at, "not an object", "write one object with `name` and `description` on each line");
         return;
@@ -50,11 +50,11 @@ fn add(json: &Json, at: FilePosition, reading: &mut EntryCollector<'_>) {
         Some("tool") => CatalogueEntryKind::Tool,
         Some("skill") => CatalogueEntryKind::Skill,
         _ => {
-            let message = format!("`kind` of {} is neither tool nor skill; the entry is left out", quoted(name));
+            let message = format!("`kind` of {} is neither tool nor skill; the entry is left out", quote_foreign(name));
             reading.problems.add(at, message, "use `tool` or `skill`, or leave it out for a tool");
             return;
         }
     };
-    let draft = draft(fields, &at, &mut reading.problems);
+    let draft = entry_draft(fields, &at, &mut reading.problems);
     reading.add(kind, name, draft, at);
 }

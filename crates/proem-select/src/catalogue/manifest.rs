@@ -46,7 +46,7 @@ impl QuantisedVector {
         let scale = most / 127.0;
         let step = |value: &f32| {
             #[expect(clippy::cast_possible_truncation, reason = "clamped to the range of the type")]
-            let step = rounded(value / scale).clamp(-127.0, 127.0) as i8;
+            let step = round_half_away(value / scale).clamp(-127.0, 127.0) as i8;
             step
         };
         Self { scale, values: vector.values().iter().map(step).collect() }
@@ -60,7 +60,7 @@ impl QuantisedVector {
 }
 
 /// Half away from zero, the same on every platform: `trunc` is exact.
-fn rounded(value: f32) -> f32 {
+fn round_half_away(value: f32) -> f32 {
     (value + if value < 0.0 { -0.5 } else { 0.5 }).trunc()
 }
 
@@ -126,7 +126,7 @@ impl Manifest {
     /// Takes the entries of a catalogue, keeps the vectors, and says what differs.
     pub fn update(&mut self, catalogue: &Catalogue) -> Changes {
         let entries: BTreeMap<CatalogueName, ManifestEntry> =
-            catalogue.entries().iter().map(|entry| (entry.name().clone(), stored(entry))).collect();
+            catalogue.entries().iter().map(|entry| (entry.name().clone(), manifest_entry(entry))).collect();
         let mut changes = Changes::default();
         for (name, entry) in &entries {
             match self.entries.get(name) {
@@ -194,25 +194,25 @@ impl Manifest {
 }
 
 /// Everything in a cache is from outside, whoever said it first.
-fn stored(capability: &Capability) -> ManifestEntry {
+fn manifest_entry(capability: &Capability) -> ManifestEntry {
     let definition = capability.definition();
-    let plain = |text: &Untrusted<String>| show::json(text).as_str().unwrap_or_default().to_owned();
+    let plain = |text: &Untrusted<String>| show::exact_json(text).as_str().unwrap_or_default().to_owned();
     ManifestEntry {
         kind: capability.kind(),
         hash: *capability.hash(),
         modes: definition.modes,
         tags: definition.tags.clone(),
-        examples: definition.examples.iter().map(|text| Untrusted::new(plain(text), label())).collect(),
-        origin: Untrusted::new(capability.origin().file.clone(), label()),
+        examples: definition.examples.iter().map(|text| Untrusted::new(plain(text), manifest_label())).collect(),
+        origin: Untrusted::new(capability.origin().file.clone(), manifest_label()),
     }
 }
 
-fn label() -> Label {
+fn manifest_label() -> Label {
     Label::from_source(Source::named("catalogue/manifest"))
 }
 
 fn entry_json(entry: &ManifestEntry) -> Json {
-    let examples: Vec<Json> = entry.examples.iter().map(show::json).collect();
+    let examples: Vec<Json> = entry.examples.iter().map(show::exact_json).collect();
     let modes: Vec<&str> = entry.modes.iter().map(crate::mode::Mode::as_str).collect();
     let tags: Vec<&str> = entry.tags.iter().map(CatalogueName::as_str).collect();
     json!({
@@ -221,7 +221,7 @@ fn entry_json(entry: &ManifestEntry) -> Json {
         "modes": modes,
         "tags": tags,
         "examples": examples,
-        "origin": show::json(&entry.origin),
+        "origin": show::exact_json(&entry.origin),
     })
 }
 
@@ -244,8 +244,8 @@ fn read_entry(entry: &Json) -> Option<ManifestEntry> {
         hash: Sha256Hash::parse(text("hash")?)?,
         modes: if modes.is_empty() { Modes::NONE } else { Modes::of(&modes) },
         tags,
-        examples: examples.into_iter().map(|text| Untrusted::new(text.to_owned(), label())).collect(),
-        origin: Untrusted::new(text("origin")?.to_owned(), label()),
+        examples: examples.into_iter().map(|text| Untrusted::new(text.to_owned(), manifest_label())).collect(),
+        origin: Untrusted::new(text("origin")?.to_owned(), manifest_label()),
     })
 }
 
@@ -254,7 +254,7 @@ fn vector_json(vector: Option<&QuantisedVector>) -> Json {
     let Some(vector) = vector else { return Json::Null };
     let values = vector.values.iter().flat_map(|value| value.to_le_bytes());
     let bytes: Vec<u8> = vector.scale.to_le_bytes().into_iter().chain(values).collect();
-    Json::String(proem_text::hex::encode(&bytes))
+    Json::String(proem_text::hex::encode_hex(&bytes))
 }
 
 fn read_vectors(texts: &Json) -> Option<BTreeMap<Sha256Hash, Option<QuantisedVector>>> {
@@ -282,7 +282,7 @@ fn read_vectors(texts: &Json) -> Option<BTreeMap<Sha256Hash, Option<QuantisedVec
 }
 
 fn read_vector(digits: &str) -> Option<QuantisedVector> {
-    let bytes = proem_text::hex::decode(digits)?;
+    let bytes = proem_text::hex::decode_hex(digits)?;
     let (scale, values) = bytes.split_first_chunk::<4>()?;
     let scale = f32::from_le_bytes(*scale);
     let fits = scale.is_finite() && scale > 0.0 && (1..=MAX_DIMENSION).contains(&values.len());

@@ -25,7 +25,7 @@ impl CatalogueName {
     /// Takes a name as it is; `None` if it doesn't match the rule.
     #[must_use]
     pub fn new(name: &str) -> Option<Self> {
-        let fits = !name.is_empty() && name.len() <= MAX && name.bytes().all(allowed);
+        let fits = !name.is_empty() && name.len() <= MAX && name.bytes().all(is_name_byte);
         fits.then(|| Self(name.to_owned()))
     }
 
@@ -36,10 +36,10 @@ impl CatalogueName {
     #[must_use]
     pub fn joined(server: Option<&str>, own: &str) -> Self {
         let full = match server {
-            Some(server) => format!("{}{JOINER}{}", Self::server(server), reduced(own)),
-            None => reduced(own),
+            Some(server) => format!("{}{JOINER}{}", Self::server(server), reduce_name(own)),
+            None => reduce_name(own),
         };
-        let says_something = reduced(own).bytes().any(|byte| byte.is_ascii_alphanumeric());
+        let says_something = reduce_name(own).bytes().any(|byte| byte.is_ascii_alphanumeric());
         match Self::new(&full) {
             Some(name) if says_something => name,
             _ => Self(full).suffixed(&Sha256Hash::of(format!("{}\0{own}", server.unwrap_or_default()).as_bytes())),
@@ -50,7 +50,7 @@ impl CatalogueName {
     #[must_use]
     pub fn server(name: &str) -> Self {
         let mut out = String::new();
-        for c in reduced(name).chars() {
+        for c in reduce_name(name).chars() {
             if c != '_' || !out.ends_with('_') {
                 out.push(c);
             }
@@ -92,12 +92,12 @@ impl fmt::Display for CatalogueName {
     }
 }
 
-const fn allowed(byte: u8) -> bool {
+const fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-')
 }
 
-fn reduced(name: &str) -> String {
-    name.chars().map(|c| if u8::try_from(c).is_ok_and(allowed) { c } else { '_' }).collect()
+fn reduce_name(name: &str) -> String {
+    name.chars().map(|c| if u8::try_from(c).is_ok_and(is_name_byte) { c } else { '_' }).collect()
 }
 
 #[cfg(test)]

@@ -26,8 +26,8 @@ use toml::Value as Toml;
 use super::capability::Capability;
 use super::entry::{CatalogueContents, CatalogueEntryKind, EntryLocation, Overlay, SourceFile, SourceTrust};
 use super::name::CatalogueName;
-use super::problem::{CatalogueProblem, FilePosition, quoted};
-use super::reading::{EntryCollector, draft, modes, texts};
+use super::problem::{CatalogueProblem, FilePosition, quote_foreign};
+use super::reading::{EntryCollector, entry_draft, modes_of_list, texts_of_array};
 
 /// The file's name.
 pub const FILE: &str = "catalogue.toml";
@@ -37,7 +37,7 @@ const OVERLAY_KEYS: [&str; 3] = ["examples", "modes", "tags"];
 
 /// Reads one file.
 #[must_use]
-pub fn parse(file: &SourceFile) -> CatalogueContents {
+pub fn parse_own_catalogue(file: &SourceFile) -> CatalogueContents {
     let mut reading = EntryCollector::new(file, None);
     let mut overlays = Vec::new();
     let text = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
@@ -45,8 +45,10 @@ pub fn parse(file: &SourceFile) -> CatalogueContents {
         Ok(table) => {
             for (key, value) in table {
                 match (key.as_str(), value) {
-                    ("tool", Toml::Array(items)) => entries(CatalogueEntryKind::Tool, items, &mut reading),
-                    ("skill", Toml::Array(items)) => entries(CatalogueEntryKind::Skill, items, &mut reading),
+                    ("tool", Toml::Array(items)) => collect_own_entries(CatalogueEntryKind::Tool, items, &mut reading),
+                    ("skill", Toml::Array(items)) => {
+                        collect_own_entries(CatalogueEntryKind::Skill, items, &mut reading)
+                    }
                     ("capability", Toml::Table(table)) => overlays = read_overlays(table, &mut reading),
                     (key @ ("tool" | "skill"), _) => {
                         let at = FilePosition::Pointer(format!("/{key}"));
@@ -56,7 +58,7 @@ pub fn parse(file: &SourceFile) -> CatalogueContents {
                         let remedy = "use `[[tool]]`, `[[skill]]` and `[capability.\"NAME\"]`";
                         reading.problems.add(
                             FilePosition::Whole,
-                            format!("{} is not a known key", quoted(key)),
+                            format!("{} is not a known key", quote_foreign(key)),
                             remedy,
                         );
                     }
@@ -75,19 +77,19 @@ pub fn parse(file: &SourceFile) -> CatalogueContents {
     CatalogueContents { overlays, ..reading.finish() }
 }
 
-fn entries(kind: CatalogueEntryKind, items: Vec<Toml>, reading: &mut EntryCollector<'_>) {
+fn collect_own_entries(kind: CatalogueEntryKind, items: Vec<Toml>, reading: &mut EntryCollector<'_>) {
     for (index, item) in items.into_iter().enumerate() {
         let at = FilePosition::Pointer(format!("/{}/{index}", kind.as_str()));
-        let Json::Object(fields) = to_json(item) else {
+        let Json::Object(fields) = toml_to_json(item) else {
             reading.problems.add(at, "not a table", format!("write `[[{}]]`", kind.as_str()));
             continue;
         };
-        unknown(&fields, &ENTRY_KEYS, &at, reading);
+        report_unknown_keys(&fields, &ENTRY_KEYS, &at, reading);
         let Some(name) = fields.get("name").and_then(Json::as_str) else {
             reading.problems.add(at, "no `name`, or one that is not a string", "give the entry a name");
             continue;
         };
-        let draft = draft(&fields, &at, &mut reading.problems);
+        let draft = entry_draft(&fields, &at, &mut reading.problems);
         reading.add(kind, name, draft, at);
     }
 }
@@ -96,19 +98,19 @@ fn read_overlays(table: toml::Table, reading: &mut EntryCollector<'_>) -> Vec<Ov
     let mut overlays = Vec::new();
     for (name, value) in table.into_iter().take(super::MAX_ENTRIES) {
         let at = FilePosition::Pointer(format!("/capability/{}", pointer_token(&name)));
-        let Json::Object(fields) = to_json(value) else {
+        let Json::Object(fields) = toml_to_json(value) else {
             reading.problems.add(at, "not a table", "write `[capability.\"NAME\"]`");
             continue;
         };
-        unknown(&fields, &OVERLAY_KEYS, &at, reading);
+        report_unknown_keys(&fields, &OVERLAY_KEYS, &at, reading);
         let label = reading.label();
-        let (examples, _) = texts(fields.get("examples"));
-        let (tags, _) = texts(fields.get("tags"));
+        let (examples, _) = texts_of_array(fields.get("examples"));
+        let (tags, _) = texts_of_array(fields.get("tags"));
         let mut cut = Vec::new();
         let examples = reading.examples(&name, examples, &at, &mut cut);
         let tags = reading.tags(&name, &tags, &at, &mut cut);
         overlays.push(Overlay {
-            modes: modes(fields.get("modes"), &at, &mut reading.problems),
+            modes: modes_of_list(fields.get("modes"), &at, &mut reading.problems),
             tags,
             examples: examples.into_iter().map(|text| Untrusted::new(text, label.clone())).collect(),
             origin: EntryLocation { file: reading.file.path.clone(), at },
@@ -119,27 +121,32 @@ fn read_overlays(table: toml::Table, reading: &mut EntryCollector<'_>) -> Vec<Ov
     overlays
 }
 
-fn unknown(fields: &Map<String, Json>, known: &[&str], at: &FilePosition, reading: &mut EntryCollector<'_>) {
+fn report_unknown_keys(
+    fields: &Map<String, Json>,
+    known: &[&str],
+    at: &FilePosition,
+    reading: &mut EntryCollector<'_>,
+) {
     for key in fields.keys().filter(|key| !known.contains(&key.as_str())) {
         let remedy = format!("the keys are {}", known.join(", "));
-        reading.problems.add(at.clone(), format!("{} is not a known key and is ignored", quoted(key)), remedy);
+        reading.problems.add(at.clone(), format!("{} is not a known key and is ignored", quote_foreign(key)), remedy);
     }
 }
 
 /// A key as a step of a JSON pointer, escaped for a screen.
 fn pointer_token(key: &str) -> String {
-    quoted(&key.replace('~', "~0").replace('/', "~1")).trim_matches('`').to_owned()
+    quote_foreign(&key.replace('~', "~0").replace('/', "~1")).trim_matches('`').to_owned()
 }
 
-fn to_json(value: Toml) -> Json {
+fn toml_to_json(value: Toml) -> Json {
     match value {
         Toml::String(text) => Json::String(text),
         Toml::Integer(number) => number.into(),
         Toml::Float(number) => number.into(),
         Toml::Boolean(value) => value.into(),
         Toml::Datetime(time) => Json::String(time.to_string()),
-        Toml::Array(items) => items.into_iter().map(to_json).collect(),
-        Toml::Table(table) => table.into_iter().map(|(key, value)| (key, to_json(value))).collect(),
+        Toml::Array(items) => items.into_iter().map(toml_to_json).collect(),
+        Toml::Table(table) => table.into_iter().map(|(key, value)| (key, toml_to_json(value))).collect(),
     }
 }
 
@@ -164,13 +171,13 @@ pub(super) fn overlay(
         let adds = !overlay.tags.is_empty() || !overlay.examples.is_empty();
         match CatalogueName::new(&overlay.name).and_then(|name| entries.get_mut(&name)) {
             None => problem(
-                format!("there is no entry called {}", quoted(&overlay.name)),
+                format!("there is no entry called {}", quote_foreign(&overlay.name)),
                 "use the name of one that the catalogue has",
             ),
             Some(capability) => {
                 if overlay.standing == SourceTrust::Outside && adds {
                     problem(
-                        format!("tags and examples for {} are ignored", quoted(&overlay.name)),
+                        format!("tags and examples for {} are ignored", quote_foreign(&overlay.name)),
                         "trust the file; until then it may only restrict modes",
                     );
                 }

@@ -94,7 +94,7 @@ impl FileProblems {
 }
 
 /// The problems in order, each once, and at most [`MAX_OF_FILE`] of one file; the others are counted.
-pub(super) fn bounded(mut problems: Vec<CatalogueProblem>) -> Vec<CatalogueProblem> {
+pub(super) fn limit_problems(mut problems: Vec<CatalogueProblem>) -> Vec<CatalogueProblem> {
     problems.sort();
     problems.dedup();
     let mut out: Vec<CatalogueProblem> = Vec::new();
@@ -110,7 +110,7 @@ pub(super) fn bounded(mut problems: Vec<CatalogueProblem>) -> Vec<CatalogueProbl
 }
 
 /// Somebody's text inside a message of ours.
-pub(super) fn quoted(text: &str) -> String {
+pub(super) fn quote_foreign(text: &str) -> String {
     let text = Untrusted::new(text.to_owned(), Label::trusted());
     format!("`{}`", show::terminal_capped(&text, MAX_QUOTED))
 }

@@ -10,7 +10,7 @@ use super::entry::{
 use super::hash::Sha256Hash;
 use super::modes::Modes;
 use super::name::CatalogueName;
-use super::problem::{FilePosition, FileProblems, quoted};
+use super::problem::{FilePosition, FileProblems, quote_foreign};
 use super::{
     MAX_DESCRIPTION_BYTES, MAX_ENTRIES, MAX_EXAMPLE_BYTES, MAX_EXAMPLES, MAX_OWN_NAME_BYTES, MAX_PARAMETERS_BYTES,
     MAX_TAGS,
@@ -65,7 +65,7 @@ impl<'f> EntryCollector<'f> {
             return;
         }
         if own_name.len() > MAX_OWN_NAME_BYTES {
-            let message = format!("the name {} is longer than {MAX_OWN_NAME_BYTES} bytes", quoted(own_name));
+            let message = format!("the name {} is longer than {MAX_OWN_NAME_BYTES} bytes", quote_foreign(own_name));
             self.problems.add(at, message, "shorten it; the entry is left out");
             return;
         }
@@ -101,7 +101,7 @@ impl<'f> EntryCollector<'f> {
             let bytes = text.len();
             text.truncate(text.floor_char_boundary(MAX_DESCRIPTION_BYTES));
             cut.push("description");
-            let message = format!("the description of {} has {bytes} bytes and is cut", quoted(name));
+            let message = format!("the description of {} has {bytes} bytes and is cut", quote_foreign(name));
             self.problems.add(at.clone(), message, format!("keep it below {MAX_DESCRIPTION_BYTES} bytes"));
         }
         text
@@ -122,12 +122,13 @@ impl<'f> EntryCollector<'f> {
                     return Some(schema);
                 }
                 cut.push("parameters");
-                let message = format!("the parameters of {} take {bytes} bytes and are left out", quoted(name));
+                let message = format!("the parameters of {} take {bytes} bytes and are left out", quote_foreign(name));
                 self.problems.add(at.clone(), message, format!("keep the schema below {MAX_PARAMETERS_BYTES} bytes"));
                 None
             }
             Some(_) => {
-                let message = format!("the parameters of {} are not a JSON schema and are left out", quoted(name));
+                let message =
+                    format!("the parameters of {} are not a JSON schema and are left out", quote_foreign(name));
                 self.problems.add(at.clone(), message, "write an object with `type` and `properties`");
                 None
             }
@@ -147,7 +148,7 @@ impl<'f> EntryCollector<'f> {
         let lost = all.saturating_sub(kept.len());
         if lost > 0 {
             cut.push("examples");
-            let message = format!("{lost} examples of {} are left out", quoted(name));
+            let message = format!("{lost} examples of {} are left out", quote_foreign(name));
             let remedy = format!("keep at most {MAX_EXAMPLES}, each below {MAX_EXAMPLE_BYTES} bytes");
             self.problems.add(at.clone(), message, remedy);
         }
@@ -169,7 +170,7 @@ impl<'f> EntryCollector<'f> {
         kept.truncate(MAX_TAGS);
         if odd.saturating_add(over) > 0 {
             cut.push("tags");
-            let message = format!("{} tags of {} are left out", odd.saturating_add(over), quoted(name));
+            let message = format!("{} tags of {} are left out", odd.saturating_add(over), quote_foreign(name));
             let remedy = format!("keep at most {MAX_TAGS}, each of letters, digits, `_` and `-`");
             self.problems.add(at.clone(), message, remedy);
         }
@@ -187,7 +188,7 @@ impl<'f> EntryCollector<'f> {
 }
 
 /// The texts of a JSON array; what else it holds is counted.
-pub(super) fn texts(value: Option<&Json>) -> (Vec<String>, usize) {
+pub(super) fn texts_of_array(value: Option<&Json>) -> (Vec<String>, usize) {
     let items = match value {
         None | Some(Json::Null) => return (Vec::new(), 0),
         Some(Json::Array(items)) => items,
@@ -199,7 +200,7 @@ pub(super) fn texts(value: Option<&Json>) -> (Vec<String>, usize) {
 }
 
 /// The fields that our own formats share, in JSON.
-pub(super) fn draft(fields: &Map<String, Json>, at: &FilePosition, problems: &mut FileProblems) -> EntryDraft {
+pub(super) fn entry_draft(fields: &Map<String, Json>, at: &FilePosition, problems: &mut FileProblems) -> EntryDraft {
     let description = match fields.get("description") {
         None | Some(Json::Null) => String::new(),
         Some(Json::String(text)) => text.clone(),
@@ -208,8 +209,8 @@ pub(super) fn draft(fields: &Map<String, Json>, at: &FilePosition, problems: &mu
             String::new()
         }
     };
-    let (examples, odd_examples) = texts(fields.get("examples"));
-    let (tags, odd_tags) = texts(fields.get("tags"));
+    let (examples, odd_examples) = texts_of_array(fields.get("examples"));
+    let (tags, odd_tags) = texts_of_array(fields.get("tags"));
     for (key, odd) in [("examples", odd_examples), ("tags", odd_tags)] {
         if odd > 0 {
             problems.add(
@@ -219,13 +220,13 @@ pub(super) fn draft(fields: &Map<String, Json>, at: &FilePosition, problems: &mu
             );
         }
     }
-    let modes = modes(fields.get("modes"), at, problems).unwrap_or_default();
+    let modes = modes_of_list(fields.get("modes"), at, problems).unwrap_or_default();
     EntryDraft { description, parameters: fields.get("parameters").cloned(), examples, modes, tags, body: None }
 }
 
 /// The modes that a list names; one that is unknown restricts to those that are known.
-pub(super) fn modes(value: Option<&Json>, at: &FilePosition, problems: &mut FileProblems) -> Option<Modes> {
-    let (names, odd) = texts(value);
+pub(super) fn modes_of_list(value: Option<&Json>, at: &FilePosition, problems: &mut FileProblems) -> Option<Modes> {
+    let (names, odd) = texts_of_array(value);
     let known: Vec<_> = names.iter().filter_map(|name| Modes::named(name)).collect();
     if odd > 0 || known.len() < names.len() {
         problems.add(at.clone(), "`modes` names something that is not a mode", "use plan, review and act");

@@ -46,7 +46,7 @@ pub struct ServerConfigFile {
     pub key: &'static str,
 }
 
-const fn json(base: ConfigRoot, path: &'static str, key: &'static str) -> ServerConfigFile {
+const fn json_server_file(base: ConfigRoot, path: &'static str, key: &'static str) -> ServerConfigFile {
     ServerConfigFile { base, path, syntax: ConfigSyntax::Json, key }
 }
 
@@ -60,38 +60,38 @@ const fn json(base: ConfigRoot, path: &'static str, key: &'static str) -> Server
 /// OpenCode: opencode.ai/docs/mcp-servers. Codex: `[mcp_servers]` of config.toml.
 /// Windsurf: `mcp_config.json`.
 pub const PLACES: [ServerConfigFile; 22] = [
-    json(ConfigRoot::Project, ".mcp.json", "mcpServers"),
-    json(ConfigRoot::Project, ".cursor/mcp.json", "mcpServers"),
-    json(ConfigRoot::Project, ".vscode/mcp.json", "servers"),
-    json(ConfigRoot::Project, ".gemini/settings.json", "mcpServers"),
-    json(ConfigRoot::Project, ".roo/mcp.json", "mcpServers"),
-    json(ConfigRoot::Project, ".kiro/settings/mcp.json", "mcpServers"),
-    json(ConfigRoot::Project, ".amazonq/mcp.json", "mcpServers"),
-    json(ConfigRoot::Project, ".zed/settings.json", "context_servers"),
-    json(ConfigRoot::Project, "opencode.json", "mcp"),
-    json(ConfigRoot::Project, "opencode.jsonc", "mcp"),
+    json_server_file(ConfigRoot::Project, ".mcp.json", "mcpServers"),
+    json_server_file(ConfigRoot::Project, ".cursor/mcp.json", "mcpServers"),
+    json_server_file(ConfigRoot::Project, ".vscode/mcp.json", "servers"),
+    json_server_file(ConfigRoot::Project, ".gemini/settings.json", "mcpServers"),
+    json_server_file(ConfigRoot::Project, ".roo/mcp.json", "mcpServers"),
+    json_server_file(ConfigRoot::Project, ".kiro/settings/mcp.json", "mcpServers"),
+    json_server_file(ConfigRoot::Project, ".amazonq/mcp.json", "mcpServers"),
+    json_server_file(ConfigRoot::Project, ".zed/settings.json", "context_servers"),
+    json_server_file(ConfigRoot::Project, "opencode.json", "mcp"),
+    json_server_file(ConfigRoot::Project, "opencode.jsonc", "mcp"),
     ServerConfigFile {
         base: ConfigRoot::Project,
         path: ".codex/config.toml",
         syntax: ConfigSyntax::Toml,
         key: "mcp_servers",
     },
-    json(ConfigRoot::Home, ".claude.json", "mcpServers"),
-    json(ConfigRoot::Home, ".cursor/mcp.json", "mcpServers"),
-    json(ConfigRoot::Home, ".gemini/settings.json", "mcpServers"),
-    json(ConfigRoot::Home, ".kiro/settings/mcp.json", "mcpServers"),
-    json(ConfigRoot::Home, ".aws/amazonq/mcp.json", "mcpServers"),
-    json(ConfigRoot::Home, ".codeium/windsurf/mcp_config.json", "mcpServers"),
+    json_server_file(ConfigRoot::Home, ".claude.json", "mcpServers"),
+    json_server_file(ConfigRoot::Home, ".cursor/mcp.json", "mcpServers"),
+    json_server_file(ConfigRoot::Home, ".gemini/settings.json", "mcpServers"),
+    json_server_file(ConfigRoot::Home, ".kiro/settings/mcp.json", "mcpServers"),
+    json_server_file(ConfigRoot::Home, ".aws/amazonq/mcp.json", "mcpServers"),
+    json_server_file(ConfigRoot::Home, ".codeium/windsurf/mcp_config.json", "mcpServers"),
     ServerConfigFile {
         base: ConfigRoot::Home,
         path: ".codex/config.toml",
         syntax: ConfigSyntax::Toml,
         key: "mcp_servers",
     },
-    json(ConfigRoot::Home, "Library/Application Support/Claude/claude_desktop_config.json", "mcpServers"),
-    json(ConfigRoot::Config, "Claude/claude_desktop_config.json", "mcpServers"),
-    json(ConfigRoot::Config, "zed/settings.json", "context_servers"),
-    json(ConfigRoot::Config, "opencode/opencode.json", "mcp"),
+    json_server_file(ConfigRoot::Home, "Library/Application Support/Claude/claude_desktop_config.json", "mcpServers"),
+    json_server_file(ConfigRoot::Config, "Claude/claude_desktop_config.json", "mcpServers"),
+    json_server_file(ConfigRoot::Config, "zed/settings.json", "context_servers"),
+    json_server_file(ConfigRoot::Config, "opencode/opencode.json", "mcp"),
 ];
 
 /// The longest name of a server, in bytes; a longer one is no name.
@@ -101,10 +101,10 @@ const MAX_SERVERS: usize = 1000;
 
 /// Reads the names of the servers in one file.
 #[must_use]
-pub fn parse(file: &SourceFile, syntax: ConfigSyntax, key: &'static str) -> CatalogueContents {
+pub fn parse_server_names(file: &SourceFile, syntax: ConfigSyntax, key: &'static str) -> CatalogueContents {
     let mut problems = FileProblems::of(&file.path);
     let found = match syntax {
-        ConfigSyntax::Json => from_json(&file.text, key),
+        ConfigSyntax::Json => servers_from_json(&file.text, key),
         ConfigSyntax::Toml => from_toml(&file.text, key),
     };
     let mut servers = Vec::new();
@@ -147,8 +147,8 @@ impl ConfigSyntax {
     }
 }
 
-fn from_json(text: &str, key: &'static str) -> Result<ServersValue, FilePosition> {
-    let plain = jsonc::plain(text);
+fn servers_from_json(text: &str, key: &'static str) -> Result<ServersValue, FilePosition> {
+    let plain = jsonc::strip_comments(text);
     if plain.trim().is_empty() {
         return Ok(ServersValue::Absent);
     }

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 3;
 /// Descriptions, allowed values and defaults never get into it. Required parameters come first,
 /// then by name; `?` marks optional ones. Parameters whose name is no identifier of at most 64
 /// characters, and those beyond twelve, are counted: `+3 more`.
-pub(super) fn parameters(schema: &Json) -> String {
+pub(super) fn parameter_signature(schema: &Json) -> String {
     let Some(properties) = schema.get("properties").and_then(Json::as_object) else { return String::new() };
     let required: Vec<&str> =
         schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str).collect();
@@ -24,7 +24,7 @@ pub(super) fn parameters(schema: &Json) -> String {
     let mut named: Vec<(bool, &str, String)> = properties
         .iter()
         .filter(|(name, _)| CatalogueName::new(name).is_some())
-        .map(|(name, schema)| (!required.contains(name.as_str()), name.as_str(), type_of(schema, 0)))
+        .map(|(name, schema)| (!required.contains(name.as_str()), name.as_str(), schema_type(schema, 0)))
         .collect();
     named.sort();
     named.truncate(MAX_PARAMETERS);
@@ -39,19 +39,19 @@ pub(super) fn parameters(schema: &Json) -> String {
 }
 
 /// The type that a schema allows, in a closed vocabulary.
-fn type_of(schema: &Json, depth: usize) -> String {
+fn schema_type(schema: &Json, depth: usize) -> String {
     if depth > MAX_DEPTH {
         return "any".into();
     }
-    let kinds: Vec<String> = match (schema.get("type"), alternatives(schema), schema.get("enum")) {
-        (Some(Json::String(kind)), _, _) => vec![word(kind, schema, depth)],
+    let kinds: Vec<String> = match (schema.get("type"), schema_alternatives(schema), schema.get("enum")) {
+        (Some(Json::String(kind)), _, _) => vec![type_word(kind, schema, depth)],
         (Some(Json::Array(kinds)), _, _) => {
-            kinds.iter().filter_map(Json::as_str).map(|kind| word(kind, schema, depth)).collect()
+            kinds.iter().filter_map(Json::as_str).map(|kind| type_word(kind, schema, depth)).collect()
         }
         (_, Some(schemas), _) => {
-            schemas.iter().take(64).map(|schema| type_of(schema, depth.saturating_add(1))).collect()
+            schemas.iter().take(64).map(|schema| schema_type(schema, depth.saturating_add(1))).collect()
         }
-        (_, _, Some(Json::Array(values))) => values.iter().take(64).map(|value| kind_of(value).into()).collect(),
+        (_, _, Some(Json::Array(values))) => values.iter().take(64).map(|value| json_kind(value).into()).collect(),
         _ => Vec::new(),
     };
     let mut distinct: Vec<String> = Vec::new();
@@ -63,22 +63,23 @@ fn type_of(schema: &Json, depth: usize) -> String {
     if distinct.is_empty() || distinct.len() > MAX_ALTERNATIVES { "any".into() } else { distinct.join(" | ") }
 }
 
-fn alternatives(schema: &Json) -> Option<&Vec<Json>> {
+fn schema_alternatives(schema: &Json) -> Option<&Vec<Json>> {
     schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Json::as_array)
 }
 
-fn word(kind: &str, schema: &Json, depth: usize) -> String {
+fn type_word(kind: &str, schema: &Json, depth: usize) -> String {
     match kind {
         "string" | "number" | "integer" | "boolean" | "null" | "object" => kind.to_owned(),
         "array" => {
-            let item = schema.get("items").map_or_else(|| "any".into(), |item| type_of(item, depth.saturating_add(1)));
+            let item =
+                schema.get("items").map_or_else(|| "any".into(), |item| schema_type(item, depth.saturating_add(1)));
             if item.contains(' ') { format!("({item})[]") } else { format!("{item}[]") }
         }
         _ => "any".into(),
     }
 }
 
-const fn kind_of(value: &Json) -> &'static str {
+const fn json_kind(value: &Json) -> &'static str {
     match value {
         Json::Null => "null",
         Json::Bool(_) => "boolean",

@@ -26,10 +26,10 @@ const MAX_FRONT_BYTES: usize = 64 * 1024;
 
 /// Reads one skill; `folder` is the name of the folder it stands in.
 #[must_use]
-pub fn parse(file: &SourceFile, folder: &str) -> CatalogueContents {
+pub fn parse_skill(file: &SourceFile, folder: &str) -> CatalogueContents {
     let mut reading = EntryCollector::new(file, None);
     match front(&file.text) {
-        Ok((start, front)) => add(start, front, folder, &mut reading),
+        Ok((start, front)) => add_skill(start, front, folder, &mut reading),
         Err(why) => {
             let remedy = "begin the file with `---`, `name: …`, `description: …`, `---`";
             reading.problems.add(FilePosition::Line { line: 1, column: 1 }, why, remedy);
@@ -60,7 +60,7 @@ fn front(text: &str) -> Result<(usize, &str), &'static str> {
     Err("its front matter has no end")
 }
 
-fn add(start: usize, front: &str, folder: &str, reading: &mut EntryCollector<'_>) {
+fn add_skill(start: usize, front: &str, folder: &str, reading: &mut EntryCollector<'_>) {
     let place = |span: Option<Span>| match span {
         Some(span) => {
             let (line, column) = line_column(&reading.file.text, span.start);

@@ -14,11 +14,11 @@ use crate::mode::Mode;
 
 /// Reads `{"tools": […]}`, the answer `{"result": {"tools": […]}}`, or a bare list.
 #[must_use]
-pub fn parse(file: &SourceFile, server: &str) -> CatalogueContents {
+pub fn parse_tools_list(file: &SourceFile, server: &str) -> CatalogueContents {
     let mut reading = EntryCollector::new(file, Some(server));
-    let text = jsonc::plain(&file.text);
+    let text = jsonc::strip_comments(&file.text);
     match serde_json::from_str::<Json>(&text) {
-        Ok(json) => read(&json, &mut reading),
+        Ok(json) => read_tools(&json, &mut reading),
         Err(error) => {
             let at = FilePosition::Line { line: error.line().max(1), column: error.column().max(1) };
             reading.problems.add(at, "not valid JSON", "save the server's answer to `tools/list` again");
@@ -27,7 +27,7 @@ pub fn parse(file: &SourceFile, server: &str) -> CatalogueContents {
     reading.finish()
 }
 
-fn read(json: &Json, reading: &mut EntryCollector<'_>) {
+fn read_tools(json: &Json, reading: &mut EntryCollector<'_>) {
     let (holder, path) = match json.get("result") {
         Some(result) => (result, "/result"),
         None => (json, ""),
@@ -59,13 +59,13 @@ fn read(json: &Json, reading: &mut EntryCollector<'_>) {
     for (index, tool) in tools.iter().enumerate() {
         let at = FilePosition::Pointer(format!("{path}/{index}"));
         match tool {
-            Json::Object(tool) => add(tool, at, reading),
+            Json::Object(tool) => add_tool(tool, at, reading),
             _ => reading.problems.add(at, "not a tool", "a tool is an object with `name` and `inputSchema`"),
         }
     }
 }
 
-fn add(tool: &Map<String, Json>, at: FilePosition, reading: &mut EntryCollector<'_>) {
+fn add_tool(tool: &Map<String, Json>, at: FilePosition, reading: &mut EntryCollector<'_>) {
     let name = match tool.get("name") {
         Some(Json::String(name)) => name.as_str(),
         None => "",
@@ -87,12 +87,17 @@ fn add(tool: &Map<String, Json>, at: FilePosition, reading: &mut EntryCollector<
     let description = text("description").filter(says_something).or_else(|| text("title").filter(says_something));
     let description = description.or_else(|| text("description")).unwrap_or_default().to_owned();
     let parameters = tool.get("inputSchema").or_else(|| tool.get("input_schema")).cloned();
-    let draft = EntryDraft { description, parameters, modes: modes(tool.get("annotations")), ..EntryDraft::default() };
+    let draft = EntryDraft {
+        description,
+        parameters,
+        modes: annotated_modes(tool.get("annotations")),
+        ..EntryDraft::default()
+    };
     reading.add(CatalogueEntryKind::Tool, name, draft, at);
 }
 
 /// A tool that says that it changes something is for acting; one that says nothing is for any mode.
-fn modes(annotations: Option<&Json>) -> Modes {
+fn annotated_modes(annotations: Option<&Json>) -> Modes {
     let hint = |name: &str| annotations.and_then(|hints| hints.get(name)).and_then(Json::as_bool);
     let changes = hint("destructiveHint") == Some(true) || hint("readOnlyHint") == Some(false);
     if changes { Modes::of(&[Mode::Act]) } else { Modes::ANY }

@@ -7,13 +7,13 @@
 
 use super::corpus::Corpus;
 use super::place::is_named_by;
-use super::rank::defined;
-use super::scores::{idf, log_of_next, real};
+use super::rank::named_definitions;
+use super::scores::{count_to_f32, log_of_next, word_rarity};
 use super::signals::{Evidence, SHORT};
 use super::task::ContextTask;
 use super::weights::AbstentionWeights;
 use super::words::WordForm;
-use crate::embedding::embed;
+use crate::embedding::embed_texts;
 
 /// How many numbers tell whether a task is about code.
 pub const TASK_SIGNALS: usize = 13;
@@ -70,7 +70,7 @@ pub(super) fn task_signals(
     best: &[usize],
 ) -> Option<TaskSignals> {
     let corpus = evidence.corpus;
-    if is_named(evidence, task, best) {
+    if names_best_files(evidence, task, best) {
         return None;
     }
     let words: Vec<usize> = task
@@ -99,7 +99,7 @@ pub(super) fn task_signals(
     let mut sources = vec![SourceWords::default(); best.len()];
     for word in words.iter().copied() {
         let (with, by) = (files_with(word), commits_with(word));
-        let (telling, telling_said) = (idf(files, with), idf(commits, by));
+        let (telling, telling_said) = (word_rarity(files, with), word_rarity(commits, by));
         known += usize::from(with > 0);
         common += share(count(with), count(files));
         common_said += share(count(by), count(commits));
@@ -119,10 +119,10 @@ pub(super) fn task_signals(
         return None;
     }
     Some([
-        real(words.len().min(MOST_WORDS)),
-        1.0 / (1.0 + real(words.len()) / SHORT),
-        share(real(known), real(words.len())),
-        real(words.len().saturating_sub(known).min(MOST_UNKNOWN)),
+        count_to_f32(words.len().min(MOST_WORDS)),
+        1.0 / (1.0 + count_to_f32(words.len()) / SHORT),
+        share(count_to_f32(known), count_to_f32(words.len())),
+        count_to_f32(words.len().saturating_sub(known).min(MOST_UNKNOWN)),
         share(said, whole_said),
         share(most(|source| source.telling), whole),
         most(|source| source.defined),
@@ -130,23 +130,24 @@ pub(super) fn task_signals(
         of_software,
         count(files),
         count(commits),
-        share(common, real(words.len())),
-        share(common_said, real(words.len())),
+        share(common, count_to_f32(words.len())),
+        share(common_said, count_to_f32(words.len())),
     ])
 }
 
 /// Whether the task names one of the files, or something that the best of them define.
-fn is_named(evidence: &Evidence<'_>, task: &ContextTask, best: &[usize]) -> bool {
+fn names_best_files(evidence: &Evidence<'_>, task: &ContextTask, best: &[usize]) -> bool {
     let files = &evidence.corpus.files;
     let names = |path: &str| task.places.iter().any(|place| is_named_by(path, place));
     let record = |file: &usize| files.get(*file).and_then(|file| file.record);
-    files.iter().any(|file| names(file.path)) || best.iter().any(|file| !defined(task, record(file)).is_empty())
+    files.iter().any(|file| names(file.path))
+        || best.iter().any(|file| !named_definitions(task, record(file)).is_empty())
 }
 
 /// How much the task's words are those of software, as the logarithm of the odds.
 fn of_software(corpus: &Corpus<'_>, task: &ContextTask, weights: &AbstentionWeights) -> Option<f32> {
     let model = corpus.meaning?;
     // A model that fails says nothing, and then nothing is held back.
-    let vector = embed(model.0, &[&task.content]).ok()?.pop()??;
+    let vector = embed_texts(model.0, &[&task.content]).ok()?.pop()??;
     Some(weights.of_software(vector.values()))
 }

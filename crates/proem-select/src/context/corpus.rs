@@ -135,7 +135,7 @@ impl PathWords {
 }
 
 /// The words of a text in their order, and names by their parts alone.
-pub(super) fn parts_of(text: &str) -> Vec<Term> {
+pub(super) fn name_parts(text: &str) -> Vec<Term> {
     let mut parts = Vec::new();
     each_word(text.as_bytes(), &mut |term, form| parts.extend((form == WordForm::Part).then_some(term)));
     parts

@@ -130,9 +130,9 @@ pub fn definition_looks(
                 around.push((symbol.lines, task.naming(symbol) == Naming::Exact));
             }
         }
-        let symbols = symbols.iter().enumerate().filter(|(_, symbol)| counts(symbol));
+        let symbols = symbols.iter().enumerate().filter(|(_, symbol)| is_leaf_symbol(symbol));
         let look = |(at, symbol): (usize, &CodeSymbol)| {
-            let mut found = look(source, at, symbol, &lines, task);
+            let mut found = look_for_words(source, at, symbol, &lines, task);
             found.look.is_in_tests =
                 tests.iter().any(|span| span.holds(symbol.lines.first)) || is_marked_test(symbol, &lines);
             found.look.named_owners = owned.get(at).copied().unwrap_or_default();
@@ -146,7 +146,7 @@ pub fn definition_looks(
         .map(|number| {
             let has = |look: &&WordLook| look.counts.get(number).is_some_and(|(count, _)| *count > 0.0);
             let with = looks.iter().filter(has).count();
-            let telling = libm::logf(1.0 + (real(all.saturating_sub(with)) + 0.5) / (real(with) + 0.5));
+            let telling = libm::logf(1.0 + (usize_to_f32(all.saturating_sub(with)) + 0.5) / (usize_to_f32(with) + 0.5));
             task.terms.get(number).map_or(0.0, |query| query.weight) * telling
         })
         .collect();
@@ -208,7 +208,7 @@ pub fn rank_definitions(
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of definitions and lines are far below 2²⁴")]
-fn real(count: usize) -> f32 {
+fn usize_to_f32(count: usize) -> f32 {
     count as f32
 }
 
@@ -223,7 +223,7 @@ fn test_modules(symbols: &[CodeSymbol], lines: &[&[u8]]) -> Vec<LineSpan> {
 /// Whether an attribute says of a definition that it is a test, or compiled for tests alone: `#[test]`, `#[tokio::test(…)]`,
 /// `#[cfg(test)]`.
 fn is_marked_test(symbol: &CodeSymbol, lines: &[&[u8]]) -> bool {
-    (symbol.lines.first..=symbol.signature_line).filter_map(|number| line_of(lines, number)).any(|line| {
+    (symbol.lines.first..=symbol.signature_line).filter_map(|number| line_numbered(lines, number)).any(|line| {
         let Some(attribute) = line.trim_ascii().strip_prefix(b"#[") else { return false };
         let end = attribute.iter().position(|byte| matches!(byte, b'(' | b']' | b' ')).unwrap_or(attribute.len());
         let (path, rest) = attribute.split_at(end);
@@ -232,12 +232,12 @@ fn is_marked_test(symbol: &CodeSymbol, lines: &[&[u8]]) -> bool {
 }
 
 /// A line, counted from 1.
-fn line_of<'c>(lines: &[&'c [u8]], number: u32) -> Option<&'c [u8]> {
+fn line_numbered<'c>(lines: &[&'c [u8]], number: u32) -> Option<&'c [u8]> {
     usize::try_from(number.checked_sub(1)?).ok().and_then(|at| lines.get(at)).copied()
 }
 
 /// What holds others is shown by its members.
-const fn counts(symbol: &CodeSymbol) -> bool {
+const fn is_leaf_symbol(symbol: &CodeSymbol) -> bool {
     match symbol.kind {
         SymbolKind::Module | SymbolKind::Extension => false,
         SymbolKind::Type | SymbolKind::Interface => symbol.lines.len() < 80,
@@ -245,7 +245,7 @@ const fn counts(symbol: &CodeSymbol) -> bool {
     }
 }
 
-fn look(
+fn look_for_words(
     source: &DefinitionSource<'_>,
     at: usize,
     symbol: &CodeSymbol,
@@ -267,7 +267,7 @@ fn look(
         }
     });
     for number in symbol.lines.first..=symbol.lines.last {
-        let line = line_of(lines, number);
+        let line = line_numbered(lines, number);
         let worth = if number <= symbol.signature_line { IN_HEAD } else { 1.0 };
         each_word(line.unwrap_or_default(), &mut |term, _| {
             if let Some((all, _)) = place(term).and_then(|number| counts.get_mut(number)) {
@@ -277,13 +277,13 @@ fn look(
     }
     let has_place = source.lines.iter().any(|line| symbol.lines.holds(*line));
     let naming = if has_place { Naming::Exact } else { task.naming(symbol) };
-    let lines = real(usize::try_from(symbol.lines.len()).unwrap_or(usize::MAX));
+    let lines = usize_to_f32(usize::try_from(symbol.lines.len()).unwrap_or(usize::MAX));
     let signals = [
         libm::logf(source.probability.max(1e-4)) / LOG_SIZE,
         libm::sqrtf(source.probability.max(0.0)),
         0.0,
         0.0,
-        real(found) / real(parts.max(1)),
+        usize_to_f32(found) / usize_to_f32(parts.max(1)),
         libm::logf(1.0 + lines) / LOG_SIZE,
         f32::from(u8::from(symbol.kind.runs())),
     ];

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proem_engine::workers::{self, Workers};
 
-use super::scores::{log_of_next, real, relative};
+use super::scores::{count_to_f32, log_of_next, scale_to_greatest};
 use super::signals::{Evidence, Signal, folder_of};
 use super::task::ContextTask;
-use crate::embedding::embed;
+use crate::embedding::embed_texts;
 
 /// How much less an own commit counts behind so many other own ones: for its files, and for their folders.
 const OWN_HALF_LIFE: f32 = 5.0;
@@ -31,7 +31,7 @@ impl Evidence<'_> {
         let mut folders: BTreeMap<&str, f32> = BTreeMap::new();
         let own = (0_u32..).zip(commits).filter(|(_, commit)| commit.is_own);
         for (newer, (age, commit)) in own.enumerate() {
-            let weight = |half_life: f32| libm::exp2f(-real(newer) / half_life);
+            let weight = |half_life: f32| libm::exp2f(-count_to_f32(newer) / half_life);
             let mut touched: BTreeSet<&str> = BTreeSet::new();
             for file in &commit.files {
                 let file = usize::try_from(*file).unwrap_or(usize::MAX);
@@ -48,7 +48,7 @@ impl Evidence<'_> {
         let of_folder = |path: &str| folders.get(folder_of(path)).copied().unwrap_or_default();
         let mut folders: Vec<f32> = self.corpus.files.iter().map(|file| of_folder(file.path)).collect();
         for values in [&mut weights, &mut folders] {
-            relative(values);
+            scale_to_greatest(values);
             values.iter_mut().for_each(|value| *value = libm::sqrtf(*value));
         }
         self.fill(Signal::OwnFiles, &weights);
@@ -62,7 +62,7 @@ impl Evidence<'_> {
         let compared: Vec<u32> = order.iter().take(COMPARED).map(|(commit, _)| *commit).collect();
         let commit = |at: u32| usize::try_from(at).ok().and_then(|at| self.corpus.commits.get(at));
         // A model that fails costs one of many signals.
-        let vectors = |texts: &[&str]| embed(model.0, texts).unwrap_or_default();
+        let vectors = |texts: &[&str]| embed_texts(model.0, texts).unwrap_or_default();
         let Some(Some(asked)) = vectors(&[&task.subject]).pop() else { return };
         let together: Vec<&[u32]> = compared.chunks(AT_ONCE).collect();
         let cosines = workers::map(workers, &together, |commits| {
@@ -77,14 +77,14 @@ impl Evidence<'_> {
         for (at, cosine) in &alike {
             let files = commit(*at).map(|commit| commit.files.as_slice()).unwrap_or_default();
             let square = cosine * cosine;
-            let share = square * square / libm::sqrtf(real(files.len().max(1)));
+            let share = square * square / libm::sqrtf(count_to_f32(files.len().max(1)));
             for file in files {
                 if let Some(slot) = usize::try_from(*file).ok().and_then(|file| best.get_mut(file)) {
                     *slot = slot.max(share);
                 }
             }
         }
-        relative(&mut best);
+        scale_to_greatest(&mut best);
         self.fill(Signal::AlikeCommit, &best);
         self.alike = alike.into_iter().map(|(commit, _)| commit).collect();
     }

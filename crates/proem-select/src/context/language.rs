@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_text::normalise::without_marks;
+use proem_text::normalise::without_accents;
 
 /// The table; its first lines say how it is built.
 const TABLE: &str = include_str!("../../data/terms.tsv");
@@ -160,7 +160,7 @@ fn is_han(c: char) -> bool {
 }
 
 /// Whether a character is written without spaces between words.
-pub(super) fn is_unspaced(c: char) -> bool {
+pub(super) fn is_written_unspaced(c: char) -> bool {
     is_han(c) || matches!(c, '\u{3041}'..='\u{3096}' | '\u{309d}'..='\u{30fa}' | '\u{30fc}'..='\u{30fe}')
 }
 
@@ -169,7 +169,7 @@ pub(super) fn fold_word(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
-    let plain = without_marks(&word.to_lowercase());
+    let plain = without_accents(&word.to_lowercase());
     plain.replace('ß', "ss").replace('ł', "l")
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::corpus::{CorpusFile, FilePurpose};
 use super::record::FileRecord;
-use super::scores::real;
+use super::scores::count_to_f32;
 use super::signals::{Evidence, Signal, folder_of};
 use super::words::Term;
 
@@ -49,7 +49,9 @@ impl Evidence<'_> {
             for (file, together) in counts {
                 let of = self.touched_by.get(*top).map_or(0, Vec::len);
                 // Pulled towards 0 where there is little to go by.
-                let share = real(*together) / (real(of) + 3.0) / libm::sqrtf(real(rank.saturating_add(1)));
+                let share = count_to_f32(*together)
+                    / (count_to_f32(of) + 3.0)
+                    / libm::sqrtf(count_to_f32(rank.saturating_add(1)));
                 if let Some(slot) = values.get_mut(*file).filter(|_| file != top) {
                     *slot = slot.max(share);
                 }

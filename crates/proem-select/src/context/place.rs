@@ -24,7 +24,7 @@ pub struct PlaceMention {
 
 /// The places that a text names.
 #[must_use]
-pub fn places(text: &str) -> Vec<PlaceMention> {
+pub fn named_places(text: &str) -> Vec<PlaceMention> {
     let mut found: Vec<PlaceMention> = Vec::new();
     let mut read: usize = 0;
     for line in text.lines() {
@@ -49,14 +49,14 @@ fn python_frame(line: &str) -> Option<PlaceMention> {
     let rest = line.trim_start().strip_prefix("File \"")?;
     let (path, rest) = rest.split_once("\", line ")?;
     let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    Some(PlaceMention { path: path_of(path)?, line: digits.parse().ok() })
+    Some(PlaceMention { path: path_in_text(path)?, line: digits.parse().ok() })
 }
 
 /// `a/b.rs:12:5`, `B.java:7`, `a/b.rs`.
 fn place_of_word(word: &str) -> Option<PlaceMention> {
     let word = word.trim_end_matches(['.', ':', '!', '?']).trim_start_matches(['.', '-', '=']).trim_start_matches('/');
     let mut parts = word.split(':');
-    let path = path_of(parts.next()?)?;
+    let path = path_in_text(parts.next()?)?;
     let line = parts.next().and_then(|line| line.parse().ok()).filter(|line| *line > 0);
     // `Widget.draw` of a frame has the form of a file, too.
     let is_file = line.is_some() || path.rsplit('.').next().is_some_and(|ending| ENDINGS.contains(&ending));
@@ -72,7 +72,7 @@ const ENDINGS: [&str; 50] = [
 ];
 
 /// A path, if a text is one: a name with an ending of letters, behind folders or alone.
-fn path_of(text: &str) -> Option<String> {
+fn path_in_text(text: &str) -> Option<String> {
     let text = text.replace('\\', "/");
     let name = text.rsplit('/').next()?;
     let (stem, ending) = name.rsplit_once('.')?;
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        let said: Vec<String> = places(text)
+        let said: Vec<String> = named_places(text)
             .into_iter()
             .map(|place| place.line.map_or(place.path.clone(), |line| format!("{}@{line}", place.path)))
             .collect();
@@ -135,6 +135,6 @@ mod tests {
     #[test]
     fn a_long_trace_is_bounded() {
         let text: String = (0..10_000).map(|n| format!("at a.b.C{n}.m(C{n}.java:{n})\n")).collect();
-        assert_eq!(places(&text).len(), MOST_PLACES);
+        assert_eq!(named_places(&text).len(), MOST_PLACES);
     }
 }

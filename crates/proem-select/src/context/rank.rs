@@ -102,7 +102,7 @@ impl Default for FileRanking {
 /// The signals of every file, in the corpus' order; empty for a task without words.
 #[must_use]
 pub fn file_signals(corpus: &Corpus<'_>, task: &ContextTask, weights: &ContextWeights) -> Vec<FileSignals> {
-    weighed(corpus, task, weights, &Sequential).map_or_else(Vec::new, |weighed| weighed.evidence.signals)
+    weigh_files(corpus, task, weights, &Sequential).map_or_else(Vec::new, |weighed| weighed.evidence.signals)
 }
 
 /// Evidence with its late signals.
@@ -118,7 +118,7 @@ impl Weighed<'_> {
     fn task_signals(&self, task: &ContextTask, weights: &ContextWeights) -> Option<TaskSignals> {
         let files = &self.evidence.corpus.files;
         let is_code = |file: usize| files.get(file).is_some_and(|file| file.used_for == FilePurpose::Code);
-        let likeliest = ordered(&self.scores, is_code, LIKELIEST);
+        let likeliest = best_first(&self.scores, is_code, LIKELIEST);
         task_signals(&self.evidence, task, &weights.abstention, &likeliest)
     }
 }
@@ -126,7 +126,7 @@ impl Weighed<'_> {
 /// What tells whether a task is about the code of a repository at all; `None` if nothing does.
 #[must_use]
 pub fn signals_of_task(corpus: &Corpus<'_>, task: &ContextTask, weights: &ContextWeights) -> Option<TaskSignals> {
-    weighed(corpus, task, weights, &Sequential)?.task_signals(task, weights)
+    weigh_files(corpus, task, weights, &Sequential)?.task_signals(task, weights)
 }
 
 /// The places of all files, likeliest first, by what is known of them; in the corpus' order for a task without words.
@@ -137,13 +137,13 @@ pub fn likeliest_files(
     weights: &ContextWeights,
     workers: &dyn Workers,
 ) -> Vec<usize> {
-    match weighed(corpus, task, weights, workers) {
-        Some(weighed) => ordered(&weighed.scores, |_| true, usize::MAX),
+    match weigh_files(corpus, task, weights, workers) {
+        Some(weighed) => best_first(&weighed.scores, |_| true, usize::MAX),
         None => (0..corpus.files.len()).collect(),
     }
 }
 
-fn weighed<'c>(
+fn weigh_files<'c>(
     corpus: &'c Corpus<'c>,
     task: &ContextTask,
     weights: &ContextWeights,
@@ -155,7 +155,7 @@ fn weighed<'c>(
     let mut evidence = Evidence::new(corpus, task, workers);
     let is_code = |file: usize| corpus.files.get(file).is_some_and(|file| file.used_for == FilePurpose::Code);
     let first = workers::map(workers, &evidence.signals, |signals| weights.first_score(signals));
-    let best = ordered(&first, is_code, BEST);
+    let best = best_first(&first, is_code, BEST);
     let best: Vec<_> = best.into_iter().map(|file| (file, evidence.together(file))).collect();
     evidence.late(&first, &best);
     let scores = workers::map(workers, &evidence.signals, |signals| weights.score(signals));
@@ -164,21 +164,21 @@ fn weighed<'c>(
 
 /// Ranks all files; at most `most` of each use are returned. Foreign files are code that comes last.
 #[must_use]
-pub fn rank(
+pub fn rank_files(
     corpus: &Corpus<'_>,
     task: &ContextTask,
     weights: &ContextWeights,
     most: usize,
     workers: &dyn Workers,
 ) -> FileRanking {
-    let Some(weighed) = weighed(corpus, task, weights, workers) else {
+    let Some(weighed) = weigh_files(corpus, task, weights, workers) else {
         return FileRanking::default();
     };
     let Weighed { evidence, best, scores } = &weighed;
     let is =
         |file: usize, uses: &[FilePurpose]| corpus.files.get(file).is_some_and(|file| uses.contains(&file.used_for));
     let ranked = |uses: &[FilePurpose]| {
-        let order = ordered(scores, |file| is(file, uses), usize::MAX);
+        let order = best_first(scores, |file| is(file, uses), usize::MAX);
         let of = |file: &usize| scores.get(*file).copied().unwrap_or(f32::MIN);
         let above = log_sum(order.iter().map(of));
         let file = |file: usize| RankedFile {
@@ -186,7 +186,7 @@ pub fn rank(
             score: of(&file),
             probability: weights.probability(of(&file) - above),
             signals: evidence.signals.get(file).copied().unwrap_or([0.0; SIGNALS]),
-            evidence: said(evidence, task, weights, file, best),
+            evidence: file_evidence(evidence, task, weights, file, best),
         };
         order.iter().take(most).map(|at| file(*at)).collect::<Vec<_>>()
     };
@@ -199,7 +199,7 @@ pub fn rank(
 }
 
 /// The files that count, best first; equal ones in the order of their paths.
-fn ordered(scores: &[f32], counts: impl Fn(usize) -> bool, most: usize) -> Vec<usize> {
+fn best_first(scores: &[f32], counts: impl Fn(usize) -> bool, most: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..scores.len()).filter(|file| counts(*file)).collect();
     let of = |file: usize| scores.get(file).copied().unwrap_or(f32::MIN);
     order.sort_by(|a, b| of(*b).total_cmp(&of(*a)).then(a.cmp(b)));
@@ -235,7 +235,7 @@ fn about_the_same(evidence: &Evidence<'_>, touched: &[u32]) -> Vec<u32> {
 }
 
 /// What speaks for a file, by what its signals add to its score.
-fn said(
+fn file_evidence(
     evidence: &Evidence<'_>,
     task: &ContextTask,
     weights: &ContextWeights,
@@ -259,7 +259,7 @@ fn said(
         let line = places.filter_map(|place| place.line).next();
         found.push((f32::MAX, FileEvidence::Named { line }));
     }
-    let symbols = defined(task, about.record);
+    let symbols = named_definitions(task, about.record);
     if !symbols.is_empty() {
         found.push((1.0 + adds(Signal::Defines) + adds(Signal::Definitions), FileEvidence::Defines { symbols }));
     }
@@ -290,7 +290,7 @@ fn said(
         found.push((value, FileEvidence::Commits { commits }));
     }
     if has(Signal::CoChange)
-        && let Some((with, together, of)) = partner(evidence, file, best)
+        && let Some((with, together, of)) = best_partner(evidence, file, best)
     {
         found.push((adds(Signal::CoChange), FileEvidence::CoChange { with, together, of }));
     }
@@ -313,7 +313,7 @@ fn said(
 }
 
 /// The definitions whose names the task writes, by their places.
-pub(super) fn defined(task: &ContextTask, record: Option<&super::record::FileRecord>) -> Vec<usize> {
+pub(super) fn named_definitions(task: &ContextTask, record: Option<&super::record::FileRecord>) -> Vec<usize> {
     let Some(record) = record else { return Vec::new() };
     let symbols = record.symbols();
     let symbols = symbols.iter().enumerate();
@@ -321,7 +321,7 @@ pub(super) fn defined(task: &ContextTask, record: Option<&super::record::FileRec
 }
 
 /// The best file that a file changed with most often.
-fn partner(
+fn best_partner(
     evidence: &Evidence<'_>,
     file: usize,
     best: &[(usize, BTreeMap<usize, usize>)],

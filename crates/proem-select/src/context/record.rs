@@ -12,7 +12,7 @@ use core::fmt;
 use core::ops::Range;
 use std::sync::Arc;
 
-use super::document::{CommentStyle, TermCount, counts_of, parts_of};
+use super::document::{CommentStyle, TermCount, counts_of, record_parts};
 use super::symbol::{CodeSymbol, LineSpan, SymbolKind};
 use super::words::Term;
 
@@ -129,7 +129,7 @@ impl FileRecord {
     /// Counts the words of `source`.
     #[must_use]
     pub fn new(source: &[u8], style: CommentStyle, symbols: Vec<CodeSymbol>, imports: Vec<Term>) -> Self {
-        Self::of_parts(&parts_of(source, style, symbols, imports))
+        Self::of_parts(&record_parts(source, style, symbols, imports))
     }
 
     /// Counts in `source` how often it has each of `terms`, which are sorted; what it defines and imports is left out.
@@ -223,13 +223,13 @@ impl FileRecord {
     #[must_use]
     pub fn count(&self, term: Term) -> Option<TermCount> {
         let rows = self.part(Some(RecordHeading::BYTES), self.heading.imports_at());
-        row_of::<COUNTED>(rows, term).and_then(counted)
+        row_of::<COUNTED>(rows, term).and_then(read_term_count)
     }
 
     /// Its words, sorted by number.
     pub fn terms(&self) -> impl Iterator<Item = TermCount> {
         let rows = self.part(Some(RecordHeading::BYTES), self.heading.imports_at());
-        rows.as_chunks::<COUNTED>().0.iter().filter_map(counted)
+        rows.as_chunks::<COUNTED>().0.iter().filter_map(read_term_count)
     }
 
     /// The last names of what it imports, sorted and distinct.
@@ -296,7 +296,7 @@ fn row_of<const N: usize>(rows: &[u8], term: Term) -> Option<&[u8; N]> {
     rows.get(rows.binary_search_by_key(&term, of).ok()?)
 }
 
-fn counted(row: &[u8; COUNTED]) -> Option<TermCount> {
+fn read_term_count(row: &[u8; COUNTED]) -> Option<TermCount> {
     let (number, [code, prose]) = row.split_first_chunk::<NUMBER>()? else { return None };
     Some(TermCount { term: Term::from_le_bytes(*number), code: *code, prose: *prose })
 }

@@ -9,7 +9,7 @@ const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of files and words are far below 2²⁴")]
-pub(super) fn real(count: usize) -> f32 {
+pub(super) fn count_to_f32(count: usize) -> f32 {
     count as f32
 }
 
@@ -24,16 +24,16 @@ pub(super) fn log_of_next(count: u32) -> f32 {
 }
 
 /// How telling a word is that `with` of `all` have.
-pub(super) fn idf(all: usize, with: usize) -> f32 {
-    libm::logf(1.0 + (real(all.saturating_sub(with)) + 0.5) / (real(with) + 0.5))
+pub(super) fn word_rarity(all: usize, with: usize) -> f32 {
+    libm::logf(1.0 + (count_to_f32(all.saturating_sub(with)) + 0.5) / (count_to_f32(with) + 0.5))
 }
 
-fn saturated(count: f32, length: f32, mean: f32) -> f32 {
+fn saturated_count(count: f32, length: f32, mean: f32) -> f32 {
     if count <= 0.0 { 0.0 } else { count / (count + K1 * (1.0 - B + B * length / mean.max(1.0))) }
 }
 
 /// Each value as a part of the greatest.
-pub(super) fn relative(values: &mut [f32]) {
+pub(super) fn scale_to_greatest(values: &mut [f32]) {
     let most = values.iter().copied().fold(0.0_f32, f32::max);
     if most > 0.0 {
         values.iter_mut().for_each(|value| *value /= most);
@@ -49,7 +49,7 @@ pub(super) fn reciprocal_ranks(values: &[f32]) -> Vec<f32> {
     let mut ranks = vec![0.0; values.len()];
     for (rank, at) in order.into_iter().enumerate() {
         if let Some(slot) = ranks.get_mut(at) {
-            *slot = 1.0 / real(rank.saturating_add(1));
+            *slot = 1.0 / count_to_f32(rank.saturating_add(1));
         }
     }
     ranks
@@ -63,15 +63,15 @@ struct FieldCounts {
 
 /// The BM25 scores of one field; `counts` says how often a term stands in a file, by their places.
 pub(super) fn field_scores(terms: &[QueryTerm], lengths: &[f32], counts: impl Fn(usize, usize) -> f32) -> Vec<f32> {
-    let mean = lengths.iter().sum::<f32>() / real(lengths.len().max(1));
+    let mean = lengths.iter().sum::<f32>() / count_to_f32(lengths.len().max(1));
     let mut scores = vec![0.0_f32; lengths.len()];
     for (number, query) in terms.iter().enumerate().filter(|(_, query)| query.weight > 0.0) {
         let column: Vec<f32> = (0..lengths.len()).map(|file| counts(file, number)).collect();
         let with = column.iter().filter(|count| **count > 0.0).count();
         let field = FieldCounts { counts: column, with };
-        let weight = query.weight * idf(lengths.len(), field.with);
+        let weight = query.weight * word_rarity(lengths.len(), field.with);
         for ((score, count), length) in scores.iter_mut().zip(&field.counts).zip(lengths) {
-            *score += weight * saturated(*count, *length, mean);
+            *score += weight * saturated_count(*count, *length, mean);
         }
     }
     scores
@@ -91,7 +91,7 @@ pub(super) fn shares(
         if with.is_empty() {
             continue;
         }
-        let weight = query.weight * idf(files, with.len());
+        let weight = query.weight * word_rarity(files, with.len());
         whole += weight;
         for file in with {
             if let Some(slot) = sums.get_mut(file) {

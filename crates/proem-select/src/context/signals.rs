@@ -11,7 +11,9 @@ use proem_engine::workers::{self, Workers};
 use super::corpus::{Corpus, CorpusCommit, CorpusFile, FilePurpose, PathWords};
 use super::place::is_named_by;
 use super::record::FileRecord;
-use super::scores::{field_scores, idf, log_of_next, real, real_count, reciprocal_ranks, relative, shares};
+use super::scores::{
+    count_to_f32, field_scores, log_of_next, real_count, reciprocal_ranks, scale_to_greatest, shares, word_rarity,
+};
 use super::task::{ContextTask, MOST_TERMS, QueryTerm};
 use super::words::{Term, WordForm, term_of_name};
 
@@ -189,15 +191,15 @@ impl TaskWords {
 }
 
 /// The bit of a word of the task, by its place.
-fn bit(number: usize) -> u64 {
+fn word_bit(number: usize) -> u64 {
     1_u64.checked_shl(u32::try_from(number).unwrap_or(u32::MAX)).unwrap_or(0)
 }
 
-fn words_of(signals: &FileSignals) -> f32 {
+fn words_signal(signals: &FileSignals) -> f32 {
     signals.get(Signal::Words as usize).copied().unwrap_or(0.0)
 }
 
-fn set(signals: &mut [FileSignals], file: usize, signal: Signal, value: f32) {
+fn set_signal(signals: &mut [FileSignals], file: usize, signal: Signal, value: f32) {
     if let Some(slot) = signals.get_mut(file).and_then(|row| row.get_mut(signal as usize)) {
         *slot = value;
     }
@@ -273,7 +275,7 @@ impl<'c> Evidence<'c> {
 
     pub(super) fn fill(&mut self, signal: Signal, values: &[f32]) {
         for (file, value) in values.iter().enumerate() {
-            set(&mut self.signals, file, signal, *value);
+            set_signal(&mut self.signals, file, signal, *value);
         }
     }
 
@@ -295,11 +297,11 @@ impl<'c> Evidence<'c> {
             let (words, text) = file.record.map_or((0, 0), FileRecord::length);
             code.push(real_count(words));
             prose.push(real_count(text));
-            defined_lengths.push(real(file.record.map_or(0, FileRecord::defined)));
+            defined_lengths.push(count_to_f32(file.record.map_or(0, FileRecord::defined)));
             for (number, places) in row.iter().enumerate() {
-                words_in.text |= if places.is_in_text() { bit(number) } else { 0 };
-                words_in.path |= if places.is_in_path { bit(number) } else { 0 };
-                words_in.defined |= if places.is_defined { bit(number) } else { 0 };
+                words_in.text |= if places.is_in_text() { word_bit(number) } else { 0 };
+                words_in.path |= if places.is_in_path { word_bit(number) } else { 0 };
+                words_in.defined |= if places.is_defined { word_bit(number) } else { 0 };
             }
         }
         let places =
@@ -312,8 +314,8 @@ impl<'c> Evidence<'c> {
         let name = |file: usize, number: usize| f32::from(u8::from(places(file, number).is_in_name));
         let defines = |file: usize, number: usize| f32::from(u8::from(places(file, number).is_defined));
         let lengths: Vec<f32> = code.iter().zip(&prose).map(|(code, prose)| code + prose + 4.0).collect();
-        let path_lengths: Vec<f32> = self.paths.iter().map(|path| real(path.all.len())).collect();
-        let name_lengths: Vec<f32> = self.paths.iter().map(|path| real(path.name.len())).collect();
+        let path_lengths: Vec<f32> = self.paths.iter().map(|path| count_to_f32(path.all.len())).collect();
+        let name_lengths: Vec<f32> = self.paths.iter().map(|path| count_to_f32(path.name.len())).collect();
         let anywhere = |file: usize, number: usize| {
             let (code, prose) = at(file, number);
             // A word of the path counts as if it stood in the file a few times more.
@@ -353,7 +355,7 @@ impl<'c> Evidence<'c> {
             if signal == Signal::Words {
                 self.fill(Signal::WordsRank, &reciprocal_ranks(&values));
             }
-            relative(&mut values);
+            scale_to_greatest(&mut values);
             self.fill(signal, &values);
         }
         shared.iter().for_each(|(signal, values)| self.fill(*signal, values));
@@ -362,15 +364,15 @@ impl<'c> Evidence<'c> {
     /// Past commits about the same words speak for the files that they touched.
     fn commits(&mut self, task: &ContextTask, workers: &dyn Workers) {
         let commits = &self.corpus.commits;
-        let lengths: Vec<f32> = commits.iter().map(|commit| real(commit.terms.len())).collect();
+        let lengths: Vec<f32> = commits.iter().map(|commit| count_to_f32(commit.terms.len())).collect();
         let terms: Vec<Term> = task.terms.iter().map(|query| query.term).collect();
         let says = |commit: &CorpusCommit<'_>| {
             let said = terms.iter().enumerate().filter(|(_, term)| commit.terms.binary_search(term).is_ok());
-            said.fold(0, |bits, (number, _)| bits | bit(number))
+            said.fold(0, |bits, (number, _)| bits | word_bit(number))
         };
         self.said = commits.iter().map(says).collect();
         let scores = field_scores(&task.terms, &lengths, |commit, number| {
-            let has = self.said.get(commit).is_some_and(|bits| bits & bit(number) != 0);
+            let has = self.said.get(commit).is_some_and(|bits| bits & word_bit(number) != 0);
             f32::from(u8::from(has))
         });
         let mut order: Vec<(u32, f32)> = (0_u32..).zip(scores).filter(|(_, score)| *score > 0.0).collect();
@@ -383,7 +385,7 @@ impl<'c> Evidence<'c> {
         for (commit, score) in &order {
             let Some(commit) = commits.get(usize::try_from(*commit).unwrap_or(usize::MAX)) else { continue };
             let relative = score / top;
-            let share = relative * relative / libm::sqrtf(real(commit.files.len().max(1)));
+            let share = relative * relative / libm::sqrtf(count_to_f32(commit.files.len().max(1)));
             for file in &commit.files {
                 let file = usize::try_from(*file).unwrap_or(usize::MAX);
                 if let (Some(sum), Some(best)) = (sums.get_mut(file), best.get_mut(file)) {
@@ -394,8 +396,8 @@ impl<'c> Evidence<'c> {
         }
         self.similar = order;
         let ranks = reciprocal_ranks(&sums);
-        relative(&mut sums);
-        relative(&mut best);
+        scale_to_greatest(&mut sums);
+        scale_to_greatest(&mut best);
         self.fill(Signal::Commits, &sums);
         self.fill(Signal::CommitsRank, &ranks);
         self.fill(Signal::BestCommit, &best);
@@ -403,7 +405,7 @@ impl<'c> Evidence<'c> {
 
     /// What was changed lately and often is changed again.
     fn habits(&mut self) {
-        let all = real(self.corpus.commits.len().max(2));
+        let all = count_to_f32(self.corpus.commits.len().max(2));
         let most = self.touched_by.iter().map(Vec::len).max().unwrap_or(0);
         let mut decayed: Vec<f32> = Vec::with_capacity(self.touched_by.len());
         let recency = |newest: Option<&u32>| newest.map_or(0.0, |age| 1.0 - log_of_next(*age) / libm::logf(1.0 + all));
@@ -415,29 +417,29 @@ impl<'c> Evidence<'c> {
             }
         }
         for (file, commits) in self.touched_by.iter().enumerate() {
-            set(&mut self.signals, file, Signal::Recency, recency(commits.first()));
-            let frequency = libm::logf(1.0 + real(commits.len())) / libm::logf(2.0 + real(most));
-            set(&mut self.signals, file, Signal::Frequency, frequency);
-            let weight = |commit: &u32| libm::exp2f(-real(usize::try_from(*commit).unwrap_or(0)) / HALF_LIFE);
+            set_signal(&mut self.signals, file, Signal::Recency, recency(commits.first()));
+            let frequency = libm::logf(1.0 + count_to_f32(commits.len())) / libm::logf(2.0 + count_to_f32(most));
+            set_signal(&mut self.signals, file, Signal::Frequency, frequency);
+            let weight = |commit: &u32| libm::exp2f(-count_to_f32(usize::try_from(*commit).unwrap_or(0)) / HALF_LIFE);
             decayed.push(libm::sqrtf(commits.iter().map(weight).sum::<f32>()));
         }
-        relative(&mut decayed);
+        scale_to_greatest(&mut decayed);
         self.fill(Signal::DecayedFrequency, &decayed);
         let mut endings: BTreeMap<&str, f32> = BTreeMap::new();
         let ending = |path: &'c str| path.rsplit_once('.').map_or("", |(_, ending)| ending);
         let touched = self.touched_by.iter().zip(&self.corpus.files);
         for (commits, file) in touched.filter(|(_, file)| file.used_for == FilePurpose::Code) {
-            *endings.entry(ending(file.path)).or_default() += real(commits.len());
+            *endings.entry(ending(file.path)).or_default() += count_to_f32(commits.len());
         }
         let sum: f32 = endings.values().sum::<f32>().max(1.0);
         for (number, file) in self.corpus.files.iter().enumerate() {
             let share = endings.get(ending(file.path)).copied().unwrap_or(0.0) / sum;
-            set(&mut self.signals, number, Signal::Ending, libm::sqrtf(share));
+            set_signal(&mut self.signals, number, Signal::Ending, libm::sqrtf(share));
             let lines = file.record.map_or(0, FileRecord::lines);
             let size = libm::logf(1.0 + real_count(lines)) / 10.0;
-            set(&mut self.signals, number, Signal::Size, size);
-            set(&mut self.signals, number, Signal::FolderRecency, recency(folders.get(folder_of(file.path))));
-            set(&mut self.signals, number, Signal::Changed, f32::from(u8::from(file.changed)));
+            set_signal(&mut self.signals, number, Signal::Size, size);
+            set_signal(&mut self.signals, number, Signal::FolderRecency, recency(folders.get(folder_of(file.path))));
+            set_signal(&mut self.signals, number, Signal::Changed, f32::from(u8::from(file.changed)));
         }
     }
 
@@ -446,9 +448,9 @@ impl<'c> Evidence<'c> {
         for (number, file) in self.corpus.files.iter().enumerate() {
             for place in task.places.iter().filter(|place| is_named_by(file.path, place)) {
                 let is_path = place.path.contains('/') && file.path.contains('/');
-                set(&mut self.signals, number, if is_path { Signal::PathNamed } else { Signal::NameNamed }, 1.0);
+                set_signal(&mut self.signals, number, if is_path { Signal::PathNamed } else { Signal::NameNamed }, 1.0);
                 if place.line.is_some() {
-                    set(&mut self.signals, number, Signal::LineNamed, 1.0);
+                    set_signal(&mut self.signals, number, Signal::LineNamed, 1.0);
                 }
             }
         }
@@ -459,8 +461,8 @@ impl<'c> Evidence<'c> {
         let has = |path: &PathWords, term: Term| path.all.binary_search(&term).is_ok();
         let of_paths = |term: &&Term| self.paths.iter().any(|path| has(path, **term));
         let scope: Vec<Term> = task.scope.iter().filter(of_paths).copied().collect();
-        let share = |path: &PathWords| real(scope.iter().filter(|term| has(path, **term)).count());
-        let values: Vec<f32> = self.paths.iter().map(|path| share(path) / real(scope.len().max(1))).collect();
+        let share = |path: &PathWords| count_to_f32(scope.iter().filter(|term| has(path, **term)).count());
+        let values: Vec<f32> = self.paths.iter().map(|path| share(path) / count_to_f32(scope.len().max(1))).collect();
         self.fill(Signal::Scope, &values);
     }
 
@@ -472,28 +474,29 @@ impl<'c> Evidence<'c> {
             let beside = path.ordered.iter().zip(path.ordered.iter().skip(1));
             let place = |pair: (Term, Term)| pairs.binary_search(&pair).ok();
             let found = beside.flat_map(|(a, b)| [place((*a, *b)), place((*b, *a))]).flatten();
-            found.fold(0, |bits, place| bits | bit(place))
+            found.fold(0, |bits, place| bits | word_bit(place))
         };
         let found: Vec<u64> = self.paths.iter().map(in_path).collect();
         let mut values = vec![0.0_f32; found.len()];
         for place in 0..pairs.len() {
             let has = |bits: &u64| bits >> place & 1 == 1;
-            let weight = idf(found.len(), found.iter().filter(|bits| has(bits)).count());
+            let weight = word_rarity(found.len(), found.iter().filter(|bits| has(bits)).count());
             for (value, _) in values.iter_mut().zip(&found).filter(|(_, bits)| has(bits)) {
                 *value += weight;
             }
         }
-        relative(&mut values);
+        scale_to_greatest(&mut values);
         self.fill(Signal::PathNeighbours, &values);
     }
 
     /// How much of a file's name the task says, and what counts differently in a short one.
     fn short(&mut self, task: &ContextTask) {
         let is_asked = |term: &&Term| task.terms.binary_search_by_key(*term, |query| query.term).is_ok();
-        let said = |path: &PathWords| real(path.name.iter().filter(is_asked).count());
-        let values: Vec<f32> = self.paths.iter().map(|path| said(path) / real(path.name.len().max(1))).collect();
+        let said = |path: &PathWords| count_to_f32(path.name.iter().filter(is_asked).count());
+        let values: Vec<f32> =
+            self.paths.iter().map(|path| said(path) / count_to_f32(path.name.len().max(1))).collect();
         self.fill(Signal::NameShare, &values);
-        let words = real(task.terms.iter().filter(|query| query.form == WordForm::Part).count());
+        let words = count_to_f32(task.terms.iter().filter(|query| query.form == WordForm::Part).count());
         let short = 1.0 / (1.0 + words / SHORT);
         for row in &mut self.signals {
             for (of, to) in OF_SHORT {
@@ -507,7 +510,7 @@ impl<'c> Evidence<'c> {
 
     /// The words of a file's tests say what it does.
     fn tests(&mut self) {
-        let words = |file: usize| self.signals.get(file).map_or(0.0, words_of);
+        let words = |file: usize| self.signals.get(file).map_or(0.0, words_signal);
         let mut best: BTreeMap<Term, f32> = BTreeMap::new();
         let tests = self.corpus.files.iter().enumerate().filter(|(_, file)| file.used_for == FilePurpose::Test);
         for (number, _) in tests {

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::corpus::parts_of;
+use super::corpus::name_parts;
 use super::language::TaskLanguage;
-use super::place::{PlaceMention, places};
+use super::place::{PlaceMention, named_places};
 use super::symbol::CodeSymbol;
 use super::words::{Term, WordForm, distinct_words, each_word, term_of_name, term_of_word};
 
@@ -73,7 +73,7 @@ impl ContextTask {
     /// Reads a task.
     #[must_use]
     pub fn new(text: &str) -> Self {
-        let places = places(text);
+        let places = named_places(text);
         let end = (0..=MOST_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         let text = text.get(..end).unwrap_or_default();
         let silent: BTreeSet<Term> = SILENT.split(' ').map(term_of_word).collect();
@@ -103,7 +103,7 @@ impl ContextTask {
             terms.truncate(MOST_TERMS);
             terms.sort_by_key(|term| term.term);
         }
-        let scope = scope(text).into_iter().filter(|term| !silent.contains(term)).collect();
+        let scope = scope_words(text).into_iter().filter(|term| !silent.contains(term)).collect();
         let subject = text.lines().next().unwrap_or_default();
         let neighbours = neighbours(text, &terms);
         let first_line = distinct_words(subject);
@@ -111,12 +111,12 @@ impl ContextTask {
             terms,
             places,
             scope,
-            names: names(text),
+            names: code_names(text),
             written: written_names(text),
             first_line,
             subject: subject.to_owned(),
             neighbours,
-            content: content(text),
+            content: content_words(text),
             language: None,
             is_hardly_understood: false,
         }
@@ -138,7 +138,7 @@ impl ContextTask {
 const MOST_CONTENT: usize = 1024;
 
 /// The words of a task's beginning that say what it is about.
-fn content(text: &str) -> String {
+fn content_words(text: &str) -> String {
     let silent: BTreeSet<&str> = SILENT.split(' ').chain(POLITE.split(' ')).collect();
     let of_work: BTreeSet<&str> = OF_WORK.split(' ').collect();
     let end = (0..=MOST_CONTENT.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
@@ -159,7 +159,7 @@ fn neighbours(text: &str, terms: &[QueryTerm]) -> Vec<(Term, Term)> {
     };
     let mut found = BTreeSet::new();
     for line in text.lines() {
-        let words: Vec<Term> = parts_of(line).into_iter().filter(is_asked).collect();
+        let words: Vec<Term> = name_parts(line).into_iter().filter(is_asked).collect();
         found.extend(words.iter().copied().zip(words.iter().copied().skip(1)).filter(|(a, b)| a != b));
     }
     found.into_iter().take(MOST_TERMS).collect()
@@ -169,7 +169,7 @@ fn neighbours(text: &str, terms: &[QueryTerm]) -> Vec<(Term, Term)> {
 const SCOPE: (usize, usize) = (50, 3);
 
 /// The words in front of a first line, sorted and distinct.
-fn scope(text: &str) -> Vec<Term> {
+fn scope_words(text: &str) -> Vec<Term> {
     let line = text.lines().next().unwrap_or_default();
     let head = match line.strip_prefix('[') {
         Some(rest) => rest.split_once(']').map(|(head, _)| head),
@@ -256,7 +256,7 @@ fn written_names(text: &str) -> Vec<String> {
 }
 
 /// Names as code writes them.
-fn names(text: &str) -> Vec<String> {
+fn code_names(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (number, quoted) in text.split('`').enumerate() {
         let is_quoted = number % 2 == 1;

@@ -6,7 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::corpus::{Corpus, WordPlace};
-use super::language::{EnglishForms, MOST_WORDS, TaskLanguage, TermColumn, fold_word, is_unspaced, language_of};
+use super::language::{
+    EnglishForms, MOST_WORDS, TaskLanguage, TermColumn, fold_word, is_written_unspaced, language_of,
+};
 use super::task::{ContextTask, MOST_BYTES, MOST_TERMS, QueryTerm};
 use super::words::{Term, WordForm, distinct_words, each_word, term_of_name};
 
@@ -37,7 +39,7 @@ impl ContextTask {
     pub fn in_words_of(corpus: &Corpus<'_>, text: &str) -> Self {
         let end = (0..=MOST_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
         let head = text.get(..end).unwrap_or_default();
-        let pieces = pieces(head);
+        let pieces = task_pieces(head);
         let folded: Vec<String> = pieces.iter().filter(|piece| piece.is_word).map(|p| fold_word(p.text)).collect();
         let Some(language) = language_of(head, &folded) else { return Self::new(text) };
         let terms = terms_of(&pieces);
@@ -45,7 +47,7 @@ impl ContextTask {
             code: corpus.words_among(&terms, WordPlace::Code),
             anywhere: corpus.words_among(&terms, WordPlace::Anywhere),
         };
-        let translation = translate(&pieces, language, &known);
+        let translation = translate_pieces(&pieces, language, &known);
         let original = Self::new(text);
         let mut task = Self {
             places: original.places,
@@ -86,10 +88,10 @@ pub fn words_to_count(text: &str) -> Vec<Term> {
     let mut found: BTreeSet<Term> = ContextTask::new(text).terms.iter().map(|query| query.term).collect();
     let end = (0..=MOST_BYTES.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     let head = text.get(..end).unwrap_or_default();
-    let pieces = pieces(head);
+    let pieces = task_pieces(head);
     let folded: Vec<String> = pieces.iter().filter(|piece| piece.is_word).map(|p| fold_word(p.text)).collect();
     if let Some(language) = language_of(head, &folded) {
-        let translation = translate(&pieces, language, &KnownWords::default());
+        let translation = translate_pieces(&pieces, language, &KnownWords::default());
         found.extend(terms_of(&pieces));
         found.extend(translation.english.iter().flatten().map(|(term, _)| *term));
         found.extend(ContextTask::new(&translation.text).terms.iter().map(|query| query.term));
@@ -114,12 +116,12 @@ struct TaskPiece<'t> {
 }
 
 /// A task's words and what stands between them; whatever is written as code is does stands between words.
-fn pieces(text: &str) -> Vec<TaskPiece<'_>> {
+fn task_pieces(text: &str) -> Vec<TaskPiece<'_>> {
     let mut pieces: Vec<TaskPiece<'_>> = Vec::new();
     let mut is_quoted = false;
     for token in text.split_inclusive(char::is_whitespace) {
         let ticks = token.matches('`').count();
-        if is_quoted || ticks > 0 || is_code(token) {
+        if is_quoted || ticks > 0 || is_code_token(token) {
             is_quoted ^= ticks % 2 == 1;
             pieces.push(TaskPiece { text: token, is_word: false });
             continue;
@@ -130,14 +132,14 @@ fn pieces(text: &str) -> Vec<TaskPiece<'_>> {
 }
 
 /// Whether a token is a path, a name, a call or a flag.
-fn is_code(token: &str) -> bool {
+fn is_code_token(token: &str) -> bool {
     let core = token.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '(' | ')' | '/' | '-' | '@'));
     let inner_dot = core.char_indices().any(|(at, c)| {
         let next = core.get(at.saturating_add(1)..).and_then(|rest| rest.chars().next());
         c == '.' && at > 0 && next.is_some_and(|next| next.is_ascii_alphanumeric())
     });
     let cased = core.chars().zip(core.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
-    let has_unspaced = core.chars().any(is_unspaced);
+    let has_unspaced = core.chars().any(is_written_unspaced);
     !has_unspaced
         && (inner_dot
             || cased
@@ -148,7 +150,7 @@ fn is_code(token: &str) -> bool {
 /// The words of one token; characters that are written without spaces are runs of their own.
 fn words_within(token: &str) -> Vec<TaskPiece<'_>> {
     let class = |c: char| match c {
-        _ if is_unspaced(c) => 2_u8,
+        _ if is_written_unspaced(c) => 2_u8,
         // Marks belong to the letter before.
         _ if c.is_alphanumeric() || matches!(c, '\u{300}'..='\u{36f}') => 1,
         _ => 0,
@@ -179,7 +181,7 @@ fn terms_of(pieces: &[TaskPiece<'_>]) -> Vec<Term> {
 }
 
 /// Puts pieces into English, but for words that the code has.
-fn translate(pieces: &[TaskPiece<'_>], language: TaskLanguage, known: &KnownWords) -> Translation {
+fn translate_pieces(pieces: &[TaskPiece<'_>], language: TaskLanguage, known: &KnownWords) -> Translation {
     let column = TermColumn::new(language);
     let mut translation = Translation { text: String::new(), english: Vec::new(), unknown: 0, told: 0 };
     let mut at = 0;
@@ -188,7 +190,7 @@ fn translate(pieces: &[TaskPiece<'_>], language: TaskLanguage, known: &KnownWord
         at = at.saturating_add(1);
         if !piece.is_word {
             translation.text.push_str(piece.text);
-        } else if language.is_unspaced() && piece.text.starts_with(is_unspaced) {
+        } else if language.is_unspaced() && piece.text.starts_with(is_written_unspaced) {
             translation.add_run(piece.text, &column, known);
         } else if let Some((entries, length)) = several_words(rest, &column) {
             translation.add_entries(&entries);
@@ -255,12 +257,12 @@ impl Translation {
         if column.is_function_word(&folded) {
             return;
         }
-        let is_of_code = is_known(word, &known.code);
+        let is_of_code = is_known_word(word, &known.code);
         let entries = if is_of_code { Vec::new() } else { column.entries(&folded) };
         if entries.is_empty() {
             self.text.push_str(word);
             self.told = self.told.saturating_add(1);
-            self.unknown = self.unknown.saturating_add(usize::from(!is_known(word, &known.anywhere)));
+            self.unknown = self.unknown.saturating_add(usize::from(!is_known_word(word, &known.anywhere)));
         } else {
             self.add_entries(&entries);
         }
@@ -276,7 +278,7 @@ impl Translation {
             let (form, tail) = rest.split_at_checked(end).unwrap_or((rest, ""));
             match found {
                 Some(([], _)) => self.add_between(&mut between, known),
-                Some((entries, _)) if !is_known(form, &known.code) => {
+                Some((entries, _)) if !is_known_word(form, &known.code) => {
                     self.add_between(&mut between, known);
                     self.add_entries(entries);
                 }
@@ -295,7 +297,7 @@ impl Translation {
             self.text.push_str(between);
             self.text.push(' ');
             self.told = self.told.saturating_add(1);
-            self.unknown = self.unknown.saturating_add(usize::from(!is_known(between, &known.anywhere)));
+            self.unknown = self.unknown.saturating_add(usize::from(!is_known_word(between, &known.anywhere)));
         }
         between.clear();
     }
@@ -323,7 +325,7 @@ impl Translation {
 }
 
 /// Whether all of a word's parts are known.
-fn is_known(word: &str, known: &BTreeSet<Term>) -> bool {
+fn is_known_word(word: &str, known: &BTreeSet<Term>) -> bool {
     let (mut any, mut all) = (false, true);
     each_word(word.as_bytes(), &mut |term, form| {
         if form == WordForm::Part {
@@ -344,10 +346,10 @@ mod tests {
 
     /// The language of a task and the English words that are looked for, where the code has only `known`.
     fn looked_for(text: &str, known: &str) -> Option<(TaskLanguage, String)> {
-        let pieces = pieces(text);
+        let pieces = task_pieces(text);
         let folded: Vec<String> = pieces.iter().filter(|piece| piece.is_word).map(|p| fold_word(p.text)).collect();
         let language = language_of(text, &folded)?;
-        let text = translate(
+        let text = translate_pieces(
             &pieces,
             language,
             &KnownWords { code: distinct_words(known).into_iter().collect(), ..KnownWords::default() },
@@ -516,7 +518,7 @@ mod tests {
             let read = || ContextTask::in_words_of(&Corpus::default(), &text);
             prop_assert_eq!(read(), read());
             prop_assert!(read().terms.len() <= MOST_TERMS);
-            let joined: String = pieces(&text).iter().map(|piece| piece.text).collect();
+            let joined: String = task_pieces(&text).iter().map(|piece| piece.text).collect();
             prop_assert_eq!(joined, text);
         }
     }

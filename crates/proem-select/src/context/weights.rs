@@ -113,17 +113,17 @@ impl ContextWeights {
         for weight in [&self.first, &self.all, &self.definitions].into_iter().flatten().chain(&calibration) {
             hash.update(weight.to_le_bytes());
         }
-        let mut id = proem_text::hex::encode(hash.finalize());
+        let mut id = proem_text::hex::encode_hex(hash.finalize());
         id.truncate(16);
         id
     }
 
     pub(super) fn first_score(&self, signals: &FileSignals) -> f32 {
-        sum(&self.first, signals, FIRST_LATE)
+        weighted_sum(&self.first, signals, FIRST_LATE)
     }
 
     pub(super) fn score(&self, signals: &FileSignals) -> f32 {
-        sum(&self.all, signals, SIGNALS)
+        weighted_sum(&self.all, signals, SIGNALS)
     }
 
     /// The probability of a file whose score is so far above what the whole list adds up to.
@@ -140,7 +140,7 @@ impl ContextWeights {
     }
 }
 
-fn sum(weights: &[f32], signals: &FileSignals, count: usize) -> f32 {
+fn weighted_sum(weights: &[f32], signals: &FileSignals, count: usize) -> f32 {
     weights.iter().zip(signals).take(count).map(|(weight, signal)| weight * signal).sum()
 }
 

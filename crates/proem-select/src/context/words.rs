@@ -5,10 +5,10 @@
 //! among 100,000 words of a repository one in 40,000 shares its number with another, which changes no rank that anybody
 //! would notice.
 
-use proem_text::normalise::without_marks;
-use proem_text::words::words as words_of_any_script;
+use proem_text::normalise::without_accents;
+use proem_text::words::search_words as words_of_any_script;
 
-use crate::select::stem;
+use crate::select::word_stem;
 
 /// A word's number.
 pub type Term = u32;
@@ -42,7 +42,7 @@ pub fn each_word(text: &[u8], take: &mut dyn FnMut(Term, WordForm)) {
         if (1..=LONGEST).contains(&at.saturating_sub(start)) {
             // Most are plain words, of which nothing has to be cut.
             match valid.and_then(|text| text.get(start..at)).filter(|_| seen == SMALL_LETTER) {
-                Some(word) if word.len() >= SHORTEST => take(number(stem(word).as_bytes()), WordForm::Part),
+                Some(word) if word.len() >= SHORTEST => take(term_number(word_stem(word).as_bytes()), WordForm::Part),
                 Some(_) => {}
                 None => each_of_run(text.get(start..at).unwrap_or_default(), take),
             }
@@ -64,7 +64,7 @@ pub fn distinct_words(text: &str) -> Vec<Term> {
 /// The number of one word, whatever its case, stemmed.
 #[must_use]
 pub fn term_of_word(word: &str) -> Term {
-    number(stem(&word.to_lowercase()).as_bytes())
+    term_number(word_stem(&word.to_lowercase()).as_bytes())
 }
 
 /// The number of a name as it is found by its whole: of one part the word's, else that of all parts joined.
@@ -79,7 +79,7 @@ pub fn term_of_name(name: &str) -> Option<Term> {
 }
 
 /// FNV-1a over bytes, 32 bits of 64 that were mixed.
-pub(super) fn number(bytes: &[u8]) -> Term {
+pub(super) fn term_number(bytes: &[u8]) -> Term {
     let hash = bytes
         .iter()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
@@ -120,17 +120,17 @@ fn each_of_run(run: &[u8], take: &mut dyn FnMut(Term, WordForm)) {
     if !run.is_ascii() {
         let text = String::from_utf8_lossy(run);
         for word in words_of_any_script(&text) {
-            take(number(stem(&without_marks(&word)).as_bytes()), WordForm::Part);
+            take(term_number(word_stem(&without_accents(&word)).as_bytes()), WordForm::Part);
         }
         return;
     }
     let mut parts: [(usize, usize); MOST_PARTS] = [(0, 0); MOST_PARTS];
-    let count = cut(run, &mut parts);
+    let count = cut_name_parts(run, &mut parts);
     let parts = parts.get(..count).unwrap_or_default();
     if count > 1 {
         let mut whole = Buffer::new();
         run.iter().filter(|&&byte| byte != b'_').for_each(|byte| whole.push(*byte));
-        take(number(whole.bytes()), WordForm::Whole);
+        take(term_number(whole.bytes()), WordForm::Whole);
     }
     for (start, end) in parts {
         let part = run.get(*start..*end).unwrap_or_default();
@@ -140,8 +140,8 @@ fn each_of_run(run: &[u8], take: &mut dyn FnMut(Term, WordForm)) {
         }
         let mut lower = Buffer::new();
         part.iter().for_each(|byte| lower.push(*byte));
-        let stemmed = core::str::from_utf8(lower.bytes()).map_or(lower.bytes(), |word| stem(word).as_bytes());
-        take(number(stemmed), WordForm::Part);
+        let stemmed = core::str::from_utf8(lower.bytes()).map_or(lower.bytes(), |word| word_stem(word).as_bytes());
+        take(term_number(stemmed), WordForm::Part);
     }
 }
 
@@ -172,7 +172,7 @@ impl Buffer {
 }
 
 /// Where the parts of a name are: cut at `_`, at changes of case, and between letters and digits.
-fn cut(run: &[u8], parts: &mut [(usize, usize); MOST_PARTS]) -> usize {
+fn cut_name_parts(run: &[u8], parts: &mut [(usize, usize); MOST_PARTS]) -> usize {
     let mut count = 0;
     let mut start = 0;
     let mut add = |start: usize, end: usize| {
@@ -217,7 +217,7 @@ mod tests {
 
     fn parts_of(name: &str) -> Vec<&str> {
         let mut parts = [(0, 0); MOST_PARTS];
-        let count = cut(name.as_bytes(), &mut parts);
+        let count = cut_name_parts(name.as_bytes(), &mut parts);
         parts[..count].iter().filter_map(|(start, end)| name.get(*start..*end)).collect()
     }
 

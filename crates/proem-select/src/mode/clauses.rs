@@ -4,7 +4,7 @@
 //! [`MOST`] bytes of a task are looked at from its beginning and as many from its end, since what
 //! people paste stands between their words.
 
-use super::phrases::fold;
+use super::phrases::fold_phrase;
 
 /// How a clause ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,7 +107,7 @@ impl ClauseList {
                 self.trace = true;
                 asked_behind(trimmed).split_whitespace().for_each(|chunk| self.chunk(chunk));
             } else if !fenced {
-                unquoted(trimmed).split_whitespace().for_each(|chunk| self.chunk(chunk));
+                mask_quotes(trimmed).split_whitespace().for_each(|chunk| self.chunk(chunk));
             }
             // An item of a list and a title end with their line; a wrapped sentence loses little.
             self.close(ClauseEnd::Sentence);
@@ -121,7 +121,7 @@ impl ClauseList {
         }
         let edge = |c: char| !c.is_alphanumeric() && !CODE_MARKS.contains(c) || c == '.' || c == '*';
         let begun = chunk.trim_start_matches(|c| edge(c) && c != '-');
-        let core = called(begun, begun.trim_end_matches(edge));
+        let core = name_of_call(begun, begun.trim_end_matches(edge));
         let aside =
             chunk.starts_with(['(', '[', '¿', '¡', '—', '–']) || matches!(chunk, "-" | "•" | "*" | "--" | "->" | "=>");
         if aside {
@@ -144,7 +144,7 @@ impl ClauseList {
     }
 
     fn core(&mut self, core: &str) {
-        if is_code(core) || core.ends_with(')') {
+        if is_code_run(core) || core.ends_with(')') {
             self.trace |= ERROR_NAMES.iter().any(|name| core.ends_with(name));
             self.open.push(ClauseWord { text: CODE.to_owned(), capital: false });
             return;
@@ -155,7 +155,7 @@ impl ClauseList {
             if place > 0 {
                 self.close(ClauseEnd::Comma);
             }
-            let folded = fold(part);
+            let folded = fold_phrase(part);
             let words = folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
             self.open.extend(words.map(|word| ClauseWord { text: word.to_owned(), capital }));
         }
@@ -182,7 +182,7 @@ fn asked_behind(line: &str) -> &str {
 
 /// The core with the brackets of a call, "load()" and "load(path)", which end no clause; what stands
 /// before a colon, "fix(parser):", is no call.
-fn called<'c>(begun: &'c str, core: &'c str) -> &'c str {
+fn name_of_call<'c>(begun: &'c str, core: &'c str) -> &'c str {
     let Some(behind) = begun.get(core.len()..) else { return core };
     let closes = if core.contains('(') { ")" } else { "()" };
     let named = core.starts_with(|c: char| c.is_alphabetic() || c == '_');
@@ -202,7 +202,7 @@ fn is_trace(line: &str) -> bool {
 }
 
 /// Whether a run of characters is a path, a flag, a number with letters, a name in code.
-fn is_code(core: &str) -> bool {
+fn is_code_run(core: &str) -> bool {
     let humps = core.chars().zip(core.chars().skip(1)).any(|(a, b)| a.is_lowercase() && b.is_uppercase());
     let digits = core.chars().filter(char::is_ascii_digit).count();
     core.starts_with('-')
@@ -213,7 +213,7 @@ fn is_code(core: &str) -> bool {
 }
 
 /// The line with [`CODE`] for each quoted part; a line that is one quotation is what it quotes.
-fn unquoted(line: &str) -> String {
+fn mask_quotes(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut rest = line;
     while let Some((at, mark)) = rest.char_indices().find(|(_, c)| QUOTES.iter().any(|(opens, _)| opens == c)) {

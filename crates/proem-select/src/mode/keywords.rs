@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_text::{LineTable, character::is_mark, normalise::normalise};
+use proem_text::{LineTable, character::is_mark, normalise::normalise_text};
 use serde::Deserialize;
 use serde::de::IntoDeserializer as _;
 use serde::de::value::Error as NameError;
@@ -38,13 +38,13 @@ impl Keywords {
         for (mode, languages) in file {
             for (language, list) in languages {
                 for word in list.words {
-                    if word.is_empty() || !word.chars().all(in_word) {
+                    if word.is_empty() || !word.chars().all(is_keyword_character) {
                         let problem = format!("keywords: `{word}` ({language}) is not one word and would never match");
                         return Err(Error::new(ErrorKind::InvalidFile, problem));
                     }
                     // The first mode in order keeps a word that two modes claim.
                     let (owner, languages): &mut (Mode, String) =
-                        words.entry(fold(&word)).or_insert((mode, String::new()));
+                        words.entry(fold_keyword_text(&word)).or_insert((mode, String::new()));
                     if *owner == mode && !languages.split(", ").any(|known| known == language) {
                         let comma = if languages.is_empty() { "" } else { ", " };
                         languages.push_str(&format!("{comma}{language}"));
@@ -70,8 +70,8 @@ impl Keywords {
 
     /// The first keyword of the mode that wins, with the languages it belongs to.
     pub(super) fn find(&self, task: &str) -> Option<(Mode, String, &str)> {
-        let task = fold(task);
-        let hits = task.split(|c: char| !in_word(c)).filter_map(|word| {
+        let task = fold_keyword_text(task);
+        let hits = task.split(|c: char| !is_keyword_character(c)).filter_map(|word| {
             let (mode, languages) = self.words.get(word)?.split_once('\t')?;
             let mode: Result<_, NameError> = Mode::deserialize(mode.into_deserializer());
             let mode = mode.ok()?;
@@ -81,12 +81,12 @@ impl Keywords {
     }
 }
 
-fn in_word(c: char) -> bool {
+fn is_keyword_character(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || is_mark(c)
 }
 
-fn fold(text: &str) -> String {
-    normalise(text).text.to_lowercase()
+fn fold_keyword_text(text: &str) -> String {
+    normalise_text(text).text.to_lowercase()
 }
 
 #[cfg(test)]

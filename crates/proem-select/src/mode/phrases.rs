@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proem_text::LineTable;
-use proem_text::normalise::{normalise, without_marks};
+use proem_text::normalise::{normalise_text, without_accents};
 use serde::Deserialize;
 use serde::de::IntoDeserializer as _;
 
@@ -201,7 +201,7 @@ impl Phrases {
 
 /// Lines of a beginning and its phrases, apart at tabs. A phrase is its cue and the words behind the first one, apart at
 /// blanks.
-fn table(phrases: &BTreeMap<String, Vec<String>>) -> LineTable {
+fn phrase_table(phrases: &BTreeMap<String, Vec<String>>) -> LineTable {
     LineTable::new(&phrases.iter().map(|(first, all)| (first.clone(), all.join("\t"))).collect())
 }
 
@@ -228,7 +228,7 @@ impl LanguagePhrases {
                 lines.add((cue, &word), phrase).map_err(invalid)?;
             }
         }
-        let (words, stems) = (table(&lines.words), table(&lines.stems));
+        let (words, stems) = (phrase_table(&lines.words), phrase_table(&lines.stems));
         Ok(Self { name: name.to_owned(), words, stems, clitics: lines.clitics })
     }
 
@@ -243,7 +243,7 @@ impl LanguagePhrases {
         let whole = self.words.get(first).or_else(|| self.without_clitic(first)).into_iter();
         let stems = (SHORTEST_STEM..=first.len().min(LONGEST_STEM)).filter_map(|end| self.stems.get(first.get(..end)?));
         let phrases = whole.chain(stems).flat_map(|phrases| phrases.split('\t'));
-        phrases.filter_map(|phrase| found(phrase, behind)).collect()
+        phrases.filter_map(|phrase| phrase_match(phrase, behind)).collect()
     }
 
     /// The phrases that begin with a verb that has a pronoun at its end.
@@ -254,13 +254,13 @@ impl LanguagePhrases {
 }
 
 /// A phrase of a table, if the words behind its first one are these.
-fn found(phrase: &str, behind: &[&str]) -> Option<PhraseMatch> {
+fn phrase_match(phrase: &str, behind: &[&str]) -> Option<PhraseMatch> {
     let mut words = phrase.split(' ');
     let cue = words.next()?;
     let mut behind = behind.iter();
     let mut length = 1_usize;
     for wanted in words {
-        if !matches(wanted, behind.next()?) {
+        if !word_matches(wanted, behind.next()?) {
             return None;
         }
         length = length.saturating_add(1);
@@ -278,11 +278,11 @@ struct PhraseLines {
 
 impl PhraseLines {
     fn add(&mut self, (cue, name): (Cue, &str), phrases: &str) -> Result<(), String> {
-        let folded = fold(phrases);
+        let folded = fold_phrase(phrases);
         // Who types no accents types none on a final é.
         let bare = folded.replace(FINAL_E, "e");
         let spellings = if bare == folded { vec![folded] } else { vec![folded, bare] };
-        for phrase in spellings.iter().flat_map(|spelling| forms(spelling)) {
+        for phrase in spellings.iter().flat_map(|spelling| phrase_forms(spelling)) {
             let apart = |c: char| c.is_whitespace() || matches!(c, '\'' | '-');
             let mut words = phrase.split(apart).filter(|word| !word.is_empty()).map(str::to_owned);
             let first = words.next().unwrap_or_default();
@@ -316,7 +316,7 @@ impl PhraseLines {
 /// The shortest verb that a pronoun is taken off, in bytes: "une" in "únelos".
 const SHORTEST_VERB: usize = 3;
 
-fn matches(wanted: &str, word: &str) -> bool {
+fn word_matches(wanted: &str, word: &str) -> bool {
     match wanted.strip_suffix('*') {
         Some(stem) => word.starts_with(stem),
         None => wanted == word,
@@ -324,7 +324,7 @@ fn matches(wanted: &str, word: &str) -> bool {
 }
 
 /// `ajout|e|ez` is `ajoute` and `ajoutez`; a phrase without endings is itself.
-fn forms(phrase: &str) -> Vec<String> {
+fn phrase_forms(phrase: &str) -> Vec<String> {
     let Some((stem, endings)) = phrase.split_once('|') else { return vec![phrase.to_owned()] };
     endings.split('|').map(|ending| format!("{stem}{ending}")).collect()
 }
@@ -334,12 +334,12 @@ const FINAL_E: char = 'ə';
 
 /// A text as phrases are matched: NFKC, lower case, umlauts and ß written out, without accents but
 /// that of a final é.
-pub(super) fn fold(text: &str) -> String {
+pub(super) fn fold_phrase(text: &str) -> String {
     // Most phrases, of which there are thousands, have nothing to normalise, and nobody asks for the way back.
     if text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') && !text.contains("  ") {
         return text.to_ascii_lowercase();
     }
-    let text = normalise(text).text.to_lowercase();
+    let text = normalise_text(text).text.to_lowercase();
     if text.is_ascii() {
         return text;
     }
@@ -356,7 +356,7 @@ pub(super) fn fold(text: &str) -> String {
             c => plain.push(c),
         }
     }
-    without_marks(&plain)
+    without_accents(&plain)
 }
 
 #[cfg(test)]
@@ -368,7 +368,7 @@ mod tests {
         let file = "change = 'ajout|e|ez, änder||e, get rid of'\njudgement = 'vulnérab*'\nnot = \"don't, n’écris\"\nwish = '''carry\non, go'''";
         let language = LanguagePhrases::parse("xx", file).unwrap();
         let found = |text: &str| {
-            let folded = fold(text);
+            let folded = fold_phrase(text);
             let words: Vec<&str> = folded.split([' ', '\'']).collect();
             language.at(&words).into_iter().map(|hit| (hit.cue, hit.length)).collect::<Vec<_>>()
         };
@@ -392,8 +392,8 @@ mod tests {
     #[test]
     fn what_has_nothing_to_normalise_folds_like_everything_else() {
         for text in ["", " ", "  ", " a ", "Get  Rid of", "Don't", "a\tB", "a\u{7f}B", "~ B!", "a \n B", "Été"] {
-            let plain = without_marks(&normalise(text).text.to_lowercase());
-            assert_eq!(fold(text), plain.replace("ete", "etə"), "{text:?}");
+            let plain = without_accents(&normalise_text(text).text.to_lowercase());
+            assert_eq!(fold_phrase(text), plain.replace("ete", "etə"), "{text:?}");
         }
     }
 

@@ -21,15 +21,15 @@ pub(super) enum ClauseLink {
 }
 
 /// The pieces of a task, from its clauses.
-pub(super) fn pieces(phrases: &Phrases, clauses: Vec<Clause>) -> Vec<LinkedClause<'_>> {
+pub(super) fn link_clauses(phrases: &Phrases, clauses: Vec<Clause>) -> Vec<LinkedClause<'_>> {
     let languages = languages(phrases, &clauses);
     let pieces = clauses.into_iter().zip(languages);
     let pieces = pieces.map(|(clause, language)| LinkedClause { clause, language, joined: ClauseLink::Mark }).collect();
-    joined(pieces).into_iter().flat_map(divided).collect()
+    join_dependent_clauses(pieces).into_iter().flat_map(divide_clause).collect()
 }
 
 /// Puts a clause that depends on the verb before its comma back: "tell me, why it fails".
-fn joined(pieces: Vec<LinkedClause<'_>>) -> Vec<LinkedClause<'_>> {
+fn join_dependent_clauses(pieces: Vec<LinkedClause<'_>>) -> Vec<LinkedClause<'_>> {
     let mut out: Vec<LinkedClause<'_>> = Vec::new();
     let mut governs = false;
     for piece in pieces {
@@ -63,7 +63,7 @@ fn joined(pieces: Vec<LinkedClause<'_>>) -> Vec<LinkedClause<'_>> {
 }
 
 /// Takes "and fix it" off the words before it.
-fn divided(piece: LinkedClause<'_>) -> Vec<LinkedClause<'_>> {
+fn divide_clause(piece: LinkedClause<'_>) -> Vec<LinkedClause<'_>> {
     let Some(language) = piece.language else { return vec![piece] };
     let cuts = cuts(&ClauseReading::new(language, &piece.clause));
     let Clause { mut words, end } = piece.clause;

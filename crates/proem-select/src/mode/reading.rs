@@ -209,7 +209,7 @@ const NOUN_REACH: usize = 7;
 /// The language of each clause: what its own words say counts twice, those of the whole task once.
 /// `None` where no word is known.
 pub(super) fn languages<'p>(phrases: &'p Phrases, clauses: &[Clause]) -> Vec<Option<&'p LanguagePhrases>> {
-    let own: Vec<Vec<usize>> = clauses.iter().map(|clause| scores(phrases, clause)).collect();
+    let own: Vec<Vec<usize>> = clauses.iter().map(|clause| language_scores(phrases, clause)).collect();
     let sum =
         |place: usize| own.iter().filter_map(|scores| scores.get(place)).fold(0_usize, |a, b| a.saturating_add(*b));
     let whole: Vec<usize> = (0..phrases.languages.len()).map(sum).collect();
@@ -227,7 +227,7 @@ pub(super) fn languages<'p>(phrases: &'p Phrases, clauses: &[Clause]) -> Vec<Opt
 }
 
 /// How much a clause looks like each language: small words count twice.
-fn scores(phrases: &Phrases, clause: &Clause) -> Vec<usize> {
+fn language_scores(phrases: &Phrases, clause: &Clause) -> Vec<usize> {
     let texts: Vec<&str> = clause.words.iter().map(|word| word.text.as_str()).collect();
     let score = |language: &LanguagePhrases| {
         (0..texts.len()).fold(0_usize, |sum, at| {

@@ -6,7 +6,7 @@
 
 use super::clauses::{ClauseEnd, ClauseList};
 use super::phrases::{Cue, Phrases};
-use super::pieces::{ClauseLink, LinkedClause, pieces};
+use super::pieces::{ClauseLink, LinkedClause, link_clauses};
 use super::reading::{ClauseReading, Verb};
 
 /// What a clause says.
@@ -63,9 +63,9 @@ pub(super) struct InterpretedClause {
 }
 
 /// What each clause of a task says, and whether the task shows an error's trace.
-pub(super) fn parts(phrases: &Phrases, task: &str) -> (Vec<InterpretedClause>, bool) {
+pub(super) fn interpret_clauses(phrases: &Phrases, task: &str) -> (Vec<InterpretedClause>, bool) {
     let ClauseList { clauses, trace, .. } = ClauseList::new(task);
-    let pieces = pieces(phrases, clauses);
+    let pieces = link_clauses(phrases, clauses);
     let mut parts: Vec<InterpretedClause> = Vec::new();
     // What the sentence said so far, and whether it asked for a way.
     let mut before: Option<PrecedingClause> = None;
@@ -80,7 +80,7 @@ pub(super) fn parts(phrases: &Phrases, task: &str) -> (Vec<InterpretedClause>, b
             ClauseLink::Mark => before.supposes || before.asks && (asked || reading.is_infinitive()),
         });
         let nothing = Utterance::new(SpeechAct::Nothing, None);
-        let Utterance { mut says, mut words } = if language.is_read() { says(&reading) } else { nothing };
+        let Utterance { mut says, mut words } = if language.is_read() { clause_utterance(&reading) } else { nothing };
         if goes_on.is_some() && says == SpeechAct::Order && reading.at(reading.head(), Cue::Request).is_none() {
             (says, words) = (SpeechAct::Nothing, None);
         }
@@ -170,7 +170,7 @@ fn interrogates(reading: &ClauseReading<'_>, says: SpeechAct) -> bool {
     says == SpeechAct::Question || says == SpeechAct::Judge && !begins_with_order(reading)
 }
 
-fn says(reading: &ClauseReading<'_>) -> Utterance {
+fn clause_utterance(reading: &ClauseReading<'_>) -> Utterance {
     let head = reading.head();
     let at = |cue: Cue| reading.at(head, cue);
     let asks = |cue: Cue| at(cue).is_some();
@@ -179,43 +179,43 @@ fn says(reading: &ClauseReading<'_>) -> Utterance {
         return Utterance::new(SpeechAct::Nothing, None);
     }
     if at(Cue::Request) > at(Cue::NotRequest) && at(Cue::Request) > at(Cue::Wonder) {
-        return requested(reading, head.saturating_add(at(Cue::Request).unwrap_or(0)));
+        return requested_utterance(reading, head.saturating_add(at(Cue::Request).unwrap_or(0)));
     }
     if asks(Cue::Suppose) {
         return Utterance::new(SpeechAct::Question, None);
     }
     if asks(Cue::Wonder) || asks(Cue::Doubt) || asks(Cue::NotRequest) || asks(Cue::Question) || asks(Cue::Opinion) {
-        return asked(reading);
+        return asked_utterance(reading);
     }
     if let Some(wish) =
         at(Cue::Wish).filter(|wish| at(Cue::Inversion) < Some(*wish) && !question && !reading.has(Cue::Tag))
     {
-        return wished(reading, head.saturating_add(wish));
+        return wished_utterance(reading, head.saturating_add(wish));
     }
     let longer = reading.verb(head).is_some_and(|verb| Some(verb.length) > at(Cue::Inversion));
-    if asks(Cue::Inversion) && !longer && (question || !states(reading)) {
-        return asked(reading);
+    if asks(Cue::Inversion) && !longer && (question || !is_statement(reading)) {
+        return asked_utterance(reading);
     }
     let verb = reading.verb(head).filter(|verb| {
-        !names(reading, *verb) && at(Cue::Trouble) <= Some(verb.length) && at(Cue::Not) <= Some(verb.length)
+        !names_a_thing(reading, *verb) && at(Cue::Trouble) <= Some(verb.length) && at(Cue::Not) <= Some(verb.length)
     });
     if let Some(verb) = verb {
         let change = matches!(verb.cue, Cue::Change | Cue::Make);
         return match change {
-            true if (question || reading.has(Cue::Tag)) && !reading.has(Cue::Please) => asked(reading),
-            true if reading.is_nominal(verb) => planned(ordered(reading, verb)),
-            _ => ordered(reading, verb),
+            true if (question || reading.has(Cue::Tag)) && !reading.has(Cue::Please) => asked_utterance(reading),
+            true if reading.is_nominal(verb) => planned_utterance(ordered_utterance(reading, verb)),
+            _ => ordered_utterance(reading, verb),
         };
     }
     if question || reading.has(Cue::Tag) || ends_asking(reading) {
-        return asked(reading);
+        return asked_utterance(reading);
     }
-    if negated(reading) {
+    if forbids_change(reading) {
         return Utterance::new(SpeechAct::Nothing, None);
     }
     match reading.final_verb() {
-        Some(verb) if !reading.has(Cue::Finite) && !asks(Cue::Subordinate) => ordered(reading, verb),
-        _ => stated(reading),
+        Some(verb) if !reading.has(Cue::Finite) && !asks(Cue::Subordinate) => ordered_utterance(reading, verb),
+        _ => stated_utterance(reading),
     }
 }
 
@@ -229,14 +229,14 @@ fn ends_asking(reading: &ClauseReading<'_>) -> bool {
 }
 
 /// Whether a clause that begins like a question is none: "doesn't work", without a mark.
-fn states(reading: &ClauseReading<'_>) -> bool {
+fn is_statement(reading: &ClauseReading<'_>) -> bool {
     let judged =
         (0..reading.len()).any(|at| reading.at(at, Cue::Judgement).is_some() && reading.at(at, Cue::Trouble).is_none());
     reading.has(Cue::Trouble) && !judged && !reading.has(Cue::Opinion)
 }
 
 /// Whether what looks like an order names a thing: "build is red".
-fn names(reading: &ClauseReading<'_>, verb: Verb) -> bool {
+fn names_a_thing(reading: &ClauseReading<'_>, verb: Verb) -> bool {
     if reading.language != "en" || verb.length > 1 {
         return false;
     }
@@ -253,40 +253,40 @@ fn names(reading: &ClauseReading<'_>, verb: Verb) -> bool {
 }
 
 /// What a polite question wants.
-fn requested(reading: &ClauseReading<'_>, begin: usize) -> Utterance {
+fn requested_utterance(reading: &ClauseReading<'_>, begin: usize) -> Utterance {
     let near = reading.verb_in(begin..begin.saturating_add(4));
     let any = || if reading.language == "de" { reading.verb_in(begin..reading.len()) } else { None };
     match near.or_else(any) {
-        Some(verb) => ordered(reading, verb),
-        None if reading.has(Cue::Opinion) => asked(reading),
+        Some(verb) => ordered_utterance(reading, verb),
+        None if reading.has(Cue::Opinion) => asked_utterance(reading),
         None => Utterance::new(SpeechAct::Want, None),
     }
 }
 
 /// What a wish is for: a change, or an answer.
-fn wished(reading: &ClauseReading<'_>, begin: usize) -> Utterance {
+fn wished_utterance(reading: &ClauseReading<'_>, begin: usize) -> Utterance {
     let begin = reading.skip_fillers(begin);
     if let Some(verb) = reading.verb(begin) {
-        return planned(ordered(reading, verb));
+        return planned_utterance(ordered_utterance(reading, verb));
     }
     match reading.noun(begin) {
         Some((Cue::JudgeNoun, at)) => Utterance::new(SpeechAct::Judge, Some(reading.quote(at, 1))),
         Some((_, at)) => Utterance::new(SpeechAct::Find, Some(reading.quote(at, 1))),
         None => match reading.final_verb() {
-            Some(verb) => planned(ordered(reading, verb)),
+            Some(verb) => planned_utterance(ordered_utterance(reading, verb)),
             None => Utterance::new(SpeechAct::Want, reading.phrase(Cue::Wish)),
         },
     }
 }
 
 /// What a person wants to change is an order only if they don't ask about it.
-fn planned(utterance: Utterance) -> Utterance {
+fn planned_utterance(utterance: Utterance) -> Utterance {
     let says = if utterance.says == SpeechAct::Order { SpeechAct::Want } else { utterance.says };
     Utterance { says, ..utterance }
 }
 
 /// What a verb orders, by what it is done to.
-fn ordered(reading: &ClauseReading<'_>, verb: Verb) -> Utterance {
+fn ordered_utterance(reading: &ClauseReading<'_>, verb: Verb) -> Utterance {
     let behind = verb.at.saturating_add(verb.length);
     let words = Some(reading.quote(verb.at, verb.length));
     let noun = || reading.noun(behind).map(|(cue, at)| (cue, Some(reading.quote(at, 1))));
@@ -342,7 +342,7 @@ fn unknown_problems(reading: &ClauseReading<'_>, verb: Verb) -> bool {
 }
 
 /// What a question wants: an answer or a judgement.
-fn asked(reading: &ClauseReading<'_>) -> Utterance {
+fn asked_utterance(reading: &ClauseReading<'_>) -> Utterance {
     let head = reading.head();
     if let Some(words) = reading.phrase(Cue::Opinion) {
         return Utterance::new(SpeechAct::Judge, Some(words));
@@ -372,13 +372,13 @@ fn asked(reading: &ClauseReading<'_>) -> Utterance {
 }
 
 /// What a statement or a noun phrase says.
-fn stated(reading: &ClauseReading<'_>) -> Utterance {
+fn stated_utterance(reading: &ClauseReading<'_>) -> Utterance {
     if let Some(verb) = passive(reading) {
-        return ordered(reading, verb);
+        return ordered_utterance(reading, verb);
     }
     let head = reading.head();
     if [Cue::Wonder, Cue::Doubt, Cue::Opinion].into_iter().any(|cue| reading.has(cue)) {
-        return asked(reading);
+        return asked_utterance(reading);
     }
     let unknown = orders_unknown(reading, head);
     if let Some((cue, at)) = reading.noun(head.saturating_add(1)).filter(|_| unknown) {
@@ -428,7 +428,7 @@ fn passive(reading: &ClauseReading<'_>) -> Option<Verb> {
     verbs.into_iter().find(|verb| verb.length > 1 && matches!(verb.cue, Cue::Judge | Cue::Find))
 }
 
-fn changes(verb: Verb) -> bool {
+fn is_change_verb(verb: Verb) -> bool {
     matches!(verb.cue, Cue::Change | Cue::Make)
 }
 
@@ -441,16 +441,18 @@ fn not_behind(reading: &ClauseReading<'_>, verb: Verb) -> bool {
 }
 
 /// Whether a clause says that something is not to be changed.
-fn negated(reading: &ClauseReading<'_>) -> bool {
+fn forbids_change(reading: &ClauseReading<'_>) -> bool {
     let head = reading.head();
     let german = reading.language == "de";
     let before = reading.at(head, Cue::Not).is_some_and(|length| {
         let begin = head.saturating_add(length);
-        reading.verb_in(begin..begin.saturating_add(4)).is_some_and(changes)
+        reading.verb_in(begin..begin.saturating_add(4)).is_some_and(is_change_verb)
     });
-    let behind = reading.verb(head).is_some_and(|verb| changes(verb) && not_behind(reading, verb));
-    let at_the_end =
-        german && reading.has(Cue::Not) && reading.final_verb().is_some_and(changes) && !reading.has(Cue::Finite);
+    let behind = reading.verb(head).is_some_and(|verb| is_change_verb(verb) && not_behind(reading, verb));
+    let at_the_end = german
+        && reading.has(Cue::Not)
+        && reading.final_verb().is_some_and(is_change_verb)
+        && !reading.has(Cue::Finite);
     before || behind || at_the_end
 }
 
@@ -459,7 +461,7 @@ fn has_object(reading: &ClauseReading<'_>) -> bool {
     let mut at = 0;
     while at < reading.len() {
         let known = [Cue::Filler, Cue::Not, Cue::NotBehind].into_iter().filter_map(|cue| reading.at(at, cue)).max();
-        let verb = reading.verb(at).filter(|verb| changes(*verb)).map(|verb| verb.length);
+        let verb = reading.verb(at).filter(|verb| is_change_verb(*verb)).map(|verb| verb.length);
         let Some(length) = known.max(verb) else { return true };
         at = at.saturating_add(length);
     }
@@ -467,10 +469,10 @@ fn has_object(reading: &ClauseReading<'_>) -> bool {
 }
 
 /// Whether a clause rules changes out like "without changing".
-fn without(reading: &ClauseReading<'_>) -> bool {
+fn rules_out_change(reading: &ClauseReading<'_>) -> bool {
     let Some(at) = reading.find(Cue::Without, 0..reading.len()) else { return false };
     let reach = if reading.language == "de" { reading.len() } else { at.saturating_add(4) };
-    reading.verb_in(at.saturating_add(1)..reach).is_some_and(changes)
+    reading.verb_in(at.saturating_add(1)..reach).is_some_and(is_change_verb)
 }
 
 /// A phrase that forbids changes, at the head of a clause that says little else.
@@ -501,8 +503,8 @@ const LONG_PHRASE: usize = 3;
 fn forbids(reading: &ClauseReading<'_>) -> Prohibition {
     let everything = reading.has(Cue::Nothing) && !reading.has(Cue::Except);
     let question = reading.at(reading.head(), Cue::Question).is_some();
-    let denied = everything && !question && (negated(reading) || without(reading));
-    let denied = denied || !question && negated(reading) && !has_object(reading);
+    let denied = everything && !question && (forbids_change(reading) || rules_out_change(reading));
+    let denied = denied || !question && forbids_change(reading) && !has_object(reading);
     if denied || hands_off(reading).is_some() || only_answers(reading) {
         Prohibition::Changes
     } else {

@@ -107,7 +107,12 @@ impl<'n> BaseNames<'n> {
 /// Chooses from a ranking. What is `named` anyway counts towards the caps, whether the catalogue has it or
 /// not, and isn't chosen twice.
 #[must_use]
-pub fn choose(capabilities: &[Capability], ranking: &Ranking, caps: &Caps, named: &BaseNames<'_>) -> Selection {
+pub fn choose_capabilities(
+    capabilities: &[Capability],
+    ranking: &Ranking,
+    caps: &Caps,
+    named: &BaseNames<'_>,
+) -> Selection {
     let least = caps.min_score.unwrap_or(ranking.threshold);
     let mut selection = Selection { abstained: true, ..Selection::default() };
     let (mut tools, mut skills) =

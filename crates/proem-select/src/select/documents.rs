@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use proem_guard::Untrusted;
 
-use super::arithmetic::idf;
+use super::arithmetic::inverse_document_frequency;
 use crate::embedding::PieceVocabulary;
 
 /// The pieces of each entry's text.
@@ -53,7 +53,8 @@ impl DocumentPieces {
             let count = counts.entry(*piece).or_default();
             *count = count.saturating_add(1);
         }
-        let known = |(piece, count): (u32, usize)| Known { piece, rarity: idf(entries.len(), count) };
+        let known =
+            |(piece, count): (u32, usize)| Known { piece, rarity: inverse_document_frequency(entries.len(), count) };
         let vocabulary: Vec<Known> = counts.into_iter().map(known).collect();
         let (mut held, mut ends) = (Vec::new(), Vec::with_capacity(entries.len()));
         for entry in &entries {
@@ -64,7 +65,7 @@ impl DocumentPieces {
             }));
             ends.push(held.len());
         }
-        Self { rarest: idf(entries.len(), 0), vocabulary, held, ends }
+        Self { rarest: inverse_document_frequency(entries.len(), 0), vocabulary, held, ends }
     }
 
     /// How rare a piece is in the catalogue.

@@ -12,7 +12,7 @@ use super::query::QueryPart;
 use crate::embedding::Vector;
 
 /// The evidence for each entry, from one part of a request, its vector and its pieces.
-pub(super) fn features(
+pub(super) fn entry_features(
     index: &CatalogueIndex,
     part: &QueryPart,
     vector: Option<&Vector>,
@@ -20,24 +20,24 @@ pub(super) fn features(
     first_sum: &dyn Fn(&EntryEvidence) -> f32,
 ) -> Vec<EntryEvidence> {
     let mut all = vec![[0.0_f32; FEATURES]; index.entries];
-    let stems = weighted(part, |word| &word.stems);
-    let grams = weighted(part, |word| &word.grams);
-    put(&mut all, WORDS, &share(&index.words, &stems));
-    put(&mut all, GRAMS, &share(&index.grams, &grams));
+    let stems = weighted_terms(part, |word| &word.stems);
+    let grams = weighted_terms(part, |word| &word.grams);
+    put_feature(&mut all, WORDS, &matched_share(&index.words, &stems));
+    put_feature(&mut all, GRAMS, &matched_share(&index.grams, &grams));
     let mass = mass(&index.grams, &grams);
-    put(&mut all, NAME, &scaled(index.names.score(&grams), mass));
-    put(&mut all, USED_WORDS, &index.used.cover(&stems, &index.words));
-    put(&mut all, USED, &index.used.amounts);
+    put_feature(&mut all, NAME, &scale_by_mass(index.names.score(&grams), mass));
+    put_feature(&mut all, USED_WORDS, &index.used.cover(&stems, &index.words));
+    put_feature(&mut all, USED, &index.used.amounts);
     let Some((meaning, vector)) = index.meaning.as_ref().zip(vector) else { return all };
-    put(&mut all, MEANING, &meaning.cosines(vector));
-    put(&mut all, USED_MEANING, &index.used.near(vector));
+    put_feature(&mut all, MEANING, &meaning.cosines(vector));
+    put_feature(&mut all, USED_MEANING, &index.used.near(vector));
     if let Some(late) = late {
         late.add(&mut all, part, first_sum);
     }
     all
 }
 
-fn put(all: &mut [EntryEvidence], feature: usize, values: &[f32]) {
+fn put_feature(all: &mut [EntryEvidence], feature: usize, values: &[f32]) {
     for (features, value) in all.iter_mut().zip(values) {
         if let Some(slot) = features.get_mut(feature) {
             *slot = *value;
@@ -47,7 +47,7 @@ fn put(all: &mut [EntryEvidence], feature: usize, values: &[f32]) {
 
 /// The terms of a request with their weights; a term of several words has the greatest, and the
 /// terms of one word share its weight by the root of their number.
-fn weighted(part: &QueryPart, terms: impl Fn(&super::query::QueryWord) -> &Vec<u64>) -> Vec<(u64, f32)> {
+fn weighted_terms(part: &QueryPart, terms: impl Fn(&super::query::QueryWord) -> &Vec<u64>) -> Vec<(u64, f32)> {
     let mut weighted: Vec<(u64, f32)> = Vec::new();
     for word in part.words.iter().filter(|word| word.weight > 0.0) {
         let terms = terms(word);
@@ -66,11 +66,11 @@ fn mass(index: &bm25::Index, terms: &[(u64, f32)]) -> f32 {
     terms.iter().fold(0.0, |sum, (term, weight)| sum + weight * index.idf(*term))
 }
 
-fn share(index: &bm25::Index, terms: &[(u64, f32)]) -> Vec<f32> {
-    scaled(index.score(terms), mass(index, terms))
+fn matched_share(index: &bm25::Index, terms: &[(u64, f32)]) -> Vec<f32> {
+    scale_by_mass(index.score(terms), mass(index, terms))
 }
 
-fn scaled(mut scores: Vec<f32>, mass: f32) -> Vec<f32> {
+fn scale_by_mass(mut scores: Vec<f32>, mass: f32) -> Vec<f32> {
     if mass > 0.0 {
         scores.iter_mut().for_each(|score| *score /= mass);
     }

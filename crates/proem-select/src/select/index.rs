@@ -17,8 +17,8 @@ use super::terms::{bare_words, gram_ids, stem_id};
 use super::usage::{CapabilityUsage, UsageHistory};
 use super::used::UsageIndex;
 use crate::catalogue::manifest::QuantisedVector;
-use crate::catalogue::{Capability, Sha256Hash, text_hash, texts};
-use crate::embedding::{Embedder, ModelId, PieceVocabulary, Vector, embed};
+use crate::catalogue::{Capability, Sha256Hash, embedded_texts, text_hash};
+use crate::embedding::{Embedder, ModelId, PieceVocabulary, Vector, embed_texts};
 use proem_engine::error::{Error, ErrorKind};
 
 /// What a word of a parameter counts beside one of the description.
@@ -108,7 +108,8 @@ impl CatalogueIndex {
         embedder: &dyn Embedder,
         stored: Option<&BTreeMap<Sha256Hash, Option<QuantisedVector>>>,
     ) -> Result<(), Error> {
-        let texts: Vec<Untrusted<String>> = capabilities.iter().filter_map(|c| texts(c).into_iter().next()).collect();
+        let texts: Vec<Untrusted<String>> =
+            capabilities.iter().filter_map(|c| embedded_texts(c).into_iter().next()).collect();
         let mut rows: Vec<Option<Vec<f32>>> = Vec::with_capacity(texts.len());
         let mut missing: Vec<usize> = Vec::new();
         for (place, text) in texts.iter().enumerate() {
@@ -150,13 +151,13 @@ impl CatalogueIndex {
 
 fn embed_all(embedder: &dyn Embedder, texts: &[&Untrusted<String>]) -> Result<Vec<Option<Vector>>, Error> {
     // An embedder reads the exact text, as a model would read it in a prompt: it can't act on it.
-    let exact: Vec<String> = texts.iter().map(|text| exact(text)).collect();
+    let exact: Vec<String> = texts.iter().map(|text| indexed_text(text)).collect();
     let exact: Vec<&str> = exact.iter().map(String::as_str).collect();
-    embed(embedder, &exact)
+    embed_texts(embedder, &exact)
 }
 
-fn exact(text: &Untrusted<String>) -> String {
-    proem_guard::show::json(text).as_str().unwrap_or_default().to_owned()
+fn indexed_text(text: &Untrusted<String>) -> String {
+    proem_guard::show::exact_json(text).as_str().unwrap_or_default().to_owned()
 }
 
 fn used_by(capability: &Capability, usage: &UsageHistory, selector: &Selector) -> CapabilityUsage {

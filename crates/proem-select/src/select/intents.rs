@@ -211,7 +211,7 @@ impl IntentTable {
         let mut found = AskedIntents::default();
         let mut refused = IntentSet::default();
         let mut consider = |intent: usize, start: usize, end: usize| {
-            let is_effect = !self.effects.shared_with(single(intent)).is_empty();
+            let is_effect = !self.effects.shared_with(single_intent(intent)).is_empty();
             if words.negates(start, end) {
                 refused.add(intent);
             } else if !(is_effect && words.clause_asks(start)) {
@@ -254,7 +254,7 @@ impl IntentTable {
     }
 }
 
-fn single(intent: usize) -> IntentSet {
+fn single_intent(intent: usize) -> IntentSet {
     let mut set = IntentSet::default();
     set.add(intent);
     set
@@ -350,7 +350,10 @@ mod tests {
         let found = table.of_task(text);
         let named = |set: IntentSet| {
             let is_in = |name: &&str| {
-                places.iter().position(|place| place == name).is_some_and(|at| !set.shared_with(single(at)).is_empty())
+                places
+                    .iter()
+                    .position(|place| place == name)
+                    .is_some_and(|at| !set.shared_with(single_intent(at)).is_empty())
             };
             NAMES.into_iter().filter(|name| is_in(name)).collect()
         };

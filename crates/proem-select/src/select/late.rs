@@ -156,8 +156,8 @@ impl<'a> LateInteraction<'a> {
                 covered += weight * columns.at(place).map_or(0.0, |column| column.best);
             }
             if let Some(features) = all.get_mut(candidate.entry) {
-                put(features, NEAR, candidate.near, all_weight);
-                put(features, COVERED, covered, whole);
+                put_share(features, NEAR, candidate.near, all_weight);
+                put_share(features, COVERED, covered, whole);
             }
         }
         // Sentences are made of the whole task's pieces, so that most similarities are known when their turn
@@ -192,7 +192,7 @@ impl<'a> LateInteraction<'a> {
         let Some((whole, places)) = known else {
             let pieces: Vec<u32> = columns.all.iter().map(|column| column.piece).collect();
             self.pieces.write_similarities(asked, &pieces, values);
-            values.iter_mut().for_each(|value| *value = sharpened(*value));
+            values.iter_mut().for_each(|value| *value = sharpen_cosine(*value));
             return;
         };
         let new = columns.all.iter().filter(|column| whole.columns.of_place(column.place).is_none());
@@ -207,20 +207,20 @@ impl<'a> LateInteraction<'a> {
                     let row = whole.similarities.row(known);
                     values.extend(places.iter().map(|at| row[*at]));
                 }
-                None => values.extend(fresh.next().into_iter().flatten().map(|value| sharpened(*value))),
+                None => values.extend(fresh.next().into_iter().flatten().map(|value| sharpen_cosine(*value))),
             }
         }
     }
 }
 
-fn put(features: &mut EntryEvidence, feature: usize, part: f32, whole: f32) {
+fn put_share(features: &mut EntryEvidence, feature: usize, part: f32, whole: f32) {
     if let Some(slot) = features.get_mut(feature) {
         *slot = if whole > 0.0 { part / whole } else { 0.0 };
     }
 }
 
 /// A cosine to the fourth power: one of 0.5 is worth 1/16 of an equal piece.
-fn sharpened(cosine: f32) -> f32 {
+fn sharpen_cosine(cosine: f32) -> f32 {
     let square = cosine.max(0.0) * cosine;
     square * square
 }

@@ -61,7 +61,7 @@ impl TranslationLexicon {
                 // The whole cell: `stop,halt` is a concept.
                 ["stop", columns @ ..] => (columns.len() == lines.silent.len()).then(|| {
                     for (silent, column) in lines.silent.iter_mut().zip(columns) {
-                        silent.extend(forms(column).map(|form| (form.to_owned(), String::new())));
+                        silent.extend(cell_forms(column).map(|form| (form.to_owned(), String::new())));
                     }
                 }),
                 [english, columns @ ..] if columns.len() == LANGUAGES.len() => lines.add(english, columns),
@@ -180,12 +180,12 @@ impl Default for LexiconLines {
 impl LexiconLines {
     fn add(&mut self, english: &str, columns: &[&str]) -> Option<()> {
         // `pull request` are two words to a description too.
-        let words: Vec<&str> = forms(english).flat_map(str::split_whitespace).collect();
+        let words: Vec<&str> = cell_forms(english).flat_map(str::split_whitespace).collect();
         if words.is_empty() {
             return None;
         }
         for (language, column) in columns.iter().enumerate() {
-            for form in forms(column) {
+            for form in cell_forms(column) {
                 let (table, form) = match form.strip_suffix('*') {
                     Some(prefix) if prefix.len() >= SHORTEST_PREFIX => (&mut self.prefixes, prefix),
                     Some(_) => return None,
@@ -206,7 +206,7 @@ impl LexiconLines {
     }
 }
 
-fn forms(cell: &str) -> impl Iterator<Item = &str> {
+fn cell_forms(cell: &str) -> impl Iterator<Item = &str> {
     cell.split(',').map(str::trim).filter(|form| !form.is_empty())
 }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use super::intents::{AskedIntents, IntentTable};
 use super::lexicon::{DetectedLanguage, TranslationLexicon};
-use super::terms::{bare_words, gram_ids, stem, stem_id};
+use super::terms::{bare_words, gram_ids, stem_id, word_stem};
 use super::weights::WordWeights;
 
 /// The bytes of a task that are looked at; what follows decides nothing, and is reported.
@@ -66,13 +66,13 @@ impl Query {
         intents: &IntentTable,
     ) -> Self {
         let looked_at = task.get(..task.floor_char_boundary(MAX_BYTES)).unwrap_or(task);
-        let language = language(looked_at, lexicon);
+        let language = query_language(looked_at, lexicon);
         let part = |text: &str| QueryPart {
             intents: intents.of_task(text),
             ..QueryPart::new(text, language, lexicon, weights)
         };
         let mut parts = vec![part(looked_at)];
-        let sentences: Vec<&str> = sentences(looked_at).take(MAX_PARTS).collect();
+        let sentences: Vec<&str> = query_sentences(looked_at).take(MAX_PARTS).collect();
         if sentences.len() > 1 {
             parts.extend(sentences.into_iter().take(MAX_PARTS.saturating_sub(1)).map(part));
         }
@@ -105,13 +105,13 @@ impl Query {
     }
 }
 
-fn language(text: &str, lexicon: &TranslationLexicon) -> DetectedLanguage {
+fn query_language(text: &str, lexicon: &TranslationLexicon) -> DetectedLanguage {
     let words: Vec<String> = bare_words(text).take(MAX_WORDS).collect();
     lexicon.language(&words)
 }
 
 /// The sentences of a text that have words enough.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
+fn query_sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut before = ' ';
     let ends = move |c: char| {
         let ends = c == '\n'
@@ -158,7 +158,7 @@ enum Silence {
 impl QueryWord {
     fn new(text: String, english: &[&str], silence: Silence, weights: &WordWeights) -> Self {
         let forms: Vec<&str> = if english.is_empty() { vec![text.as_str()] } else { english.to_vec() };
-        let telling = forms.iter().map(|form| weights.of(stem(form))).fold(0.0_f32, f32::max);
+        let telling = forms.iter().map(|form| weights.of(word_stem(form))).fold(0.0_f32, f32::max);
         // A word that requests consist of, in English or not, says a little at most.
         let weight = if silence == Silence::Silent { telling.min(WordWeights::SILENT) } else { telling };
         let mut stems: Vec<u64> = forms.iter().map(|form| stem_id(form)).collect();

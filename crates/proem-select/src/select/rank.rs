@@ -1,6 +1,6 @@
 //! The order of a catalogue for a task.
 
-use super::features::features;
+use super::features::entry_features;
 use super::index::CatalogueIndex;
 use super::intents::{AskedIntents, IntentSet};
 use super::kinds::EntryEvidence;
@@ -71,7 +71,7 @@ impl Selector {
             return Err(Error::new(ErrorKind::InvalidInput, problem));
         }
         if let Some(meant) = meant {
-            fits(index, query, meant)?;
+            check_vector_fits(index, query, meant)?;
         }
         let calibrated = meant.and_then(|meant| self.calibrations.of(meant.model).map(|found| (meant, found)));
         let degraded = match (meant, calibrated) {
@@ -87,7 +87,7 @@ impl Selector {
         for (number, part) in query.parts.iter().enumerate() {
             // `fits` saw to it that there is a place for each part.
             let vector = calibrated.and_then(|(meant, _)| meant.vectors.get(number)).and_then(Option::as_ref);
-            let evidence = features(index, part, vector, late.as_mut(), &|features| calibration.sum(features));
+            let evidence = entry_features(index, part, vector, late.as_mut(), &|features| calibration.sum(features));
             let mut probabilities = probabilities(calibration, &evidence);
             index.weigh_intents(part.intents, &mut probabilities);
             let ranked = (0..).zip(evidence).zip(probabilities);
@@ -108,7 +108,7 @@ impl Selector {
                 }
             }
         }
-        let ranked = ordered(index, &best);
+        let ranked = rank_order(index, &best);
         Ok(Ranking { ranked, threshold: calibration.threshold, degraded, cut: query.is_cut() })
     }
 
@@ -200,7 +200,7 @@ impl CatalogueIndex {
     }
 }
 
-fn fits(index: &CatalogueIndex, query: &Query, meant: &TaskEmbedding<'_>) -> Result<(), Error> {
+fn check_vector_fits(index: &CatalogueIndex, query: &Query, meant: &TaskEmbedding<'_>) -> Result<(), Error> {
     let invalid = |problem: String| Err(Error::new(ErrorKind::InvalidVector, problem));
     let Some(meaning) = &index.meaning else {
         return invalid("the catalogue has no vectors to compare the task with; refresh them".into());
@@ -237,7 +237,7 @@ fn probabilities(calibration: &SelectionWeights, evidence: &[EntryEvidence]) -> 
 }
 
 /// By probability, then name. `entries` stand in the order of the index.
-fn ordered(index: &CatalogueIndex, entries: &[RankedEntry]) -> Vec<RankedEntry> {
+fn rank_order(index: &CatalogueIndex, entries: &[RankedEntry]) -> Vec<RankedEntry> {
     let key = |(rank, entry): (u64, &u32)| {
         // A probability is never negative, so its bits have the order of its value.
         let bits = entries.get(*entry as usize).map_or(0, |ranked| ranked.probability.to_bits());

@@ -2,8 +2,8 @@
 //!
 //! Untrusted text is matched by hashes only, so no word of it can leave an index.
 
-use proem_text::normalise::without_marks;
-use proem_text::words::{character_ngrams, words};
+use proem_text::normalise::without_accents;
+use proem_text::words::{character_ngrams, search_words};
 
 /// Characters of an n-gram; shorter words are their own.
 const GRAM: usize = 4;
@@ -18,7 +18,7 @@ const ENDINGS: [&str; 15] =
 const SHORTEST_STEM: usize = 3;
 
 /// A word's stem, as a part of the word. Only ASCII words are stemmed.
-pub(crate) fn stem(word: &str) -> &str {
+pub(crate) fn word_stem(word: &str) -> &str {
     if !word.is_ascii() {
         return word;
     }
@@ -30,27 +30,27 @@ pub(crate) fn stem(word: &str) -> &str {
 
 /// The number of a word's stem.
 pub(super) fn stem_id(word: &str) -> u64 {
-    id_of_stem(stem(word))
+    id_of_stem(word_stem(word))
 }
 
 /// The number of a stem, which isn't stemmed again.
 pub(super) fn id_of_stem(stem: &str) -> u64 {
-    number(b's', stem)
+    hashed_term(b's', stem)
 }
 
 /// The numbers of a word's n-grams, its borders marked.
 pub(super) fn gram_ids(word: &str) -> Vec<u64> {
     let marked = format!("^{word}$");
-    character_ngrams(&marked, GRAM).map(|gram| number(b'g', gram)).collect()
+    character_ngrams(&marked, GRAM).map(|gram| hashed_term(b'g', gram)).collect()
 }
 
 /// The words of a text, lower-cased, without accents, identifiers also in parts.
 pub(super) fn bare_words(text: &str) -> impl Iterator<Item = String> {
-    words(text).map(|word| if word.is_ascii() { word } else { without_marks(&word) })
+    search_words(text).map(|word| if word.is_ascii() { word } else { without_accents(&word) })
 }
 
 /// FNV-1a, 64 bits, over a space and a text.
-fn number(space: u8, text: &str) -> u64 {
+fn hashed_term(space: u8, text: &str) -> u64 {
     std::iter::once(space)
         .chain(text.bytes())
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
@@ -72,7 +72,7 @@ mod tests {
             ("über", "über"),
             ("", ""),
         ] {
-            assert_eq!(words.split(' ').map(stem).collect::<Vec<_>>().join(" "), expected);
+            assert_eq!(words.split(' ').map(word_stem).collect::<Vec<_>>().join(" "), expected);
         }
     }
 

@@ -87,7 +87,7 @@ pub struct UsageHistory {
 
 /// What the shipped table calls a capability: the hash of its own name and its description.
 #[must_use]
-pub fn key(capability: &Capability) -> Sha256Hash {
+pub fn usage_key(capability: &Capability) -> Sha256Hash {
     let mut key = Sha256Hash::of(&[]);
     let description = &capability.definition().description;
     capability.own_name().measure(|name| {
@@ -139,7 +139,7 @@ impl UsageHistory {
 
     /// All that is known about a capability, by key, full name and own name.
     pub(super) fn of(&self, capability: &Capability) -> CapabilityUsage {
-        let mut used = self.by_key.get(&key(capability)).cloned().unwrap_or_default();
+        let mut used = self.by_key.get(&usage_key(capability)).cloned().unwrap_or_default();
         // A file of usage may call it by either name.
         let mut names = vec![Sha256Hash::of(capability.name().as_str().as_bytes())];
         capability.own_name().measure(|own| names.push(Sha256Hash::of(own.as_bytes())));
@@ -158,10 +158,10 @@ fn parse_line(line: &str) -> Option<(Sha256Hash, CapabilityUsage)> {
     }
     let stem = |pair: &str| {
         let (stem, count) = pair.split_once(':')?;
-        Some((u64::from_str_radix(plain(stem)?, 36).ok()?, plain(count)?.parse().ok()?))
+        Some((u64::from_str_radix(digits_and_letters(stem)?, 36).ok()?, digits_and_letters(count)?.parse().ok()?))
     };
     let stems = stems.split(' ').filter(|pair| !pair.is_empty()).map(stem).collect::<Option<_>>()?;
-    let requests: u32 = plain(requests)?.parse().ok()?;
+    let requests: u32 = digits_and_letters(requests)?.parse().ok()?;
     let direction = match (model, direction) {
         ("-", "") => None,
         // The sum of as many unit vectors as there were requests is about as long.
@@ -171,13 +171,13 @@ fn parse_line(line: &str) -> Option<(Sha256Hash, CapabilityUsage)> {
 }
 
 /// Letters and digits only: the standard parsers take a sign too.
-fn plain(number: &str) -> Option<&str> {
+fn digits_and_letters(number: &str) -> Option<&str> {
     number.bytes().all(|byte| byte.is_ascii_alphanumeric()).then_some(number)
 }
 
 /// One number or more, two digits each.
 fn integers(direction: &str) -> Option<Vec<f32>> {
-    let (pairs, rest) = plain(direction)?.as_bytes().as_chunks::<2>();
+    let (pairs, rest) = digits_and_letters(direction)?.as_bytes().as_chunks::<2>();
     let integer = |pair: &[u8; 2]| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok();
     let integers =
         pairs.iter().map(|pair| Some(f32::from(integer(pair)?.cast_signed()))).collect::<Option<Vec<_>>>()?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proem_score::{bm25, vector::dot};
 
-use super::arithmetic::idf;
+use super::arithmetic::inverse_document_frequency;
 use super::usage::CapabilityUsage;
 use crate::embedding::{ModelId, Vector};
 
@@ -56,7 +56,7 @@ impl UsageIndex {
             postings,
             with,
             amounts: used.iter().map(CapabilityUsage::amount).collect(),
-            directions: used.iter().map(unit).collect(),
+            directions: used.iter().map(unit_direction).collect(),
         }
     }
 
@@ -74,7 +74,7 @@ impl UsageIndex {
         let mut all = 0.0;
         for (stem, weight) in request {
             let with = self.with.get(stem).copied().unwrap_or_else(|| words.documents_with(*stem));
-            let weight = weight * idf(self.entries, with);
+            let weight = weight * inverse_document_frequency(self.entries, with);
             all += weight;
             let start = self.postings.partition_point(|posting| posting.0 < *stem);
             let postings = self.postings.get(start..).unwrap_or_default();
@@ -105,7 +105,7 @@ impl UsageIndex {
     }
 }
 
-fn unit(used: &CapabilityUsage) -> Option<(ModelId, Vec<f32>)> {
+fn unit_direction(used: &CapabilityUsage) -> Option<(ModelId, Vec<f32>)> {
     let (model, sum) = used.direction.as_ref()?;
     let vector = Vector::new(model, sum.clone()).ok()?;
     Some((model.clone(), vector.values().to_vec()))

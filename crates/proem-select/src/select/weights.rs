@@ -8,7 +8,7 @@ use proem_score::linear::Logistic;
 use serde::{Deserialize, Serialize};
 
 use super::kinds::FEATURES;
-use super::terms::{bare_words, id_of_stem, stem};
+use super::terms::{bare_words, id_of_stem, word_stem};
 use crate::embedding::ModelId;
 use proem_engine::error::{Error, ErrorKind};
 
@@ -53,7 +53,7 @@ impl WordWeights {
         let (mut all, mut with) = (0_usize, BTreeMap::<String, usize>::new());
         for request in requests {
             all = all.saturating_add(1);
-            let stems: BTreeSet<String> = bare_words(request).map(|word| stem(&word).to_owned()).collect();
+            let stems: BTreeSet<String> = bare_words(request).map(|word| word_stem(&word).to_owned()).collect();
             for stem in stems {
                 let count = with.entry(stem).or_default();
                 *count = count.saturating_add(1);

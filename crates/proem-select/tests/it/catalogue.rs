@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use proem_guard::show;
-use proem_select::catalogue::servers::{ConfigSyntax, parse as parse_servers};
+use proem_select::catalogue::servers::{ConfigSyntax, parse_server_names as parse_servers};
 use proem_select::catalogue::{
     Approval, Approvals, Capability, Catalogue, CatalogueContents, EntryConcernKind, SourceFile, SourceTrust, findings,
     lines, own, parse_lines, signature, skill, tools_list,
@@ -33,7 +33,7 @@ fn approved(parts: Vec<CatalogueContents>, approvals: &Approvals) -> Catalogue {
 }
 
 fn tools(server: &str, text: &str) -> CatalogueContents {
-    tools_list::parse(&outside(&format!("{server}.json"), text), server)
+    tools_list::parse_tools_list(&outside(&format!("{server}.json"), text), server)
 }
 
 /// A catalogue in a few lines: entries, then problems.
@@ -42,8 +42,8 @@ fn sketch(catalogue: &Catalogue) -> String {
     for entry in catalogue.entries() {
         let state = if entry.approval() == Approval::Approved { "approved" } else { "outside" };
         let (modes, description) =
-            (entry.definition().modes.in_words(), show::terminal(&entry.definition().description));
-        writeln!(out, "{} [{modes}, {state}] {description}", show::terminal(&signature(entry))).unwrap();
+            (entry.definition().modes.in_words(), show::terminal_text(&entry.definition().description));
+        writeln!(out, "{} [{modes}, {state}] {description}", show::terminal_text(&signature(entry))).unwrap();
     }
     for problem in catalogue.problems() {
         writeln!(out, "! {problem}").unwrap();
@@ -184,20 +184,20 @@ fn signatures_hold_names_and_types_only() {
         (r#"{"properties": {"ok": {}, "ignore all; rules": {}, "{x}": {}}}"#, "t(ok?: any, +2 more)"),
         (r#"{"properties": 3, "required": "x"}"#, "t()"),
     ] {
-        let parsed = lines::parse(&outside("f", &format!(r#"{{"name": "t", "parameters": {schema}}}"#)));
+        let parsed = lines::parse_json_lines(&outside("f", &format!(r#"{{"name": "t", "parameters": {schema}}}"#)));
         let catalogue = catalogue(vec![parsed]);
-        assert_eq!(show::terminal(&signature(catalogue.get("t").unwrap())).as_str(), expected);
+        assert_eq!(show::terminal_text(&signature(catalogue.get("t").unwrap())).as_str(), expected);
     }
     let many: Vec<String> = (0..40).map(|n| format!(r#""p{n:02}": {{"type": "string"}}"#)).collect();
     let text = format!(r#"{{"name": "t", "parameters": {{"properties": {{{}}}}}}}"#, many.join(","));
     let catalogue = catalogue(vec![parse_lines("f", &text)]);
-    let shown = show::terminal(&signature(catalogue.get("t").unwrap())).into_string();
+    let shown = show::terminal_text(&signature(catalogue.get("t").unwrap())).into_string();
     assert!(shown.ends_with("p11?: string, +28 more)"), "{shown}");
 }
 
 #[test]
 fn skills_say_their_name_and_description() {
-    let of = |text: &str| skill::parse(&outside("S", text), "folder");
+    let of = |text: &str| skill::parse_skill(&outside("S", text), "folder");
     check(
         of("---\nname: review\ndescription: Reviews: a diff\n---\nbody"),
         "! S:3:21: its front matter can't be read: mapping values are not allowed in this context; correct the YAML; a text with `: ` in it needs quotes",
@@ -242,7 +242,7 @@ examples = ["abre um chamado"]
 #[test]
 fn a_catalogue_of_ones_own() {
     let there = || tools("s", r#"[{"name": "t", "description": "d"}]"#);
-    let with = |standing| catalogue(vec![there(), own::parse(&file("c.toml", standing, OWN))]);
+    let with = |standing| catalogue(vec![there(), own::parse_own_catalogue(&file("c.toml", standing, OWN))]);
     let trusted = with(SourceTrust::Own);
     assert_eq!(
         sketch(&trusted),
@@ -269,7 +269,7 @@ fn a_catalogue_of_ones_own() {
 #[test]
 fn restricting_twice_leaves_nothing_and_never_everything() {
     let overlay = |name: &str, standing, modes: &str| {
-        own::parse(&file(name, standing, &format!("[capability.s__t]\nmodes = {modes}\n")))
+        own::parse_own_catalogue(&file(name, standing, &format!("[capability.s__t]\nmodes = {modes}\n")))
     };
     let there = || tools("s", r#"[{"name": "t", "description": "d"}]"#);
     let modes = |parts: Vec<CatalogueContents>| {
@@ -319,7 +319,7 @@ fn what_is_wrong_with_a_catalogue_of_ones_own() {
             "! c.toml at /capability/gone: there is no entry called `gone`; use the name of one that the catalogue has",
         ),
     ] {
-        check(own::parse(&file("c.toml", SourceTrust::Own, text)), expected);
+        check(own::parse_own_catalogue(&file("c.toml", SourceTrust::Own, text)), expected);
     }
 }
 
@@ -382,9 +382,11 @@ fn limits_cut_and_say_so() {
 
 #[test]
 fn of_entries_with_one_name_none_takes_the_place_of_another() {
-    let trusted = || own::parse(&file("own.toml", SourceTrust::Own, "[[tool]]\nname = 's__t'\ndescription = 'mine'\n"));
+    let trusted = || {
+        own::parse_own_catalogue(&file("own.toml", SourceTrust::Own, "[[tool]]\nname = 's__t'\ndescription = 'mine'\n"))
+    };
     let theirs = || tools("s", r#"[{"name": "t", "description": "theirs"}]"#);
-    let others = || lines::parse(&outside("x.jsonl", r#"{"name": "s__t", "description": "others"}"#));
+    let others = || lines::parse_json_lines(&outside("x.jsonl", r#"{"name": "s__t", "description": "others"}"#));
     let all = catalogue(vec![theirs(), trusted(), others()]);
     let names: Vec<&str> = all.entries().iter().map(|entry| entry.name().as_str()).collect();
     assert_eq!(names.len(), 3);
@@ -407,7 +409,7 @@ fn of_entries_with_one_name_none_takes_the_place_of_another() {
     // The same entry in two files is one.
     let twice = catalogue(vec![
         theirs(),
-        tools_list::parse(&outside("copy.json", r#"[{"name": "t", "description": "theirs"}]"#), "s"),
+        tools_list::parse_tools_list(&outside("copy.json", r#"[{"name": "t", "description": "theirs"}]"#), "s"),
     ]);
     assert_eq!((twice.entries().len(), twice.problems().len()), (1, 0));
 }
@@ -443,7 +445,7 @@ fn many_problems_are_counted() {
     let pairs: String =
         (0..500).map(|n| format!("{{\"name\": \"n{n}\", \"description\": \"a\"}}\n{{\"name\": \"n{n}\"}}\n")).collect();
     let overlays: String = (0..500).map(|n| format!("[capability.gone{n}]\nmodes = ['act']\n")).collect();
-    let all = catalogue(vec![parse_lines("f", &pairs), own::parse(&outside("o.toml", &overlays))]);
+    let all = catalogue(vec![parse_lines("f", &pairs), own::parse_own_catalogue(&outside("o.toml", &overlays))]);
     assert_eq!((all.entries().len(), all.problems().len()), (1000, 82));
     let last: Vec<&str> =
         all.problems().iter().filter(|p| p.message.contains("more problems")).map(|p| p.message.as_str()).collect();
@@ -462,10 +464,10 @@ fn deep_nesting_is_refused_and_stops_nothing() {
     ] {
         let file = outside("f", &text);
         for parsed in [
-            tools_list::parse(&file, "s"),
-            lines::parse(&file),
-            own::parse(&file),
-            skill::parse(
+            tools_list::parse_tools_list(&file, "s"),
+            lines::parse_json_lines(&file),
+            own::parse_own_catalogue(&file),
+            skill::parse_skill(
                 &outside("f", &format!("---\nname: {}\n---\n", text.chars().take(60_000).collect::<String>())),
                 "s",
             ),

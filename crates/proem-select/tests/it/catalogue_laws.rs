@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use proem_engine::error::{Error, ErrorKind};
 use proem_select::catalogue::{
     Approvals, Catalogue, CatalogueContents, CatalogueName, EmbeddingScope, EmbeddingTally, Manifest, Sha256Hash,
-    SourceFile, SourceTrust, lines, own, servers, skill, text_hash, texts, tools_list, vectorise,
+    SourceFile, SourceTrust, embedded_texts, lines, own, servers, skill, text_hash, tools_list, vectorise,
 };
 use proem_select::embedding::{Embedder, ModelId, Vector};
 use proptest::prelude::*;
@@ -41,13 +41,13 @@ fn part() -> impl Strategy<Value = (u8, SourceTrust, Vec<Json>, String)> {
 fn parse(index: usize, (kind, standing, tools, server): &(u8, SourceTrust, Vec<Json>, String)) -> CatalogueContents {
     let file = |text: String| SourceFile { path: format!("f{index}"), standing: *standing, text };
     match kind {
-        0 => tools_list::parse(&file(json!(tools).to_string()), server),
-        1 => lines::parse(&file(tools.iter().map(|tool| format!("{tool}\n")).collect())),
+        0 => tools_list::parse_tools_list(&file(json!(tools).to_string()), server),
+        1 => lines::parse_json_lines(&file(tools.iter().map(|tool| format!("{tool}\n")).collect())),
         2 => {
             let overlay = format!("[capability.a]\nmodes = ['act']\ntags = ['t{index}']\n");
-            own::parse(&file(overlay))
+            own::parse_own_catalogue(&file(overlay))
         }
-        _ => skill::parse(&file(format!("---\nname: {}\ndescription: d\n---\n{index}", json!(server))), "folder"),
+        _ => skill::parse_skill(&file(format!("---\nname: {}\ndescription: d\n---\n{index}", json!(server))), "folder"),
     }
 }
 
@@ -81,10 +81,10 @@ proptest! {
     fn an_outsider_never_takes_a_trusted_name(trusted in tool(), others in proptest::collection::vec(part(), 0..5)) {
         let text = json!(trusted).to_string();
         let file = SourceFile { path: "own".into(), standing: SourceTrust::Own, text };
-        let alone = lay([lines::parse(&file)]);
+        let alone = lay([lines::parse_json_lines(&file)]);
         let outside = others.iter().map(|(kind, _, tools, server)| (*kind, SourceTrust::Outside, tools.clone(), server.clone()));
         let parsed: Vec<CatalogueContents> = outside.enumerate().map(|(index, part)| parse(index, &part)).collect();
-        let all = lay([lines::parse(&file)].into_iter().chain(parsed));
+        let all = lay([lines::parse_json_lines(&file)].into_iter().chain(parsed));
         for entry in alone.entries() {
             let kept = all.get(entry.name().as_str());
             prop_assert_eq!(kept.map(|kept| (kept.hash(), kept.standing())), Some((entry.hash(), SourceTrust::Own)));
@@ -95,7 +95,7 @@ proptest! {
     fn the_hash_changes_exactly_with_the_content(a in tool(), b in tool()) {
         let hash = |tool: &Json| {
             let file = SourceFile { path: "f".into(), standing: SourceTrust::Outside, text: json!([tool]).to_string() };
-            let all = lay([tools_list::parse(&file, "s")]);
+            let all = lay([tools_list::parse_tools_list(&file, "s")]);
             all.entries().first().map(|entry| *entry.hash())
         };
         // A name without anything in it is no entry.
@@ -107,7 +107,7 @@ proptest! {
     #[test]
     fn no_text_stops_a_reader(text in any::<String>(), server in any::<String>()) {
         let file = SourceFile { path: "f".into(), standing: SourceTrust::Outside, text };
-        let parts = [tools_list::parse(&file, &server), lines::parse(&file), own::parse(&file), skill::parse(&file, &server)];
+        let parts = [tools_list::parse_tools_list(&file, &server), lines::parse_json_lines(&file), own::parse_own_catalogue(&file), skill::parse_skill(&file, &server)];
         for part in &parts {
             prop_assert!(part.problems.len() <= 21);
         }
@@ -184,14 +184,18 @@ impl Embedder for Wrong {
 
 fn three() -> Catalogue {
     let text = "{\"name\": \"aTool\", \"description\": \"b\", \"examples\": [\"ab\", \"zzz\"]}\n{\"name\": \"b_c\"}\n";
-    lay([lines::parse(&SourceFile { path: "f".into(), standing: SourceTrust::Outside, text: text.into() })])
+    lay([lines::parse_json_lines(&SourceFile { path: "f".into(), standing: SourceTrust::Outside, text: text.into() })])
 }
 
 #[test]
 fn texts_are_embedded_once_and_forgotten_with_their_entry() {
     let all = three();
-    let said: Vec<String> =
-        all.entries().iter().flat_map(texts).map(|text| proem_guard::show::terminal(&text).into_string()).collect();
+    let said: Vec<String> = all
+        .entries()
+        .iter()
+        .flat_map(embedded_texts)
+        .map(|text| proem_guard::show::terminal_text(&text).into_string())
+        .collect();
     assert_eq!(said, ["a tool: b", "ab", "zzz", "b c"]);
     let mut manifest = Manifest::default();
     let letters = Letters::new("letters-1");
@@ -211,7 +215,7 @@ fn texts_are_embedded_once_and_forgotten_with_their_entry() {
         EmbeddingTally { made: 4, kept: 0, silent: 1, removed: 0 }
     );
     let vectors = manifest.vectors(&letters.model).unwrap();
-    let about = vectors[&text_hash(&texts(&all.entries()[0])[0])].as_ref().unwrap();
+    let about = vectors[&text_hash(&embedded_texts(&all.entries()[0])[0])].as_ref().unwrap();
     assert_eq!(about.values, [127, 127, 0, 0]);
     assert!((about.coordinates()[0] - 0.5f32.sqrt()).abs() < 1e-6);
     // Models don't share vectors, and an entry's go with it.
@@ -252,7 +256,11 @@ fn a_wrong_answer_leaves_the_manifest_as_it_was() {
 #[test]
 fn what_changed_since_the_last_look() {
     let of = |text: &str| {
-        lay([lines::parse(&SourceFile { path: "f".into(), standing: SourceTrust::Outside, text: text.into() })])
+        lay([lines::parse_json_lines(&SourceFile {
+            path: "f".into(),
+            standing: SourceTrust::Outside,
+            text: text.into(),
+        })])
     };
     let mut manifest = Manifest::default();
     manifest.update(&of("{\"name\": \"a\"}\n{\"name\": \"b\"}\n{\"name\": \"c\"}"));
@@ -317,18 +325,18 @@ fn the_corpus_is_read_or_refused() {
         let (kind, text) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
         let file = SourceFile { path: "f".into(), standing: SourceTrust::Outside, text: text.into() };
         let parsed = match kind {
-            "j" => servers::parse(&file, servers::ConfigSyntax::Json, "mcpServers"),
-            "x" => servers::parse(&file, servers::ConfigSyntax::Toml, "mcp_servers"),
-            "o" => own::parse(&file),
-            "s" => skill::parse(&file, "folder"),
-            "l" => lines::parse(&file),
+            "j" => servers::parse_server_names(&file, servers::ConfigSyntax::Json, "mcpServers"),
+            "x" => servers::parse_server_names(&file, servers::ConfigSyntax::Toml, "mcp_servers"),
+            "o" => own::parse_own_catalogue(&file),
+            "s" => skill::parse_skill(&file, "folder"),
+            "l" => lines::parse_json_lines(&file),
             "m" => {
                 if let Ok(manifest) = Manifest::read(&file.text) {
                     assert_eq!(Manifest::read(&manifest.write()).unwrap(), manifest, "{path:?}");
                 }
                 CatalogueContents::default()
             }
-            _ => tools_list::parse(&file, "server"),
+            _ => tools_list::parse_tools_list(&file, "server"),
         };
         let all = lay([parsed]);
         assert!(all.entries().iter().all(|entry| entry.approved().is_none()), "{path:?}");

@@ -8,8 +8,8 @@ use proem_engine::Error;
 use proem_engine::workers::Sequential;
 use proem_select::context::words::distinct_words;
 use proem_select::context::{
-    ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, FilePurpose, SubjectModel, TASK_SIGNAL_NAMES, rank,
-    signals_of_task,
+    ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, FilePurpose, SubjectModel, TASK_SIGNAL_NAMES,
+    rank_files, signals_of_task,
 };
 use proem_select::embedding::{Embedder, ModelId, Vector};
 use proptest::prelude::*;
@@ -70,7 +70,7 @@ fn corpus<'c>(paths: &'c [String], subjects: &[&'c str], model: Option<&'c (dyn 
 }
 
 fn about_code(corpus: &Corpus<'_>, task: &str) -> f32 {
-    rank(corpus, &ContextTask::new(task), &ContextWeights::shipped().unwrap(), 10, &Sequential).about_code
+    rank_files(corpus, &ContextTask::new(task), &ContextWeights::shipped().unwrap(), 10, &Sequential).about_code
 }
 
 #[test]

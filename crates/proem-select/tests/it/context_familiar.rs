@@ -10,7 +10,7 @@ use proem_engine::workers::Sequential;
 use proem_select::context::words::distinct_words;
 use proem_select::context::{
     ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, FileEvidence, FilePurpose, RankedFile, SIGNAL_NAMES,
-    SubjectModel, file_signals, rank,
+    SubjectModel, file_signals, rank_files,
 };
 use proem_select::embedding::{Embedder, ModelId, Vector};
 
@@ -34,7 +34,7 @@ fn corpus(commits: Vec<CorpusCommit<'_>>) -> Corpus<'_> {
 }
 
 fn code(corpus: &Corpus<'_>, task: &str) -> Vec<RankedFile> {
-    rank(corpus, &ContextTask::new(task), &ContextWeights::shipped().unwrap(), 10, &Sequential).code
+    rank_files(corpus, &ContextTask::new(task), &ContextWeights::shipped().unwrap(), 10, &Sequential).code
 }
 
 fn signal(corpus: &Corpus<'_>, task: &str, name: &str) -> Vec<f32> {

@@ -8,7 +8,7 @@ use proem_engine::workers::Sequential;
 use proem_select::context::words::distinct_words;
 use proem_select::context::{
     CommentStyle, ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, FilePurpose, FileRanking, FileRecord,
-    rank,
+    rank_files,
 };
 use proptest::prelude::*;
 
@@ -87,7 +87,7 @@ proptest! {
     fn a_ranking_is_a_sorted_choice(files in files(), past in past(), task in words(), most in 0_usize..20) {
         let corpus = corpus(&files, &past);
         let weights = ContextWeights::shipped().unwrap();
-        let ranking = rank(&corpus, &ContextTask::new(&task), &weights, most, &Sequential);
+        let ranking = rank_files(&corpus, &ContextTask::new(&task), &weights, most, &Sequential);
         for (list, uses) in [
             (&ranking.code, &[FilePurpose::Code][..]),
             (&ranking.tests, &[FilePurpose::Test]),
@@ -109,9 +109,9 @@ proptest! {
     fn a_longer_list_begins_like_a_shorter_one(files in files(), past in past(), task in words(), most in 0_usize..9) {
         let corpus = corpus(&files, &past);
         let (task, weights) = (ContextTask::new(&task), ContextWeights::shipped().unwrap());
-        let (short, long) = (rank(&corpus, &task, &weights, most, &Sequential), rank(&corpus, &task, &weights, most + 5, &Sequential));
+        let (short, long) = (rank_files(&corpus, &task, &weights, most, &Sequential), rank_files(&corpus, &task, &weights, most + 5, &Sequential));
         prop_assert_eq!(&short.code[..], &long.code[..short.code.len()]);
-        prop_assert_eq!(rank(&corpus, &task, &weights, most, &Sequential), short);
+        prop_assert_eq!(rank_files(&corpus, &task, &weights, most, &Sequential), short);
     }
 
     /// A file that the task names with its path comes first.
@@ -122,7 +122,7 @@ proptest! {
         let named = code[chosen.index(code.len())];
         let corpus = corpus(&files, &past);
         let task = ContextTask::new(&format!("{words}\n  --> {}:3:1", files[named].path));
-        let ranking = rank(&corpus, &task, &ContextWeights::shipped().unwrap(), 3, &Sequential);
+        let ranking = rank_files(&corpus, &task, &ContextWeights::shipped().unwrap(), 3, &Sequential);
         prop_assert_eq!(ranking.code[0].file, named);
     }
 }

@@ -14,7 +14,7 @@ use proem_select::embedding::{Embedder as _, ModelId, Vector};
 use proem_select::mode::Mode;
 use proem_select::select::{
     BaseNames, CapabilityUsage, Caps, CatalogueIndex, FEATURES, MAX_BYTES, RankedEntry, Ranking, RejectionReason,
-    Selector, TaskEmbedding, TranslationLexicon, UsageHistory, choose, key,
+    Selector, TaskEmbedding, TranslationLexicon, UsageHistory, choose_capabilities, usage_key,
 };
 use serde_json::json;
 
@@ -125,7 +125,7 @@ fn vectors_that_do_not_belong_together_never_meet() {
     let mut used = CapabilityUsage::default();
     used.add(&query, Vector::new(a.model(), vec![1.0; 8]).ok().as_ref());
     let mut usage = UsageHistory::default();
-    usage.add(key(&tools.entries()[0]), &used);
+    usage.add(usage_key(&tools.entries()[0]), &used);
     let error = CatalogueIndex::new(tools.entries(), &usage, &selector).embed(tools.entries(), &a, None).unwrap_err();
     assert_eq!(error.to_string(), "model `a` gave 8 dimensions for requests and 16 for the catalogue");
 }
@@ -193,7 +193,7 @@ fn check_choice(rows: &[Row], caps: &Caps, (tools, skills): (&[&'static str], &[
     let ranking = Ranking { ranked: rows.iter().map(ranked).collect(), threshold: 0.5, degraded: None, cut: false };
     let names = |names: &[&'static str]| names.iter().copied().collect();
     let base = BaseNames { tools: names(tools), skills: names(skills) };
-    let selection = choose(all.entries(), &ranking, caps, &base);
+    let selection = choose_capabilities(all.entries(), &ranking, caps, &base);
     let mut found: Vec<(usize, &str, Result<(), RejectionReason>)> = Vec::new();
     let name = |entry: usize| -> &str { Capability::name(&all.entries()[entry]).as_str() };
     found.extend(selection.chosen.iter().map(|chosen| (chosen.rank, name(chosen.entry), Ok(()))));
@@ -293,7 +293,7 @@ fn at_most_ten_entries_that_were_cut_are_named() {
     let tools = catalogue(many.iter().map(|(name, text)| (name.as_str(), text.as_str())));
     let ranking = rank(&selector(&[]), &tools, &UsageHistory::default(), None, "weather");
     let caps = Caps { mode: Mode::Act, tools: 40, skills: 0, results: 3, min_score: Some(0.0) };
-    let selection = choose(tools.entries(), &ranking, &caps, &BaseNames::default());
+    let selection = choose_capabilities(tools.entries(), &ranking, &caps, &BaseNames::default());
     assert_eq!((selection.chosen.len(), selection.cut.len()), (3, 10));
 }
 
@@ -338,7 +338,7 @@ fn usage_is_found_by_full_name_own_name_and_key() {
     by_name.add_request("weather", &asked, None);
     let (mut used, mut by_key) = (CapabilityUsage::default(), UsageHistory::default());
     used.add(&asked, None);
-    by_key.add(key(&tools.entries()[place]), &used);
+    by_key.add(usage_key(&tools.entries()[place]), &used);
     assert_eq!(evidence(&by_name), evidence(&by_key));
     assert!(evidence(&by_name)[6] > 0.0 && evidence(&UsageHistory::default())[6] == 0.0);
 }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::hashed::{Hashed, catalogue, rank, ranked, selector};
 use proem_select::catalogue::{Catalogue, EmbeddingScope, Manifest, vectorise};
 use proem_select::embedding::Embedder as _;
-use proem_select::select::{CapabilityUsage, CatalogueIndex, RankedEntry, Ranking, Selector, UsageHistory, key};
+use proem_select::select::{CapabilityUsage, CatalogueIndex, RankedEntry, Ranking, Selector, UsageHistory, usage_key};
 use proptest::prelude::*;
 
 /// Words that meet often, in several languages, and anything else.
@@ -49,7 +49,7 @@ fn used_for(selector: &Selector, catalogue: &Catalogue, place: usize, requests: 
         let vector = selector.embed(&query, &model()).unwrap().swap_remove(0);
         used.add(&query, vector.as_ref());
     }
-    usage.add(key(&catalogue.entries()[place]), &used);
+    usage.add(usage_key(&catalogue.entries()[place]), &used);
     usage
 }
 

@@ -18,13 +18,13 @@ use crate::query::{EvidenceWanted, StoredEvidence};
 use crate::record::{
     Actor, ActorKind, ApprovalBreadth, CreditScope, DecisionEffect, EffectsPower, EffectsSwitch, EscalationId,
     EscalationOption, HashedContent, NewAction, NewDecision, NewEscalation, NewQuarantine, NewTransition,
-    PerformerClaim, QuarantineId, TransitionLoad, digest_of, hash,
+    PerformerClaim, QuarantineId, TransitionLoad, content_hash, digest_of,
 };
 use crate::{ProposalAnswer, Store};
 
 /// The hash of a text.
-fn digest(text: &str) -> [u8; 32] {
-    digest_of(&hash(text.as_bytes())).unwrap_or_default()
+fn text_digest(text: &str) -> [u8; 32] {
+    digest_of(&content_hash(text.as_bytes())).unwrap_or_default()
 }
 
 /// Makes actions and what happens to them, in a law.
@@ -89,7 +89,7 @@ impl LawActions {
             at: Self::NOW,
             scope: self.scope(),
             target: *target.digest(),
-            content: ActionHash(digest(&form)),
+            content: ActionHash(text_digest(&form)),
             form,
             deadline: Self::DEADLINE,
             decision: json!(null),
@@ -113,14 +113,14 @@ impl LawActions {
     /// That an action is taken up, with the policy's yes.
     #[must_use]
     pub fn take_up(self, action: &NewAction) -> ActionEvent {
-        let bytes = BytesHash(digest(&self.bytes(action)));
+        let bytes = BytesHash(text_digest(&self.bytes(action)));
         ActionEvent::TakeUp(TakeUp { gate: GateRuling::Permits, unmet: Vec::new(), bytes })
     }
 
     /// That a person changes an action.
     #[must_use]
     pub fn edit(self) -> ActionEvent {
-        ActionEvent::Edit { content: ActionHash(digest(Self::EDITED)) }
+        ActionEvent::Edit { content: ActionHash(text_digest(Self::EDITED)) }
     }
 
     /// An event from whom it has to come, with what belongs to it, by no epoch.

@@ -6,7 +6,7 @@ use proem_engine::effect::{ActionEvent, ActionEventKind, ActionState, PerformerE
 use proem_engine::run::Time;
 
 use super::actions::LawActions;
-use super::given::{Backend, number};
+use super::given::{Backend, query_number};
 use crate::record::NewAction;
 use crate::{ProposalAnswer, Store};
 
@@ -56,7 +56,7 @@ pub async fn actions_keep_their_course(backend: &impl Backend, moves: &[ActionMo
 pub async fn broken_courses(backend: &impl Backend) -> Vec<&'static str> {
     let mut broken = Vec::new();
     for (what, none) in BROKEN {
-        if number(backend, none).await != 0 {
+        if query_number(backend, none).await != 0 {
             broken.push(what);
         }
     }

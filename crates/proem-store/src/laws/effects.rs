@@ -12,7 +12,7 @@ use proem_engine::run::Time;
 use proem_guard::Verdict;
 
 use super::actions::LawActions;
-use super::given::{Backend, LawSamples, number};
+use super::given::{Backend, LawSamples, query_number};
 use crate::query::{ActionDetail, EvidenceWanted};
 use crate::record::{
     ArtefactEdit, DecisionEffect, EffectsPower, EscalationId, EscalationState, EscalationWithdrawal, HashedContent,
@@ -41,8 +41,8 @@ pub async fn the_same_action_is_proposed_once(backend: &impl Backend) {
     let mut causeless = LawActions.action(9);
     causeless.claims.clear();
     assert!(matches!(store.propose(causeless).await, Err(Error::Conflict(_))));
-    assert_eq!(number(backend, "SELECT count(*) FROM actions").await, 2);
-    assert_eq!(number(backend, "SELECT count(*) FROM action_claims").await, 2);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM actions").await, 2);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM action_claims").await, 2);
     store.close().await;
 }
 
@@ -127,10 +127,10 @@ pub async fn a_person_stands_between_two_take_ups(backend: &impl Backend) {
     let refused = LawActions.tried(other, others).await.err();
     assert_eq!(refused.map(|refused| refused.rule), Some(RefusalRule::Requirement(Requirement::SameBytes)));
     LawActions.made(other, take_up(version)).await;
-    let detail = found(store, &action).await;
+    let detail = action_detail(store, &action).await;
     assert_eq!(detail.row.state, ActionState::Resending);
     assert_eq!(detail.bytes.as_deref(), Some(LawActions.bytes(&action).as_bytes()));
-    close(stores).await;
+    close_both(stores).await;
 }
 
 /// What became of an action and the intent of the next one stand in one transaction: an error undoes both, and what is
@@ -148,7 +148,8 @@ pub async fn an_outcome_is_written_with_the_next_intent(backend: &impl Backend) 
     let taken = LawActions.made(&store, taken).await;
     let sent = LawActions.performs(&first, taken, ActionEvent::Sent, epoch);
     let intent = LawActions.performs(&second, versions[1], LawActions.take_up(&second), epoch);
-    let states = async || [found(&store, &first).await.row.state, found(&store, &second).await.row.state];
+    let states =
+        async || [action_detail(&store, &first).await.row.state, action_detail(&store, &second).await.row.state];
 
     let mut unloaded = intent.clone();
     unloaded.load = TransitionLoad::Nothing;
@@ -193,7 +194,7 @@ pub async fn a_stale_epoch_is_refused(backend: &impl Backend) {
         assert!(matches!(refused.map(|refused| refused.rule), Some(RefusalRule::Epoch(_))), "{refused:?}");
     }
     LawActions.made(&store, LawActions.performs(&taken, version, ActionEvent::Die, epoch)).await;
-    assert_eq!(found(&store, &taken).await.row.state, ActionState::Unknown);
+    assert_eq!(action_detail(&store, &taken).await.row.state, ActionState::Unknown);
     store.close().await;
 }
 
@@ -212,7 +213,7 @@ pub async fn an_approval_is_used_once(backend: &impl Backend) {
     let version = LawActions.made(&store, LawActions.performs(&sent, version, ActionEvent::NotSent, epoch)).await;
     let again = LawActions.performs(&sent, version, LawActions.take_up(&sent), epoch);
     assert!(LawActions.tried(&store, again).await.is_err());
-    let approvals = found(&store, &sent).await.approvals;
+    let approvals = action_detail(&store, &sent).await.approvals;
     assert!(matches!(approvals.as_slice(), [one] if one.used.is_some() && one.void.is_none()), "{approvals:?}");
     let version = LawActions.approved(&store, &edited).await;
     let version = LawActions.made(&store, LawActions.happens(&edited, version, LawActions.edit())).await;
@@ -220,7 +221,7 @@ pub async fn an_approval_is_used_once(backend: &impl Backend) {
     let refused = LawActions.tried(&store, LawActions.happens(&edited, version, stale)).await.err();
     let rule = RefusalRule::Requirement(Requirement::ApprovalContent);
     assert_eq!(refused.map(|refused| refused.rule), Some(rule), "what was shown is no more");
-    let detail = found(&store, &edited).await;
+    let detail = action_detail(&store, &edited).await;
     assert!(matches!(detail.approvals.as_slice(), [one] if one.void.is_some() && one.used.is_none()));
     assert_eq!(detail.row.form.as_deref(), Some(LawActions::EDITED));
     let replaced = detail.transitions.last().and_then(|line| line.replaced.clone());
@@ -295,7 +296,7 @@ pub async fn an_escalation_is_decided_once(backend: &impl Backend) {
     assert!(matches!(store.escalate(LawActions.escalation("e3")).await, Ok(EscalationAnswer::Done)));
     let decided = store.decided_escalations(&decision.project, 5).await;
     assert!(matches!(decided.as_deref(), Ok([only]) if *only == row), "{decided:?}");
-    close(stores).await;
+    close_both(stores).await;
 }
 
 /// A decision is written with what follows from it, or not at all.
@@ -343,20 +344,20 @@ pub async fn a_decision_is_written_with_what_follows(backend: &impl Backend) {
     assert!(matches!(causeless, Err(Error::Conflict(_))), "{causeless:?}");
     let row = store.escalation(&waiting.project, &EscalationId("e1".to_owned())).await;
     assert!(matches!(&row, Ok(row) if row.state == EscalationState::Open && row.decision.is_none()), "{row:?}");
-    assert_eq!(found(&store, &waiting).await.row.state, ActionState::Waiting);
-    assert_eq!(number(backend, "SELECT count(*) FROM artefact_versions").await, 0);
+    assert_eq!(action_detail(&store, &waiting).await.row.state, ActionState::Waiting);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM artefact_versions").await, 0);
 
     let done = store.decide(decision("e1", approves(version), vec![log(1)])).await;
     assert!(matches!(done, Ok(DecisionAnswer::Done { proposal: None })), "{done:?}");
-    assert_eq!(found(&store, &waiting).await.row.state, ActionState::Approved);
+    assert_eq!(action_detail(&store, &waiting).await.row.state, ActionState::Approved);
     let proposes = || DecisionEffect::Proposal(Box::new(chosen.clone()));
     let done = store.decide(decision("e2", proposes(), vec![log(2)])).await;
     assert!(matches!(done, Ok(DecisionAnswer::Done { proposal: Some(ProposalAnswer::New) })), "{done:?}");
-    assert_eq!(found(&store, &chosen).await.row.state, ActionState::Proposed);
+    assert_eq!(action_detail(&store, &chosen).await.row.state, ActionState::Proposed);
     let again = store.decide(decision("e2", proposes(), vec![log(3)])).await;
     assert!(matches!(again, Ok(DecisionAnswer::Stands(EscalationState::Decided))), "{again:?}");
-    assert_eq!(number(backend, "SELECT count(*) FROM artefact_versions").await, 2);
-    assert_eq!(number(backend, "SELECT count(*) FROM actions").await, 2);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM artefact_versions").await, 2);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM actions").await, 2);
     store.close().await;
 }
 
@@ -427,14 +428,14 @@ pub async fn a_quarantine_is_reviewed_once(backend: &impl Backend) {
 }
 
 /// An action with all that happened to it.
-async fn found(store: &Store, action: &NewAction) -> ActionDetail {
+async fn action_detail(store: &Store, action: &NewAction) -> ActionDetail {
     match store.action(&action.project, &action.key).await {
         Ok(detail) => detail,
         Err(error) => panic!("{error}"),
     }
 }
 
-async fn close(stores: [Store; 2]) {
+async fn close_both(stores: [Store; 2]) {
     for store in stores {
         store.close().await;
     }

@@ -274,7 +274,7 @@ impl LawSamples {
 }
 
 /// The one integer that a query gives; -1 for null.
-pub(super) async fn number(backend: &impl Backend, sql: &str) -> i64 {
+pub(super) async fn query_number(backend: &impl Backend, sql: &str) -> i64 {
     match backend.numbers(sql).await.as_slice() {
         [number] => *number,
         other => panic!("`{sql}` gives {other:?}"),

@@ -7,7 +7,7 @@ use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 
 use super::actions::LawActions;
-use super::given::{Backend, LawSamples, number};
+use super::given::{Backend, LawSamples, query_number};
 use crate::query::{ActionsWanted, EvidenceWanted};
 use crate::record::{ActionCorrection, ApprovalBreadth, NewAction, QuarantineReview, QuarantineState, TransitionLoad};
 use crate::{ActionPurge, Error, ProposalAnswer, Purge, Store};
@@ -59,7 +59,7 @@ pub async fn a_purge_leaves_open_actions(backend: &impl Backend) {
     tombstones_hold(&store, &ended).await;
     let left = "SELECT count(*) FROM contents WHERE CAST(bytes AS TEXT) LIKE '%";
     for text in [&ended.form, &LawActions.bytes(&ended)] {
-        assert_eq!(number(backend, &format!("{left}{text}%'")).await, 0, "{text}");
+        assert_eq!(query_number(backend, &format!("{left}{text}%'")).await, 0, "{text}");
     }
     store.close().await;
 }
@@ -107,7 +107,7 @@ pub async fn the_time_of_effects_never_goes_back(backend: &impl Backend) {
     let status = store.effects(&action.project).await;
     assert!(status.is_ok_and(|status| status.last_seen == proposal.at));
     let back = "SELECT count(*) FROM transitions a JOIN transitions b ON a.seq < b.seq AND a.at > b.at";
-    assert_eq!(number(backend, back).await, 0);
+    assert_eq!(query_number(backend, back).await, 0);
     store.close().await;
 }
 
@@ -251,9 +251,9 @@ pub async fn every_line_of_effects_has_project_and_actor(backend: &impl Backend)
         "performers",
         "effects_state",
     ] {
-        let all = number(backend, &format!("SELECT count(*) FROM {table}")).await;
+        let all = query_number(backend, &format!("SELECT count(*) FROM {table}")).await;
         let named = "project = '/home/ada/engine' AND actor IN ('person:ada@terminal', 'system:proem@sweep')";
-        let with = number(backend, &format!("SELECT count(*) FROM {table} WHERE {named}")).await;
+        let with = query_number(backend, &format!("SELECT count(*) FROM {table} WHERE {named}")).await;
         assert!(all > 0, "{table} is empty");
         assert_eq!(with, all, "{table}");
     }

@@ -5,7 +5,7 @@ use proem_engine::ledger::{Cap, CapBalance, CapPeriod, CapScope, CapUnit, Refusa
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 
-use super::given::{Backend, LawSamples, number};
+use super::given::{Backend, LawSamples, query_number};
 use crate::query::Spender;
 use crate::record::{AttemptId, AttemptUsage};
 use crate::{BookingOutcome, Correction, Store};
@@ -64,14 +64,14 @@ pub async fn no_cap_is_exceeded(backend: &impl Backend, most: u64, moves: &[Move
         let expected: u64 = game.model.iter().map(|attempt| attempt.settled.unwrap_or(attempt.bound)).sum();
         assert!(expected <= most, "the model is above the cap after {step:?}");
         for sql in [BOOKED, USED] {
-            let booked = u64::try_from(number(backend, sql).await);
+            let booked = u64::try_from(query_number(backend, sql).await);
             assert_eq!(booked, Ok(expected), "after {step:?}: {sql}");
         }
     }
     for store in game.stores {
         store.close().await;
     }
-    assert_eq!(number(backend, OPEN).await, 0, "nothing is open when all have closed");
+    assert_eq!(query_number(backend, OPEN).await, 0, "nothing is open when all have closed");
 }
 
 /// Stores that move in turns, and what is expected of them.
@@ -155,10 +155,10 @@ pub async fn unknown_settles_in_full(backend: &impl Backend) {
     let store = backend.open().await;
     let attempt = LawSamples.booked(&store, LawSamples.intent(1, 0, 40, &[])).await;
     LawSamples.settled(&store, attempt, AttemptUsage::Unknown).await;
-    assert_eq!(number(backend, "SELECT tokens FROM spend").await, 40);
-    assert_eq!(number(backend, "SELECT nanos FROM spend").await, 40_000);
-    assert_eq!(number(backend, "SELECT unknown FROM spend").await, 1);
-    assert_eq!(number(backend, "SELECT nanos FROM runs").await, -1, "a run's own sum says that it is not known");
+    assert_eq!(query_number(backend, "SELECT tokens FROM spend").await, 40);
+    assert_eq!(query_number(backend, "SELECT nanos FROM spend").await, 40_000);
+    assert_eq!(query_number(backend, "SELECT unknown FROM spend").await, 1);
+    assert_eq!(query_number(backend, "SELECT nanos FROM runs").await, -1, "a run's own sum says that it is not known");
     store.close().await;
 }
 
@@ -176,8 +176,8 @@ pub async fn a_call_is_booked_under_its_own_prompt(backend: &impl Backend) {
     let second = LawSamples.booked(&store, intent).await;
     LawSamples.settled(&store, second, AttemptUsage::Unknown).await;
     let (tokens, nanos) = (
-        async |prompt: &str| sum(backend, "tokens", prompt).await,
-        async |prompt: &str| sum(backend, "nanos", prompt).await,
+        async |prompt: &str| booked_sum(backend, "tokens", prompt).await,
+        async |prompt: &str| booked_sum(backend, "nanos", prompt).await,
     );
     assert_eq!((tokens("change").await, tokens("summary").await), (12, 50));
     assert_eq!((nanos("change").await, nanos("summary").await), (12_000, 50_000));
@@ -190,7 +190,10 @@ pub async fn a_call_is_booked_under_its_own_prompt(backend: &impl Backend) {
     };
     assert!(store.correct(correction).await.is_ok());
     assert_eq!((nanos("change").await, nanos("summary").await), (12_000, 3));
-    assert_eq!((sum(backend, "unknown", "change").await, sum(backend, "unknown", "summary").await), (0, 0));
+    assert_eq!(
+        (booked_sum(backend, "unknown", "change").await, booked_sum(backend, "unknown", "summary").await),
+        (0, 0)
+    );
     store.close().await;
 }
 
@@ -234,8 +237,9 @@ pub async fn a_cap_of_an_agent_counts_its_own_spending(backend: &impl Backend) {
 }
 
 /// A sum of what is booked under a prompt.
-async fn sum(backend: &impl Backend, column: &str, prompt: &str) -> i64 {
-    number(backend, &format!("SELECT sum({column}) FROM spend WHERE agent = 'assess' AND prompt = '{prompt}'")).await
+async fn booked_sum(backend: &impl Backend, column: &str, prompt: &str) -> i64 {
+    query_number(backend, &format!("SELECT sum({column}) FROM spend WHERE agent = 'assess' AND prompt = '{prompt}'"))
+        .await
 }
 
 /// What a process left open when it died is booked in full, once; its calls are unknown.
@@ -255,10 +259,10 @@ pub async fn a_dead_epoch_settles_in_full(backend: &impl Backend) {
     let refused = other.intend(LawSamples.intent(4, 0, 59, &[LawSamples.cap(100)])).await;
     assert!(matches!(refused, Ok(BookingOutcome::No(_))), "{refused:?}");
     assert!(matches!(other.bury(Time(1_500)).await, Ok(0)), "they are buried once");
-    assert_eq!(number(backend, "SELECT sum(tokens) FROM spend").await, 42);
-    assert_eq!(number(backend, "SELECT count(*) FROM attempts WHERE state = 'unknown'").await, 2);
-    assert_eq!(number(backend, "SELECT count(*) FROM calls WHERE state = 'unknown'").await, 2);
-    assert_eq!(number(backend, "SELECT count(*) FROM epochs WHERE how = 'dead'").await, 1);
+    assert_eq!(query_number(backend, "SELECT sum(tokens) FROM spend").await, 42);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM attempts WHERE state = 'unknown'").await, 2);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM calls WHERE state = 'unknown'").await, 2);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM epochs WHERE how = 'dead'").await, 1);
     other.close().await;
 }
 
@@ -277,12 +281,15 @@ pub async fn an_estimate_bounds_tokens_and_not_money(backend: &impl Backend) {
         let attempt = LawSamples.booked(&store, LawSamples.intent(run, 0, 40, &[])).await;
         LawSamples.settled(&store, attempt, used).await;
     }
-    assert_eq!(number(backend, "SELECT sum(tokens) FROM spend").await, 9 + 40);
+    assert_eq!(query_number(backend, "SELECT sum(tokens) FROM spend").await, 9 + 40);
     let in_full = "SELECT count(*) FROM usage JOIN attempts ON attempts.id = usage.attempt \
                    WHERE usage.nanos = attempts.most_nanos AND attempts.state = 'unknown'";
-    assert_eq!(number(backend, in_full).await, 2);
+    assert_eq!(query_number(backend, in_full).await, 2);
     // What was not reported is no figure of its run.
-    assert_eq!(number(backend, "SELECT count(*) FROM runs WHERE input_tokens IS NULL AND nanos IS NULL").await, 2);
+    assert_eq!(
+        query_number(backend, "SELECT count(*) FROM runs WHERE input_tokens IS NULL AND nanos IS NULL").await,
+        2
+    );
     store.close().await;
 }
 
@@ -317,7 +324,7 @@ pub async fn a_refusal_leaves_no_attempt(backend: &impl Backend) {
     let refused = store.intend(LawSamples.intent(1, 0, 40, &[LawSamples.cap(39)])).await;
     assert!(matches!(refused, Ok(BookingOutcome::No(Refusal::Short(_)))), "{refused:?}");
     for (table, expected) in [("runs", 1), ("calls", 1), ("assemblies", 1), ("attempts", 0), ("spend", 0)] {
-        assert_eq!(number(backend, &format!("SELECT count(*) FROM {table}")).await, expected, "{table}");
+        assert_eq!(query_number(backend, &format!("SELECT count(*) FROM {table}")).await, expected, "{table}");
     }
     store.close().await;
 }
@@ -338,8 +345,11 @@ pub async fn the_ledgers_time_never_goes_back(backend: &impl Backend) {
     let times = backend.numbers("SELECT at FROM attempts ORDER BY id").await;
     assert_eq!(times, [20 * DAY, 20 * DAY, 20 * DAY, 21 * DAY]);
     let day = "SELECT count(*) FROM attempts WHERE day = '1970-01-21'";
-    assert_eq!(number(backend, day).await, 3);
+    assert_eq!(query_number(backend, day).await, 3);
     assert!(store.reset_clock(LawSamples.actor(), Time(DAY)).await.is_ok());
-    assert_eq!(number(backend, "SELECT count(*) FROM meta WHERE key = 'last_seen' AND value = '86400000'").await, 1);
+    assert_eq!(
+        query_number(backend, "SELECT count(*) FROM meta WHERE key = 'last_seen' AND value = '86400000'").await,
+        1
+    );
     store.close().await;
 }

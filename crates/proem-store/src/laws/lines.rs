@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proem_engine::profile::{Completeness, Issue, Quality};
 use proem_engine::run::Time;
 
-use super::given::{Backend, LawSamples, number};
+use super::given::{Backend, LawSamples, query_number};
 use crate::record::{AttemptUsage, Evaluation, NewApproval, NewFeedback, RunFinish};
 use crate::{Clearing, ClearingWay, Correction, Purge, Store};
 
@@ -16,9 +16,9 @@ use crate::{Clearing, ClearingWay, Correction, Purge, Store};
 /// If not.
 pub async fn events_are_only_added(backend: &impl Backend) {
     let store = backend.open().await;
-    let mut before = number(backend, "SELECT count(*) FROM events").await;
+    let mut before = query_number(backend, "SELECT count(*) FROM events").await;
     let mut grown = async |what: &str| {
-        let after = number(backend, "SELECT count(*) FROM events").await;
+        let after = query_number(backend, "SELECT count(*) FROM events").await;
         assert!(after > before, "no event for {what}");
         before = after;
     };
@@ -57,7 +57,7 @@ pub async fn an_answer_keeps_what_was_shown_and_said(backend: &impl Backend) {
 }
 
 /// Writes something into every table.
-async fn fill(backend: &impl Backend) -> Store {
+async fn fill_every_table(backend: &impl Backend) -> Store {
     let store = backend.open().await;
     LawSamples.whole(&store, 1, Quality::Low).await;
     let attempt = LawSamples.booked(&store, LawSamples.intent(2, 0, 40, &[])).await;
@@ -81,7 +81,7 @@ async fn fill(backend: &impl Backend) -> Store {
 ///
 /// If not.
 pub async fn every_line_has_project_and_actor(backend: &impl Backend) {
-    let store = fill(backend).await;
+    let store = fill_every_table(backend).await;
     let tables = [
         "epochs",
         "runs",
@@ -99,13 +99,13 @@ pub async fn every_line_has_project_and_actor(backend: &impl Backend) {
         "events",
     ];
     for table in tables {
-        let all = number(backend, &format!("SELECT count(*) FROM {table}")).await;
+        let all = query_number(backend, &format!("SELECT count(*) FROM {table}")).await;
         let named = "project = '/home/ada/engine' AND actor = 'person:ada@terminal'";
-        let with = number(backend, &format!("SELECT count(*) FROM {table} WHERE {named}")).await;
+        let with = query_number(backend, &format!("SELECT count(*) FROM {table} WHERE {named}")).await;
         assert!(all > 0, "{table} is empty");
         assert_eq!(with, all, "{table}");
     }
-    assert_eq!(number(backend, "SELECT count(*) FROM spend WHERE project = '/home/ada/engine'").await, 1);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM spend WHERE project = '/home/ada/engine'").await, 1);
     store.close().await;
 }
 
@@ -116,11 +116,11 @@ pub async fn every_line_has_project_and_actor(backend: &impl Backend) {
 ///
 /// If not.
 pub async fn a_purge_takes_what_belongs_to_its_runs(backend: &impl Backend) {
-    let store = fill(backend).await;
+    let store = fill_every_table(backend).await;
     LawSamples.whole(&store, 3, Quality::High).await;
     LawSamples.booked(&store, LawSamples.intent(4, 0, 40, &[])).await;
-    let spent = number(backend, "SELECT sum(tokens) FROM spend").await;
-    let contents = number(backend, "SELECT count(*) FROM contents").await;
+    let spent = query_number(backend, "SELECT sum(tokens) FROM spend").await;
+    let contents = query_number(backend, "SELECT count(*) FROM contents").await;
     let purge = |runs: &[u64]| Purge {
         project: Some(LawSamples.project()),
         before: None,
@@ -131,25 +131,25 @@ pub async fn a_purge_takes_what_belongs_to_its_runs(backend: &impl Backend) {
     let purged = store.purge(purge(&[1])).await;
     // The inputs, the task, the report, two events, the answer and the value were its own.
     assert!(matches!(&purged, Ok(purged) if purged.runs == 1 && purged.contents == 7), "{purged:?}");
-    assert_eq!(number(backend, "SELECT count(*) FROM contents").await, contents - 7);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM contents").await, contents - 7);
     for table in ["steps", "assemblies", "calls", "attempts", "outcomes", "failures", "feedback", "events"] {
         let sql = format!("SELECT count(*) FROM {table} WHERE run = '0000000000000001'");
-        assert_eq!(number(backend, &sql).await, 0, "{table}");
+        assert_eq!(query_number(backend, &sql).await, 0, "{table}");
         let sql = format!("SELECT count(DISTINCT run) FROM {table}");
         let left = match table {
             "failures" | "feedback" => 0,
             "outcomes" => 1,
             _ => 3,
         };
-        assert_eq!(number(backend, &sql).await, left, "{table}");
+        assert_eq!(query_number(backend, &sql).await, left, "{table}");
     }
-    assert_eq!(number(backend, "SELECT count(*) FROM events WHERE what = 'purged'").await, 1);
-    assert_eq!(number(backend, "SELECT sum(tokens) FROM spend").await, spent);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM events WHERE what = 'purged'").await, 1);
+    assert_eq!(query_number(backend, "SELECT sum(tokens) FROM spend").await, spent);
     assert!(backend.execute("DELETE FROM events").await.is_err(), "the door is closed again");
     // What is under way stays.
     let purged = store.purge(purge(&[])).await;
     assert!(matches!(&purged, Ok(purged) if purged.runs == 1), "{purged:?}");
-    assert_eq!(number(backend, "SELECT count(*) FROM runs").await, 2);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM runs").await, 2);
     let unknown = store.purge(purge(&[9])).await;
     assert!(matches!(&unknown, Ok(purged) if purged.runs == 0 && purged.contents == 0), "{unknown:?}");
     store.close().await;
@@ -184,7 +184,7 @@ pub async fn each_prompt_has_its_own_results(backend: &impl Backend) {
     };
     assert_eq!(results("assess/change").await, [(3_000, false)]);
     assert_eq!(results("assess/sum").await, [(3_000, true)]);
-    let failures = async || number(backend, "SELECT count(*) FROM failures").await;
+    let failures = async || query_number(backend, "SELECT count(*) FROM failures").await;
     for (quality, at, known) in [(Quality::Low, 4_000, 2), (Quality::Low, 5_000, 2), (Quality::High, 6_000, 1)] {
         let said = Some(of("assess/change", quality));
         let written = store.feedback(NewFeedback { at: Time(at), evaluation: said, ..LawSamples.feedback(1) }).await;
@@ -219,7 +219,7 @@ pub async fn clearing_and_its_undo(backend: &impl Backend) {
         actor: LawSamples.actor(),
         at: Time(5_000),
     };
-    let cleared = async || number(backend, "SELECT count(*) FROM failures WHERE cleared IS NOT NULL").await;
+    let cleared = async || query_number(backend, "SELECT count(*) FROM failures WHERE cleared IS NOT NULL").await;
     LawSamples.whole(&store, 1, Quality::Low).await;
     assert!(matches!(store.clear_failures(clearing(ClearingWay::Clear, None)).await, Ok(1)));
     LawSamples.whole(&store, 2, Quality::Low).await;
@@ -232,7 +232,7 @@ pub async fn clearing_and_its_undo(backend: &impl Backend) {
     assert!(matches!(store.clear_failures(clearing(ClearingWay::Undo, None)).await, Ok(0)));
     assert_eq!(cleared().await, 0);
     LawSamples.whole(&store, 3, Quality::High).await;
-    assert_eq!(number(backend, "SELECT count(*) FROM failures").await, 2, "a success is no failure");
-    assert_eq!(number(backend, "SELECT count(*) FROM outcomes").await, 3);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM failures").await, 2, "a success is no failure");
+    assert_eq!(query_number(backend, "SELECT count(*) FROM outcomes").await, 3);
     store.close().await;
 }

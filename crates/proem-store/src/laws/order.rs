@@ -4,7 +4,7 @@ use proem_engine::call::NanoDollars;
 use proem_engine::profile::Quality;
 use proem_engine::run::Time;
 
-use super::given::{Backend, LawSamples, number};
+use super::given::{Backend, LawSamples, query_number};
 use crate::record::{AttemptUsage, Snapshot};
 use crate::{BookingOutcome, Correction, Error, Pause};
 
@@ -20,17 +20,17 @@ pub async fn intent_before_effect(backend: &impl Backend) {
     assert_eq!(attempt, again, "asking twice books once");
     let lines = [("runs", 1), ("steps", 1), ("snapshots", 1), ("calls", 1), ("assemblies", 1), ("attempts", 1)];
     for (table, expected) in lines {
-        assert_eq!(number(backend, &format!("SELECT count(*) FROM {table}")).await, expected, "{table}");
+        assert_eq!(query_number(backend, &format!("SELECT count(*) FROM {table}")).await, expected, "{table}");
     }
     // The prompt, the inputs, the event, two texts and the report.
-    assert_eq!(number(backend, "SELECT count(*) FROM contents").await, 6);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM contents").await, 6);
     store.abandon().await;
     let next = backend.open().await;
     for (table, expected) in lines {
-        assert_eq!(number(backend, &format!("SELECT count(*) FROM {table}")).await, expected, "{table}");
+        assert_eq!(query_number(backend, &format!("SELECT count(*) FROM {table}")).await, expected, "{table}");
     }
-    assert_eq!(number(backend, "SELECT count(*) FROM attempts WHERE state = 'unknown'").await, 1);
-    assert_eq!(number(backend, "SELECT count(*) FROM calls WHERE state = 'unknown'").await, 1);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM attempts WHERE state = 'unknown'").await, 1);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM calls WHERE state = 'unknown'").await, 1);
     let stale = next.intend(LawSamples.intent(1, 0, 40, &[])).await;
     assert!(matches!(stale, Err(Error::Conflict(_))), "an attempt of a dead process is not made again: {stale:?}");
     next.close().await;
@@ -55,7 +55,7 @@ pub async fn settlement_is_idempotent(backend: &impl Backend) {
         seen.push(all);
     }
     assert!(seen.iter().all(|all| Some(all) == seen.first()), "{seen:?}");
-    assert_eq!(number(backend, "SELECT tokens FROM spend").await, 7);
+    assert_eq!(query_number(backend, "SELECT tokens FROM spend").await, 7);
     let conflict = store.intend(LawSamples.intent(1, 0, 40, &[])).await;
     assert!(matches!(conflict, Err(Error::Conflict(_))), "what is settled is not booked again: {conflict:?}");
     store.close().await;
@@ -69,7 +69,7 @@ pub async fn settlement_is_idempotent(backend: &impl Backend) {
 pub async fn a_finished_run_has_no_state(backend: &impl Backend) {
     let store = backend.open().await;
     LawSamples.whole(&store, 1, Quality::High).await;
-    assert_eq!(number(backend, "SELECT count(*) FROM snapshots").await, 0);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM snapshots").await, 0);
     let pause = Pause {
         settles: None,
         run: LawSamples.id(1),
@@ -79,10 +79,10 @@ pub async fn a_finished_run_has_no_state(backend: &impl Backend) {
         questions: vec![],
     };
     assert!(store.pause(pause).await.is_ok());
-    assert_eq!(number(backend, "SELECT count(*) FROM snapshots").await, 0);
-    assert_eq!(number(backend, "SELECT count(*) FROM runs WHERE state = 'ended'").await, 1);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM snapshots").await, 0);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM runs WHERE state = 'ended'").await, 1);
     assert!(store.finish(LawSamples.finish(1, Quality::Low)).await.is_ok());
-    assert_eq!(number(backend, "SELECT count(*) FROM failures").await, 0, "a second end changes nothing");
+    assert_eq!(query_number(backend, "SELECT count(*) FROM failures").await, 0, "a second end changes nothing");
     assert!(matches!(store.take_over(&LawSamples.id(1), Time(9_000)).await, Err(Error::Conflict(_))));
     store.close().await;
 }
@@ -100,7 +100,7 @@ pub async fn a_fork_leaves_its_parent(backend: &impl Backend) {
                   WHERE run = '0000000000000001' UNION ALL SELECT count(*) FROM snapshots \
                   WHERE run = '0000000000000001' UNION ALL SELECT count(*) FROM attempts \
                   WHERE run = '0000000000000001' AND state = 'open') AS t";
-    let before = number(backend, parent).await;
+    let before = query_number(backend, parent).await;
     let mut fork = LawSamples.intent(2, 0, 40, &[]);
     if let Some(begins) = &mut fork.begins {
         begins.parent = Some(LawSamples.id(1));
@@ -108,8 +108,8 @@ pub async fn a_fork_leaves_its_parent(backend: &impl Backend) {
     let attempt = LawSamples.booked(&store, fork).await;
     LawSamples.settled(&store, attempt, LawSamples.reported(5)).await;
     assert!(store.finish(LawSamples.finish(2, Quality::High)).await.is_ok());
-    assert_eq!(number(backend, parent).await, before);
-    assert_eq!(number(backend, "SELECT count(*) FROM runs WHERE parent = '0000000000000001'").await, 1);
+    assert_eq!(query_number(backend, parent).await, before);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM runs WHERE parent = '0000000000000001'").await, 1);
     store.close().await;
 }
 
@@ -157,12 +157,12 @@ pub async fn a_correction_counts(backend: &impl Backend) {
     for nanos in [7_000, 3_000] {
         assert!(store.correct(correction(nanos)).await.is_ok());
         let nanos = i64::try_from(nanos);
-        assert_eq!(Ok(number(backend, "SELECT nanos FROM spend").await), nanos);
-        assert_eq!(Ok(number(backend, "SELECT nanos FROM runs").await), nanos);
+        assert_eq!(Ok(query_number(backend, "SELECT nanos FROM spend").await), nanos);
+        assert_eq!(Ok(query_number(backend, "SELECT nanos FROM runs").await), nanos);
     }
-    assert_eq!(number(backend, "SELECT unknown FROM spend").await, 0);
-    assert_eq!(number(backend, "SELECT nanos FROM usage").await, 40_000);
-    assert_eq!(number(backend, "SELECT count(*) FROM corrections").await, 2);
+    assert_eq!(query_number(backend, "SELECT unknown FROM spend").await, 0);
+    assert_eq!(query_number(backend, "SELECT nanos FROM usage").await, 40_000);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM corrections").await, 2);
     store.close().await;
 }
 
@@ -183,6 +183,6 @@ pub async fn writes_share_transactions_not_fates(backend: &impl Backend) {
         futures_util::future::join(futures_util::future::join_all(good), futures_util::future::join_all(bad)).await;
     assert!(good.iter().all(|booked| matches!(booked, Ok(BookingOutcome::Yes(_)))), "{good:?}");
     assert!(bad.iter().all(|booked| matches!(booked, Err(Error::NotFound(_)))), "{bad:?}");
-    assert_eq!(number(backend, "SELECT count(*) FROM attempts").await, 24);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM attempts").await, 24);
     store.close().await;
 }

@@ -48,7 +48,7 @@ pub async fn a_line_of_the_queue_says_what_its_action_says(backend: &impl Backen
         assert_eq!(rows.len(), count, "{wanted:?}");
         for depth in [LineDepth::Standing, LineDepth::Target, LineDepth::Decision] {
             let lines = store.queue_lines(&wanted, depth).await.ok();
-            assert_eq!(lines, Some(rows.iter().map(|row| line(row, depth)).collect()), "{wanted:?}");
+            assert_eq!(lines, Some(rows.iter().map(|row| expected_line(row, depth)).collect()), "{wanted:?}");
         }
     }
     let project = LawSamples.project();
@@ -61,7 +61,7 @@ pub async fn a_line_of_the_queue_says_what_its_action_says(backend: &impl Backen
     store.close().await;
 }
 
-fn line(row: &ActionRow, depth: LineDepth) -> QueueLine {
+fn expected_line(row: &ActionRow, depth: LineDepth) -> QueueLine {
     let line = QueueLine::from(row);
     match depth {
         LineDepth::Standing => QueueLine { form: None, decision: None, ..line },
@@ -79,41 +79,42 @@ pub async fn a_beginning_names_the_keys_that_begin_so(backend: &impl Backend) {
     let store = backend.open().await;
     let ours = [0x12_34_56_00, 0x12_34_56_ff, 0x12_34_57_00, 0x12_35_00_00, 0xff_ff_ff_ff, 0];
     for (start, signal) in ours.into_iter().zip(1..) {
-        let action = NewAction { key: key(start), ..LawActions.action(signal) };
+        let action = NewAction { key: key_starting_with(start), ..LawActions.action(signal) };
         LawActions.proposed(&store, &action).await;
         if signal == 1 {
             LawActions.made(&store, LawActions.happens(&action, 0, ActionEvent::Cancel)).await;
         }
     }
     let elsewhere = Project("/home/ada/other".to_owned());
-    let foreign = NewAction { key: key(0x12_34_56_80), project: elsewhere.clone(), ..LawActions.action(9) };
+    let foreign =
+        NewAction { key: key_starting_with(0x12_34_56_80), project: elsewhere.clone(), ..LawActions.action(9) };
     LawActions.proposed(&store, &foreign).await;
     let project = LawSamples.project();
-    let whole = key(ours[1]).to_string();
-    check(&store, &project, "123456", &ours[..2]).await;
-    check(&store, &project, "1234", &ours[..3]).await;
-    check(&store, &project, "123", &ours[..4]).await;
-    check(&store, &project, "ffff", &ours[4..5]).await;
-    check(&store, &project, "0000", &ours[5..]).await;
-    check(&store, &project, &whole, &ours[1..2]).await;
-    check(&store, &project, &format!("{whole}0"), &[]).await;
+    let whole = key_starting_with(ours[1]).to_string();
+    check_keys_beginning(&store, &project, "123456", &ours[..2]).await;
+    check_keys_beginning(&store, &project, "1234", &ours[..3]).await;
+    check_keys_beginning(&store, &project, "123", &ours[..4]).await;
+    check_keys_beginning(&store, &project, "ffff", &ours[4..5]).await;
+    check_keys_beginning(&store, &project, "0000", &ours[5..]).await;
+    check_keys_beginning(&store, &project, &whole, &ours[1..2]).await;
+    check_keys_beginning(&store, &project, &format!("{whole}0"), &[]).await;
     for none in ["1236", "12345680", "FFFF", "g", "12%", "1_34"] {
-        check(&store, &project, none, &[]).await;
+        check_keys_beginning(&store, &project, none, &[]).await;
     }
-    check(&store, &elsewhere, "1234", &[0x12_34_56_80]).await;
+    check_keys_beginning(&store, &elsewhere, "1234", &[0x12_34_56_80]).await;
     let two = store.keys_beginning(&project, "12", 2).await.ok();
-    assert_eq!(two, Some(vec![key(ours[0]), key(ours[1])]));
+    assert_eq!(two, Some(vec![key_starting_with(ours[0]), key_starting_with(ours[1])]));
     store.close().await;
 }
 
 /// A key with these first digits.
-fn key(start: u32) -> EffectKey {
+fn key_starting_with(start: u32) -> EffectKey {
     let mut bytes = [7; 32];
     bytes.iter_mut().zip(start.to_be_bytes()).for_each(|(byte, digits)| *byte = digits);
     EffectKey::of_bytes(bytes)
 }
 
-async fn check(store: &Store, project: &Project, digits: &str, expected: &[u32]) {
+async fn check_keys_beginning(store: &Store, project: &Project, digits: &str, expected: &[u32]) {
     let found = store.keys_beginning(project, digits, 10).await.ok();
-    assert_eq!(found, Some(expected.iter().copied().map(key).collect()), "{digits}");
+    assert_eq!(found, Some(expected.iter().copied().map(key_starting_with).collect()), "{digits}");
 }

@@ -4,7 +4,7 @@
 
 use proem_engine::run::{EffectId, Time, ToolLabels, ToolPower};
 
-use super::given::{Backend, LawSamples, number};
+use super::given::{Backend, LawSamples, query_number};
 use crate::record::{HashedContent, NewToolCall, ToolCallState, ToolEnd, ToolIntent};
 use crate::{Error, Purge, Store};
 
@@ -53,14 +53,14 @@ async fn intended(backend: &impl Backend, intent: ToolIntent) -> Store {
 pub async fn a_tool_call_is_written_before_it_is_made(backend: &impl Backend) {
     let store = intended(backend, intent(1, 0, ToolPower::Effectful)).await;
     let ours = "SELECT count(*) FROM tool_calls WHERE project = '/home/ada/engine' AND actor = 'person:ada@terminal'";
-    assert_eq!(number(backend, ours).await, 1);
-    assert_eq!(number(backend, "SELECT count(*) FROM tool_calls WHERE state = 'pending'").await, 1);
+    assert_eq!(query_number(backend, ours).await, 1);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM tool_calls WHERE state = 'pending'").await, 1);
     assert!(store.intend_tools(intent(1, 1, ToolPower::Free)).await.is_ok());
     assert!(store.end_tool(end(1, 1, "1")).await.is_ok(), "of one step each call has an end of its own");
     store.abandon().await;
     let next = backend.open().await;
-    assert_eq!(number(backend, "SELECT effect FROM tool_calls WHERE state = 'unknown'").await, 0);
-    assert_eq!(number(backend, "SELECT effect FROM tool_calls WHERE state = 'answered'").await, 1);
+    assert_eq!(query_number(backend, "SELECT effect FROM tool_calls WHERE state = 'unknown'").await, 0);
+    assert_eq!(query_number(backend, "SELECT effect FROM tool_calls WHERE state = 'answered'").await, 1);
     next.close().await;
 }
 
@@ -106,7 +106,7 @@ pub async fn a_tool_call_keeps_its_outcome(backend: &impl Backend) {
     let (actor, at) = (LawSamples.actor(), Time(9_000));
     let purge = Purge { project: None, before: None, runs: Vec::new(), actor, at };
     assert!(next.purge(purge).await.is_ok_and(|purged| purged.runs == 1));
-    assert_eq!(number(backend, "SELECT count(*) FROM tool_calls").await, 0);
-    assert_eq!(number(backend, "SELECT count(*) FROM contents").await, 0);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM tool_calls").await, 0);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM contents").await, 0);
     next.close().await;
 }

@@ -8,7 +8,7 @@ use proem_engine::run::Time;
 use proem_guard::Verdict;
 use serde_json::json;
 
-use super::given::{Backend, LawSamples, number};
+use super::given::{Backend, LawSamples, query_number};
 use crate::record::{
     Actor, ActorKind, ArtefactEdit, CycleFinish, HandledSignal, HashedContent, NewArtefactVersion, NewQuarantine,
     NewSignal, NewTriageProject, QuarantineId, QuarantineReview, QuarantineState, SignalIntake, SignalJudgement,
@@ -47,7 +47,7 @@ impl LawSignals {
     pub fn intake(self, at: i64, signals: &[(u8, u8)]) -> SignalIntake {
         SignalIntake {
             project: LawSamples.project(),
-            actor: system(),
+            actor: system_actor(),
             at: Time(at),
             signals: signals.iter().map(|(signal, revision)| self.signal(*signal, *revision)).collect(),
         }
@@ -60,7 +60,7 @@ impl LawSignals {
             signals.iter().map(|(signal, revision)| self.id(*signal, *revision)).collect();
         CycleFinish {
             project: LawSamples.project(),
-            actor: system(),
+            actor: system_actor(),
             began: Time(at),
             at: Time(at),
             artefacts: vec![self.version(version, &causes)],
@@ -85,18 +85,18 @@ impl LawSignals {
     }
 }
 
-fn system() -> Actor {
+fn system_actor() -> Actor {
     Actor { kind: ActorKind::System, ..LawSamples.actor() }
 }
 
-async fn taken(store: &Store, intake: SignalIntake) -> Vec<IntakeAnswer> {
+async fn take_in(store: &Store, intake: SignalIntake) -> Vec<IntakeAnswer> {
     match store.take_signals(intake).await {
         Ok(answers) => answers,
         Err(error) => panic!("{error}"),
     }
 }
 
-async fn finished(store: &Store, finish: CycleFinish) -> CycleAnswer {
+async fn end_cycle(store: &Store, finish: CycleFinish) -> CycleAnswer {
     match store.finish_cycle(finish).await {
         Ok(answer) => answer,
         Err(error) => panic!("{error}"),
@@ -116,13 +116,13 @@ async fn open_ids(store: &Store) -> Vec<SignalRevision> {
 pub async fn a_signal_is_taken_in_once(backend: &impl Backend) {
     let stores = [backend.open().await, backend.open().await];
     let all = [(1, 1), (2, 1), (1, 2), (1, 1)];
-    let answers = taken(&stores[0], LawSignals.intake(1, &all)).await;
+    let answers = take_in(&stores[0], LawSignals.intake(1, &all)).await;
     assert_eq!(answers, [IntakeAnswer::New, IntakeAnswer::New, IntakeAnswer::Revised, IntakeAnswer::Same]);
-    let again = taken(&stores[1], LawSignals.intake(2, &all)).await;
+    let again = take_in(&stores[1], LawSignals.intake(2, &all)).await;
     assert_eq!(again, [IntakeAnswer::Same; 4]);
     let (one, two) = futures_pair(
-        taken(&stores[0], LawSignals.intake(3, &[(3, 1)])),
-        taken(&stores[1], LawSignals.intake(3, &[(3, 1)])),
+        take_in(&stores[0], LawSignals.intake(3, &[(3, 1)])),
+        take_in(&stores[1], LawSignals.intake(3, &[(3, 1)])),
     )
     .await;
     let new = [one, two].concat().into_iter().filter(|answer| *answer == IntakeAnswer::New).count();
@@ -161,10 +161,10 @@ async fn futures_pair<A>(one: impl Future<Output = A>, two: impl Future<Output =
 /// If not.
 pub async fn a_cycle_ends_whole_or_not_at_all(backend: &impl Backend) {
     let stores = [backend.open().await, backend.open().await];
-    taken(&stores[0], LawSignals.intake(1, &[(1, 1), (2, 1)])).await;
+    take_in(&stores[0], LawSignals.intake(1, &[(1, 1), (2, 1)])).await;
     let (one, two) = futures_pair(
-        finished(&stores[0], LawSignals.finish(2, 1, &[(1, 1)])),
-        finished(&stores[1], LawSignals.finish(2, 1, &[(1, 1)])),
+        end_cycle(&stores[0], LawSignals.finish(2, 1, &[(1, 1)])),
+        end_cycle(&stores[1], LawSignals.finish(2, 1, &[(1, 1)])),
     )
     .await;
     let mut ends = [one, two];
@@ -173,11 +173,11 @@ pub async fn a_cycle_ends_whole_or_not_at_all(backend: &impl Backend) {
     let project = LawSamples.project();
 
     // A version that is not the next one, or a signal that another cycle handled, takes everything along.
-    let stale = finished(&stores[1], LawSignals.finish(3, 1, &[(2, 1)])).await;
-    let twice = finished(&stores[1], LawSignals.finish(3, 2, &[(2, 1), (1, 1)])).await;
+    let stale = end_cycle(&stores[1], LawSignals.finish(3, 1, &[(2, 1)])).await;
+    let twice = end_cycle(&stores[1], LawSignals.finish(3, 2, &[(2, 1), (1, 1)])).await;
     assert_eq!([stale, twice], [CycleAnswer::Overtaken; 2]);
     assert_eq!(open_ids(&stores[0]).await, [LawSignals.id(2, 1)]);
-    assert_eq!(number(backend, "SELECT count(*) FROM triage_cycles").await, 1);
+    assert_eq!(query_number(backend, "SELECT count(*) FROM triage_cycles").await, 1);
 
     let edit = |version, actor| ArtefactEdit {
         project: project.clone(),
@@ -185,13 +185,13 @@ pub async fn a_cycle_ends_whole_or_not_at_all(backend: &impl Backend) {
         at: Time(4),
         version: LawSignals.version(version, &[]),
     };
-    let by_system = stores[0].edit_artefact(edit(2, system())).await;
+    let by_system = stores[0].edit_artefact(edit(2, system_actor())).await;
     assert!(matches!(by_system, Err(Error::Conflict(_))), "{by_system:?}");
     let moved = stores[0].edit_artefact(edit(1, LawSamples.actor())).await;
     assert!(matches!(moved, Ok(ArtefactAnswer::Moved { newest: 1 })), "{moved:?}");
     let made = stores[0].edit_artefact(edit(2, LawSamples.actor())).await;
     assert!(matches!(made, Ok(ArtefactAnswer::Written)), "{made:?}");
-    assert_eq!(finished(&stores[1], LawSignals.finish(5, 3, &[(2, 1)])).await, CycleAnswer::Written { cycle: 2 });
+    assert_eq!(end_cycle(&stores[1], LawSignals.finish(5, 3, &[(2, 1)])).await, CycleAnswer::Written { cycle: 2 });
 
     let versions = stores[0].artefact_versions(&project, "raid_log", 10).await.unwrap_or_default();
     let versions: Vec<_> = versions.iter().map(|row| (row.version, row.causes.len(), row.content.is_some())).collect();
@@ -220,16 +220,16 @@ pub async fn a_cycle_ends_whole_or_not_at_all(backend: &impl Backend) {
 /// If not.
 pub async fn a_cycle_may_write_a_chain_of_versions(backend: &impl Backend) {
     let store = backend.open().await;
-    taken(&store, LawSignals.intake(1, &[(1, 1), (2, 1)])).await;
+    take_in(&store, LawSignals.intake(1, &[(1, 1), (2, 1)])).await;
     let chain = |versions: &[u64]| CycleFinish {
         artefacts: versions.iter().map(|version| LawSignals.version(*version, &[LawSignals.id(1, 1)])).collect(),
         ..LawSignals.finish(2, 1, &[(1, 1)])
     };
     for broken in [&[1, 1][..], &[1, 3], &[2, 3], &[1, 2, 2]] {
-        assert_eq!(finished(&store, chain(broken)).await, CycleAnswer::Overtaken, "{broken:?}");
+        assert_eq!(end_cycle(&store, chain(broken)).await, CycleAnswer::Overtaken, "{broken:?}");
     }
-    assert_eq!(number(backend, "SELECT count(*) FROM artefact_versions").await, 0);
-    assert_eq!(finished(&store, chain(&[1, 2, 3])).await, CycleAnswer::Written { cycle: 1 });
+    assert_eq!(query_number(backend, "SELECT count(*) FROM artefact_versions").await, 0);
+    assert_eq!(end_cycle(&store, chain(&[1, 2, 3])).await, CycleAnswer::Written { cycle: 1 });
     let newest = store.artefact(&LawSamples.project(), "raid_log", None).await;
     assert!(matches!(&newest, Ok(Some(row)) if row.version == 3), "{newest:?}");
     store.close().await;
@@ -245,13 +245,13 @@ pub async fn a_purge_of_triage_leaves_what_is_open(backend: &impl Backend) {
     let store = backend.open().await;
     let project = LawSamples.project();
     let ids = [(1, 1), (2, 1), (3, 1), (4, 1)];
-    taken(&store, LawSignals.intake(1, &ids)).await;
+    take_in(&store, LawSignals.intake(1, &ids)).await;
     let quarantine =
         QuarantineId { signal: "jira:2".to_owned(), revision: "r1".to_owned(), field: "summary".to_owned() };
     let kept_out = NewQuarantine {
         id: quarantine.clone(),
         project: project.clone(),
-        actor: system(),
+        actor: system_actor(),
         at: Time(1),
         text: HashedContent::new("kept out"),
         findings: json!([]),
@@ -259,8 +259,8 @@ pub async fn a_purge_of_triage_leaves_what_is_open(backend: &impl Backend) {
         sender: "mallory".to_owned(),
     };
     assert!(store.quarantine(kept_out).await.is_ok());
-    finished(&store, LawSignals.finish(2, 1, &[(1, 1), (2, 1)])).await;
-    finished(&store, LawSignals.finish(3, 2, &[(3, 1)])).await;
+    end_cycle(&store, LawSignals.finish(2, 1, &[(1, 1), (2, 1)])).await;
+    end_cycle(&store, LawSignals.finish(3, 2, &[(3, 1)])).await;
     LawSamples.whole(&store, 1, Quality::High).await;
     let runs = Purge { project: None, before: None, runs: Vec::new(), actor: LawSamples.actor(), at: Time(4) };
     assert!(store.purge(runs).await.is_ok_and(|purged| purged.runs == 1));
@@ -268,7 +268,7 @@ pub async fn a_purge_of_triage_leaves_what_is_open(backend: &impl Backend) {
     assert!(store.purge_actions(actions).await.is_ok_and(|purged| purged.is_nothing()));
     let texts = "SELECT count(*) FROM signals s JOIN contents c ON c.hash = s.text";
     let versions = "SELECT count(*) FROM artefact_versions v JOIN contents c ON c.hash IN (v.content, v.entry)";
-    assert_eq!((number(backend, texts).await, number(backend, versions).await), (4, 4), "other purges");
+    assert_eq!((query_number(backend, texts).await, query_number(backend, versions).await), (4, 4), "other purges");
 
     let purge = |at: i64| TriagePurge {
         project: project.clone(),
@@ -280,11 +280,11 @@ pub async fn a_purge_of_triage_leaves_what_is_open(backend: &impl Backend) {
     let Ok(purged) = store.purge_triage(purge(6)).await else { panic!("a purge of triage") };
     // The first is purged; the second waits in quarantine, the third is kept, the fourth is open.
     assert_eq!((purged.signals, purged.versions, purged.cycles), (1, 1, 1));
-    assert_eq!((number(backend, texts).await, number(backend, versions).await), (3, 2));
+    assert_eq!((query_number(backend, texts).await, query_number(backend, versions).await), (3, 2));
     let gone = "SELECT count(*) FROM contents WHERE CAST(bytes AS TEXT) LIKE '%signal 1 in%' \
                 OR CAST(bytes AS TEXT) LIKE '%version 1%'";
-    assert_eq!(number(backend, gone).await, 0);
-    assert_eq!(taken(&store, LawSignals.intake(7, &ids)).await, [IntakeAnswer::Same; 4], "nothing is taken in twice");
+    assert_eq!(query_number(backend, gone).await, 0);
+    assert_eq!(take_in(&store, LawSignals.intake(7, &ids)).await, [IntakeAnswer::Same; 4], "nothing is taken in twice");
     let reviewed = QuarantineReview {
         id: quarantine,
         project: project.clone(),
@@ -295,7 +295,7 @@ pub async fn a_purge_of_triage_leaves_what_is_open(backend: &impl Backend) {
     assert!(store.review_quarantine(reviewed).await.is_ok());
     assert!(store.purge_triage(purge(9)).await.is_ok_and(|purged| purged.signals == 1), "once it was looked at");
     assert!(store.purge_triage(purge(10)).await.is_ok_and(|purged| purged.is_nothing()));
-    assert_eq!(finished(&store, LawSignals.finish(11, 3, &[(4, 1)])).await, CycleAnswer::Written { cycle: 3 });
+    assert_eq!(end_cycle(&store, LawSignals.finish(11, 3, &[(4, 1)])).await, CycleAnswer::Written { cycle: 3 });
     store.close().await;
 }
 
@@ -311,16 +311,16 @@ pub async fn every_line_of_triage_has_project_and_actor(backend: &impl Backend) 
             project: LawSamples.project(),
             id: "5f0c".to_owned(),
             name: name.to_owned(),
-            actor: system(),
+            actor: system_actor(),
             at: Time(1),
         };
         assert!(store.register_triage_project(project).await.is_ok());
     }
-    taken(&store, LawSignals.intake(2, &[(1, 1)])).await;
-    finished(&store, LawSignals.finish(3, 1, &[(1, 1)])).await;
+    take_in(&store, LawSignals.intake(2, &[(1, 1)])).await;
+    end_cycle(&store, LawSignals.finish(3, 1, &[(1, 1)])).await;
     for table in ["triage_projects", "signals", "artefact_versions", "triage_cycles"] {
         let sql = format!("SELECT count(*) FROM {table} WHERE project = '/home/ada/engine' AND actor LIKE 'system:%'");
-        assert_eq!(number(backend, &sql).await, 1, "{table}");
+        assert_eq!(query_number(backend, &sql).await, 1, "{table}");
     }
     store.close().await;
 }
@@ -332,8 +332,8 @@ pub async fn every_line_of_triage_has_project_and_actor(backend: &impl Backend) 
 /// If not.
 pub async fn a_judgement_opens_its_signal(backend: &impl Backend) {
     let store = backend.open().await;
-    taken(&store, LawSignals.intake(1, &[(1, 1), (2, 1)])).await;
-    finished(&store, LawSignals.finish(2, 1, &[(1, 1), (2, 1)])).await;
+    take_in(&store, LawSignals.intake(1, &[(1, 1), (2, 1)])).await;
+    end_cycle(&store, LawSignals.finish(2, 1, &[(1, 1), (2, 1)])).await;
     let judgement = |signal: u8, importance: &'static str, before: &'static str| SignalJudgement {
         project: LawSamples.project(),
         actor: LawSamples.actor(),
@@ -345,7 +345,7 @@ pub async fn a_judgement_opens_its_signal(backend: &impl Backend) {
         sender: "sam@corp.example".to_owned(),
         note: Some("the board asked".to_owned()),
     };
-    let nobody = SignalJudgement { actor: system(), ..judgement(1, "high", "low") };
+    let nobody = SignalJudgement { actor: system_actor(), ..judgement(1, "high", "low") };
     assert!(matches!(store.judge_signal(nobody).await, Err(Error::Conflict(_))));
     assert_eq!(store.judge_signal(judgement(7, "high", "low")).await.ok(), Some(JudgementAnswer::Unknown));
     assert_eq!(open_ids(&store).await, []);
@@ -355,7 +355,7 @@ pub async fn a_judgement_opens_its_signal(backend: &impl Backend) {
     let rows = store.signal_judgements(&LawSamples.project()).await.unwrap_or_default();
     let said: Vec<_> = rows.iter().map(|row| (&*row.importance, &*row.before, row.note.as_deref())).collect();
     assert_eq!(said, [("high", "low", Some("the board asked"))]);
-    finished(&store, LawSignals.finish(4, 2, &[(1, 1)])).await;
+    end_cycle(&store, LawSignals.finish(4, 2, &[(1, 1)])).await;
     let purge = TriagePurge {
         project: LawSamples.project(),
         before: Time(9),

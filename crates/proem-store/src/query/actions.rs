@@ -11,7 +11,10 @@ use proem_text::json::compact;
 use rusqlite::{Connection, Row};
 use serde_json::{Value as Json, json};
 
-use super::values::{ReadFault, all, count, count_or_null, digest, digest_or_null, first, get, json as parsed};
+use super::values::{
+    ReadFault, all_rows, column_count, column_digest, column_json as parsed, column_value, count_or_null,
+    digest_or_null, first_row,
+};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{ActionSource, CreditScope, Project, RunId};
@@ -155,7 +158,7 @@ impl Store {
     /// [`Error::Unusable`].
     pub async fn actions(&self, wanted: &ActionsWanted) -> Result<Vec<ActionRow>, Error> {
         let wanted = wanted.clone();
-        self.read(move |reader, _site| listed(reader, &wanted, COLUMNS, row)).await
+        self.read(move |reader, _site| list_actions(reader, &wanted, COLUMNS, read_action_row)).await
     }
 
     /// An action with all that happened to it.
@@ -165,7 +168,7 @@ impl Store {
     /// [`Error::NotFound`] without such an action, [`Error::Unusable`].
     pub async fn action(&self, project: &Project, key: &EffectKey) -> Result<ActionDetail, Error> {
         let (project, key) = (project.clone(), *key);
-        self.read(move |reader, _site| action(reader, &project, &key)).await
+        self.read(move |reader, _site| read_action_detail(reader, &project, &key)).await
     }
 
     /// What a sweep by the performer of this epoch looks at: proposed, waiting and past their deadline, approved or to
@@ -193,7 +196,7 @@ impl Store {
         let project = project.clone();
         self.read(move |reader, _site| {
             let log = format!("{TRANSITIONS} WHERE t.project = ? ORDER BY t.seq DESC LIMIT ?");
-            all(reader, &log, (&project.0, limit(Some(most))), transition)
+            all_rows(reader, &log, (&project.0, limit(Some(most))), read_transition)
         })
         .await
     }
@@ -205,7 +208,7 @@ pub(super) fn limit(most: Option<u64>) -> i64 {
 }
 
 /// The actions wanted, by the time at which something is due; of each, `a`, these columns are read.
-pub(super) fn listed<T>(
+pub(super) fn list_actions<T>(
     reader: &Connection,
     wanted: &ActionsWanted,
     columns: &str,
@@ -219,18 +222,18 @@ pub(super) fn listed<T>(
         // The index of what is open gives the order for one project.
         (Some(project), true) => {
             let sql = format!("SELECT {columns} WHERE a.project = ? AND a.ended IS NULL {order}");
-            all(reader, &sql, (project, limit(wanted.most)), read)
+            all_rows(reader, &sql, (project, limit(wanted.most)), read)
         }
         (None, true) => {
             let sql = format!("SELECT {columns} WHERE a.ended IS NULL {order}");
-            all(reader, &sql, [limit(wanted.most)], read)
+            all_rows(reader, &sql, [limit(wanted.most)], read)
         }
         (project, false) => {
             let sql = format!(
                 "SELECT {columns} WHERE a.project = coalesce(?, a.project) \
                  AND a.state IN (SELECT value FROM json_each(?)) {order}"
             );
-            all(reader, &sql, (project, states_wanted, limit(wanted.most)), read)
+            all_rows(reader, &sql, (project, states_wanted, limit(wanted.most)), read)
         }
     }
 }
@@ -242,72 +245,81 @@ fn due(reader: &Connection, project: &Project, epoch: PerformerEpoch, now: Time)
          OR (a.state IN ('executing', 'resending') AND a.performer IS NOT ?3)) \
          ORDER BY coalesce(a.due, a.deadline), a.key"
     );
-    all(reader, &sql, (&project.0, now.0, i64::try_from(epoch.0).unwrap_or(i64::MAX)), row)
+    all_rows(reader, &sql, (&project.0, now.0, i64::try_from(epoch.0).unwrap_or(i64::MAX)), read_action_row)
 }
 
-pub(super) fn action(reader: &Connection, project: &Project, key: &EffectKey) -> Result<ActionDetail, ReadFault> {
+pub(super) fn read_action_detail(
+    reader: &Connection,
+    project: &Project,
+    key: &EffectKey,
+) -> Result<ActionDetail, ReadFault> {
     let name = key.to_string();
     let sql = format!("SELECT {COLUMNS} WHERE a.key = ? AND a.project = ?");
-    let found = first(reader, &sql, (&name, &project.0), |found| Ok((row(found)?, get(found, "correction")?)))?;
+    let found = first_row(reader, &sql, (&name, &project.0), |found| {
+        Ok((read_action_row(found)?, column_value(found, "correction")?))
+    })?;
     let Some((row, correction)) = found else {
         let why = format!("no action has the id `{name}` here; look at the queue for those there are");
         return Err(ReadFault::Missing(why.into()));
     };
     let bytes = "SELECT c.bytes FROM actions a JOIN contents c ON c.hash = a.bytes WHERE a.key = ?";
-    let bytes = first(reader, bytes, [&name], |row| get::<Vec<u8>>(row, "bytes"))?;
+    let bytes = first_row(reader, bytes, [&name], |row| column_value::<Vec<u8>>(row, "bytes"))?;
     let texts = "SELECT t.text, c.bytes FROM action_texts t JOIN contents c ON c.hash = t.text WHERE t.action = ? \
                  ORDER BY t.text";
-    let texts = all(reader, texts, [&name], |row| Ok((get(row, "text")?, get(row, "bytes")?)))?;
+    let texts = all_rows(reader, texts, [&name], |row| Ok((column_value(row, "text")?, column_value(row, "bytes")?)))?;
     let transitions = format!("{TRANSITIONS} WHERE t.action = ? ORDER BY t.version");
-    let transitions = all(reader, &transitions, [&name], transition)?;
+    let transitions = all_rows(reader, &transitions, [&name], read_transition)?;
     let approvals = "SELECT actor, at, kind, breadth, content, policy, expires, used, void FROM action_approvals \
                      WHERE action = ? ORDER BY seq";
-    let approvals = all(reader, approvals, [&name], approval)?;
+    let approvals = all_rows(reader, approvals, [&name], read_action_approval)?;
     Ok(ActionDetail { row, bytes: bytes.map(Arc::from), texts, transitions, approvals, correction })
 }
 
-pub(super) fn state(row: &Row<'_>, column: &str) -> Result<ActionState, ReadFault> {
-    let word: String = get(row, column)?;
+pub(super) fn read_action_state(row: &Row<'_>, column: &str) -> Result<ActionState, ReadFault> {
+    let word: String = column_value(row, column)?;
     ActionState::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
 }
 
-fn event(row: &Row<'_>, column: &str) -> Result<ActionEventKind, ReadFault> {
-    let word: String = get(row, column)?;
+fn read_action_event(row: &Row<'_>, column: &str) -> Result<ActionEventKind, ReadFault> {
+    let word: String = column_value(row, column)?;
     ActionEventKind::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`{column}` is `{word}`")))
 }
 
-pub(super) fn time(row: &Row<'_>, column: &str) -> Result<Option<Time>, ReadFault> {
-    Ok(get::<Option<i64>>(row, column)?.map(Time))
+pub(super) fn read_optional_time(row: &Row<'_>, column: &str) -> Result<Option<Time>, ReadFault> {
+    Ok(column_value::<Option<i64>>(row, column)?.map(Time))
 }
 
 /// An action's line.
-pub(super) fn row(row: &Row<'_>) -> Result<ActionRow, ReadFault> {
-    let origin = match (get::<Option<String>>(row, "run")?, count_or_null(row, "step")?) {
+pub(super) fn read_action_row(row: &Row<'_>) -> Result<ActionRow, ReadFault> {
+    let origin = match (column_value::<Option<String>>(row, "run")?, count_or_null(row, "step")?) {
         (Some(run), Some(step)) => Some(ActionSource { run: RunId(run), step }),
         _ => None,
     };
-    let scope =
-        CreditScope { name: get(row, "name")?, recipient: digest_or_null(row, "recipient")?, kind: get(row, "kind")? };
+    let scope = CreditScope {
+        name: column_value(row, "name")?,
+        recipient: digest_or_null(row, "recipient")?,
+        kind: column_value(row, "kind")?,
+    };
     Ok(ActionRow {
-        key: EffectKey::of_bytes(digest(row, "key")?),
-        project: Project(get(row, "project")?),
-        actor: get(row, "actor")?,
+        key: EffectKey::of_bytes(column_digest(row, "key")?),
+        project: Project(column_value(row, "project")?),
+        actor: column_value(row, "actor")?,
         scope,
         target: digest_or_null(row, "target")?,
-        content: ActionHash(digest(row, "content")?),
-        form: get(row, "form")?,
-        state: state(row, "state")?,
-        version: ActionVersion(count(row, "version")?),
-        deadline: Time(get(row, "deadline")?),
-        due: time(row, "due")?,
+        content: ActionHash(column_digest(row, "content")?),
+        form: column_value(row, "form")?,
+        state: read_action_state(row, "state")?,
+        version: ActionVersion(column_count(row, "version")?),
+        deadline: Time(column_value(row, "deadline")?),
+        due: read_optional_time(row, "due")?,
         performer: count_or_null(row, "performer")?.map(PerformerEpoch),
         bytes: digest_or_null(row, "bytes")?.map(BytesHash),
         decision: parsed(row, "decision")?,
         origin,
-        created: Time(get(row, "created")?),
-        ended: time(row, "ended")?,
-        corrected: time(row, "corrected")?,
-        purged: time(row, "purged")?,
+        created: Time(column_value(row, "created")?),
+        ended: read_optional_time(row, "ended")?,
+        corrected: read_optional_time(row, "corrected")?,
+        purged: read_optional_time(row, "purged")?,
     })
 }
 
@@ -316,34 +328,34 @@ const TRANSITIONS: &str = "SELECT t.seq, t.action, t.version, t.at, t.actor, t.e
     t.epoch, t.policy, CAST(c.bytes AS TEXT) AS form, t.bytes, t.details \
     FROM transitions t LEFT JOIN contents c ON c.hash = t.form";
 
-fn transition(row: &Row<'_>) -> Result<TransitionRow, ReadFault> {
+fn read_transition(row: &Row<'_>) -> Result<TransitionRow, ReadFault> {
     Ok(TransitionRow {
-        seq: get(row, "seq")?,
-        action: EffectKey::of_bytes(digest(row, "action")?),
-        version: ActionVersion(count(row, "version")?),
-        at: Time(get(row, "at")?),
-        actor: get(row, "actor")?,
-        event: event(row, "event")?,
-        from: state(row, "state_before")?,
-        to: state(row, "state_after")?,
+        seq: column_value(row, "seq")?,
+        action: EffectKey::of_bytes(column_digest(row, "action")?),
+        version: ActionVersion(column_count(row, "version")?),
+        at: Time(column_value(row, "at")?),
+        actor: column_value(row, "actor")?,
+        event: read_action_event(row, "event")?,
+        from: read_action_state(row, "state_before")?,
+        to: read_action_state(row, "state_after")?,
         epoch: count_or_null(row, "epoch")?.map(PerformerEpoch),
-        policy: PolicyHash(digest(row, "policy")?),
-        replaced: get(row, "form")?,
+        policy: PolicyHash(column_digest(row, "policy")?),
+        replaced: column_value(row, "form")?,
         bytes: digest_or_null(row, "bytes")?.map(BytesHash),
         details: parsed(row, "details")?,
     })
 }
 
-fn approval(row: &Row<'_>) -> Result<ActionApprovalRow, ReadFault> {
+fn read_action_approval(row: &Row<'_>) -> Result<ActionApprovalRow, ReadFault> {
     Ok(ActionApprovalRow {
-        actor: get(row, "actor")?,
-        at: Time(get(row, "at")?),
-        kind: event(row, "kind")?,
-        breadth: get(row, "breadth")?,
-        content: ActionHash(digest(row, "content")?),
-        policy: PolicyHash(digest(row, "policy")?),
-        expires: Time(get(row, "expires")?),
-        used: time(row, "used")?,
-        void: time(row, "void")?,
+        actor: column_value(row, "actor")?,
+        at: Time(column_value(row, "at")?),
+        kind: read_action_event(row, "kind")?,
+        breadth: column_value(row, "breadth")?,
+        content: ActionHash(column_digest(row, "content")?),
+        policy: PolicyHash(column_digest(row, "policy")?),
+        expires: Time(column_value(row, "expires")?),
+        used: read_optional_time(row, "used")?,
+        void: read_optional_time(row, "void")?,
     })
 }

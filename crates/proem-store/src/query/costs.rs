@@ -7,7 +7,7 @@ use proem_engine::ledger::{Cap, CapBalance, CapPeriod, CapScope, CapUnit};
 use proem_engine::run::Time;
 use rusqlite::{Connection, Row};
 
-use super::values::{ReadFault, all, count, first, get};
+use super::values::{ReadFault, all_rows, column_count, column_value, first_row};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
@@ -98,7 +98,7 @@ impl Store {
     /// [`Error::Unusable`].
     pub async fn costs(&self, wanted: &CostsWanted) -> Result<CostReport, Error> {
         let wanted = wanted.clone();
-        self.read(move |reader, _site| costs(reader, &wanted)).await
+        self.read(move |reader, _site| read_costs(reader, &wanted)).await
     }
 
     /// What counts against caps at `now`, or at the last time that was seen if that is later; caps of
@@ -122,40 +122,40 @@ impl Store {
     }
 }
 
-pub(crate) fn costs(reader: &Connection, wanted: &CostsWanted) -> Result<CostReport, ReadFault> {
+pub(crate) fn read_costs(reader: &Connection, wanted: &CostsWanted) -> Result<CostReport, ReadFault> {
     let project = wanted.project.as_ref().map(|project| project.0.as_str());
-    let lines = all(
+    let lines = all_rows(
         reader,
         "SELECT day, project, model, endpoint, agent, prompt, attempts, nanos, tokens, unknown, unpriced FROM spend \
          WHERE day >= ?1 AND (?2 IS NULL OR project = ?2) ORDER BY day, project, model, endpoint, agent, prompt",
         (wanted.since.as_deref().unwrap_or(""), project),
-        line,
+        read_spend_line,
     )?;
-    let open = first(
+    let open = first_row(
         reader,
         "SELECT count(*) AS open, COALESCE(sum(most_nanos), 0) AS reserved FROM attempts \
          WHERE state = 'open' AND (?1 IS NULL OR project = ?1)",
         [project],
-        |row| Ok((count(row, "open")?, NanoDollars(count(row, "reserved")?))),
+        |row| Ok((column_count(row, "open")?, NanoDollars(column_count(row, "reserved")?))),
     )?;
     let (open, reserved) = open.ok_or_else(|| ReadFault::Odd("nothing is counted".to_owned()))?;
     Ok(CostReport { lines, open, reserved })
 }
 
-fn line(row: &Row<'_>) -> Result<SpendLine, ReadFault> {
-    let (agent, prompt): (String, String) = (get(row, "agent")?, get(row, "prompt")?);
-    let endpoint: String = get(row, "endpoint")?;
+fn read_spend_line(row: &Row<'_>) -> Result<SpendLine, ReadFault> {
+    let (agent, prompt): (String, String) = (column_value(row, "agent")?, column_value(row, "prompt")?);
+    let endpoint: String = column_value(row, "endpoint")?;
     Ok(SpendLine {
-        day: get(row, "day")?,
-        project: Project(get(row, "project")?),
-        model: get(row, "model")?,
+        day: column_value(row, "day")?,
+        project: Project(column_value(row, "project")?),
+        model: column_value(row, "model")?,
         endpoint: (!endpoint.is_empty()).then_some(endpoint),
         prompt: format!("{agent}/{prompt}"),
-        attempts: count(row, "attempts")?,
-        cost: NanoDollars(count(row, "nanos")?),
-        tokens: count(row, "tokens")?,
-        unknown: count(row, "unknown")?,
-        unpriced: count(row, "unpriced")?,
+        attempts: column_count(row, "attempts")?,
+        cost: NanoDollars(column_count(row, "nanos")?),
+        tokens: column_count(row, "tokens")?,
+        unknown: column_count(row, "unknown")?,
+        unpriced: column_count(row, "unpriced")?,
     })
 }
 
@@ -173,11 +173,11 @@ pub(crate) fn against(
     clock: &Clock<'_>,
 ) -> Result<Vec<CapNow>, ReadFault> {
     let seen = "SELECT CAST(value AS INTEGER) AS seen FROM meta WHERE key = 'last_seen'";
-    let seen = first(reader, seen, [], |row| get(row, "seen"))?.map(Time);
+    let seen = first_row(reader, seen, [], |row| column_value(row, "seen"))?.map(Time);
     let now = seen.map_or(clock.now, |seen| clock.now.max(seen));
     let today = today(now, clock.zone)?;
-    let spent = |cap: &Cap| match days(cap.period, today) {
-        Some(days) => spent(reader, spender, cap, &days),
+    let spent = |cap: &Cap| match period_days(cap.period, today) {
+        Some(days) => read_cap_balance(reader, spender, cap, &days),
         None => Ok(CapBalance::default()),
     };
     caps.iter().map(|cap| Ok(CapNow { cap: *cap, spent: spent(cap)? })).collect()
@@ -197,7 +197,7 @@ struct Days {
 }
 
 /// The days that a period is made of; a run is no number of days.
-fn days(period: CapPeriod, today: Date) -> Option<Days> {
+fn period_days(period: CapPeriod, today: Date) -> Option<Days> {
     let days = |first: Date, last: Date| Some(Days { first: first.to_string(), last: last.to_string() });
     match period {
         CapPeriod::Run => None,
@@ -206,7 +206,7 @@ fn days(period: CapPeriod, today: Date) -> Option<Days> {
     }
 }
 
-fn spent(reader: &Connection, spender: &Spender, cap: &Cap, days: &Days) -> Result<CapBalance, ReadFault> {
+fn read_cap_balance(reader: &Connection, spender: &Spender, cap: &Cap, days: &Days) -> Result<CapBalance, ReadFault> {
     let project = Some(spender.project.0.as_str());
     let (owner, agent) = match (cap.scope, &spender.agent) {
         (CapScope::User, _) => (None, None),
@@ -218,7 +218,7 @@ fn spent(reader: &Connection, spender: &Spender, cap: &Cap, days: &Days) -> Resu
         CapUnit::NanoDollars => ("nanos", "most_nanos"),
         CapUnit::Tokens => ("tokens", "most_tokens"),
     };
-    let spent = first(
+    let spent = first_row(
         reader,
         "SELECT s.nanos, s.tokens, a.most_nanos, a.most_tokens FROM \
          (SELECT COALESCE(sum(nanos), 0) AS nanos, COALESCE(sum(tokens), 0) AS tokens FROM spend \
@@ -228,13 +228,13 @@ fn spent(reader: &Connection, spender: &Spender, cap: &Cap, days: &Days) -> Resu
           AND (?4 IS NULL OR coalesce((SELECT agent FROM calls WHERE calls.run = attempts.run \
           AND calls.effect = attempts.effect), (SELECT agent FROM runs WHERE runs.id = attempts.run)) = ?4)) a",
         (&days.first, &days.last, owner, agent),
-        |row| Ok(CapBalance { settled: count(row, settled)?, open: count(row, open)? }),
+        |row| Ok(CapBalance { settled: column_count(row, settled)?, open: column_count(row, open)? }),
     )?;
     spent.ok_or_else(|| ReadFault::Odd("nothing adds up".to_owned()))
 }
 
 pub(crate) fn estimates(reader: &Connection) -> Result<Vec<Estimate>, ReadFault> {
-    all(
+    all_rows(
         reader,
         "SELECT c.model, s.counter, count(*) AS calls, sum(s.tokens) AS counted, sum(u.input_tokens) AS reported \
          FROM calls c JOIN assemblies s ON s.run = c.run AND s.effect = c.effect \
@@ -245,11 +245,11 @@ pub(crate) fn estimates(reader: &Connection) -> Result<Vec<Estimate>, ReadFault>
         [],
         |row| {
             Ok(Estimate {
-                model: get(row, "model")?,
-                counter: get(row, "counter")?,
-                calls: count(row, "calls")?,
-                counted: count(row, "counted")?,
-                reported: count(row, "reported")?,
+                model: column_value(row, "model")?,
+                counter: column_value(row, "counter")?,
+                calls: column_count(row, "calls")?,
+                counted: column_count(row, "counted")?,
+                reported: column_count(row, "reported")?,
             })
         },
     )

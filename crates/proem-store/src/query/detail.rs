@@ -10,8 +10,10 @@ use rusqlite::{Connection, Row};
 use serde_json::Value as Json;
 
 use super::runs::{self, Alive, RunRow, RunState};
-use super::tools::{ToolCallRow, tool_calls};
-use super::values::{ReadFault, all, count, count_or_null, first, get, json, json_or_null, word_or_null};
+use super::tools::{ToolCallRow, read_tool_calls};
+use super::values::{
+    ReadFault, all_rows, column_count, column_json, column_value, count_or_null, first_row, json_or_null, word_or_null,
+};
 use crate::Store;
 use crate::epoch;
 use crate::error::{Absence, AbsenceRemedy, Error};
@@ -170,7 +172,7 @@ impl Store {
     /// [`Error::NotFound`].
     pub async fn run(&self, id: &RunId) -> Result<RunDetail, Error> {
         let id = id.clone();
-        self.read(move |reader, site| detail(reader, &id, &|epoch| epoch::is_alive(&site.path, epoch))).await
+        self.read(move |reader, site| read_run_detail(reader, &id, &|epoch| epoch::is_alive(&site.path, epoch))).await
     }
 
     /// The run that an attempt was made for.
@@ -189,36 +191,36 @@ impl Store {
     /// [`Error::Unusable`].
     pub async fn contents(&self, hashes: &[String]) -> Result<BTreeMap<String, Vec<u8>>, Error> {
         let hashes = hashes.to_vec();
-        self.read(move |reader, _site| contents(reader, &hashes)).await
+        self.read(move |reader, _site| read_contents(reader, &hashes)).await
     }
 }
 
-pub(crate) fn detail(reader: &Connection, id: &RunId, alive: Alive<'_>) -> Result<RunDetail, ReadFault> {
+pub(crate) fn read_run_detail(reader: &Connection, id: &RunId, alive: Alive<'_>) -> Result<RunDetail, ReadFault> {
     let sql = format!(
         "SELECT {}, r.because, r.value, r.files, r.inputs, r.settings, r.profile, r.replayable, \
          EXISTS (SELECT 1 FROM snapshots s WHERE s.run = r.id) AS resumable \
          FROM runs r LEFT JOIN epochs e ON e.id = r.epoch WHERE r.id = ?",
         runs::COLUMNS
     );
-    let found = first(reader, &sql, [&id.0], |line| {
-        let row = runs::row(line, alive)?;
+    let found = first_row(reader, &sql, [&id.0], |line| {
+        let row = runs::read_run_row(line, alive)?;
         Ok(RunDetail {
             because: json_or_null(line, "because")?,
-            value: get(line, "value")?,
-            files: json(line, "files")?,
-            inputs: get(line, "inputs")?,
-            settings: json(line, "settings")?,
-            profiles: json(line, "profile")?,
-            replayable: match get::<String>(line, "replayable")? {
+            value: column_value(line, "value")?,
+            files: column_json(line, "files")?,
+            inputs: column_value(line, "inputs")?,
+            settings: column_json(line, "settings")?,
+            profiles: column_json(line, "profile")?,
+            replayable: match column_value::<String>(line, "replayable")? {
                 yes if yes == "yes" => Replayable::Yes,
                 why => Replayable::No(why),
             },
-            calls: calls(reader, &row)?,
-            tools: tool_calls(reader, id, row.state)?,
-            steps: steps(reader, id)?,
-            resumable: get(line, "resumable")?,
-            feedback: feedback(reader, id)?,
-            approvals: approvals(reader, id)?,
+            calls: read_calls(reader, &row)?,
+            tools: read_tool_calls(reader, id, row.state)?,
+            steps: read_steps(reader, id)?,
+            resumable: column_value(line, "resumable")?,
+            feedback: read_run_feedback(reader, id)?,
+            approvals: read_run_approvals(reader, id)?,
             row,
         })
     })?;
@@ -226,9 +228,9 @@ pub(crate) fn detail(reader: &Connection, id: &RunId, alive: Alive<'_>) -> Resul
     found.ok_or_else(|| ReadFault::Missing(problem()))
 }
 
-fn calls(reader: &Connection, run: &RunRow) -> Result<Vec<CallRow>, ReadFault> {
+fn read_calls(reader: &Connection, run: &RunRow) -> Result<Vec<CallRow>, ReadFault> {
     let mut attempts: BTreeMap<EffectId, Vec<AttemptRow>> = BTreeMap::new();
-    let made = all(
+    let made = all_rows(
         reader,
         "SELECT a.id, a.effect, a.attempt, a.at, a.state, a.most_nanos, u.status, u.failed, u.bytes, u.took_ms, \
          u.waited_ms, u.reported, COALESCE((SELECT c.nanos FROM corrections c WHERE c.attempt = a.id \
@@ -236,12 +238,12 @@ fn calls(reader: &Connection, run: &RunRow) -> Result<Vec<CallRow>, ReadFault> {
          (SELECT c.why FROM corrections c WHERE c.attempt = a.id ORDER BY c.seq DESC LIMIT 1) AS corrected \
          FROM attempts a LEFT JOIN usage u ON u.attempt = a.id WHERE a.run = ? ORDER BY a.effect, a.attempt",
         [&run.id.0],
-        |row| Ok((EffectId(count(row, "effect")?), attempt(row)?)),
+        |row| Ok((EffectId(column_count(row, "effect")?), read_attempt(row)?)),
     )?;
     for (effect, attempt) in made {
         attempts.entry(effect).or_default().push(attempt);
     }
-    all(
+    all_rows(
         reader,
         "SELECT a.effect, a.at AS assembled, a.sections, a.tokens, a.stable_tokens, a.monolithic_tokens, a.counter, \
          a.plan, a.report, c.at AS intended, c.agent, c.prompt, c.version, c.closure, c.model, c.endpoint, c.tool, c.body, \
@@ -249,50 +251,50 @@ fn calls(reader: &Connection, run: &RunRow) -> Result<Vec<CallRow>, ReadFault> {
          LEFT JOIN calls c ON c.run = a.run AND c.effect = a.effect WHERE a.run = ? ORDER BY a.effect",
         [&run.id.0],
         |row| {
-            let effect = EffectId(count(row, "effect")?);
-            call(row, run, effect, attempts.remove(&effect).unwrap_or_default())
+            let effect = EffectId(column_count(row, "effect")?);
+            read_call(row, run, effect, attempts.remove(&effect).unwrap_or_default())
         },
     )
 }
 
-fn call(row: &Row<'_>, run: &RunRow, effect: EffectId, attempts: Vec<AttemptRow>) -> Result<CallRow, ReadFault> {
-    let text = |column| Ok::<_, ReadFault>(get::<Option<String>>(row, column)?.unwrap_or_default());
+fn read_call(row: &Row<'_>, run: &RunRow, effect: EffectId, attempts: Vec<AttemptRow>) -> Result<CallRow, ReadFault> {
+    let text = |column| Ok::<_, ReadFault>(column_value::<Option<String>>(row, column)?.unwrap_or_default());
     let list = |column| Ok::<_, ReadFault>(json_or_null(row, column)?.unwrap_or_else(|| Json::Array(Vec::new())));
     let state = word_or_null(row, "state")?;
     Ok(CallRow {
         effect,
-        at: Time(get::<Option<i64>>(row, "intended")?.map_or_else(|| get(row, "assembled"), Ok)?),
-        prompt: prompt(row)?.unwrap_or_else(|| run.prompt.clone()),
-        model: get::<Option<String>>(row, "model")?.unwrap_or_else(|| run.model.clone()),
+        at: Time(column_value::<Option<i64>>(row, "intended")?.map_or_else(|| column_value(row, "assembled"), Ok)?),
+        prompt: read_call_prompt(row)?.unwrap_or_else(|| run.prompt.clone()),
+        model: column_value::<Option<String>>(row, "model")?.unwrap_or_else(|| run.model.clone()),
         endpoint: text("endpoint")?,
-        tool: get(row, "tool")?,
+        tool: column_value(row, "tool")?,
         body: text("body")?,
         pieces: json_or_null(row, "pieces")?.unwrap_or(Json::Null),
         state: how_far(state, run.state, !attempts.is_empty()),
-        result: get(row, "result")?,
-        finish: get(row, "finish")?,
+        result: column_value(row, "result")?,
+        finish: column_value(row, "finish")?,
         repairs: list("repairs")?,
         problems: list("problems")?,
         dropped: list("dropped")?,
-        sections: json(row, "sections")?,
-        tokens: count(row, "tokens")?,
-        stable_tokens: count(row, "stable_tokens")?,
+        sections: column_json(row, "sections")?,
+        tokens: column_count(row, "tokens")?,
+        stable_tokens: column_count(row, "stable_tokens")?,
         monolithic_tokens: count_or_null(row, "monolithic_tokens")?,
-        counter: get(row, "counter")?,
-        plan: json(row, "plan")?,
-        report: get(row, "report")?,
+        counter: column_value(row, "counter")?,
+        plan: column_json(row, "plan")?,
+        report: column_value(row, "report")?,
         attempts,
     })
 }
 
 /// The prompt of a call; `None` where there is no call.
-fn prompt(row: &Row<'_>) -> Result<Option<PromptId>, ReadFault> {
-    let Some(agent) = get(row, "agent")? else { return Ok(None) };
+fn read_call_prompt(row: &Row<'_>) -> Result<Option<PromptId>, ReadFault> {
+    let Some(agent) = column_value(row, "agent")? else { return Ok(None) };
     Ok(Some(PromptId {
         agent,
-        name: get(row, "prompt")?,
-        version: get(row, "version")?,
-        closure: get(row, "closure")?,
+        name: column_value(row, "prompt")?,
+        version: column_value(row, "version")?,
+        closure: column_value(row, "closure")?,
     }))
 }
 
@@ -307,68 +309,71 @@ const fn how_far(stored: Option<CallState>, run: RunState, sent: bool) -> CallSt
     }
 }
 
-fn attempt(row: &Row<'_>) -> Result<AttemptRow, ReadFault> {
+fn read_attempt(row: &Row<'_>) -> Result<AttemptRow, ReadFault> {
     Ok(AttemptRow {
-        id: AttemptId(get(row, "id")?),
-        attempt: count(row, "attempt")?,
-        at: Time(get(row, "at")?),
-        state: get(row, "state")?,
+        id: AttemptId(column_value(row, "id")?),
+        attempt: column_count(row, "attempt")?,
+        at: Time(column_value(row, "at")?),
+        state: column_value(row, "state")?,
         most: count_or_null(row, "most_nanos")?.map(NanoDollars),
         status: count_or_null(row, "status")?,
-        failed: get(row, "failed")?,
+        failed: column_value(row, "failed")?,
         bytes: count_or_null(row, "bytes")?.unwrap_or(0),
         took_ms: count_or_null(row, "took_ms")?.unwrap_or(0),
         waited_ms: count_or_null(row, "waited_ms")?.unwrap_or(0),
         usage: json_or_null::<Usage>(row, "reported")?,
         booked: count_or_null(row, "booked")?.map(NanoDollars),
-        corrected: get(row, "corrected")?,
+        corrected: column_value(row, "corrected")?,
     })
 }
 
-fn steps(reader: &Connection, id: &RunId) -> Result<Vec<(u32, Time, String)>, ReadFault> {
+fn read_steps(reader: &Connection, id: &RunId) -> Result<Vec<(u32, Time, String)>, ReadFault> {
     let steps = "SELECT step, at, event FROM steps WHERE run = ? ORDER BY step";
-    all(reader, steps, [&id.0], |row| Ok((count(row, "step")?, Time(get(row, "at")?), get(row, "event")?)))
+    all_rows(reader, steps, [&id.0], |row| {
+        Ok((column_count(row, "step")?, Time(column_value(row, "at")?), column_value(row, "event")?))
+    })
 }
 
-fn feedback(reader: &Connection, id: &RunId) -> Result<Vec<FeedbackRow>, ReadFault> {
+fn read_run_feedback(reader: &Connection, id: &RunId) -> Result<Vec<FeedbackRow>, ReadFault> {
     let said = "SELECT at, actor, verdict, note FROM feedback WHERE run = ? ORDER BY seq";
-    all(reader, said, [&id.0], feedback_row)
+    all_rows(reader, said, [&id.0], feedback_row)
 }
 
 /// What a row says that a person thinks.
 pub(super) fn feedback_row(row: &Row<'_>) -> Result<FeedbackRow, ReadFault> {
     Ok(FeedbackRow {
-        at: Time(get(row, "at")?),
-        actor: get(row, "actor")?,
-        verdict: get(row, "verdict")?,
-        note: get(row, "note")?,
+        at: Time(column_value(row, "at")?),
+        actor: column_value(row, "actor")?,
+        verdict: column_value(row, "verdict")?,
+        note: column_value(row, "note")?,
     })
 }
 
-fn approvals(reader: &Connection, id: &RunId) -> Result<Vec<ApprovalRow>, ReadFault> {
+fn read_run_approvals(reader: &Connection, id: &RunId) -> Result<Vec<ApprovalRow>, ReadFault> {
     let asked = "SELECT at, actor, question, options, answer, shown, words FROM approvals WHERE run = ? ORDER BY seq";
-    all(reader, asked, [&id.0], |row| {
+    all_rows(reader, asked, [&id.0], |row| {
         Ok(ApprovalRow {
-            at: Time(get(row, "at")?),
-            actor: get(row, "actor")?,
-            question: get(row, "question")?,
-            options: json(row, "options")?,
+            at: Time(column_value(row, "at")?),
+            actor: column_value(row, "actor")?,
+            question: column_value(row, "question")?,
+            options: column_json(row, "options")?,
             answer: count_or_null(row, "answer")?,
-            shown: get(row, "shown")?,
-            words: get(row, "words")?,
+            shown: column_value(row, "shown")?,
+            words: column_value(row, "words")?,
         })
     })
 }
 
 fn run_of(reader: &Connection, attempt: AttemptId) -> Result<RunId, ReadFault> {
-    let found = first(reader, "SELECT run FROM attempts WHERE id = ?", [attempt.0], |row| get(row, "run"))?;
+    let found =
+        first_row(reader, "SELECT run FROM attempts WHERE id = ?", [attempt.0], |row| column_value(row, "run"))?;
     let problem = || Absence::remedied(format!("there is no attempt {}", attempt.0), AbsenceRemedy::ListAttempts);
     found.map(RunId).ok_or_else(|| ReadFault::Missing(problem()))
 }
 
-fn contents(reader: &Connection, hashes: &[String]) -> Result<BTreeMap<String, Vec<u8>>, ReadFault> {
+fn read_contents(reader: &Connection, hashes: &[String]) -> Result<BTreeMap<String, Vec<u8>>, ReadFault> {
     let wanted = serde_json::to_string(hashes).map_err(|error| ReadFault::Odd(error.to_string()))?;
     let kept = "SELECT hash, bytes FROM json_each(?) CROSS JOIN contents ON hash = json_each.value";
-    let found = all(reader, kept, [wanted], |row| Ok((get(row, "hash")?, get(row, "bytes")?)))?;
+    let found = all_rows(reader, kept, [wanted], |row| Ok((column_value(row, "hash")?, column_value(row, "bytes")?)))?;
     Ok(found.into_iter().collect())
 }

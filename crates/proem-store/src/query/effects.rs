@@ -6,7 +6,7 @@ use proem_engine::effect::{ActionState, PerformerEpoch};
 use proem_engine::run::Time;
 use rusqlite::Connection;
 
-use super::values::{ReadFault, all, count, first, get, written};
+use super::values::{ReadFault, all_rows, column_count, column_value, first_row, parse_stored_number};
 use crate::Store;
 use crate::error::Error;
 use crate::opening::StoreCreator;
@@ -102,7 +102,7 @@ impl Store {
     /// [`Error::Unusable`].
     pub async fn effects(&self, project: &Project) -> Result<EffectsStatus, Error> {
         let project = project.clone();
-        self.read(move |reader, site| effects(reader, site, &project)).await
+        self.read(move |reader, site| read_effects_status(reader, site, &project)).await
     }
 
     /// The part of the records that a performer reads right before an effect.
@@ -116,20 +116,23 @@ impl Store {
     }
 }
 
-fn effects(reader: &Connection, site: &Site, project: &Project) -> Result<EffectsStatus, ReadFault> {
-    let meta = all(reader, "SELECT key, value FROM meta", [], |row| Ok((get(row, "key")?, get(row, "value")?)))?;
+fn read_effects_status(reader: &Connection, site: &Site, project: &Project) -> Result<EffectsStatus, ReadFault> {
+    let meta = all_rows(reader, "SELECT key, value FROM meta", [], |row| {
+        Ok((column_value(row, "key")?, column_value(row, "value")?))
+    })?;
     let meta: BTreeMap<String, String> = meta.into_iter().collect();
     let of = |key: &str| meta.get(key).cloned().unwrap_or_default();
     let store = of("store_id");
-    let is_own = !store.is_empty() && origin::seal(&site.key, &store) == of("seal");
+    let is_own = !store.is_empty() && origin::creator_seal(&site.key, &store) == of("seal");
     let counted = "SELECT state, count(*) AS actions FROM actions WHERE project = ? GROUP BY state";
-    let counted = all(reader, counted, [&project.0], |row| {
-        let word: String = get(row, "state")?;
+    let counted = all_rows(reader, counted, [&project.0], |row| {
+        let word: String = column_value(row, "state")?;
         let state = ActionState::of_name(&word).ok_or_else(|| ReadFault::Odd(format!("`state` is `{word}`")))?;
-        Ok((state, count(row, "actions")?))
+        Ok((state, column_count(row, "actions")?))
     })?;
-    let number =
-        |sql: &str| Ok::<u64, ReadFault>(first(reader, sql, [&project.0], |row| count(row, "open"))?.unwrap_or(0));
+    let number = |sql: &str| {
+        Ok::<u64, ReadFault>(first_row(reader, sql, [&project.0], |row| column_count(row, "open"))?.unwrap_or(0))
+    };
     Ok(EffectsStatus {
         creator: if is_own { StoreCreator::Own } else { StoreCreator::Foreign },
         file_system: place::file_system(&site.path),
@@ -139,7 +142,7 @@ fn effects(reader: &Connection, site: &Site, project: &Project) -> Result<Effect
         actions: counted.into_iter().collect(),
         escalations: number("SELECT count(*) AS open FROM escalations WHERE project = ? AND state = 'open'")?,
         quarantined: number("SELECT count(*) AS open FROM quarantined WHERE project = ? AND state = 'quarantined'")?,
-        last_seen: Time(written("last_seen", &of("last_seen"))?),
+        last_seen: Time(parse_stored_number("last_seen", &of("last_seen"))?),
         store,
     })
 }
@@ -147,7 +150,7 @@ fn effects(reader: &Connection, site: &Site, project: &Project) -> Result<Effect
 fn performing_moment(reader: &Connection, project: &Project) -> Result<PerformingMoment, ReadFault> {
     let on = "SELECT 1 AS found FROM effects_state e JOIN meta m ON m.key = 'store_id' AND m.value = e.store \
               WHERE e.project = ? AND e.state = 'on' AND NOT EXISTS (SELECT 1 FROM meta WHERE key = 'parked')";
-    let is_on = first(reader, on, [&project.0], |_| Ok(()))?.is_some();
+    let is_on = first_row(reader, on, [&project.0], |_| Ok(()))?.is_some();
     Ok(PerformingMoment {
         epoch: performer(reader, project)?.map(|performer| performer.epoch),
         power: if is_on { EffectsPower::On } else { EffectsPower::Off },
@@ -155,23 +158,28 @@ fn performing_moment(reader: &Connection, project: &Project) -> Result<Performin
 }
 
 fn switch(reader: &Connection, project: &Project) -> Result<Option<SwitchRow>, ReadFault> {
-    first(reader, "SELECT state, store, actor, at FROM effects_state WHERE project = ?", [&project.0], |row| {
-        let power = match get::<String>(row, "state")?.as_str() {
+    first_row(reader, "SELECT state, store, actor, at FROM effects_state WHERE project = ?", [&project.0], |row| {
+        let power = match column_value::<String>(row, "state")?.as_str() {
             "on" => EffectsPower::On,
             _ => EffectsPower::Off,
         };
-        Ok(SwitchRow { power, store: get(row, "store")?, actor: get(row, "actor")?, at: Time(get(row, "at")?) })
+        Ok(SwitchRow {
+            power,
+            store: column_value(row, "store")?,
+            actor: column_value(row, "actor")?,
+            at: Time(column_value(row, "at")?),
+        })
     })
 }
 
 fn performer(reader: &Connection, project: &Project) -> Result<Option<PerformerRow>, ReadFault> {
     let last = "SELECT epoch, process, actor, at FROM performers WHERE project = ? ORDER BY epoch DESC LIMIT 1";
-    first(reader, last, [&project.0], |row| {
+    first_row(reader, last, [&project.0], |row| {
         Ok(PerformerRow {
-            epoch: PerformerEpoch(count(row, "epoch")?),
-            process: get(row, "process")?,
-            actor: get(row, "actor")?,
-            at: Time(get(row, "at")?),
+            epoch: PerformerEpoch(column_count(row, "epoch")?),
+            process: column_value(row, "process")?,
+            actor: column_value(row, "actor")?,
+            at: Time(column_value(row, "at")?),
         })
     })
 }

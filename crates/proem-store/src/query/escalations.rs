@@ -4,7 +4,7 @@ use proem_engine::effect::key::EffectKey;
 use proem_engine::run::Time;
 use rusqlite::{Connection, Row};
 
-use super::values::{ReadFault, all, digest_or_null, first, get, word};
+use super::values::{ReadFault, all_rows, column_value, column_word, digest_or_null, first_row};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{EscalationId, EscalationOption, EscalationState, Project};
@@ -68,9 +68,9 @@ impl Store {
         let project = project.clone();
         self.read(move |reader, _site| {
             let sql = format!("{COLUMNS} WHERE project = ? ORDER BY deadline IS NULL, deadline, at, id");
-            let found = all(reader, &sql, [&project.0], row)?;
+            let found = all_rows(reader, &sql, [&project.0], read_escalation_row)?;
             let found = found.into_iter().filter(|row| state.is_none_or(|state| state == row.state));
-            found.map(|row| filled(reader, row)).collect()
+            found.map(|row| fill_escalation(reader, row)).collect()
         })
         .await
     }
@@ -83,54 +83,65 @@ impl Store {
     pub async fn escalation(&self, project: &Project, id: &EscalationId) -> Result<EscalationRow, Error> {
         let (project, id) = (project.clone(), id.clone());
         self.read(move |reader, _site| {
-            let found = first(reader, &format!("{COLUMNS} WHERE (project, id) = (?, ?)"), (&project.0, &id.0), row)?;
+            let found = first_row(
+                reader,
+                &format!("{COLUMNS} WHERE (project, id) = (?, ?)"),
+                (&project.0, &id.0),
+                read_escalation_row,
+            )?;
             let missing = || {
                 ReadFault::Missing(format!("no escalation has the id `{}` here; look at those there are", id.0).into())
             };
-            filled(reader, found.ok_or_else(missing)?)
+            fill_escalation(reader, found.ok_or_else(missing)?)
         })
         .await
     }
 }
 
 /// An escalation's own line.
-pub(super) fn row(row: &Row<'_>) -> Result<EscalationRow, ReadFault> {
+pub(super) fn read_escalation_row(row: &Row<'_>) -> Result<EscalationRow, ReadFault> {
     Ok(EscalationRow {
-        id: EscalationId(get(row, "id")?),
-        project: Project(get(row, "project")?),
-        actor: get(row, "actor")?,
-        at: Time(get(row, "at")?),
+        id: EscalationId(column_value(row, "id")?),
+        project: Project(column_value(row, "project")?),
+        actor: column_value(row, "actor")?,
+        at: Time(column_value(row, "at")?),
         action: digest_or_null(row, "action")?.map(EffectKey::of_bytes),
-        reason: get(row, "reason")?,
-        sensitivity: get(row, "sensitivity")?,
-        deadline: get::<Option<i64>>(row, "deadline")?.map(Time),
-        state: word(row, "state")?,
-        ended: get::<Option<i64>>(row, "ended")?.map(Time),
+        reason: column_value(row, "reason")?,
+        sensitivity: column_value(row, "sensitivity")?,
+        deadline: column_value::<Option<i64>>(row, "deadline")?.map(Time),
+        state: column_word(row, "state")?,
+        ended: column_value::<Option<i64>>(row, "ended")?.map(Time),
         options: Vec::new(),
         decision: None,
     })
 }
 
 /// The same with its options and its decision.
-pub(super) fn filled(reader: &Connection, mut row: EscalationRow) -> Result<EscalationRow, ReadFault> {
+pub(super) fn fill_escalation(reader: &Connection, mut row: EscalationRow) -> Result<EscalationRow, ReadFault> {
     let of = (&row.project.0, &row.id.0);
-    row.options = all(
+    row.options = all_rows(
         reader,
         "SELECT o.id, o.label, CAST(c.bytes AS TEXT) AS form FROM escalation_options o \
          LEFT JOIN contents c ON c.hash = o.form WHERE (o.project, o.escalation) = (?, ?) ORDER BY o.place",
         of,
-        |row| Ok(EscalationOption { id: get(row, "id")?, label: get(row, "label")?, action: get(row, "form")? }),
+        |row| {
+            Ok(EscalationOption {
+                id: column_value(row, "id")?,
+                label: column_value(row, "label")?,
+                action: column_value(row, "form")?,
+            })
+        },
     )?;
-    row.decision = first(
+    row.decision = first_row(
         reader,
         "SELECT actor, at, option, words FROM decisions WHERE (project, escalation) = (?, ?)",
         of,
         |row| {
             Ok(DecisionRow {
-                actor: get(row, "actor")?,
-                at: Time(get(row, "at")?),
-                option: get(row, "option")?,
-                words: get(row, "words")?,
+                actor: column_value(row, "actor")?,
+                at: Time(column_value(row, "at")?),
+                option: column_value(row, "option")?,
+                words: column_value(row, "words")?,
             })
         },
     )?;

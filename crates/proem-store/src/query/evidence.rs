@@ -5,10 +5,10 @@ use proem_guard::Verdict;
 use rusqlite::Connection;
 use serde_json::json;
 
-use super::actions::{ActionDetail, action, limit};
+use super::actions::{ActionDetail, limit, read_action_detail};
 use super::effects::CreditRow;
-use super::quarantined::verdict;
-use super::values::{ReadFault, all, count, first, get};
+use super::quarantined::read_verdict;
+use super::values::{ReadFault, all_rows, column_count, column_value, first_row};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{CreditScope, Project, digest_text};
@@ -47,7 +47,7 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn evidence(&self, wanted: EvidenceWanted) -> Result<StoredEvidence, Error> {
-        self.read(move |reader, _site| evidence(reader, &wanted)).await
+        self.read(move |reader, _site| read_evidence(reader, &wanted)).await
     }
 
     /// An action with all that happened to it, and the evidence beside it.
@@ -60,34 +60,37 @@ impl Store {
         key: EffectKey,
         wanted: EvidenceWanted,
     ) -> Result<(ActionDetail, StoredEvidence), Error> {
-        self.read(move |reader, _site| Ok((action(reader, &wanted.project, &key)?, evidence(reader, &wanted)?))).await
+        self.read(move |reader, _site| {
+            Ok((read_action_detail(reader, &wanted.project, &key)?, read_evidence(reader, &wanted)?))
+        })
+        .await
     }
 }
 
-fn evidence(reader: &Connection, wanted: &EvidenceWanted) -> Result<StoredEvidence, ReadFault> {
+fn read_evidence(reader: &Connection, wanted: &EvidenceWanted) -> Result<StoredEvidence, ReadFault> {
     let EvidenceWanted { project, scope, signals, most } = wanted;
     let recipient = scope.recipient.as_ref().map(digest_text).unwrap_or_default();
-    let credit = first(
+    let credit = first_row(
         reader,
         "SELECT approvals, day FROM credits WHERE (project, name, recipient, kind) = (?, ?, ?, ?)",
         (&project.0, &scope.name, recipient, &scope.kind),
-        |row| Ok(CreditRow { approvals: count(row, "approvals")?, day: get(row, "day")? }),
+        |row| Ok(CreditRow { approvals: column_count(row, "approvals")?, day: column_value(row, "day")? }),
     )?;
-    let precedents = first(
+    let precedents = first_row(
         reader,
         "SELECT count(*) AS precedents FROM (SELECT 1 FROM actions a WHERE project = ? AND name = ? AND kind = ? \
          AND state = 'executed' AND corrected IS NULL AND EXISTS \
          (SELECT 1 FROM action_approvals p WHERE p.action = a.key AND p.used IS NOT NULL) LIMIT ?)",
         (&project.0, &scope.name, &scope.kind, limit(Some(*most))),
-        |row| count(row, "precedents"),
+        |row| column_count(row, "precedents"),
     )?;
     let signals: Vec<[&str; 2]> = signals.iter().map(|signal| [signal.id.as_str(), signal.revision.as_str()]).collect();
-    let quarantine = all(
+    let quarantine = all_rows(
         reader,
         "SELECT DISTINCT iif(q.state = 'released', 'flag', q.verdict) AS verdict FROM json_each(?) s CROSS JOIN quarantined q \
          ON (q.project, q.signal, q.revision) = (?, s.value ->> 0, s.value ->> 1)",
         (json!(signals).to_string(), &project.0),
-        verdict,
+        read_verdict,
     )?;
     Ok(StoredEvidence {
         credit: credit.unwrap_or_default(),

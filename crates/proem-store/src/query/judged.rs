@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use serde_json::Value as Json;
 
 use super::detail::{FeedbackRow, feedback_row};
-use super::values::{ReadFault, all, get, json};
+use super::values::{ReadFault, all_rows, column_json, column_value};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, RunId};
@@ -29,19 +29,24 @@ impl Store {
     /// [`Error::Unusable`].
     pub async fn judged(&self, project: &Project, kind: &str, since: Time) -> Result<Vec<JudgedRow>, Error> {
         let (project, kind) = (project.clone(), kind.to_owned());
-        self.read(move |reader, _site| judged(reader, &project, &kind, since)).await
+        self.read(move |reader, _site| read_judged_runs(reader, &project, &kind, since)).await
     }
 }
 
-fn judged(reader: &Connection, project: &Project, kind: &str, since: Time) -> Result<Vec<JudgedRow>, ReadFault> {
-    all(
+fn read_judged_runs(
+    reader: &Connection,
+    project: &Project,
+    kind: &str,
+    since: Time,
+) -> Result<Vec<JudgedRow>, ReadFault> {
+    all_rows(
         reader,
         "SELECT f.run, r.settings, f.at, f.actor, f.verdict, f.note FROM feedback f JOIN runs r ON r.id = f.run \
          WHERE f.project = ? AND r.kind = ? AND f.at >= ? ORDER BY f.at, f.seq",
         (&project.0, kind, since.0),
         |row| {
             let feedback = feedback_row(row)?;
-            Ok(JudgedRow { run: RunId(get(row, "run")?), settings: json(row, "settings")?, feedback })
+            Ok(JudgedRow { run: RunId(column_value(row, "run")?), settings: column_json(row, "settings")?, feedback })
         },
     )
 }

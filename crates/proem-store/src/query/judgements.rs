@@ -4,7 +4,7 @@ use proem_engine::effect::key::SignalRevision;
 use proem_engine::run::Time;
 use rusqlite::Row;
 
-use super::values::{ReadFault, all, get};
+use super::values::{ReadFault, all_rows, column_value};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
@@ -44,7 +44,7 @@ impl Store {
                        (j.project, j.id, j.revision) ORDER BY f.seq LIMIT 1) AS before \
                        FROM signal_judgements j WHERE j.project = ?1 AND j.seq IN (SELECT max(seq) \
                        FROM signal_judgements WHERE project = ?1 GROUP BY id, revision) ORDER BY j.seq";
-            all(reader, sql, [&project.0], judgement)
+            all_rows(reader, sql, [&project.0], judgement)
         })
         .await
     }
@@ -52,13 +52,13 @@ impl Store {
 
 fn judgement(row: &Row<'_>) -> Result<JudgementRow, ReadFault> {
     Ok(JudgementRow {
-        id: SignalRevision { id: get(row, "id")?, revision: get(row, "revision")? },
-        actor: get(row, "actor")?,
-        at: Time(get(row, "at")?),
-        importance: get(row, "importance")?,
-        before: get(row, "before")?,
-        category: get(row, "category")?,
-        sender: get(row, "sender")?,
-        note: get(row, "note")?,
+        id: SignalRevision { id: column_value(row, "id")?, revision: column_value(row, "revision")? },
+        actor: column_value(row, "actor")?,
+        at: Time(column_value(row, "at")?),
+        importance: column_value(row, "importance")?,
+        before: column_value(row, "before")?,
+        category: column_value(row, "category")?,
+        sender: column_value(row, "sender")?,
+        note: column_value(row, "note")?,
     })
 }

@@ -5,7 +5,7 @@ use proem_engine::run::Time;
 use rusqlite::{Connection, Row};
 use serde::{Deserialize, Serialize};
 
-use super::values::{ReadFault, all, get, json, word};
+use super::values::{ReadFault, all_rows, column_json, column_value, column_word};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, RunId};
@@ -52,7 +52,7 @@ impl Store {
     /// [`Error::Unusable`].
     pub async fn history(&self, project: &Project, agent: &str, since: Time) -> Result<Vec<ResultRecord>, Error> {
         let (project, agent) = (project.clone(), agent.to_owned());
-        self.read(move |reader, _site| history(reader, &project, &agent, since)).await
+        self.read(move |reader, _site| read_history(reader, &project, &agent, since)).await
     }
 }
 
@@ -61,30 +61,30 @@ pub(crate) fn failures(
     project: &Project,
     agent: Option<&str>,
 ) -> Result<Vec<FailureRow>, ReadFault> {
-    all(
+    all_rows(
         reader,
         "SELECT run, at, agent, kind, issue, source, cleared FROM failures \
          WHERE project = ?1 AND (?2 IS NULL OR agent = ?2) ORDER BY at DESC, seq DESC",
         (&project.0, agent),
         |row| {
-            let issue = json::<Issue>(row, "issue")?;
+            let issue = column_json::<Issue>(row, "issue")?;
             Ok(FailureRow {
-                run: RunId(get(row, "run")?),
-                recorded: recorded(row, issue)?,
-                found: word(row, "source")?,
-                cleared: get::<Option<i64>>(row, "cleared")?.map(Time),
+                run: RunId(column_value(row, "run")?),
+                recorded: read_result(row, issue)?,
+                found: column_word(row, "source")?,
+                cleared: column_value::<Option<i64>>(row, "cleared")?.map(Time),
             })
         },
     )
 }
 
-pub(crate) fn history(
+pub(crate) fn read_history(
     reader: &Connection,
     project: &Project,
     agent: &str,
     since: Time,
 ) -> Result<Vec<ResultRecord>, ReadFault> {
-    all(
+    all_rows(
         reader,
         "SELECT o.run, o.at, o.agent, o.kind, o.quality, o.completeness, o.risks FROM outcomes o \
          WHERE o.project = ? AND o.agent = ? AND o.at >= ? \
@@ -94,21 +94,21 @@ pub(crate) fn history(
         (&project.0, agent, since.0),
         |row| {
             let issue = Issue {
-                quality: word(row, "quality")?,
-                completeness: word(row, "completeness")?,
-                risks: json(row, "risks")?,
+                quality: column_word(row, "quality")?,
+                completeness: column_word(row, "completeness")?,
+                risks: column_json(row, "risks")?,
             };
-            recorded(row, issue)
+            read_result(row, issue)
         },
     )
 }
 
-fn recorded(row: &Row<'_>, issue: Issue) -> Result<ResultRecord, ReadFault> {
+fn read_result(row: &Row<'_>, issue: Issue) -> Result<ResultRecord, ReadFault> {
     Ok(ResultRecord {
-        run: get(row, "run")?,
-        at: Time(get(row, "at")?),
-        kind: get(row, "kind")?,
-        agent: get(row, "agent")?,
+        run: column_value(row, "run")?,
+        at: Time(column_value(row, "at")?),
+        kind: column_value(row, "kind")?,
+        agent: column_value(row, "agent")?,
         issue,
     })
 }

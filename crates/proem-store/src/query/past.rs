@@ -5,10 +5,10 @@ use proem_engine::run::Time;
 use proem_text::json::compact;
 use serde_json::json;
 
-use super::actions::{COLUMNS, limit, row as action};
-use super::escalations::{COLUMNS as ESCALATIONS, filled, row as escalation};
-use super::triage::{SIGNALS, signal};
-use super::values::all;
+use super::actions::{COLUMNS, limit, read_action_row as action};
+use super::escalations::{COLUMNS as ESCALATIONS, fill_escalation, read_escalation_row as escalation};
+use super::triage::{SIGNALS, read_signal_row};
+use super::values::all_rows;
 use super::{ActionRow, EscalationRow, SignalRow};
 use crate::Store;
 use crate::error::Error;
@@ -26,7 +26,7 @@ impl Store {
             let sql = format!(
                 "SELECT {COLUMNS} WHERE a.project = ? AND a.created >= ? ORDER BY a.created DESC, a.key LIMIT ?"
             );
-            all(reader, &sql, (&project.0, since.0, limit(Some(most))), action)
+            all_rows(reader, &sql, (&project.0, since.0, limit(Some(most))), action)
         })
         .await
     }
@@ -42,7 +42,7 @@ impl Store {
             let sql = format!(
                 "SELECT {COLUMNS} WHERE a.project = ? AND a.ended IS NOT NULL ORDER BY a.ended DESC, a.key LIMIT ?"
             );
-            all(reader, &sql, (&project.0, limit(Some(most))), action)
+            all_rows(reader, &sql, (&project.0, limit(Some(most))), action)
         })
         .await
     }
@@ -56,8 +56,8 @@ impl Store {
         let project = project.clone();
         self.read(move |reader, _site| {
             let sql = format!("{ESCALATIONS} WHERE project = ? AND state = 'decided' ORDER BY ended DESC, id LIMIT ?");
-            let found = all(reader, &sql, (&project.0, limit(Some(most))), escalation)?;
-            found.into_iter().map(|row| filled(reader, row)).collect()
+            let found = all_rows(reader, &sql, (&project.0, limit(Some(most))), escalation)?;
+            found.into_iter().map(|row| fill_escalation(reader, row)).collect()
         })
         .await
     }
@@ -76,7 +76,7 @@ impl Store {
                 "{SIGNALS} WHERE s.project = ? AND (s.id, s.revision) IN \
                  (SELECT value ->> 0, value ->> 1 FROM json_each(?)) ORDER BY s.seq"
             );
-            all(reader, &sql, (&project.0, names), signal)
+            all_rows(reader, &sql, (&project.0, names), read_signal_row)
         })
         .await
     }

@@ -5,7 +5,7 @@ use proem_guard::Verdict;
 use rusqlite::Row;
 use serde_json::Value as Json;
 
-use super::values::{ReadFault, all, count, get, json, word};
+use super::values::{ReadFault, all_rows, column_count, column_json, column_value, column_word};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, QuarantineId, QuarantineState};
@@ -61,14 +61,14 @@ impl Store {
     ) -> Result<Vec<QuarantinedItem>, Error> {
         let project = project.clone();
         self.read(move |reader, _site| {
-            all(
+            all_rows(
                 reader,
                 "SELECT q.signal, q.revision, q.field, q.at, q.actor, CAST(c.bytes AS TEXT) AS text, q.findings, \
                  q.verdict, q.sender, q.state, q.settled, q.settled_by FROM quarantined q \
                  LEFT JOIN contents c ON c.hash = q.text WHERE q.project = ? AND q.state = coalesce(?, q.state) \
                  ORDER BY q.sender, q.at, q.signal, q.revision, q.field",
                 (&project.0, state.map(QuarantineState::as_str)),
-                item,
+                read_quarantined_item,
             )
         })
         .await
@@ -82,7 +82,7 @@ impl Store {
     pub async fn quarantined_senders(&self, project: &Project) -> Result<Vec<SenderRow>, Error> {
         let project = project.clone();
         self.read(move |reader, _site| {
-            all(
+            all_rows(
                 reader,
                 "SELECT sender, sum(state = 'quarantined') AS quarantined, sum(state = 'released') AS released, \
                  sum(state = 'dismissed') AS dismissed FROM quarantined WHERE project = ? AND sender <> '' \
@@ -90,10 +90,10 @@ impl Store {
                 [&project.0],
                 |row| {
                     Ok(SenderRow {
-                        sender: get(row, "sender")?,
-                        quarantined: count(row, "quarantined")?,
-                        released: count(row, "released")?,
-                        dismissed: count(row, "dismissed")?,
+                        sender: column_value(row, "sender")?,
+                        quarantined: column_count(row, "quarantined")?,
+                        released: column_count(row, "released")?,
+                        dismissed: column_count(row, "dismissed")?,
                     })
                 },
             )
@@ -102,22 +102,26 @@ impl Store {
     }
 }
 
-pub(super) fn verdict(row: &Row<'_>) -> Result<Verdict, ReadFault> {
-    let verdict: String = get(row, "verdict")?;
+pub(super) fn read_verdict(row: &Row<'_>) -> Result<Verdict, ReadFault> {
+    let verdict: String = column_value(row, "verdict")?;
     Verdict::parse(&verdict).ok_or_else(|| ReadFault::Odd(format!("`verdict` is `{verdict}`")))
 }
 
-fn item(row: &Row<'_>) -> Result<QuarantinedItem, ReadFault> {
+fn read_quarantined_item(row: &Row<'_>) -> Result<QuarantinedItem, ReadFault> {
     Ok(QuarantinedItem {
-        id: QuarantineId { signal: get(row, "signal")?, revision: get(row, "revision")?, field: get(row, "field")? },
-        at: Time(get(row, "at")?),
-        actor: get(row, "actor")?,
-        text: get(row, "text")?,
-        findings: json(row, "findings")?,
-        verdict: verdict(row)?,
-        sender: get(row, "sender")?,
-        state: word(row, "state")?,
-        settled: get::<Option<i64>>(row, "settled")?.map(Time),
-        settled_by: get(row, "settled_by")?,
+        id: QuarantineId {
+            signal: column_value(row, "signal")?,
+            revision: column_value(row, "revision")?,
+            field: column_value(row, "field")?,
+        },
+        at: Time(column_value(row, "at")?),
+        actor: column_value(row, "actor")?,
+        text: column_value(row, "text")?,
+        findings: column_json(row, "findings")?,
+        verdict: read_verdict(row)?,
+        sender: column_value(row, "sender")?,
+        state: column_word(row, "state")?,
+        settled: column_value::<Option<i64>>(row, "settled")?.map(Time),
+        settled_by: column_value(row, "settled_by")?,
     })
 }

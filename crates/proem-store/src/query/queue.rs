@@ -6,8 +6,8 @@ use proem_engine::run::Time;
 use rusqlite::Row;
 use serde_json::Value as Json;
 
-use super::actions::{ActionRow, ActionsWanted, limit, listed, state, time};
-use super::values::{ReadFault, all, count, digest, get, json_or_null};
+use super::actions::{ActionRow, ActionsWanted, limit, list_actions, read_action_state, read_optional_time};
+use super::values::{ReadFault, all_rows, column_count, column_digest, column_value, json_or_null};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
@@ -94,7 +94,7 @@ impl Store {
             LineDepth::Target => TARGET_LINE,
             LineDepth::Decision => DECIDED_LINE,
         };
-        self.read(move |reader, _site| listed(reader, &wanted, columns, line)).await
+        self.read(move |reader, _site| list_actions(reader, &wanted, columns, read_queue_line)).await
     }
 
     /// The first keys of a project's actions, in any state, whose digits begin like this, at most so many. The
@@ -108,28 +108,28 @@ impl Store {
         // No digit is behind `f`, so that the keys that begin like this are all that stand before this one.
         let behind = format!("{first}g");
         self.read(move |reader, _site| {
-            all(reader, KEYS_BEGINNING, (&first, &behind, &project.0, limit(Some(most))), key)
+            all_rows(reader, KEYS_BEGINNING, (&first, &behind, &project.0, limit(Some(most))), read_effect_key)
         })
         .await
     }
 }
 
-fn key(row: &Row<'_>) -> Result<EffectKey, ReadFault> {
-    Ok(EffectKey::of_bytes(digest(row, "key")?))
+fn read_effect_key(row: &Row<'_>) -> Result<EffectKey, ReadFault> {
+    Ok(EffectKey::of_bytes(column_digest(row, "key")?))
 }
 
-fn line(row: &Row<'_>) -> Result<QueueLine, ReadFault> {
+fn read_queue_line(row: &Row<'_>) -> Result<QueueLine, ReadFault> {
     Ok(QueueLine {
-        key: key(row)?,
-        name: get(row, "name")?,
-        state: state(row, "state")?,
-        version: ActionVersion(count(row, "version")?),
-        deadline: Time(get(row, "deadline")?),
-        due: time(row, "due")?,
-        created: Time(get(row, "created")?),
-        ended: time(row, "ended")?,
-        purged: time(row, "purged")?,
-        form: get(row, "form")?,
+        key: read_effect_key(row)?,
+        name: column_value(row, "name")?,
+        state: read_action_state(row, "state")?,
+        version: ActionVersion(column_count(row, "version")?),
+        deadline: Time(column_value(row, "deadline")?),
+        due: read_optional_time(row, "due")?,
+        created: Time(column_value(row, "created")?),
+        ended: read_optional_time(row, "ended")?,
+        purged: read_optional_time(row, "purged")?,
+        form: column_value(row, "form")?,
         decision: json_or_null(row, "decision")?,
     })
 }

@@ -6,7 +6,7 @@ use proem_engine::run::Time;
 use rusqlite::types::Value;
 use rusqlite::{Connection, Row};
 
-use super::values::{ReadFault, all, count_or_null, first, get, json, word_or_null};
+use super::values::{ReadFault, all_rows, column_json, column_value, count_or_null, first_row, word_or_null};
 use crate::Store;
 use crate::epoch;
 use crate::error::{Absence, AbsenceRemedy, Error};
@@ -123,7 +123,7 @@ impl Store {
     /// [`Error::Unusable`].
     pub async fn runs(&self, wanted: &RunsWanted) -> Result<Vec<RunRow>, Error> {
         let wanted = wanted.clone();
-        self.read(move |reader, site| list(reader, &wanted, &|epoch| epoch::is_alive(&site.path, epoch))).await
+        self.read(move |reader, site| list_runs(reader, &wanted, &|epoch| epoch::is_alive(&site.path, epoch))).await
     }
 
     /// The run whose id begins like that; `last` is the newest of `project` (of all projects with `None`) among
@@ -134,7 +134,7 @@ impl Store {
     /// [`Error::NotFound`] if none or several do; it names those.
     pub async fn find(&self, project: Option<&Project>, listed: RunScope, id: &str) -> Result<RunId, Error> {
         let (project, id) = (project.cloned(), id.to_owned());
-        self.read(move |reader, _site| find(reader, project.as_ref(), listed, &id)).await
+        self.read(move |reader, _site| find_run_id(reader, project.as_ref(), listed, &id)).await
     }
 
     /// The run before `id` with the same prompt and project that called a model, if there is one.
@@ -144,13 +144,13 @@ impl Store {
     /// [`Error::Unusable`].
     pub async fn before(&self, id: &RunId) -> Result<Option<RunId>, Error> {
         let id = id.clone();
-        self.read(move |reader, _site| before(reader, &id)).await
+        self.read(move |reader, _site| run_before(reader, &id)).await
     }
 }
 
-pub(crate) fn list(reader: &Connection, wanted: &RunsWanted, alive: Alive<'_>) -> Result<Vec<RunRow>, ReadFault> {
-    let Listing { sql, values } = listing(wanted);
-    all(reader, &sql, values, |line| row(line, alive))
+pub(crate) fn list_runs(reader: &Connection, wanted: &RunsWanted, alive: Alive<'_>) -> Result<Vec<RunRow>, ReadFault> {
+    let Listing { sql, values } = run_listing(wanted);
+    all_rows(reader, &sql, values, |line| read_run_row(line, alive))
 }
 
 /// A query of runs, while it is put together.
@@ -179,7 +179,7 @@ impl Listing {
 }
 
 /// The query of a list: which runs are wanted is decided in an index, and only their rows are read.
-pub(crate) fn listing(wanted: &RunsWanted) -> Listing {
+pub(crate) fn run_listing(wanted: &RunsWanted) -> Listing {
     let mut query = Listing::default();
     query.push("SELECT ");
     query.push(COLUMNS);
@@ -213,42 +213,42 @@ pub(crate) fn listing(wanted: &RunsWanted) -> Listing {
     query
 }
 
-pub(super) fn row(row: &Row<'_>, alive: Alive<'_>) -> Result<RunRow, ReadFault> {
+pub(super) fn read_run_row(row: &Row<'_>, alive: Alive<'_>) -> Result<RunRow, ReadFault> {
     // What an open attempt uses is not in the sums yet, and nobody knows it.
-    let open: bool = get(row, "open")?;
+    let open: bool = column_value(row, "open")?;
     let settled = |column| if open { Ok(None) } else { count_or_null(row, column) };
     Ok(RunRow {
-        id: RunId(get(row, "id")?),
-        project: Project(get(row, "project")?),
-        actor: get(row, "actor")?,
-        kind: get(row, "kind")?,
-        parent: get::<Option<String>>(row, "parent")?.map(RunId),
+        id: RunId(column_value(row, "id")?),
+        project: Project(column_value(row, "project")?),
+        actor: column_value(row, "actor")?,
+        kind: column_value(row, "kind")?,
+        parent: column_value::<Option<String>>(row, "parent")?.map(RunId),
         prompt: PromptId {
-            agent: get(row, "agent")?,
-            name: get(row, "prompt")?,
-            version: get(row, "version")?,
-            closure: get(row, "closure")?,
+            agent: column_value(row, "agent")?,
+            name: column_value(row, "prompt")?,
+            version: column_value(row, "version")?,
+            closure: column_value(row, "closure")?,
         },
-        role: get(row, "role")?,
-        model: get(row, "model")?,
-        endpoint: get(row, "endpoint")?,
+        role: column_value(row, "role")?,
+        model: column_value(row, "model")?,
+        endpoint: column_value(row, "endpoint")?,
         line: count_or_null(row, "line")?,
-        started: Time(get(row, "started")?),
-        ended: get::<Option<i64>>(row, "ended")?.map(Time),
-        state: state(row, alive)?,
+        started: Time(column_value(row, "started")?),
+        ended: column_value::<Option<i64>>(row, "ended")?.map(Time),
+        state: read_run_state(row, alive)?,
         input_tokens: settled("input_tokens")?,
         cache_read_tokens: settled("cache_read_tokens")?,
         output_tokens: settled("output_tokens")?,
         cost: settled("nanos")?.map(NanoDollars),
-        numbers: json(row, "numbers")?,
+        numbers: column_json(row, "numbers")?,
     })
 }
 
-fn state(row: &Row<'_>, alive: Alive<'_>) -> Result<RunState, ReadFault> {
-    match (get::<String>(row, "state")?.as_str(), word_or_null::<RunOutcome>(row, "outcome")?) {
+fn read_run_state(row: &Row<'_>, alive: Alive<'_>) -> Result<RunState, ReadFault> {
+    match (column_value::<String>(row, "state")?.as_str(), word_or_null::<RunOutcome>(row, "outcome")?) {
         ("ended", Some(outcome)) => Ok(RunState::Ended(outcome)),
         ("asking", None) => Ok(RunState::Asking),
-        ("running", None) if get::<Option<String>>(row, "epoch")?.is_some_and(|epoch| alive(&epoch)) => {
+        ("running", None) if column_value::<Option<String>>(row, "epoch")?.is_some_and(|epoch| alive(&epoch)) => {
             Ok(RunState::Running)
         }
         ("running", None) => Ok(RunState::Interrupted),
@@ -259,14 +259,14 @@ fn state(row: &Row<'_>, alive: Alive<'_>) -> Result<RunState, ReadFault> {
     }
 }
 
-pub(crate) fn find(
+pub(crate) fn find_run_id(
     reader: &Connection,
     project: Option<&Project>,
     listed: RunScope,
     id: &str,
 ) -> Result<RunId, ReadFault> {
-    if let Some(back) = last(id) {
-        return match newest(reader, project, listed, back)? {
+    if let Some(back) = steps_back(id) {
+        return match nth_newest_run(reader, project, listed, back)? {
             Some(found) => Ok(found),
             None => Err(ReadFault::Missing(none(project, listed, id, back))),
         };
@@ -280,7 +280,7 @@ pub(crate) fn find(
     // `g` follows the last hexadecimal digit.
     let most = i64::try_from(NAMED).unwrap_or(i64::MAX).saturating_add(1);
     let begins = "SELECT id FROM runs WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT ?2";
-    let found: Vec<String> = all(reader, begins, (beginning, most), |row| get(row, "id"))?;
+    let found: Vec<String> = all_rows(reader, begins, (beginning, most), |row| column_value(row, "id"))?;
     match found.as_slice() {
         [] => {
             let problem = format!("no run id begins with `{}`", shown());
@@ -298,7 +298,7 @@ pub(crate) fn find(
 }
 
 /// How far back `last` or `last~N` goes.
-fn last(id: &str) -> Option<u32> {
+fn steps_back(id: &str) -> Option<u32> {
     match id.strip_prefix("last")? {
         "" => Some(0),
         rest => rest.strip_prefix('~')?.parse().ok(),
@@ -306,7 +306,7 @@ fn last(id: &str) -> Option<u32> {
 }
 
 /// The run that is so many places behind the newest.
-fn newest(
+fn nth_newest_run(
     reader: &Connection,
     project: Option<&Project>,
     listed: RunScope,
@@ -320,7 +320,7 @@ fn newest(
     }
     query.push(listed.condition());
     query.push_with(" ORDER BY seq DESC LIMIT 1 OFFSET ", i64::from(back));
-    Ok(first(reader, &query.sql, query.values, |row| get(row, "id"))?.map(RunId))
+    Ok(first_row(reader, &query.sql, query.values, |row| column_value(row, "id"))?.map(RunId))
 }
 
 /// That there is no run so many places back.
@@ -336,14 +336,14 @@ fn none(project: Option<&Project>, listed: RunScope, id: &str, back: u32) -> Abs
     }
 }
 
-pub(crate) fn before(reader: &Connection, id: &RunId) -> Result<Option<RunId>, ReadFault> {
-    let found = first(
+pub(crate) fn run_before(reader: &Connection, id: &RunId) -> Result<Option<RunId>, ReadFault> {
+    let found = first_row(
         reader,
         "SELECT r.id FROM runs l CROSS JOIN runs r INDEXED BY runs_by_project \
          ON r.project = l.project AND r.seq < l.seq AND r.agent = l.agent AND r.prompt = l.prompt \
          WHERE l.id = ? AND EXISTS (SELECT 1 FROM calls c WHERE c.run = r.id) ORDER BY r.seq DESC LIMIT 1",
         [&id.0],
-        |row| get(row, "id"),
+        |row| column_value(row, "id"),
     )?;
     Ok(found.map(RunId))
 }

@@ -14,7 +14,7 @@ use rusqlite::{Connection, Row};
 use serde::Serialize;
 
 use self::tally::{AttemptTally, CallTally, CountedSum, RunTally, StatisticsTally};
-use super::values::{ReadFault, all, count, get, json};
+use super::values::{ReadFault, all_rows, column_count, column_json, column_value};
 use crate::Store;
 use crate::error::Error;
 use crate::record::Project;
@@ -129,11 +129,11 @@ impl GroupTallies {
     /// Adds to all groups that a row belongs to, by its prompt, its role and its tool.
     fn each(&mut self, row: &Row<'_>, mut add: impl FnMut(&mut StatisticsTally)) -> Result<(), ReadFault> {
         let (agent, prompt, version): (String, String, String) =
-            (get(row, "agent")?, get(row, "prompt")?, get(row, "version")?);
+            (column_value(row, "agent")?, column_value(row, "prompt")?, column_value(row, "version")?);
         add(&mut self.all);
         add(self.prompts.entry(format!("{agent}/{prompt}@{version}")).or_default());
-        add(self.roles.entry(get(row, "role")?).or_default());
-        if let Some(tool) = get(row, "tool")? {
+        add(self.roles.entry(column_value(row, "role")?).or_default());
+        if let Some(tool) = column_value(row, "tool")? {
             add(self.tools.entry(tool).or_default());
         }
         Ok(())
@@ -142,11 +142,11 @@ impl GroupTallies {
 
 pub(crate) fn statistics(reader: &Connection, wanted: &StatisticsWanted) -> Result<Statistics, ReadFault> {
     let mut gathered = GroupTallies::default();
-    runs(reader, wanted, &mut gathered)?;
-    calls(reader, wanted, &mut gathered)?;
+    gather_runs(reader, wanted, &mut gathered)?;
+    gather_calls(reader, wanted, &mut gathered)?;
     attempts(reader, wanted, &mut gathered)?;
-    feedback(reader, wanted, &mut gathered)?;
-    let days = days(reader, wanted)?;
+    gather_feedback(reader, wanted, &mut gathered)?;
+    let days = read_calls_per_day(reader, wanted)?;
     let calls = gathered.all.calls();
     let finish = |tallies: BTreeMap<String, StatisticsTally>| {
         tallies.into_iter().map(|(name, tally)| tally.finish(name, calls)).collect::<Vec<_>>()
@@ -180,7 +180,7 @@ impl Sums<'_> {
         let groups = (1..=by.len()).map(|place| place.to_string()).collect::<Vec<_>>().join(", ");
         let by = by.join(", ");
         let sql = format!("SELECT {by}, {columns} FROM {tables} WHERE {WANTED} GROUP BY {groups}");
-        all(reader, &sql, bounds(wanted), read).map(drop)
+        all_rows(reader, &sql, statistics_bounds(wanted), read).map(drop)
     }
 }
 
@@ -188,7 +188,7 @@ impl Sums<'_> {
 const WANTED: &str = "(?1 IS NULL OR r.project = ?1) AND r.started >= ?2 AND (?3 IS NULL OR r.agent = ?3)";
 
 /// Their values: the project, the first time, the agent.
-fn bounds(wanted: &StatisticsWanted) -> (Option<&str>, i64, Option<&str>) {
+fn statistics_bounds(wanted: &StatisticsWanted) -> (Option<&str>, i64, Option<&str>) {
     let project = wanted.project.as_ref().map(|project| project.0.as_str());
     (project, wanted.since.map_or(i64::MIN, |since| since.0), wanted.agent.as_deref())
 }
@@ -206,7 +206,7 @@ const RAN: &str = "count(*) AS runs, count(*) FILTER (WHERE r.state = 'ended' AN
 /// The tools of runs: a run belongs to each that one of its calls was bound to.
 const TOOLS: &str = "(SELECT DISTINCT run, tool FROM calls WHERE tool IS NOT NULL)";
 
-fn runs(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
+fn gather_runs(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
     let by = ["r.agent", "r.prompt", "r.version", "r.role", "NULL AS tool"];
     Sums { by: &by, columns: RAN, tables: "runs r" }.each(reader, wanted, |row| {
         let ran = ran(row)?;
@@ -214,21 +214,21 @@ fn runs(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTall
     })?;
     let tables = format!("{TOOLS} t JOIN runs r ON r.id = t.run");
     Sums { by: &["t.tool"], columns: RAN, tables: &tables }.each(reader, wanted, |row| {
-        gathered.tools.entry(get(row, "tool")?).or_default().runs(&ran(row)?);
+        gathered.tools.entry(column_value(row, "tool")?).or_default().runs(&ran(row)?);
         Ok(())
     })
 }
 
 fn ran(row: &Row<'_>) -> Result<RunTally, ReadFault> {
-    let ended = count(row, "ended")?;
+    let ended = column_count(row, "ended")?;
     Ok(RunTally {
-        runs: count(row, "runs")?,
-        fell_back: CountedSum { total: total(row, "fell_back")?, n: ended },
-        escalated: CountedSum { total: total(row, "escalated")?, n: ended },
-        assembly_us: json(row, "assembled")?,
-        embedding_calls: sum(row, "embeddings", "embeddings_n")?,
-        filtered: sum(row, "filtered", "filtered_n")?,
-        threats: sum(row, "threats", "scanned")?,
+        runs: column_count(row, "runs")?,
+        fell_back: CountedSum { total: read_total(row, "fell_back")?, n: ended },
+        escalated: CountedSum { total: read_total(row, "escalated")?, n: ended },
+        assembly_us: column_json(row, "assembled")?,
+        embedding_calls: read_counted_sum(row, "embeddings", "embeddings_n")?,
+        filtered: read_counted_sum(row, "filtered", "filtered_n")?,
+        threats: read_counted_sum(row, "threats", "scanned")?,
     })
 }
 
@@ -245,7 +245,7 @@ const CALLED_BY: [&str; 5] = [
     "c.tool",
 ];
 
-fn calls(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
+fn gather_calls(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
     let columns = "count(a.id) AS sent, count(*) FILTER (WHERE c.state = 'answered') AS answered, \
          total(c.state = 'answered' AND coalesce(c.finish, '') NOT IN ('refusal', 'length') \
          AND json_array_length(c.problems) = 0) AS at_once, \
@@ -257,15 +257,15 @@ fn calls(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTal
     let tables = "assemblies s JOIN runs r ON r.id = s.run LEFT JOIN calls c ON c.run = s.run AND c.effect = s.effect \
          LEFT JOIN attempts a ON a.run = s.run AND a.effect = s.effect AND a.attempt = 0";
     Sums { by: &CALLED_BY, columns, tables }.each(reader, wanted, |row| {
-        let n = count(row, "answered")?;
-        let at_once = CountedSum { total: total(row, "at_once")?, n };
+        let n = column_count(row, "answered")?;
+        let at_once = CountedSum { total: read_total(row, "at_once")?, n };
         let called = CallTally {
-            sent: count(row, "sent")?,
+            sent: column_count(row, "sent")?,
             at_once,
-            broken: CountedSum { total: total(row, "broken")?, n },
-            repairs: CountedSum { total: total(row, "repairs")?, n },
-            assembled: total(row, "assembled")?,
-            monolithic: sum(row, "monolithic", "monolithic_n")?,
+            broken: CountedSum { total: read_total(row, "broken")?, n },
+            repairs: CountedSum { total: read_total(row, "repairs")?, n },
+            assembled: read_total(row, "assembled")?,
+            monolithic: read_counted_sum(row, "monolithic", "monolithic_n")?,
         };
         gathered.each(row, |tally| tally.calls_of(&called))
     })
@@ -285,52 +285,60 @@ fn attempts(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut Group
          LEFT JOIN corrections k ON k.seq = (SELECT max(seq) FROM corrections WHERE attempt = a.id)";
     Sums { by: &CALLED_BY, columns, tables }.each(reader, wanted, |row| {
         let sent = AttemptTally {
-            latencies: json(row, "took")?,
-            input: sum(row, "input", "input_n")?,
-            output: sum(row, "output", "output_n")?,
-            cached: sum(row, "cached", "cached_n")?,
-            cacheable: total(row, "cacheable")?,
-            nanos: sum(row, "booked", "booked_n")?,
+            latencies: column_json(row, "took")?,
+            input: read_counted_sum(row, "input", "input_n")?,
+            output: read_counted_sum(row, "output", "output_n")?,
+            cached: read_counted_sum(row, "cached", "cached_n")?,
+            cacheable: read_total(row, "cacheable")?,
+            nanos: read_counted_sum(row, "booked", "booked_n")?,
         };
         gathered.each(row, |tally| tally.attempts(&sent))
     })
 }
 
-fn feedback(reader: &Connection, wanted: &StatisticsWanted, gathered: &mut GroupTallies) -> Result<(), ReadFault> {
+fn gather_feedback(
+    reader: &Connection,
+    wanted: &StatisticsWanted,
+    gathered: &mut GroupTallies,
+) -> Result<(), ReadFault> {
     let by = ["r.agent", "r.prompt", "r.version", "r.role", "NULL AS tool"];
     let columns = "total(f.verdict = 'good') AS good, count(*) AS verdicts";
     let tables = "feedback f JOIN runs r ON r.id = f.run";
     Sums { by: &by, columns, tables }.each(reader, wanted, |row| {
-        let good = sum(row, "good", "verdicts")?;
+        let good = read_counted_sum(row, "good", "verdicts")?;
         gathered.each(row, |tally| tally.verdicts(good))
     })?;
     let tables = format!("feedback f JOIN {TOOLS} t ON t.run = f.run JOIN runs r ON r.id = f.run");
     Sums { by: &["t.tool"], columns, tables: &tables }.each(reader, wanted, |row| {
-        gathered.tools.entry(get(row, "tool")?).or_default().verdicts(sum(row, "good", "verdicts")?);
+        gathered
+            .tools
+            .entry(column_value(row, "tool")?)
+            .or_default()
+            .verdicts(read_counted_sum(row, "good", "verdicts")?);
         Ok(())
     })
 }
 
 /// A total of values that are never negative.
-fn total(row: &Row<'_>, column: &str) -> Result<f64, ReadFault> {
-    let value: f64 = get(row, column)?;
+fn read_total(row: &Row<'_>, column: &str) -> Result<f64, ReadFault> {
+    let value: f64 = column_value(row, column)?;
     if value >= 0.0 { Ok(value) } else { Err(ReadFault::Odd(format!("`{column}` adds up to {value}"))) }
 }
 
 /// A total, and how many values it is of.
-fn sum(row: &Row<'_>, column: &str, n: &str) -> Result<CountedSum, ReadFault> {
-    Ok(CountedSum { total: total(row, column)?, n: count(row, n)? })
+fn read_counted_sum(row: &Row<'_>, column: &str, n: &str) -> Result<CountedSum, ReadFault> {
+    Ok(CountedSum { total: read_total(row, column)?, n: column_count(row, n)? })
 }
 
 /// Calls on each day, by the day that their first attempt is booked to.
-fn days(reader: &Connection, wanted: &StatisticsWanted) -> Result<Vec<(String, u64)>, ReadFault> {
-    all(
+fn read_calls_per_day(reader: &Connection, wanted: &StatisticsWanted) -> Result<Vec<(String, u64)>, ReadFault> {
+    all_rows(
         reader,
         &format!(
             "SELECT a.day, count(*) AS calls FROM attempts a JOIN runs r ON r.id = a.run \
              WHERE a.attempt = 0 AND {WANTED} GROUP BY a.day ORDER BY a.day"
         ),
-        bounds(wanted),
-        |row| Ok((get(row, "day")?, count(row, "calls")?)),
+        statistics_bounds(wanted),
+        |row| Ok((column_value(row, "day")?, column_count(row, "calls")?)),
     )
 }

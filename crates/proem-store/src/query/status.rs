@@ -6,7 +6,7 @@ use proem_engine::run::Time;
 use rusqlite::{Connection, Row};
 use serde_json::Value as Json;
 
-use super::values::{ReadFault, all, count, first, get, json, written};
+use super::values::{ReadFault, all_rows, column_count, column_json, column_value, first_row, parse_stored_number};
 use crate::Store;
 use crate::error::Error;
 use crate::record::RunId;
@@ -55,7 +55,7 @@ impl Store {
     /// [`Error::Unusable`].
     pub async fn events(&self, run: Option<&RunId>) -> Result<Vec<EventRow>, Error> {
         let run = run.cloned();
-        self.read(move |reader, _site| events(reader, run.as_ref())).await
+        self.read(move |reader, _site| read_events(reader, run.as_ref())).await
     }
 
     /// What there is in all.
@@ -64,25 +64,25 @@ impl Store {
     ///
     /// [`Error::Unusable`].
     pub async fn status(&self) -> Result<StatusRow, Error> {
-        self.read(|reader, _site| status(reader)).await
+        self.read(|reader, _site| read_status(reader)).await
     }
 }
 
-fn events(reader: &Connection, run: Option<&RunId>) -> Result<Vec<EventRow>, ReadFault> {
+fn read_events(reader: &Connection, run: Option<&RunId>) -> Result<Vec<EventRow>, ReadFault> {
     let read = |row: &Row<'_>| {
         Ok(EventRow {
-            seq: get(row, "seq")?,
-            at: Time(get(row, "at")?),
-            actor: get(row, "actor")?,
-            run: get::<Option<String>>(row, "run")?.map(RunId),
-            what: get(row, "what")?,
-            details: json(row, "details")?,
+            seq: column_value(row, "seq")?,
+            at: Time(column_value(row, "at")?),
+            actor: column_value(row, "actor")?,
+            run: column_value::<Option<String>>(row, "run")?.map(RunId),
+            what: column_value(row, "what")?,
+            details: column_json(row, "details")?,
         })
     };
     let columns = "SELECT seq, at, actor, run, what, details FROM events";
     match run {
-        Some(run) => all(reader, &format!("{columns} WHERE run = ? ORDER BY seq"), [&run.0], read),
-        None => all(reader, &format!("{columns} ORDER BY seq"), [], read),
+        Some(run) => all_rows(reader, &format!("{columns} WHERE run = ? ORDER BY seq"), [&run.0], read),
+        None => all_rows(reader, &format!("{columns} ORDER BY seq"), [], read),
     }
 }
 
@@ -93,22 +93,30 @@ struct Counts {
     form: i64,
 }
 
-fn status(reader: &Connection) -> Result<StatusRow, ReadFault> {
-    let meta = all(reader, "SELECT key, value FROM meta", [], |row| Ok((get(row, "key")?, get(row, "value")?)))?;
+fn read_status(reader: &Connection) -> Result<StatusRow, ReadFault> {
+    let meta = all_rows(reader, "SELECT key, value FROM meta", [], |row| {
+        Ok((column_value(row, "key")?, column_value(row, "value")?))
+    })?;
     let meta: BTreeMap<String, String> = meta.into_iter().collect();
     let runs = "SELECT project, count(*) AS runs FROM runs GROUP BY project";
-    let runs = all(reader, runs, [], |row| Ok((get(row, "project")?, count(row, "runs")?)))?;
-    let counts = first(
+    let runs = all_rows(reader, runs, [], |row| Ok((column_value(row, "project")?, column_count(row, "runs")?)))?;
+    let counts = first_row(
         reader,
         "SELECT (SELECT count(*) FROM attempts WHERE state = 'open') AS open, \
          (SELECT page_count FROM pragma_page_count) * (SELECT page_size FROM pragma_page_size) AS bytes, \
          (SELECT user_version FROM pragma_user_version) AS form",
         [],
-        |row| Ok(Counts { open: count(row, "open")?, bytes: count(row, "bytes")?, form: get(row, "form")? }),
+        |row| {
+            Ok(Counts {
+                open: column_count(row, "open")?,
+                bytes: column_count(row, "bytes")?,
+                form: column_value(row, "form")?,
+            })
+        },
     )?;
     let Counts { open, bytes, form } = counts.ok_or_else(|| ReadFault::Odd("nothing is counted".to_owned()))?;
     let of = |key: &str| meta.get(key).ok_or_else(|| ReadFault::Odd(format!("`meta` has no `{key}`")));
-    let number = |key: &str| written::<i64>(key, of(key)?);
+    let number = |key: &str| parse_stored_number::<i64>(key, of(key)?);
     Ok(StatusRow {
         id: of("store_id")?.clone(),
         created: Time(number("created")?),

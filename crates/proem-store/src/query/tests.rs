@@ -93,16 +93,16 @@ fn lists_are_narrowed_and_the_newest_come_first() {
         (RunsWanted { listed: RunScope::Acted, ..RunsWanted::default() }, "5 4 3 2 1"),
         (RunsWanted { listed: RunScope::Acted, limit: Some(2), ..all.clone() }, "5 4"),
     ] {
-        let found = runs::list(&memory, &wanted, &|_| true).unwrap();
+        let found = runs::list_runs(&memory, &wanted, &|_| true).unwrap();
         let found: Vec<String> = found.iter().map(|run| (run.started.0 / 1000).to_string()).collect();
         assert_eq!(found.join(" "), expected, "{wanted:?}");
     }
     memory.execute("UPDATE runs SET input_tokens = 0, nanos = 0", []).unwrap();
-    let found = runs::list(&memory, &all, &|_| true).unwrap();
+    let found = runs::list_runs(&memory, &all, &|_| true).unwrap();
     let known: Vec<bool> = found.iter().map(|run| run.cost.is_some() && run.input_tokens.is_some()).collect();
     assert_eq!(known, [true, true, true, false, false], "an open attempt is no zero");
     let states: Vec<RunState> =
-        runs::list(&memory, &all, &|_| true).unwrap().iter().rev().map(|run| run.state).collect();
+        runs::list_runs(&memory, &all, &|_| true).unwrap().iter().rev().map(|run| run.state).collect();
     let ended = |outcome| RunState::Ended(outcome);
     let expected = [
         RunState::Running,
@@ -136,7 +136,7 @@ fn runs_are_named_by_their_beginning_or_by_how_long_ago() {
              `0000000100000004`, `0000000100000005` and others; give more digits",
         ),
     ] {
-        let found = match runs::find(&memory, Some(&project()), RunScope::Any, id) {
+        let found = match runs::find_run_id(&memory, Some(&project()), RunScope::Any, id) {
             Ok(id) => id.0,
             Err(ReadFault::Missing(absence)) => absence.what,
             Err(other) => format!("{other:?}"),
@@ -158,7 +158,7 @@ fn how_long_ago_counts_as_the_list_does() {
         (Some(&other), RunScope::Acted, "last", "no run of this project asked a model"),
         (None, RunScope::Acted, "last~9", "there is no `last~9`, because there are fewer runs"),
     ] {
-        let found = match runs::find(&memory, project, listed, id) {
+        let found = match runs::find_run_id(&memory, project, listed, id) {
             Ok(id) => id.0,
             Err(ReadFault::Missing(absence)) => absence.what,
             Err(other) => format!("{other:?}"),
@@ -170,7 +170,7 @@ fn how_long_ago_counts_as_the_list_does() {
 #[test]
 fn a_run_is_read_whole() {
     let memory = memory(ROWS);
-    let run = detail::detail(&memory, &third(), &|epoch| epoch == "alive").unwrap();
+    let run = detail::read_run_detail(&memory, &third(), &|epoch| epoch == "alive").unwrap();
     let [call] = run.calls.as_slice() else { panic!("{:?}", run.calls) };
     assert_eq!((call.state, call.tokens, call.monolithic_tokens), (CallState::Answered, 100, Some(400)));
     let [first, second] = call.attempts.as_slice() else { panic!("{:?}", call.attempts) };
@@ -191,7 +191,7 @@ fn what_is_under_way_is_unknown_when_its_process_is_gone() {
         ("0000000100000005", CallState::Failed),
         ("0000000200000006", CallState::Failed),
     ] {
-        let run = detail::detail(&memory, &RunId(id.to_owned()), &|epoch| epoch == "alive").unwrap();
+        let run = detail::read_run_detail(&memory, &RunId(id.to_owned()), &|epoch| epoch == "alive").unwrap();
         assert_eq!(run.calls.first().map(|call| call.state), Some(expected), "{id}");
     }
 }
@@ -205,7 +205,7 @@ fn the_run_before_is_one_that_called() {
         ("0000000000000001", None),
         ("0000000200000006", None),
     ] {
-        let found = runs::before(&memory, &RunId(id.to_owned())).unwrap();
+        let found = runs::run_before(&memory, &RunId(id.to_owned())).unwrap();
         assert_eq!(found.as_ref().map(|id| id.0.as_str()), expected, "{id}");
     }
 }
@@ -217,7 +217,7 @@ fn what_was_cleared_counts_no_more() {
     let seen: Vec<(i64, bool)> = failures.iter().map(|row| (row.recorded.at.0, row.cleared.is_some())).collect();
     assert_eq!(seen, [(5000, false), (4000, true)]);
     assert!(learned::failures(&memory, &project(), Some("other")).unwrap().is_empty());
-    let history = learned::history(&memory, &project(), "reviews/triage", Time(3000)).unwrap();
+    let history = learned::read_history(&memory, &project(), "reviews/triage", Time(3000)).unwrap();
     let seen: Vec<(i64, bool)> = history.iter().map(|recorded| (recorded.at.0, recorded.issue.is_none())).collect();
     assert_eq!(seen, [(3000, true), (5000, false)]);
 }
@@ -226,7 +226,7 @@ fn what_was_cleared_counts_no_more() {
 fn spending_and_caps_add_up() {
     let memory = memory(ROWS);
     let wanted = CostsWanted { project: Some(project()), since: Some("2025-11-01".to_owned()) };
-    let found = costs::costs(&memory, &wanted).unwrap();
+    let found = costs::read_costs(&memory, &wanted).unwrap();
     let lines: Vec<(&str, u64, u64)> =
         found.lines.iter().map(|line| (line.day.as_str(), line.cost.0, line.unpriced)).collect();
     assert_eq!(lines, [("2025-11-01", 40, 0), ("2025-11-22", 260, 1)]);
@@ -251,7 +251,7 @@ fn spending_and_caps_add_up() {
 #[test]
 fn spending_is_told_apart_by_endpoint_where_that_is_known() {
     let memory = memory(ROWS);
-    let found = costs::costs(&memory, &CostsWanted::default()).unwrap();
+    let found = costs::read_costs(&memory, &CostsWanted::default()).unwrap();
     let line =
         |line: &costs::SpendLine| format!("{}@{} {}", line.model, line.endpoint.as_deref().unwrap_or("?"), line.cost.0);
     assert_eq!(found.lines.iter().map(line).collect::<Vec<_>>(), ["m@e 1000", "m@? 40", "m@e 260", "m@f 5"]);
@@ -334,7 +334,7 @@ INSERT INTO usage VALUES (10, '/p', 'x', 3001, 200, NULL, 10, 700, 0, 30, 0, 0, 
 fn calls_count_by_their_own_prompt_and_runs_by_theirs() {
     let memory = memory(ROWS);
     memory.execute_batch(SECOND).unwrap();
-    let run = detail::detail(&memory, &third(), &|_| false).unwrap();
+    let run = detail::read_run_detail(&memory, &third(), &|_| false).unwrap();
     let named = |call: &super::CallRow| format!("{}@{}", call.prompt.name, call.prompt.version);
     assert_eq!(run.calls.iter().map(named).collect::<Vec<_>>(), ["triage@1.0.0", "summary@2.0.0"]);
     let wanted = StatisticsWanted { project: Some(project()), since: None, agent: None };
@@ -395,13 +395,13 @@ fn lists_of_a_hundred_thousand_runs_stay_in_an_index() {
         (RunsWanted { listed: RunScope::Acted, ..seventh.clone() }, 20),
         (RunsWanted { listed: RunScope::Acted, project: None, ..seventh.clone() }, 20),
     ] {
-        let plan = plan(&memory, runs::listing(&wanted));
+        let plan = plan(&memory, runs::run_listing(&wanted));
         let inner = plan
             .lines()
             .find(|line| line.ends_with("runs") || line.contains(" runs USING") || line.contains("SCAN runs"));
         let inner = inner.unwrap_or_default();
         let narrow = wanted.project.is_some() || wanted.outcome.is_some();
         assert!(!narrow || inner.contains("USING COVERING INDEX runs_by_project"), "{wanted:?}\n{plan}");
-        assert_eq!(runs::list(&memory, &wanted, &|_| true).unwrap().len(), expected, "{wanted:?}\n{plan}");
+        assert_eq!(runs::list_runs(&memory, &wanted, &|_| true).unwrap().len(), expected, "{wanted:?}\n{plan}");
     }
 }

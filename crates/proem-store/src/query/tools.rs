@@ -4,7 +4,7 @@ use proem_engine::run::{EffectId, Time, ToolLabels, ToolPower};
 use rusqlite::{Connection, Row};
 
 use super::runs::RunState;
-use super::values::{ReadFault, all, count, get, json, word_or_null};
+use super::values::{ReadFault, all_rows, column_count, column_json, column_value, word_or_null};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{RunId, ToolCallState};
@@ -67,12 +67,12 @@ impl Store {
             let tallies = "SELECT tool, count(*) AS calls, sum(state IN ('failed', 'unknown')) AS failed, \
                            sum(took_ms) AS took_ms FROM tool_calls WHERE project = coalesce(?, project) \
                            AND at >= coalesce(?, at) GROUP BY tool ORDER BY calls DESC, tool";
-            all(reader, tallies, (project, since), |row| {
+            all_rows(reader, tallies, (project, since), |row| {
                 Ok(ToolTally {
-                    tool: get(row, "tool")?,
-                    calls: count(row, "calls")?,
-                    failed: count(row, "failed")?,
-                    took_ms: count(row, "took_ms")?,
+                    tool: column_value(row, "tool")?,
+                    calls: column_count(row, "calls")?,
+                    failed: column_count(row, "failed")?,
+                    took_ms: column_count(row, "took_ms")?,
                 })
             })
         })
@@ -81,30 +81,30 @@ impl Store {
 }
 
 /// The calls of a run, in order. One without an end is under way only as long as its run is.
-pub(super) fn tool_calls(reader: &Connection, run: &RunId, state: RunState) -> Result<Vec<ToolCallRow>, ReadFault> {
-    all(reader, "SELECT * FROM tool_calls WHERE run = ? ORDER BY effect", [&run.0], |row| {
-        let found = tool_call(row)?;
+pub(super) fn read_tool_calls(reader: &Connection, run: &RunId, state: RunState) -> Result<Vec<ToolCallRow>, ReadFault> {
+    all_rows(reader, "SELECT * FROM tool_calls WHERE run = ? ORDER BY effect", [&run.0], |row| {
+        let found = read_tool_call(row)?;
         let is_lost = found.state == ToolCallState::Pending && !matches!(state, RunState::Running);
         Ok(ToolCallRow { state: if is_lost { ToolCallState::Unknown } else { found.state }, ..found })
     })
 }
 
-fn tool_call(row: &Row<'_>) -> Result<ToolCallRow, ReadFault> {
+fn read_tool_call(row: &Row<'_>) -> Result<ToolCallRow, ReadFault> {
     let odd = |what: &str| ReadFault::Odd(format!("a call of a tool has no known {what}"));
     Ok(ToolCallRow {
-        effect: EffectId(count(row, "effect")?),
-        at: Time(get(row, "at")?),
-        tool: get(row, "tool")?,
+        effect: EffectId(column_count(row, "effect")?),
+        at: Time(column_value(row, "at")?),
+        tool: column_value(row, "tool")?,
         power: word_or_null(row, "power")?.ok_or_else(|| odd("power"))?,
-        key: get(row, "key")?,
-        arguments: get(row, "arguments")?,
-        labels: json(row, "labels")?,
+        key: column_value(row, "key")?,
+        arguments: column_value(row, "arguments")?,
+        labels: column_json(row, "labels")?,
         state: word_or_null(row, "state")?.ok_or_else(|| odd("state"))?,
-        result: get(row, "result")?,
-        sealed: get(row, "sealed")?,
-        ended: get::<Option<i64>>(row, "ended")?.map(Time),
-        took_ms: count(row, "took_ms")?,
-        attempts: count(row, "attempts")?,
-        child: get(row, "child")?,
+        result: column_value(row, "result")?,
+        sealed: column_value(row, "sealed")?,
+        ended: column_value::<Option<i64>>(row, "ended")?.map(Time),
+        took_ms: column_count(row, "took_ms")?,
+        attempts: column_count(row, "attempts")?,
+        child: column_value(row, "child")?,
     })
 }

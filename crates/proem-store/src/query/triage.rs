@@ -7,8 +7,10 @@ use proem_engine::run::Time;
 use rusqlite::Row;
 use serde_json::Value as Json;
 
-use super::actions::{limit, time};
-use super::values::{ReadFault, all, count, count_or_null, first, get, json, word};
+use super::actions::{limit, read_optional_time};
+use super::values::{
+    ReadFault, all_rows, column_count, column_json, column_value, column_word, count_or_null, first_row,
+};
 use crate::Store;
 use crate::error::Error;
 use crate::record::{Project, SignalStanding, WHOLE_BACKLOG};
@@ -87,7 +89,7 @@ impl Store {
         let project = project.clone();
         self.read(move |reader, _site| {
             let sql = format!("{SIGNALS} WHERE s.project = ? AND s.standing = 'open' ORDER BY s.seq LIMIT ?");
-            all(reader, &sql, (&project.0, limit(Some(most))), signal)
+            all_rows(reader, &sql, (&project.0, limit(Some(most))), read_signal_row)
         })
         .await
     }
@@ -102,7 +104,7 @@ impl Store {
         let after = i64::try_from(after).unwrap_or(i64::MAX);
         self.read(move |reader, _site| {
             let sql = format!("{SIGNALS} WHERE s.project = ? AND s.seq > ? ORDER BY s.seq LIMIT ?");
-            all(reader, &sql, (&project.0, after, limit(Some(most))), signal)
+            all_rows(reader, &sql, (&project.0, after, limit(Some(most))), read_signal_row)
         })
         .await
     }
@@ -116,7 +118,7 @@ impl Store {
         let (project, id) = (project.clone(), id.clone());
         self.read(move |reader, _site| {
             let sql = format!("{SIGNALS} WHERE (s.project, s.id, s.revision) = (?, ?, ?)");
-            first(reader, &sql, (&project.0, &id.id, &id.revision), signal)
+            first_row(reader, &sql, (&project.0, &id.id, &id.revision), read_signal_row)
         })
         .await
     }
@@ -131,8 +133,8 @@ impl Store {
         self.read(move |reader, _site| {
             let counted = "SELECT standing, count(*) AS signals FROM signals WHERE project = ? AND kind <> ? \
                            GROUP BY standing";
-            let counted = all(reader, counted, [project.0.as_str(), WHOLE_BACKLOG], |row| {
-                Ok((word(row, "standing")?, count(row, "signals")?))
+            let counted = all_rows(reader, counted, [project.0.as_str(), WHOLE_BACKLOG], |row| {
+                Ok((column_word(row, "standing")?, column_count(row, "signals")?))
             })?;
             Ok(counted.into_iter().collect())
         })
@@ -149,7 +151,7 @@ impl Store {
         self.read(move |reader, _site| {
             let sql = "SELECT cycle, began, at, counts FROM triage_cycles \
                        WHERE (?1 IS NULL OR project = ?1) AND at >= ?2 ORDER BY at, project, cycle";
-            all(reader, sql, (project, since.0), cycle)
+            all_rows(reader, sql, (project, since.0), read_cycle_row)
         })
         .await
     }
@@ -172,7 +174,7 @@ impl Store {
                 "{VERSIONS} WHERE v.project = ? AND v.kind = ? AND v.version = coalesce(?, v.version) \
                  ORDER BY v.version DESC LIMIT 1"
             );
-            first(reader, &sql, (&project.0, &kind, version), artefact)
+            first_row(reader, &sql, (&project.0, &kind, version), artefact)
         })
         .await
     }
@@ -191,7 +193,7 @@ impl Store {
         let (project, kind) = (project.clone(), kind.to_owned());
         self.read(move |reader, _site| {
             let sql = format!("{VERSIONS} WHERE v.project = ? AND v.kind = ? ORDER BY v.version DESC LIMIT ?");
-            all(reader, &sql, (&project.0, &kind, limit(Some(most))), artefact)
+            all_rows(reader, &sql, (&project.0, &kind, limit(Some(most))), artefact)
         })
         .await
     }
@@ -206,50 +208,50 @@ impl Store {
         self.read(move |reader, _site| {
             let sql =
                 "SELECT cycle, began, at, counts FROM triage_cycles WHERE project = ? ORDER BY cycle DESC LIMIT ?";
-            all(reader, sql, (&project.0, limit(Some(most))), cycle)
+            all_rows(reader, sql, (&project.0, limit(Some(most))), read_cycle_row)
         })
         .await
     }
 }
 
-fn cycle(row: &Row<'_>) -> Result<CycleRow, ReadFault> {
+fn read_cycle_row(row: &Row<'_>) -> Result<CycleRow, ReadFault> {
     Ok(CycleRow {
-        cycle: count(row, "cycle")?,
-        began: Time(get(row, "began")?),
-        at: Time(get(row, "at")?),
-        counts: json(row, "counts")?,
+        cycle: column_count(row, "cycle")?,
+        began: Time(column_value(row, "began")?),
+        at: Time(column_value(row, "at")?),
+        counts: column_json(row, "counts")?,
     })
 }
 
-pub(super) fn signal(row: &Row<'_>) -> Result<SignalRow, ReadFault> {
-    let outcome = match get::<Option<String>>(row, "outcome")? {
-        Some(_) => json(row, "outcome")?,
+pub(super) fn read_signal_row(row: &Row<'_>) -> Result<SignalRow, ReadFault> {
+    let outcome = match column_value::<Option<String>>(row, "outcome")? {
+        Some(_) => column_json(row, "outcome")?,
         None => Json::Null,
     };
     Ok(SignalRow {
-        seq: count(row, "seq")?,
-        id: SignalRevision { id: get(row, "id")?, revision: get(row, "revision")? },
-        at: Time(get(row, "at")?),
-        source: get(row, "source")?,
-        kind: get(row, "kind")?,
-        time: time(row, "time")?,
-        text: get(row, "text")?,
-        standing: word(row, "standing")?,
+        seq: column_count(row, "seq")?,
+        id: SignalRevision { id: column_value(row, "id")?, revision: column_value(row, "revision")? },
+        at: Time(column_value(row, "at")?),
+        source: column_value(row, "source")?,
+        kind: column_value(row, "kind")?,
+        time: read_optional_time(row, "time")?,
+        text: column_value(row, "text")?,
+        standing: column_word(row, "standing")?,
         outcome,
         cycle: count_or_null(row, "cycle")?,
     })
 }
 
 fn artefact(row: &Row<'_>) -> Result<ArtefactVersionRow, ReadFault> {
-    let causes: Vec<(String, String)> = serde_json::from_value(json(row, "causes")?)
+    let causes: Vec<(String, String)> = serde_json::from_value(column_json(row, "causes")?)
         .map_err(|error| ReadFault::Odd(format!("`causes` is no list of signals: {error}")))?;
     Ok(ArtefactVersionRow {
-        kind: get(row, "kind")?,
-        version: count(row, "version")?,
-        at: Time(get(row, "at")?),
-        actor: get(row, "actor")?,
-        content: get(row, "content")?,
-        entry: get(row, "entry")?,
+        kind: column_value(row, "kind")?,
+        version: column_count(row, "version")?,
+        at: Time(column_value(row, "at")?),
+        actor: column_value(row, "actor")?,
+        content: column_value(row, "content")?,
+        entry: column_value(row, "entry")?,
         causes: causes.into_iter().map(|(id, revision)| SignalRevision { id, revision }).collect(),
     })
 }

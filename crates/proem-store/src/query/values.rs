@@ -28,7 +28,7 @@ impl From<rusqlite::Error> for ReadFault {
 }
 
 /// All rows of a query.
-pub(super) fn all<T>(
+pub(super) fn all_rows<T>(
     reader: &Connection,
     sql: &str,
     values: impl StatementValues,
@@ -40,7 +40,7 @@ pub(super) fn all<T>(
 }
 
 /// The first row of a query, if there is one.
-pub(super) fn first<T>(
+pub(super) fn first_row<T>(
     reader: &Connection,
     sql: &str,
     values: impl StatementValues,
@@ -52,60 +52,60 @@ pub(super) fn first<T>(
 }
 
 /// The value of a column; [`Option`] where it may be null.
-pub(super) fn get<T: FromSql>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
+pub(super) fn column_value<T: FromSql>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
     Ok(row.get(column)?)
 }
 
 /// A whole number that is never negative.
-pub(super) fn count<T: TryFrom<i64>>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
-    whole(column, get(row, column)?)
+pub(super) fn column_count<T: TryFrom<i64>>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
+    whole_or_odd(column, column_value(row, column)?)
 }
 
 /// The same, or null.
 pub(super) fn count_or_null<T: TryFrom<i64>>(row: &Row<'_>, column: &str) -> Result<Option<T>, ReadFault> {
-    get::<Option<i64>>(row, column)?.map(|value| whole(column, value)).transpose()
+    column_value::<Option<i64>>(row, column)?.map(|value| whole_or_odd(column, value)).transpose()
 }
 
-fn whole<T: TryFrom<i64>>(column: &str, value: i64) -> Result<T, ReadFault> {
+fn whole_or_odd<T: TryFrom<i64>>(column: &str, value: i64) -> Result<T, ReadFault> {
     T::try_from(value).map_err(|_| ReadFault::Odd(format!("`{column}` is {value}")))
 }
 
 /// A word of a closed list, by its serialised form.
-pub(super) fn word<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
-    named(column, &get::<String>(row, column)?)
+pub(super) fn column_word<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
+    parse_word(column, &column_value::<String>(row, column)?)
 }
 
 /// The same, or null.
 pub(super) fn word_or_null<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<Option<T>, ReadFault> {
-    get::<Option<String>>(row, column)?.map(|text| named(column, &text)).transpose()
+    column_value::<Option<String>>(row, column)?.map(|text| parse_word(column, &text)).transpose()
 }
 
-fn named<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, ReadFault> {
+fn parse_word<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, ReadFault> {
     serde_json::from_value(serde_json::Value::from(text)).map_err(|_| ReadFault::Odd(format!("`{column}` is `{text}`")))
 }
 
 /// JSON in a column.
-pub(super) fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
-    parsed(column, &get::<String>(row, column)?)
+pub(super) fn column_json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<T, ReadFault> {
+    parse_column_json(column, &column_value::<String>(row, column)?)
 }
 
 /// The same, or null.
 pub(super) fn json_or_null<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<Option<T>, ReadFault> {
-    get::<Option<String>>(row, column)?.map(|text| parsed(column, &text)).transpose()
+    column_value::<Option<String>>(row, column)?.map(|text| parse_column_json(column, &text)).transpose()
 }
 
-fn parsed<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, ReadFault> {
+fn parse_column_json<T: DeserializeOwned>(column: &str, text: &str) -> Result<T, ReadFault> {
     serde_json::from_str(text)
         .map_err(|error| ReadFault::Odd(format!("`{column}` holds other JSON than it should: {error}")))
 }
 
 /// A number that is stored as text.
-pub(super) fn written<T: FromStr>(name: &str, text: &str) -> Result<T, ReadFault> {
+pub(super) fn parse_stored_number<T: FromStr>(name: &str, text: &str) -> Result<T, ReadFault> {
     text.parse().map_err(|_| ReadFault::Odd(format!("`{name}` is `{text}`")))
 }
 
 /// A digest.
-pub(super) fn digest(row: &Row<'_>, column: &str) -> Result<[u8; 32], ReadFault> {
+pub(super) fn column_digest(row: &Row<'_>, column: &str) -> Result<[u8; 32], ReadFault> {
     digest_or_null(row, column)?.ok_or_else(|| ReadFault::Odd(format!("`{column}` is empty")))
 }
 

@@ -7,11 +7,11 @@ use proem_engine::effect::key::EffectKey;
 use proem_engine::run::Time;
 use rusqlite::Connection;
 
-use super::values::{ReadFault, all, first, get};
+use super::values::{ReadFault, all_rows, column_value, first_row};
 use crate::Store;
 use crate::error::Error;
 use crate::opening::StoreCreator;
-use crate::sqlite::{apart, origin};
+use crate::sqlite::{origin, run_on_file_thread};
 use crate::witness::{EffectOutcome, RecordedEffects, WitnessSighting, WitnessTrouble, ends_at};
 use crate::write::WitnessFinding;
 
@@ -84,7 +84,7 @@ impl Store {
         if let Some(mark) = notes.mark.clone() {
             let (path, key, store) = (self.site.path.clone(), self.site.key.clone(), notes.store.clone());
             let work = move || Ok(ends_at(&path, &key, &store, &mark));
-            if apart(&self.site.path, work).await? {
+            if run_on_file_thread(&self.site.path, work).await? {
                 return Ok(None);
             }
         }
@@ -129,7 +129,7 @@ impl Store {
     pub(crate) async fn claims_of(&self, key: &EffectKey) -> Result<Vec<String>, Error> {
         let key = key.to_string();
         let claims = "SELECT claim FROM action_claims WHERE action = ? ORDER BY claim";
-        self.read(move |reader, _site| all(reader, claims, [&key], |row| get(row, "claim"))).await
+        self.read(move |reader, _site| all_rows(reader, claims, [&key], |row| column_value(row, "claim"))).await
     }
 
     /// The records' own id.
@@ -141,7 +141,7 @@ impl Store {
     async fn compare_witness(&self) -> Result<(WitnessSighting, RecordedEffects, Option<WitnessTrouble>), Error> {
         let look = || {
             let (path, key) = (self.site.path.clone(), self.site.key.clone());
-            apart(&self.site.path, move || WitnessSighting::of(&path, &key))
+            run_on_file_thread(&self.site.path, move || WitnessSighting::of(&path, &key))
         };
         let read = || self.read(|reader, _site| Ok(RecordedEffects::read(reader)?));
         let mut sighting = look().await?;
@@ -162,10 +162,12 @@ impl Store {
     async fn witness_notes(&self) -> Result<WitnessNotes, Error> {
         self.read(|reader, site| {
             let meta = |name: &str| {
-                first(reader, "SELECT value FROM meta WHERE key = ?", [name], |row| get::<String>(row, "value"))
+                first_row(reader, "SELECT value FROM meta WHERE key = ?", [name], |row| {
+                    column_value::<String>(row, "value")
+                })
             };
             let (store, seal) = (meta("store_id")?.unwrap_or_default(), meta("seal")?.unwrap_or_default());
-            let is_own = !store.is_empty() && origin::seal(&site.key, &store) == seal;
+            let is_own = !store.is_empty() && origin::creator_seal(&site.key, &store) == seal;
             let creator = if is_own { StoreCreator::Own } else { StoreCreator::Foreign };
             Ok(WitnessNotes { parked: meta("parked")?, mark: meta("witness")?, store, creator })
         })
@@ -174,8 +176,8 @@ impl Store {
 }
 
 fn action_states(reader: &Connection) -> Result<BTreeMap<String, ActionState>, ReadFault> {
-    let rows = all(reader, "SELECT key, state FROM actions", [], |row| {
-        Ok((get::<String>(row, "key")?, get::<String>(row, "state")?))
+    let rows = all_rows(reader, "SELECT key, state FROM actions", [], |row| {
+        Ok((column_value::<String>(row, "key")?, column_value::<String>(row, "state")?))
     })?;
     Ok(rows.into_iter().filter_map(|(key, state)| Some((key, ActionState::of_name(&state)?))).collect())
 }

@@ -19,7 +19,7 @@ impl HashedContent {
     #[must_use]
     pub fn new(bytes: impl AsRef<[u8]>) -> Self {
         let bytes = bytes.as_ref();
-        Self { hash: hash(bytes), bytes: Some(bytes.into()) }
+        Self { hash: content_hash(bytes), bytes: Some(bytes.into()) }
     }
 
     /// The same without its bytes.
@@ -31,6 +31,6 @@ impl HashedContent {
 
 /// The hash of a content: SHA-256, hexadecimal.
 #[must_use]
-pub fn hash(bytes: &[u8]) -> String {
-    hex::encode(Sha256::digest(bytes))
+pub fn content_hash(bytes: &[u8]) -> String {
+    hex::encode_hex(Sha256::digest(bytes))
 }

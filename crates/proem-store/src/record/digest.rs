@@ -4,10 +4,10 @@ use proem_text::hex;
 
 /// A digest as it is stored.
 pub(crate) fn digest_text(digest: &[u8; 32]) -> String {
-    hex::encode(digest)
+    hex::encode_hex(digest)
 }
 
 /// The digest that is stored so; `None` for anything else.
 pub(crate) fn digest_of(text: &str) -> Option<[u8; 32]> {
-    hex::decode(text)?.try_into().ok()
+    hex::decode_hex(text)?.try_into().ok()
 }

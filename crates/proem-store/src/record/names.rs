@@ -56,7 +56,7 @@ impl RunId {
     /// The id with these random bytes.
     #[must_use]
     pub fn new(random: [u8; 8]) -> Self {
-        Self(hex::encode(random))
+        Self(hex::encode_hex(random))
     }
 
     /// The digits that are shown.

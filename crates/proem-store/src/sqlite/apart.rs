@@ -31,17 +31,17 @@ struct WaitingThread {
 }
 
 /// Does something that waits for files on another thread, and waits for it here.
-pub(crate) async fn apart<T: Send + 'static>(
+pub(crate) async fn run_on_file_thread<T: Send + 'static>(
     path: &Path,
     work: impl FnOnce() -> Result<T, Error> + Send + 'static,
 ) -> Result<T, Error> {
     let (answer, done) = oneshot::channel();
     // Who waited may be gone.
     hand_over(path, Box::new(move || _ = answer.send(work())))?;
-    done.await.map_err(|_gone| other(path, "its thread is gone".to_owned()))?
+    done.await.map_err(|_gone| unusable_for_other_reason(path, "its thread is gone".to_owned()))?
 }
 
-pub(super) fn other(path: &Path, why: String) -> Error {
+pub(super) fn unusable_for_other_reason(path: &Path, why: String) -> Error {
     Unusable::Other { path: path.to_owned(), why }.into()
 }
 
@@ -49,7 +49,7 @@ pub(super) fn other(path: &Path, why: String) -> Error {
 fn hand_over(path: &Path, mut job: Job) -> Result<(), Error> {
     loop {
         // Taken out of the list before it is sent anything: nobody else can have it meanwhile.
-        let Some(thread) = waiting().pop() else { break };
+        let Some(thread) = waiting_threads().pop() else { break };
         match thread.jobs.send(job) {
             Ok(()) => return Ok(()),
             Err(gone) => job = gone.0,
@@ -58,18 +58,18 @@ fn hand_over(path: &Path, mut job: Job) -> Result<(), Error> {
     let (jobs, arrived) = mpsc::channel();
     let life = move || {
         job();
-        live(&jobs, &arrived);
+        work_until_idle(&jobs, &arrived);
     };
     let thread = thread::Builder::new().name("proem-read".to_owned()).spawn(life);
-    thread.map(drop).map_err(|error| other(path, error.to_string()))
+    thread.map(drop).map_err(|error| unusable_for_other_reason(path, error.to_string()))
 }
 
 /// Waits for work until none has come for a while.
-fn live(jobs: &Sender<Job>, arrived: &Receiver<Job>) {
+fn work_until_idle(jobs: &Sender<Job>, arrived: &Receiver<Job>) {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     loop {
         {
-            let mut waiting = waiting();
+            let mut waiting = waiting_threads();
             if waiting.len() >= MOST {
                 return;
             }
@@ -79,7 +79,7 @@ fn live(jobs: &Sender<Job>, arrived: &Receiver<Job>) {
             Ok(job) => job(),
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {
-                let mut waiting = waiting();
+                let mut waiting = waiting_threads();
                 let before = waiting.len();
                 waiting.retain(|thread| thread.number != number);
                 let is_chosen = waiting.len() == before;
@@ -96,7 +96,7 @@ fn live(jobs: &Sender<Job>, arrived: &Receiver<Job>) {
 }
 
 /// What a thread that panicked left is as good as before: the list is changed by single steps.
-fn waiting() -> MutexGuard<'static, Vec<WaitingThread>> {
+fn waiting_threads() -> MutexGuard<'static, Vec<WaitingThread>> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     async fn thread() -> ThreadId {
-        apart(Path::new("x"), || Ok(thread::current().id())).await.unwrap()
+        run_on_file_thread(Path::new("x"), || Ok(thread::current().id())).await.unwrap()
     }
 
     #[tokio::test]
@@ -124,7 +124,7 @@ mod tests {
         let (go, wait) = mpsc::channel::<()>();
         let wait = Mutex::new(wait);
         let slow = tokio::spawn(async move {
-            apart(Path::new("x"), move || {
+            run_on_file_thread(Path::new("x"), move || {
                 wait.lock().unwrap().recv().unwrap();
                 Ok(())
             })
@@ -138,7 +138,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_panic_is_an_error_and_takes_nothing_else_with_it() {
-        let failed = apart::<()>(Path::new("x"), || panic!("a law is broken")).await;
+        let failed = run_on_file_thread::<()>(Path::new("x"), || panic!("a law is broken")).await;
         assert!(failed.unwrap_err().to_string().contains("its thread is gone"));
         thread().await;
     }

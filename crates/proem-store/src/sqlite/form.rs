@@ -4,7 +4,7 @@
 
 use proem_guard::InstallationKey;
 
-use super::origin::seal;
+use super::origin::creator_seal;
 use super::tables::Tables;
 use crate::clock;
 use crate::epoch;
@@ -75,17 +75,17 @@ const READABLE_ANSWERS: &str =
     "CREATE TEMP VIEW approvals AS SELECT a.*, NULL AS shown, NULL AS words FROM main.approvals a";
 
 /// The newest form.
-pub(crate) fn newest() -> i64 {
+pub(crate) fn newest_form() -> i64 {
     i64::try_from(FORMS.len()).unwrap_or(i64::MAX)
 }
 
 /// The form that a file says it has; 0 where it says none.
-pub(crate) fn said(tables: &Tables) -> Result<i64, Error> {
+pub(crate) fn stored_form(tables: &Tables) -> Result<i64, Error> {
     Ok(tables.row("PRAGMA user_version", [], |row| row.get(0))?.unwrap_or(0))
 }
 
 /// Whether there is no table.
-pub(crate) fn is_empty(tables: &Tables) -> Result<bool, Error> {
+pub(crate) fn has_no_tables(tables: &Tables) -> Result<bool, Error> {
     Ok(tables.row("SELECT 1 FROM sqlite_schema LIMIT 1", [], |_| Ok(()))?.is_none())
 }
 
@@ -96,10 +96,10 @@ pub(crate) fn of_something_else(tables: &Tables) -> Error {
 }
 
 /// The form of a file; one that is not known here is refused.
-pub(crate) fn check(tables: &Tables) -> Result<i64, Error> {
-    match said(tables)? {
-        found if found > newest() => {
-            Err(Unusable::Newer { path: tables.path().to_owned(), found, known: newest() }.into())
+pub(crate) fn check_form(tables: &Tables) -> Result<i64, Error> {
+    match stored_form(tables)? {
+        found if found > newest_form() => {
+            Err(Unusable::Newer { path: tables.path().to_owned(), found, known: newest_form() }.into())
         }
         found if found > 0 => Ok(found),
         _ => Err(of_something_else(tables)),
@@ -107,21 +107,21 @@ pub(crate) fn check(tables: &Tables) -> Result<i64, Error> {
 }
 
 /// Makes the tables of the newest form where there are none, within a transaction.
-pub(crate) fn make(tables: &Tables, key: Option<&InstallationKey>) -> Result<(), Error> {
+pub(crate) fn make_tables(tables: &Tables, key: Option<&InstallationKey>) -> Result<(), Error> {
     tables.script(NEWEST)?;
-    mark(tables)?;
+    mark_newest_form(tables)?;
     let id = epoch::new_id(tables.path())?;
-    let seal = key.map(|key| seal(key, &id)).unwrap_or_default();
+    let seal = key.map(|key| creator_seal(key, &id)).unwrap_or_default();
     tables.execute(
         "INSERT INTO meta (key, value) VALUES ('store_id', ?), ('seal', ?), ('created', ?), ('last_seen', '0')",
-        [id, seal, clock::now().0.to_string()],
+        [id, seal, clock::system_now().0.to_string()],
     )?;
     Ok(())
 }
 
 /// Lets what is of an older form be read as if it were of the newest; says which form it is.
 pub(crate) fn make_readable(tables: &Tables) -> Result<i64, Error> {
-    let form = check(tables)?;
+    let form = check_form(tables)?;
     if form < RESULTS {
         tables.script(READABLE)?;
     }
@@ -149,8 +149,8 @@ pub(crate) fn upgrade(tables: &Tables) -> Result<(), Error> {
 /// its statements fail on the newer tables.
 pub(crate) fn update(tables: &Tables) -> Result<(), Error> {
     // Another process may have done it since the file was looked at.
-    let form = check(tables)?;
-    if form == newest() {
+    let form = check_form(tables)?;
+    if form == newest_form() {
         return Ok(());
     }
     if is_in_use(tables)? {
@@ -172,12 +172,12 @@ fn from(tables: &Tables, form: i64) -> Result<(), Error> {
     for statements in FORMS.iter().skip(usize::try_from(form).unwrap_or(0)) {
         tables.script(statements)?;
     }
-    mark(tables)
+    mark_newest_form(tables)
 }
 
 /// Says that the tables are of the newest form.
-fn mark(tables: &Tables) -> Result<(), Error> {
-    tables.script(&format!("PRAGMA user_version = {}", newest()))
+fn mark_newest_form(tables: &Tables) -> Result<(), Error> {
+    tables.script(&format!("PRAGMA user_version = {}", newest_form()))
 }
 
 #[cfg(test)]

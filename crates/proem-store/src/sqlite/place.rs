@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Unusable};
-use crate::file::{OpenMode, open};
+use crate::file::{OpenMode, open_plain_file};
 
 /// Network file systems by the number that `statfs(2)` gives in `f_type`; from `linux/magic.h` and,
 /// for those outside the kernel's tree, the table of `stat` in GNU coreutils.
@@ -74,7 +74,7 @@ fn magic(path: &Path) -> Option<u32> {
 }
 
 /// What the system says about a path, as an error of the store.
-pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Error {
+pub(crate) fn unwritable_path(path: &Path, error: &io::Error) -> Error {
     Unusable::Unwritable { path: path.to_owned(), why: error.to_string() }.into()
 }
 
@@ -98,14 +98,14 @@ pub(crate) enum There {
 }
 
 /// The path of a file beside the database, such as its log `-wal`.
-pub(crate) fn beside(path: &Path, end: &str) -> PathBuf {
+pub(crate) fn path_beside_database(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)
 }
 
 /// The bytes of a file; 0 if it isn't there.
-pub(crate) fn size(path: &Path) -> u64 {
+pub(crate) fn file_size(path: &Path) -> u64 {
     fs::symlink_metadata(path).map_or(0, |found| found.len())
 }
 
@@ -116,8 +116,8 @@ const SQLITES: [&str; 3] = ["-wal", "-shm", "-journal"];
 const MADE: &str = ".store";
 
 /// Looks at what is there: a file, no link and nothing else, on a local disk, whole with its log.
-pub(crate) fn look(path: &Path) -> Result<There, Error> {
-    for beside in SQLITES.map(|end| beside(path, end)) {
+pub(crate) fn look_at_place(path: &Path) -> Result<There, Error> {
+    for beside in SQLITES.map(|end| path_beside_database(path, end)) {
         a_file(&beside)?;
     }
     let Some(found) = a_file(path)? else { return Ok(There::Nothing) };
@@ -126,12 +126,12 @@ pub(crate) fn look(path: &Path) -> Result<There, Error> {
         return Ok(There::File);
     }
     // SQLite deletes the log of an empty database: what is in it would be lost.
-    if size(&beside(path, "-wal")) > 0 {
+    if file_size(&path_beside_database(path, "-wal")) > 0 {
         let why = "the file is empty, but its log is not".to_owned();
         return Err(Unusable::Corrupt { path: path.to_owned(), why }.into());
     }
     // Between making the file and its tables a process may have died: nothing says yet that there is a store.
-    if a_file(&beside(path, MADE))?.is_some() {
+    if a_file(&path_beside_database(path, MADE))?.is_some() {
         return Err(Unusable::Emptied { path: path.to_owned() }.into());
     }
     Ok(There::Empty)
@@ -147,15 +147,15 @@ fn a_file(path: &Path) -> Result<Option<fs::Metadata>, Error> {
             Err(Unusable::Other { path: path.to_owned(), why }.into())
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(unwritable(path, &error)),
+        Err(error) => Err(unwritable_path(path, &error)),
     }
 }
 
 /// Writes down beside a database that it is the store with this id, unless that stands there.
-pub(crate) fn mark(path: &Path, id: &str) -> Result<(), Error> {
-    let path = beside(path, MADE);
-    let failed = |error: io::Error| unwritable(&path, &error);
-    let mut file = open(&path, OpenMode::Write).map_err(failed)?;
+pub(crate) fn mark_store_id(path: &Path, id: &str) -> Result<(), Error> {
+    let path = path_beside_database(path, MADE);
+    let failed = |error: io::Error| unwritable_path(&path, &error);
+    let mut file = open_plain_file(&path, OpenMode::Write).map_err(failed)?;
     let mut found = Vec::new();
     (&file).take(64).read_to_end(&mut found).map_err(failed)?;
     if found == id.as_bytes() {
@@ -167,17 +167,17 @@ pub(crate) fn mark(path: &Path, id: &str) -> Result<(), Error> {
 }
 
 /// Makes the folder, for this user only.
-pub(crate) fn make_folder(path: &Path) -> Result<(), Error> {
+pub(crate) fn make_private_folder(path: &Path) -> Result<(), Error> {
     let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) else { return Ok(()) };
-    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| unwritable(path, &error))?;
+    DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(|error| unwritable_path(path, &error))?;
     local(folder)
 }
 
 /// Makes the file, or sees that an existing one is this user's only. SQLite gives its other files the
 /// same mode.
 pub(crate) fn make_file(path: &Path) -> Result<(), Error> {
-    let failed = |error: io::Error| unwritable(path, &error);
-    let file = open(path, OpenMode::Write).map_err(failed)?;
+    let failed = |error: io::Error| unwritable_path(path, &error);
+    let file = open_plain_file(path, OpenMode::Write).map_err(failed)?;
     let mode = file.metadata().map_err(failed)?.permissions().mode();
     if mode & 0o077 != 0 {
         file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)?;
@@ -221,11 +221,11 @@ mod tests {
     fn an_empty_file_with_a_log_is_damaged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("records.db");
-        assert_eq!(look(&path).unwrap(), There::Nothing);
+        assert_eq!(look_at_place(&path).unwrap(), There::Nothing);
         make_file(&path).unwrap();
-        assert_eq!(look(&path).unwrap(), There::Empty);
-        fs::write(beside(&path, "-wal"), "frames").unwrap();
-        assert!(matches!(look(&path), Err(Error::Unusable(Unusable::Corrupt { .. }))));
+        assert_eq!(look_at_place(&path).unwrap(), There::Empty);
+        fs::write(path_beside_database(&path, "-wal"), "frames").unwrap();
+        assert!(matches!(look_at_place(&path), Err(Error::Unusable(Unusable::Corrupt { .. }))));
     }
 
     #[test]
@@ -233,13 +233,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("records.db");
         make_file(&path).unwrap();
-        mark(&path, "00aa").unwrap();
-        assert!(matches!(look(&path), Err(Error::Unusable(Unusable::Emptied { .. }))));
-        mark(&path, "0b").unwrap();
-        assert_eq!(fs::read_to_string(beside(&path, MADE)).unwrap(), "0b");
+        mark_store_id(&path, "00aa").unwrap();
+        assert!(matches!(look_at_place(&path), Err(Error::Unusable(Unusable::Emptied { .. }))));
+        mark_store_id(&path, "0b").unwrap();
+        assert_eq!(fs::read_to_string(path_beside_database(&path, MADE)).unwrap(), "0b");
         // Who removes it wants a new one.
         fs::remove_file(&path).unwrap();
-        assert_eq!(look(&path).unwrap(), There::Nothing);
+        assert_eq!(look_at_place(&path).unwrap(), There::Nothing);
     }
 
     #[test]
@@ -250,13 +250,13 @@ mod tests {
             if !end.is_empty() {
                 make_file(&path).unwrap();
             }
-            make_pipe(&beside(&path, end));
-            assert!(matches!(look(&path), Err(Error::Unusable(Unusable::Other { .. }))), "{end}");
+            make_pipe(&path_beside_database(&path, end));
+            assert!(matches!(look_at_place(&path), Err(Error::Unusable(Unusable::Other { .. }))), "{end}");
         }
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("records.db");
-        make_pipe(&beside(&path, MADE));
-        assert!(mark(&path, "00aa").is_err());
+        make_pipe(&path_beside_database(&path, MADE));
+        assert!(mark_store_id(&path, "00aa").is_err());
     }
 
     #[test]
@@ -265,7 +265,7 @@ mod tests {
         let (path, target) = (folder.path().join("records.db"), folder.path().join("target"));
         fs::write(&target, "x").unwrap();
         std::os::unix::fs::symlink(&target, &path).unwrap();
-        assert!(matches!(look(&path), Err(Error::Unusable(Unusable::Other { .. }))));
+        assert!(matches!(look_at_place(&path), Err(Error::Unusable(Unusable::Other { .. }))));
         assert!(make_file(&path).is_err());
     }
 
@@ -273,7 +273,7 @@ mod tests {
     fn files_are_this_users_only() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state/proem/records.db");
-        make_folder(&path).unwrap();
+        make_private_folder(&path).unwrap();
         fs::write(&path, "").unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
         make_file(&path).unwrap();

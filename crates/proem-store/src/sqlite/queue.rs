@@ -9,7 +9,7 @@ use std::thread;
 
 use tokio::sync::oneshot;
 
-use super::apart::other;
+use super::apart::unusable_for_other_reason;
 use super::order::{AnyOrder, Company, Order, Write};
 use super::transaction::Scribe;
 use crate::error::Error;
@@ -37,7 +37,7 @@ enum Letter {
 
 fn spawn(path: &Path, work: impl FnOnce() + Send + 'static) -> Result<(), Error> {
     let thread = thread::Builder::new().name("proem-store".to_owned()).spawn(work);
-    thread.map(drop).map_err(|error| other(path, error.to_string()))
+    thread.map(drop).map_err(|error| unusable_for_other_reason(path, error.to_string()))
 }
 
 impl Queue {
@@ -51,13 +51,14 @@ impl Queue {
         let live = move || match open() {
             Ok((scribe, found)) => {
                 if opened.send(Ok(found)).is_ok() {
-                    live(scribe, arrived);
+                    run_writer_thread(scribe, arrived);
                 }
             }
             Err(error) => _ = opened.send(Err(error)),
         };
         spawn(path, live)?;
-        let found = opening.await.map_err(|_gone| other(path, "its thread is gone".to_owned()))??;
+        let found =
+            opening.await.map_err(|_gone| unusable_for_other_reason(path, "its thread is gone".to_owned()))??;
         Ok((Self { letters, path: Arc::new(path.to_owned()) }, found))
     }
 
@@ -81,26 +82,26 @@ impl Queue {
     }
 
     async fn answered<T>(&self, letter: Letter, answer: oneshot::Receiver<T>) -> Result<T, Error> {
-        let closed = || other(&self.path, "it is closed".to_owned());
+        let closed = || unusable_for_other_reason(&self.path, "it is closed".to_owned());
         self.letters.send(letter).map_err(|_gone| closed())?;
         answer.await.map_err(|_gone| closed())
     }
 }
 
 /// The whole life of the thread.
-fn live(mut scribe: Scribe, arrived: Receiver<Letter>) {
+fn run_writer_thread(mut scribe: Scribe, arrived: Receiver<Letter>) {
     let mut next = arrived.recv().ok();
     while let Some(letter) = next.take() {
         match letter {
             Letter::Order(first) => {
                 let mut together = vec![first];
-                next = gather(&arrived, &mut together);
-                write(&mut scribe, together);
+                next = gather_orders(&arrived, &mut together);
+                write_orders(&mut scribe, together);
             }
             Letter::Last(order) => {
                 // Who sends something from here on is told that the store is closed.
                 drop(arrived);
-                return close(scribe, order);
+                return write_last_and_close(scribe, order);
             }
             #[cfg(feature = "laws")]
             Letter::Abandon(gone) => {
@@ -118,7 +119,7 @@ fn live(mut scribe: Scribe, arrived: Receiver<Letter>) {
 }
 
 /// Takes what waits beside the first as far as that shares its transaction; gives back what does not.
-fn gather(arrived: &Receiver<Letter>, together: &mut Vec<Box<dyn AnyOrder>>) -> Option<Letter> {
+fn gather_orders(arrived: &Receiver<Letter>, together: &mut Vec<Box<dyn AnyOrder>>) -> Option<Letter> {
     while together.len() < MOST_TOGETHER && together.iter().all(|order| order.company() == Company::Any) {
         match arrived.try_recv().ok()? {
             Letter::Order(order) if order.company() == Company::Any => together.push(order),
@@ -130,10 +131,10 @@ fn gather(arrived: &Receiver<Letter>, together: &mut Vec<Box<dyn AnyOrder>>) -> 
 
 /// Writes orders in one transaction. If that fails, each has its own, so that none takes others along: that
 /// happens rarely, and a savepoint for each would be paid for by all.
-fn write(scribe: &mut Scribe, mut orders: Vec<Box<dyn AnyOrder>>) {
+fn write_orders(scribe: &mut Scribe, mut orders: Vec<Box<dyn AnyOrder>>) {
     let mut outcome = scribe.transact(|to| orders.iter_mut().try_for_each(|order| order.write(to)));
     if outcome.is_err() && orders.len() > 1 {
-        return orders.into_iter().for_each(|order| write(scribe, vec![order]));
+        return orders.into_iter().for_each(|order| write_orders(scribe, vec![order]));
     }
     for mut order in orders {
         if outcome.is_ok() {
@@ -144,7 +145,7 @@ fn write(scribe: &mut Scribe, mut orders: Vec<Box<dyn AnyOrder>>) {
 }
 
 /// Writes the last order, closes the file, and only then answers.
-fn close(mut scribe: Scribe, mut last: Box<dyn AnyOrder>) {
+fn write_last_and_close(mut scribe: Scribe, mut last: Box<dyn AnyOrder>) {
     let outcome = match scribe.epoch {
         Some(_) => scribe.transact(|to| last.write(to)),
         None => Ok(()),

@@ -13,7 +13,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use super::form;
 use super::place::{self, There};
-use super::tables::{Tables, unusable};
+use super::tables::{Tables, sqlite_unusable};
 use crate::error::{Error, Unusable};
 
 /// How long it is waited for another process's transaction.
@@ -79,12 +79,12 @@ impl Site {
     pub(crate) fn reading<T>(&self, read: impl FnOnce(&Tables) -> Result<T, Error>) -> Result<T, Error> {
         let kept = self.idle().as_mut().and_then(Vec::pop);
         let SiteConnection { tables, form } = match kept {
-            Some(tables) => SiteConnection { tables, form: form::newest() },
+            Some(tables) => SiteConnection { tables, form: form::newest_form() },
             None => self.connect()?,
         };
         let found = read(&tables)?;
         if let Some(idle) = self.idle().as_mut()
-            && form == form::newest()
+            && form == form::newest_form()
         {
             idle.push(tables);
         }
@@ -115,7 +115,7 @@ impl Site {
 
     /// Whether nobody has the file open: what connections share is beside it as long as there are any.
     fn is_idle(&self) -> bool {
-        let is_none = |ending| place::size(&place::beside(&self.path, ending)) == 0;
+        let is_none = |ending| place::file_size(&place::path_beside_database(&self.path, ending)) == 0;
         self.sight == Sight::Shared && is_none("-wal") && is_none("-shm")
     }
 
@@ -128,9 +128,9 @@ impl Site {
             }
             Sight::Nothing => Connection::open_in_memory(),
         };
-        let tables = connected(opened, &self.path)?;
+        let tables = set_up_connection(opened, &self.path)?;
         let form = match sight {
-            Sight::Nothing => form::make(&tables, None).map(|()| form::newest())?,
+            Sight::Nothing => form::make_tables(&tables, None).map(|()| form::newest_form())?,
             Sight::Shared | Sight::Immutable => form::make_readable(&tables)?,
         };
         Ok(SiteConnection { tables, form })
@@ -140,7 +140,7 @@ impl Site {
 /// The connection that writes; the file is there.
 pub(crate) fn writing(path: &Path, there: There) -> Result<Tables, Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let tables = connected(Connection::open_with_flags(path, flags), path)?;
+    let tables = set_up_connection(Connection::open_with_flags(path, flags), path)?;
     match there {
         // It counts before there are tables, and before the log that the next line makes; later it only costs a
         // transaction.
@@ -160,12 +160,12 @@ pub(crate) fn writing(path: &Path, there: There) -> Result<Tables, Error> {
 }
 
 /// What every connection is told.
-fn connected(opened: rusqlite::Result<Connection>, path: &Path) -> Result<Tables, Error> {
-    let connection = opened.map_err(|error| unusable(path, &error))?;
+fn set_up_connection(opened: rusqlite::Result<Connection>, path: &Path) -> Result<Tables, Error> {
+    let connection = opened.map_err(|error| sqlite_unusable(path, &error))?;
     // A plan goes by no statement's values: otherwise some are planned anew for each value that is bound to them,
     // two of them with every call (<https://www.sqlite.org/queryplanner-ng.html#qpstab>).
     let told = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true);
-    told.and_then(|_| connection.busy_timeout(PATIENCE)).map_err(|error| unusable(path, &error))?;
+    told.and_then(|_| connection.busy_timeout(PATIENCE)).map_err(|error| sqlite_unusable(path, &error))?;
     let tables = Tables::new(connection, path.to_owned());
     tables.script("PRAGMA foreign_keys = ON")?;
     Ok(tables)
@@ -173,12 +173,12 @@ fn connected(opened: rusqlite::Result<Connection>, path: &Path) -> Result<Tables
 
 /// How a file is read that nobody here writes.
 fn sight(path: &Path) -> Result<Sight, Error> {
-    if place::look(path)? != There::File {
+    if place::look_at_place(path)? != There::File {
         return Ok(Sight::Nothing);
     }
     let writable = path.parent().is_some_and(|folder| rustix::fs::access(folder, rustix::fs::Access::WRITE_OK).is_ok());
     // Without a log and with a folder in which none can be made, nobody can be writing.
-    let is_immutable = !writable && place::size(&place::beside(path, "-wal")) == 0;
+    let is_immutable = !writable && place::file_size(&place::path_beside_database(path, "-wal")) == 0;
     Ok(if is_immutable { Sight::Immutable } else { Sight::Shared })
 }
 
@@ -218,10 +218,10 @@ mod tests {
         let key = || InstallationKey::new([7; 32]);
         place::make_file(&path).unwrap();
         let tables = writing(&path, There::Empty).unwrap();
-        form::make(&tables, Some(&key())).unwrap();
+        form::make_tables(&tables, Some(&key())).unwrap();
         tables.close().unwrap();
         for ending in ["-shm", "-wal"] {
-            let beside = place::beside(&path, ending);
+            let beside = place::path_beside_database(&path, ending);
             if beside.exists() {
                 std::fs::remove_file(beside).unwrap();
             }
@@ -232,7 +232,7 @@ mod tests {
         let number = |sql| tables.row(sql, [], |row| row.get::<_, i64>(0)).unwrap();
         assert!(number("SELECT count(*) FROM sqlite_schema") > Some(0));
         assert!(site.is_idle(), "it was read without room");
-        std::fs::write(place::beside(&path, "-wal"), "somebody wrote").unwrap();
+        std::fs::write(place::path_beside_database(&path, "-wal"), "somebody wrote").unwrap();
         assert!(!site.is_idle(), "what is in the log would be missing");
     }
 

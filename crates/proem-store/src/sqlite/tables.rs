@@ -97,17 +97,17 @@ impl Tables {
     /// Lets go of the file. Who is the last takes the log away.
     pub(crate) fn close(self) -> Result<(), Error> {
         let Self { connection, path } = self;
-        connection.close().map_err(|(_connection, error)| unusable(&path, &error))
+        connection.close().map_err(|(_connection, error)| sqlite_unusable(&path, &error))
     }
 
     fn told<T>(&self, done: rusqlite::Result<T>) -> Result<T, Error> {
-        done.map_err(|error| unusable(&self.path, &error))
+        done.map_err(|error| sqlite_unusable(&self.path, &error))
     }
 }
 
 /// What an error of SQLite's says about the store: by its primary result code, which is the lowest
 /// byte of the extended one (<https://www.sqlite.org/rescode.html>).
-pub(crate) fn unusable(path: &Path, error: &rusqlite::Error) -> Error {
+pub(crate) fn sqlite_unusable(path: &Path, error: &rusqlite::Error) -> Error {
     let path = path.to_owned();
     let why = match error {
         rusqlite::Error::SqliteFailure(_, Some(said)) | rusqlite::Error::SqlInputError { msg: said, .. } => {

@@ -66,7 +66,7 @@ pub(crate) fn bind(statement: &mut Statement<'_>, values: impl StatementValues) 
     values.bind_each(&mut |value| {
         count = count.saturating_add(1);
         let value = value.to_sql()?;
-        match clean(&value) {
+        match redacted_value(&value) {
             Some(clean) => statement.raw_bind_parameter(count, clean),
             None => statement.raw_bind_parameter(count, value),
         }
@@ -76,28 +76,28 @@ pub(crate) fn bind(statement: &mut Statement<'_>, values: impl StatementValues) 
 }
 
 /// The value without credentials; `None` if it has none.
-fn clean(value: &ToSqlOutput<'_>) -> Option<Value> {
+fn redacted_value(value: &ToSqlOutput<'_>) -> Option<Value> {
     match value {
-        ToSqlOutput::Borrowed(ValueRef::Text(bytes)) => clean_text(str::from_utf8(bytes).ok()?).map(Value::Text),
-        ToSqlOutput::Owned(Value::Text(text)) => clean_text(text).map(Value::Text),
+        ToSqlOutput::Borrowed(ValueRef::Text(bytes)) => redacted_text(str::from_utf8(bytes).ok()?).map(Value::Text),
+        ToSqlOutput::Owned(Value::Text(text)) => redacted_text(text).map(Value::Text),
         ToSqlOutput::Borrowed(ValueRef::Blob(bytes)) => clean_bytes(bytes).map(Value::Blob),
         ToSqlOutput::Owned(Value::Blob(bytes)) => clean_bytes(bytes).map(Value::Blob),
         _ => None,
     }
 }
 
-fn clean_text(text: &str) -> Option<String> {
+fn redacted_text(text: &str) -> Option<String> {
     redact_document(text)
 }
 
 /// Bytes are read as text as far as they are text. Sealed states look like noise, in which nothing is found.
 fn clean_bytes(bytes: &[u8]) -> Option<Vec<u8>> {
     if let Ok(text) = str::from_utf8(bytes) {
-        return clean_text(text).map(String::into_bytes);
+        return redacted_text(text).map(String::into_bytes);
     }
     let (mut out, mut is_clean) = (Vec::new(), true);
     for chunk in bytes.utf8_chunks() {
-        match clean_text(chunk.valid()) {
+        match redacted_text(chunk.valid()) {
             Some(clean) => {
                 is_clean = false;
                 out.extend_from_slice(clean.as_bytes());

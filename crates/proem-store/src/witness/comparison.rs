@@ -88,7 +88,7 @@ impl RecordedEffects {
         )?;
         let mut rows = query.query([])?;
         while let Some(row) = rows.next()? {
-            let taken = (row.get(0)?, version(row.get(1)?));
+            let taken = (row.get(0)?, version_or_zero(row.get(1)?));
             let event: Option<String> = row.get(2)?;
             match event.as_deref() {
                 Some(event @ ("sent" | "fail" | "lose")) => {
@@ -101,7 +101,7 @@ impl RecordedEffects {
         }
         let pairs = |sql: &str| -> rusqlite::Result<Vec<TakenUp>> {
             let mut query = reader.prepare_cached(sql)?;
-            let rows = query.query_map([], |row| Ok((row.get(0)?, version(row.get(1)?))))?;
+            let rows = query.query_map([], |row| Ok((row.get(0)?, version_or_zero(row.get(1)?))))?;
             rows.collect()
         };
         recorded.taken.extend(pairs("SELECT action, version FROM witnessed")?);
@@ -121,7 +121,7 @@ impl RecordedEffects {
     }
 }
 
-fn version(stored: i64) -> u64 {
+fn version_or_zero(stored: i64) -> u64 {
     u64::try_from(stored).unwrap_or(0)
 }
 

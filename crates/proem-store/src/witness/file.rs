@@ -13,7 +13,7 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::error::{Error, Unusable};
 use crate::failpoint;
-use crate::file::{OpenMode, open};
+use crate::file::{OpenMode, open_plain_file};
 use crate::sqlite::PATIENCE;
 
 /// The name of the file, beside the database. It does not begin like the database's, so that whoever restores
@@ -29,7 +29,7 @@ pub(crate) fn witness_path(database: &Path) -> PathBuf {
 }
 
 /// An error about a witness.
-pub(super) fn unusable(path: &Path, why: impl fmt::Display) -> Error {
+pub(super) fn unusable_witness(path: &Path, why: impl fmt::Display) -> Error {
     Unusable::Witness { path: path.to_owned(), why: format!("{why}") }.into()
 }
 
@@ -46,7 +46,7 @@ pub(super) fn open_witness(path: &Path, mode: OpenMode) -> Result<Option<File>, 
         Ok(found) if found.nlink() != 1 => return Err("the file has a second name".to_owned()),
         Ok(_) => {}
     }
-    open(path, mode).map(Some).map_err(|error| error.to_string())
+    open_plain_file(path, mode).map(Some).map_err(|error| error.to_string())
 }
 
 /// Whether an open file is the one that its path names, and has no other name.
@@ -61,14 +61,14 @@ pub(super) fn place_seal(key: &InstallationKey, file: &Metadata) -> String {
     let made = file.created().ok().and_then(|made| made.duration_since(UNIX_EPOCH).ok());
     // A file system without that time leaves the number alone.
     let made = made.map_or(0, |since| since.as_nanos());
-    let place = format!("{}\n{}\n{made}", machine(), file.ino());
-    hex::encode(key.seal("proem witness place", place.as_bytes()))
+    let place = format!("{}\n{}\n{made}", machine_id(), file.ino());
+    hex::encode_hex(key.seal("proem witness place", place.as_bytes()))
 }
 
 /// The id of this machine (machine-id(5)); empty where the system has none.
-fn machine() -> String {
+fn machine_id() -> String {
     let mut id = String::new();
-    if let Ok(file) = open(Path::new("/etc/machine-id"), OpenMode::Read)
+    if let Ok(file) = open_plain_file(Path::new("/etc/machine-id"), OpenMode::Read)
         && file.take(64).read_to_string(&mut id).is_err()
     {
         id.clear();
@@ -95,9 +95,9 @@ pub(super) fn lock_witness(file: &File, path: &Path, how: Lock) -> Result<(), Er
         };
         match tried {
             Ok(()) => return Ok(()),
-            Err(TryLockError::Error(error)) => return Err(unusable(path, error)),
+            Err(TryLockError::Error(error)) => return Err(unusable_witness(path, error)),
             Err(TryLockError::WouldBlock) if begun.elapsed() > PATIENCE => {
-                return Err(unusable(path, "another process keeps it locked; try again when that is done"));
+                return Err(unusable_witness(path, "another process keeps it locked; try again when that is done"));
             }
             Err(TryLockError::WouldBlock) => std::thread::sleep(BEAT),
         }
@@ -106,26 +106,26 @@ pub(super) fn lock_witness(file: &File, path: &Path, how: Lock) -> Result<(), Er
 
 /// Begins a file under a name of its own; it gets the witness's with [`put_in_place`].
 pub(super) fn begin_file(path: &Path) -> Result<File, Error> {
-    let new = unfinished(path);
+    let new = unfinished_witness_path(path);
     // Left by a process that was stopped here.
     match fs::remove_file(&new) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unusable(&new, error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unusable_witness(&new, error)),
         _ => {}
     }
-    open(&new, OpenMode::New).map_err(|error| unusable(&new, error))
+    open_plain_file(&new, OpenMode::New).map_err(|error| unusable_witness(&new, error))
 }
 
 /// Gives a new file, with all that it is to hold, the witness's name. A file that has the name keeps its bytes under
 /// another one, which ends with `at`.
 pub(super) fn put_in_place(mut file: &File, text: &str, path: &Path, at: i64) -> Result<(), Error> {
-    let failed = |error: io::Error| unusable(path, error);
+    let failed = |error: io::Error| unusable_witness(path, error);
     file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).map_err(failed)?;
     set_aside(path, at).map_err(failed)?;
-    fs::rename(unfinished(path), path).map_err(failed)?;
-    sync_folder(path).map_err(failed)
+    fs::rename(unfinished_witness_path(path), path).map_err(failed)?;
+    sync_witness_folder(path).map_err(failed)
 }
 
-fn unfinished(path: &Path) -> PathBuf {
+fn unfinished_witness_path(path: &Path) -> PathBuf {
     path.with_extension("witness.new")
 }
 
@@ -151,7 +151,7 @@ fn set_aside(path: &Path, at: i64) -> io::Result<()> {
 }
 
 /// Saves the names in the witness's folder.
-fn sync_folder(path: &Path) -> io::Result<()> {
+fn sync_witness_folder(path: &Path) -> io::Result<()> {
     let Some(folder) = path.parent() else { return Ok(()) };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let folder = rustix::fs::open(folder, flags, Mode::empty())?;

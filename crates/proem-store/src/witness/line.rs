@@ -110,7 +110,7 @@ impl WitnessLine {
 
     /// The line with its seal behind a line with the seal `before`, as bytes with their line break.
     pub(super) fn sealed(mut self, key: &InstallationKey, before: &str) -> Result<SealedLine, serde_json::Error> {
-        self.sum = seal(key, before, &self.body()?);
+        self.sum = chained_seal(key, before, &self.body()?);
         let text = format!("{}\n", compact(&serde_json::to_value(&self)?));
         Ok(SealedLine { text, sum: self.sum })
     }
@@ -118,7 +118,7 @@ impl WitnessLine {
     /// Whether its seal follows on the seal `before`.
     pub(super) fn follows(&self, key: &InstallationKey, before: &str) -> bool {
         let unsealed = Self { sum: String::new(), ..self.clone() };
-        unsealed.body().is_ok_and(|body| seal(key, before, &body) == self.sum)
+        unsealed.body().is_ok_and(|body| chained_seal(key, before, &body) == self.sum)
     }
 
     fn body(&self) -> Result<String, serde_json::Error> {
@@ -157,7 +157,7 @@ pub(super) struct SealedLine {
 }
 
 /// 128 bits suffice: nobody without the installation's key can try one out.
-fn seal(key: &InstallationKey, before: &str, body: &str) -> String {
-    let whole = hex::encode(key.seal("proem witness line", format!("{before}\n{body}").as_bytes()));
+fn chained_seal(key: &InstallationKey, before: &str, body: &str) -> String {
+    let whole = hex::encode_hex(key.seal("proem witness line", format!("{before}\n{body}").as_bytes()));
     whole.get(..32).map_or(whole.clone(), str::to_owned)
 }

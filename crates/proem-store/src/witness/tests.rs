@@ -48,7 +48,7 @@ fn intent(action: &NewAction, version: u64, repetition: IntentRepetition) -> Eff
 }
 
 fn claims(action: &NewAction) -> Vec<String> {
-    action.claims.iter().map(|claim| proem_text::hex::encode(claim.as_bytes())).collect()
+    action.claims.iter().map(|claim| proem_text::hex::encode_hex(claim.as_bytes())).collect()
 }
 
 /// Has an effect witnessed, with what became of it.

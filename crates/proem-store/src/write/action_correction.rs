@@ -29,7 +29,7 @@ impl Write for ActionCorrection {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
         person::must_be(&self.actor, "corrects an action")?;
-        let found = standing::find(to.tables, &self.project, &self.key)?;
+        let found = standing::find_action(to.tables, &self.project, &self.key)?;
         let state = found.standing.state;
         if state != ActionState::Executed {
             let why = format!("the action `{}` is `{}`; only an executed one is corrected", self.key, state.as_str());
@@ -44,7 +44,7 @@ impl Write for ActionCorrection {
             return Ok(());
         }
         let (project, actor) = (&self.project, &self.actor);
-        credit::change(to, &ProjectScope { project, actor, scope: &found.scope }, CreditChange::Loss, at)?;
+        credit::change_credit(to, &ProjectScope { project, actor, scope: &found.scope }, CreditChange::Loss, at)?;
         let details = json!({ "action": self.key.to_string() });
         StoreEvent { project, actor, at, what: "action-corrected", details }.write(to.tables)
     }

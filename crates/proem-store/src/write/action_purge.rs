@@ -9,7 +9,7 @@ use proem_engine::effect::ActionState;
 use proem_engine::run::Time;
 use serde_json::json;
 
-use super::amount::{count, length};
+use super::amount::{length_as_u64, stored_count};
 use super::disposal;
 use super::event::StoreEvent;
 use crate::error::Error;
@@ -80,16 +80,17 @@ impl Write for ActionPurge {
     fn write(&self, to: &mut Transaction<'_>) -> Result<ActionPurgeCounts, Error> {
         let tables = to.tables;
         let at = to.at(self.at);
-        let mut purged = ActionPurgeCounts { actions: choose(tables, self)?, ..ActionPurgeCounts::default() };
+        let mut purged =
+            ActionPurgeCounts { actions: choose_actions_to_purge(tables, self)?, ..ActionPurgeCounts::default() };
         disposal::deleting(tables, || {
-            actions(tables, at)?;
+            purge_actions(tables, at)?;
             purged.escalations = escalations(tables, self, at)?;
-            purged.quarantined = quarantined(tables, self)?;
+            purged.quarantined = purge_quarantined(tables, self)?;
             Ok(())
         })?;
         tables.script("DROP TABLE purging_actions")?;
         if !purged.is_nothing() {
-            purged.contents = disposal::sweep(tables)?;
+            purged.contents = disposal::delete_unreferenced(tables)?;
             let project = self.project.as_ref().unwrap_or(&to.opening.project);
             let details = json!({
                 "project": self.project, "before": self.before, "actions": purged.actions.values().sum::<u64>(),
@@ -104,7 +105,7 @@ impl Write for ActionPurge {
         if purged.is_nothing() {
             disposal::spare(tables);
         } else {
-            let shrinkage = disposal::shrink(tables);
+            let shrinkage = disposal::shrink_file(tables);
             purged.held = shrinkage.held;
             purged.bytes = shrinkage.bytes;
         }
@@ -112,7 +113,7 @@ impl Write for ActionPurge {
 }
 
 /// Writes down which actions lose their texts, in a table of this connection's; how many, by state.
-fn choose(tables: &Tables, purge: &ActionPurge) -> Result<BTreeMap<ActionState, u64>, Error> {
+fn choose_actions_to_purge(tables: &Tables, purge: &ActionPurge) -> Result<BTreeMap<ActionState, u64>, Error> {
     tables.script(
         "CREATE TEMP TABLE purging_actions (action TEXT NOT NULL PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID",
     )?;
@@ -122,13 +123,13 @@ fn choose(tables: &Tables, purge: &ActionPurge) -> Result<BTreeMap<ActionState, 
         (purge.before.0, purge.project.as_ref().map(|project| &project.0)),
     )?;
     let counted = tables.rows("SELECT state, count(*) FROM purging_actions GROUP BY state", [], |row| {
-        Ok((row.get::<_, String>(0)?, count(row.get(1)?)))
+        Ok((row.get::<_, String>(0)?, stored_count(row.get(1)?)))
     })?;
     Ok(counted.into_iter().filter_map(|(state, count)| Some((ActionState::of_name(&state)?, count))).collect())
 }
 
 /// Takes what belongs to the chosen ones, and their texts.
-fn actions(tables: &Tables, at: Time) -> Result<(), Error> {
+fn purge_actions(tables: &Tables, at: Time) -> Result<(), Error> {
     for (table, which) in OF_ACTIONS {
         let chosen = "action IN (SELECT action FROM purging_actions)";
         tables.script(&format!("DELETE FROM {table} WHERE {which} AND {chosen}"))?;
@@ -156,15 +157,15 @@ fn escalations(tables: &Tables, purge: &ActionPurge, at: Time) -> Result<u64, Er
              (SELECT project, id FROM escalations WHERE purged IS NOT NULL)"
         ))?;
     }
-    Ok(length(chosen))
+    Ok(length_as_u64(chosen))
 }
 
 /// Takes the texts of fields that a person released or dismissed, and who sent them; how many.
-fn quarantined(tables: &Tables, purge: &ActionPurge) -> Result<u64, Error> {
+fn purge_quarantined(tables: &Tables, purge: &ActionPurge) -> Result<u64, Error> {
     let chosen = tables.execute(
         "UPDATE quarantined SET text = NULL, findings = '[]', sender = '' WHERE settled < ?1 AND text IS NOT NULL \
          AND project = coalesce(?2, project)",
         (purge.before.0, purge.project.as_ref().map(|project| &project.0)),
     )?;
-    Ok(length(chosen))
+    Ok(length_as_u64(chosen))
 }

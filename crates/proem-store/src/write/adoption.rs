@@ -11,7 +11,7 @@ use proem_engine::effect::{ActionEvent, ActionVersion, Authority, PolicyHash, Re
 use proem_engine::run::Time;
 use serde_json::json;
 
-use super::amount::{count, number};
+use super::amount::{stored_count, stored_number};
 use super::epochs;
 use super::event::StoreEvent;
 use super::parking::{parking_reason, set_meta};
@@ -19,7 +19,7 @@ use crate::epoch;
 use crate::error::Error;
 use crate::opening::StoreCreator;
 use crate::record::{Actor, ActorKind, NewTransition, Project, TransitionLoad, digest_of};
-use crate::sqlite::{Company, Tables, Transaction, Write, form, origin, unusable};
+use crate::sqlite::{Company, Tables, Transaction, Write, form, origin, sqlite_unusable};
 use crate::store::Store;
 use crate::witness::{
     RecordedEffects, TakenUp, WitnessOwner, WitnessSighting, WitnessTrouble, WitnessedEffect, recorded_effects,
@@ -68,10 +68,10 @@ impl Write for Adoption {
         let at = to.at(self.at);
         form::update(to.tables)?;
         let key = to.opening.key.clone();
-        let is_foreign = origin::of(to.tables, &key)? == StoreCreator::Foreign;
+        let is_foreign = origin::creator_of_store(to.tables, &key)? == StoreCreator::Foreign;
         let sighting = WitnessSighting::of(to.tables.path(), &key)?;
         let recorded =
-            RecordedEffects::read(to.tables.connection()).map_err(|error| unusable(to.tables.path(), &error))?;
+            RecordedEffects::read(to.tables.connection()).map_err(|error| sqlite_unusable(to.tables.path(), &error))?;
         let trouble = sighting.trouble(&recorded);
         let counts = self.take_over(to, &sighting, &recorded)?;
         let noted = parking_reason(to.tables)?;
@@ -80,10 +80,10 @@ impl Write for Adoption {
         let id = if is_foreign || trouble == Some(WitnessTrouble::Copied) {
             epoch::new_id(to.tables.path())?
         } else {
-            origin::id(to.tables)?
+            origin::store_id(to.tables)?
         };
         set_meta(to.tables, "store_id", &id)?;
-        set_meta(to.tables, "seal", &origin::seal(&key, &id))?;
+        set_meta(to.tables, "seal", &origin::creator_seal(&key, &id))?;
         to.tables.execute("DELETE FROM meta WHERE key IN ('parked', 'witness')", [])?;
         let counts = AdoptionCounts { returned, ..counts };
         let details = json!({
@@ -93,7 +93,7 @@ impl Write for Adoption {
         let (project, actor) = (&to.opening.project, &self.actor);
         StoreEvent { project, actor, at, what: "adopted", details }.write(to.tables)?;
         if to.epoch().is_none() {
-            epochs::begin(to, at)?;
+            epochs::begin_epoch(to, at)?;
         }
         let effects = all_effects(to.tables, &sighting, &recorded, at)?;
         if !effects.is_empty() || !matches!(sighting, WitnessSighting::Absent) {
@@ -105,7 +105,7 @@ impl Write for Adoption {
 
     fn afterwards(_: &mut AdoptionCounts, tables: &Tables) {
         // The next opening writes it if this can't.
-        _ = origin::mark(tables);
+        _ = origin::note_store_beside(tables);
     }
 }
 
@@ -193,7 +193,13 @@ fn open_action(tables: &Tables, key: &EffectKey) -> Result<Option<OpenAction>, E
         "SELECT project, version FROM actions WHERE key = ? \
          AND state IN ('proposed', 'held', 'waiting', 'approved', 'resend')",
         [key.to_string()],
-        |row| Ok(OpenAction { key: *key, project: Project(row.get(0)?), version: ActionVersion(count(row.get(1)?)) }),
+        |row| {
+            Ok(OpenAction {
+                key: *key,
+                project: Project(row.get(0)?),
+                version: ActionVersion(stored_count(row.get(1)?)),
+            })
+        },
     )
 }
 
@@ -202,7 +208,7 @@ fn record_witnessed(tables: &Tables, taken: &TakenUp, effect: &WitnessedEffect, 
     let outcome = effect.outcome.map_or("intent", |(outcome, _)| outcome.as_str());
     tables.execute(
         "INSERT OR IGNORE INTO witnessed (action, version, outcome, at, actor) VALUES (?, ?, ?, ?, ?)",
-        (&taken.0, number(taken.1), outcome, effect.at.0, actor.to_string()),
+        (&taken.0, stored_number(taken.1), outcome, effect.at.0, actor.to_string()),
     )?;
     if effect.may_have_happened() {
         for claim in &effect.claims {

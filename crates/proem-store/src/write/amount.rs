@@ -5,16 +5,16 @@
 pub(super) const MOST: i64 = 1 << 50;
 
 /// A number as it is stored: at most [`MOST`].
-pub(super) fn number(value: u64) -> i64 {
+pub(super) fn stored_number(value: u64) -> i64 {
     i64::try_from(value).map_or(MOST, |value| value.min(MOST))
 }
 
 /// A number as it was stored. Negative ones are not stored.
-pub(super) fn count(value: i64) -> u64 {
+pub(super) fn stored_count(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }
 
 /// How many things there are.
-pub(super) fn length(things: usize) -> u64 {
+pub(super) fn length_as_u64(things: usize) -> u64 {
     u64::try_from(things).unwrap_or(u64::MAX)
 }

@@ -28,11 +28,11 @@ impl Write for Vec<NewApproval> {
     const NAME: &'static str = "approve";
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
-        self.iter().try_for_each(|approval| write(to, approval))
+        self.iter().try_for_each(|approval| write_approval(to, approval))
     }
 }
 
-fn write(to: &mut Transaction<'_>, approval: &NewApproval) -> Result<(), Error> {
+fn write_approval(to: &mut Transaction<'_>, approval: &NewApproval) -> Result<(), Error> {
     let (at, run, actor) = (to.at(approval.at), &approval.run, approval.actor.to_string());
     must_be_there(to.tables, run)?;
     let options = compact(&json!(approval.options));

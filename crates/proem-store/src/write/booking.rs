@@ -9,7 +9,7 @@ use proem_text::json::compact;
 use rusqlite::{Row, params};
 use serde_json::json;
 
-use super::amount::{MOST, number};
+use super::amount::{MOST, stored_number};
 use super::event::RunEvent;
 use crate::error::Error;
 use crate::record::{AttemptId, AttemptUsage, RunId, Settlement};
@@ -43,7 +43,7 @@ fn reservation(row: &Row<'_>) -> rusqlite::Result<Reservation> {
 }
 
 /// What an attempt reserves.
-pub(super) fn of(tables: &Tables, AttemptId(id): AttemptId) -> Result<Reservation, Error> {
+pub(super) fn reservation_of_attempt(tables: &Tables, AttemptId(id): AttemptId) -> Result<Reservation, Error> {
     let found = tables.row(&format!("{COLUMNS} WHERE id = ?"), [id], reservation)?;
     found.ok_or_else(|| Error::NotFound(format!("no attempt `{id}`").into()))
 }
@@ -87,7 +87,7 @@ impl Booking {
                 Self { reported: Some(compact(&json!(usage))), ..Self::new(&AttemptUsage::Unknown, reserved) }
             }
             AttemptUsage::Estimated(usage) => {
-                let most = usage.estimate.map_or(reserved.most_tokens, |estimate| number(estimate.total()));
+                let most = usage.estimate.map_or(reserved.most_tokens, |estimate| stored_number(estimate.total()));
                 let tokens = most.min(reserved.most_tokens);
                 Self { tokens, ..Self::new(&AttemptUsage::Doubted(usage.clone()), reserved) }
             }
@@ -96,15 +96,15 @@ impl Booking {
 
     /// What a report says is booked; what it doesn't say is booked in full.
     fn reported(usage: &Usage, nanos: Option<u64>, reserved: &Reservation) -> Self {
-        let tokens = usage.input.zip(usage.output).map(|(input, output)| number(input.saturating_add(output)));
+        let tokens = usage.input.zip(usage.output).map(|(input, output)| stored_number(input.saturating_add(output)));
         Self {
             state: "reported",
-            input: usage.input.map(number),
-            cache_read: usage.cache_read.map(number),
-            cache_written: Some(number(usage.cache_written())),
-            output: usage.output.map(number),
+            input: usage.input.map(stored_number),
+            cache_read: usage.cache_read.map(stored_number),
+            cache_written: Some(stored_number(usage.cache_written())),
+            output: usage.output.map(stored_number),
             reported: Some(compact(&json!(usage))),
-            nanos: nanos.map(number).or(reserved.most_nanos),
+            nanos: nanos.map(stored_number).or(reserved.most_nanos),
             tokens: tokens.unwrap_or(reserved.most_tokens),
         }
     }
@@ -115,7 +115,7 @@ impl Booking {
 }
 
 /// Writes everything that is booked for an open attempt; without a settlement nobody knows what it used.
-pub(super) fn book(
+pub(super) fn book_attempt(
     tables: &Tables,
     reserved: &Reservation,
     at: Time,
@@ -123,7 +123,7 @@ pub(super) fn book(
 ) -> Result<(), Error> {
     let booking = Booking::new(settlement.map_or(&AttemptUsage::Unknown, |settlement| &settlement.used), reserved);
     tables.execute("UPDATE attempts SET state = ? WHERE id = ?", (booking.state, reserved.id))?;
-    usage(tables, reserved.id, &booking, at, settlement)?;
+    write_usage(tables, reserved.id, &booking, at, settlement)?;
     spend(tables, reserved.id, &booking)?;
     // What one attempt doesn't know, the run doesn't know: null and a number make null.
     // An attempt that could cost nothing has cost nothing.
@@ -141,7 +141,7 @@ pub(super) fn book(
 }
 
 /// Writes the line of what an attempt used.
-fn usage(
+fn write_usage(
     tables: &Tables,
     attempt: i64,
     booking: &Booking,
@@ -156,9 +156,9 @@ fn usage(
             at.0,
             settlement.and_then(|settlement| settlement.status),
             settlement.and_then(|settlement| settlement.failed).map(FailureKind::as_str),
-            settlement.map_or(0, |settlement| number(settlement.bytes)),
-            settlement.map_or(0, |settlement| number(settlement.took_ms)),
-            settlement.map_or(0, |settlement| number(settlement.waited_ms)),
+            settlement.map_or(0, |settlement| stored_number(settlement.bytes)),
+            settlement.map_or(0, |settlement| stored_number(settlement.took_ms)),
+            settlement.map_or(0, |settlement| stored_number(settlement.waited_ms)),
             booking.input,
             booking.cache_read,
             booking.cache_written,

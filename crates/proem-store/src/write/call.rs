@@ -6,8 +6,8 @@ use proem_text::json::compact;
 use rusqlite::params;
 use serde_json::json;
 
-use super::amount::number;
-use super::content::contents;
+use super::amount::stored_number;
+use super::content::write_contents;
 use crate::error::Error;
 use crate::record::{NewAssembly, NewCall, RunId};
 use crate::sqlite::Tables;
@@ -22,7 +22,7 @@ pub(super) struct CallPlace<'c> {
 impl CallPlace<'_> {
     /// Writes a call with its assembly.
     pub(super) fn call(&self, tables: &Tables, new: &NewCall) -> Result<(), Error> {
-        contents(tables, &new.texts)?;
+        write_contents(tables, &new.texts)?;
         let PromptId { agent, name, version, closure } = &new.prompt;
         tables.execute(
             "INSERT OR IGNORE INTO calls (run, effect, project, actor, at, agent, prompt, version, closure, model, \
@@ -49,7 +49,7 @@ impl CallPlace<'_> {
 
     /// Writes what was assembled.
     pub(super) fn assembly(&self, tables: &Tables, new: &NewAssembly) -> Result<(), Error> {
-        contents(tables, new.texts.iter().chain([&new.report]))?;
+        write_contents(tables, new.texts.iter().chain([&new.report]))?;
         tables.execute(
             "INSERT OR IGNORE INTO assemblies (run, effect, project, actor, at, sections, tokens, stable_tokens, \
              monolithic_tokens, counter, plan, report) \
@@ -58,9 +58,9 @@ impl CallPlace<'_> {
                 self.effect.0,
                 self.at.0,
                 compact(&json!(new.sections)),
-                number(new.tokens),
-                number(new.stable_tokens),
-                new.monolithic_tokens.map(number),
+                stored_number(new.tokens),
+                stored_number(new.stable_tokens),
+                new.monolithic_tokens.map(stored_number),
                 new.counter,
                 compact(&new.plan),
                 new.report.hash,

@@ -5,7 +5,7 @@ use proem_engine::ledger::{BookingDecision, Cap, CapBalance, CapPeriod, CapScope
 use proem_engine::run::Time;
 use rusqlite::Row;
 
-use super::amount::count;
+use super::amount::stored_count;
 use crate::error::Error;
 use crate::record::{NewAttempt, RunId};
 use crate::sqlite::Tables;
@@ -59,8 +59,8 @@ impl Line {
             project: row.get(3)?,
             agent: row.get(4)?,
             run: row.get(5)?,
-            nanos: count(row.get(6)?),
-            tokens: count(row.get(7)?),
+            nanos: stored_count(row.get(6)?),
+            tokens: stored_count(row.get(7)?),
         })
     }
 
@@ -80,20 +80,20 @@ impl Line {
 }
 
 /// Judges an attempt by what is settled and open at a moment.
-pub(super) fn judged(
+pub(super) fn judge_attempt(
     tables: &Tables,
     run: &RunId,
     attempt: &NewAttempt,
     now: &Moment,
 ) -> Result<BookingDecision, Error> {
     // Whoever has no cap asks nothing of the file.
-    let lines = if attempt.caps.is_empty() { Vec::new() } else { lines(tables, run, attempt.effect.0, now)? };
-    let caps: Vec<(Cap, CapBalance)> = attempt.caps.iter().map(|cap| (*cap, spent(&lines, cap))).collect();
+    let lines = if attempt.caps.is_empty() { Vec::new() } else { spent_lines(tables, run, attempt.effect.0, now)? };
+    let caps: Vec<(Cap, CapBalance)> = attempt.caps.iter().map(|cap| (*cap, cap_balance(&lines, cap))).collect();
     Ok(judge(&attempt.bound, &caps))
 }
 
 /// What counts against a cap.
-fn spent(lines: &[Line], cap: &Cap) -> CapBalance {
+fn cap_balance(lines: &[Line], cap: &Cap) -> CapBalance {
     let mut spent = CapBalance::default();
     for line in lines.iter().filter(|line| line.counts(cap)) {
         let amount = match cap.unit {
@@ -110,7 +110,7 @@ fn spent(lines: &[Line], cap: &Cap) -> CapBalance {
 ///
 /// A month's days are read from the sums that are kept with every booking, whatever there is of attempts; what is
 /// open is read by the index of open attempts, which is as short as the list of calls under way.
-fn lines(tables: &Tables, run: &RunId, effect: u32, now: &Moment) -> Result<Vec<Line>, Error> {
+fn spent_lines(tables: &Tables, run: &RunId, effect: u32, now: &Moment) -> Result<Vec<Line>, Error> {
     let (Moment { day, month, .. }, last, run) = (now, now.end(), &run.0);
     // The agent is that of the call's own prompt, under which it is booked.
     let agent = tables.row(

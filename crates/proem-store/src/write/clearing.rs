@@ -3,7 +3,7 @@
 use proem_engine::run::Time;
 use serde_json::json;
 
-use super::amount::length;
+use super::amount::length_as_u64;
 use super::event::StoreEvent;
 use crate::error::Error;
 use crate::record::{Actor, Project};
@@ -67,7 +67,7 @@ impl Write for Clearing {
                 ("failures-restored", to.tables.execute(undo, (project, agent, last))?)
             }
         };
-        let count = length(changed);
+        let count = length_as_u64(changed);
         let details = json!({ "agent": self.agent, "count": count });
         StoreEvent { project: &self.project, actor: &self.actor, at, what, details }.write(to.tables)?;
         Ok(count)

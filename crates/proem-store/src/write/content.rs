@@ -5,7 +5,7 @@ use crate::record::HashedContent;
 use crate::sqlite::Tables;
 
 /// Writes contents that aren't there; those of which only the hash is to be kept are none.
-pub(super) fn contents<'c>(
+pub(super) fn write_contents<'c>(
     tables: &Tables,
     contents: impl IntoIterator<Item = &'c HashedContent>,
 ) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use proem_engine::run::Time;
 use rusqlite::Row;
 use serde_json::json;
 
-use super::amount::number;
+use super::amount::stored_number;
 use super::event::RunEvent;
 use crate::error::Error;
 use crate::record::{Actor, AttemptId, RunId};
@@ -61,7 +61,7 @@ impl Write for Correction {
     const NAME: &'static str = "correct";
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
-        let (at, AttemptId(id), nanos) = (to.at(self.at), self.attempt, number(self.nanos.0));
+        let (at, AttemptId(id), nanos) = (to.at(self.at), self.attempt, stored_number(self.nanos.0));
         let found = to.tables.row(
             &format!(
                 "SELECT attempts.run, attempts.state, {BOOKED}, EXISTS (SELECT 1 FROM corrections WHERE attempt = \
@@ -80,7 +80,7 @@ impl Write for Correction {
              SELECT id, project, ?, ?, ?, ? FROM attempts WHERE id = ?",
             (&actor, at.0, nanos, &self.why, id),
         )?;
-        sums(to.tables, id, nanos, &found)?;
+        correct_sums(to.tables, id, nanos, &found)?;
         let (run, before) = (&found.run, found.booked);
         let details = json!({ "attempt": id, "before": before, "nanos": nanos, "why": self.why, "actor": actor });
         RunEvent { run, at, what: "corrected", details }.write(to.tables)
@@ -88,7 +88,7 @@ impl Write for Correction {
 }
 
 /// Puts right the sums that an attempt is in: its day's by the difference, its run's anew.
-fn sums(tables: &Tables, attempt: i64, nanos: i64, before: &Found) -> Result<(), Error> {
+fn correct_sums(tables: &Tables, attempt: i64, nanos: i64, before: &Found) -> Result<(), Error> {
     let more = nanos.saturating_sub(before.booked.unwrap_or(0));
     let was_unknown = before.state == "unknown" && !before.is_corrected;
     tables.execute(

@@ -27,7 +27,12 @@ pub(super) struct ProjectScope<'s> {
 }
 
 /// Writes what becomes of it at a time of the ledger.
-pub(super) fn change(to: &Transaction<'_>, of: &ProjectScope<'_>, change: CreditChange, at: Time) -> Result<(), Error> {
+pub(super) fn change_credit(
+    to: &Transaction<'_>,
+    of: &ProjectScope<'_>,
+    change: CreditChange,
+    at: Time,
+) -> Result<(), Error> {
     let recipient = of.scope.recipient.as_ref().map(digest_text).unwrap_or_default();
     let key = (&of.project.0, &of.scope.name, recipient, &of.scope.kind);
     let (project, name, recipient, kind) = key;

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use proem_text::json::compact;
 use serde_json::json;
 
-use super::amount::{count, number};
-use super::content::contents;
+use super::amount::{stored_count, stored_number};
+use super::content::write_contents;
 use super::person;
 use crate::error::Error;
 use crate::failpoint;
@@ -86,20 +86,20 @@ impl Write for CycleFinish {
         let at = to.at(self.at);
         let last = "SELECT max(cycle) FROM triage_cycles WHERE project = ?";
         let last = to.tables.row(last, [&self.project.0], |row| row.get::<_, Option<i64>>(0))?.flatten();
-        let cycle = last.map_or(0, count).saturating_add(1);
+        let cycle = last.map_or(0, stored_count).saturating_add(1);
         for version in &self.artefacts {
-            add(to.tables, version, &Maker { project: &self.project, actor: &self.actor, at })?;
+            add_version(to.tables, version, &Maker { project: &self.project, actor: &self.actor, at })?;
         }
         for signal in &self.handled {
             to.tables.execute(
                 "UPDATE signals SET standing = 'handled', outcome = ?, cycle = ? \
                  WHERE (project, id, revision) = (?, ?, ?)",
-                (compact(&signal.outcome), number(cycle), &self.project.0, &signal.id.id, &signal.id.revision),
+                (compact(&signal.outcome), stored_number(cycle), &self.project.0, &signal.id.id, &signal.id.revision),
             )?;
         }
         to.tables.execute(
             "INSERT INTO triage_cycles (project, cycle, actor, began, at, counts) VALUES (?, ?, ?, ?, ?, ?)",
-            (&self.project.0, number(cycle), self.actor.to_string(), self.began.0, at.0, compact(&self.counts)),
+            (&self.project.0, stored_number(cycle), self.actor.to_string(), self.began.0, at.0, compact(&self.counts)),
         )?;
         Ok(CycleAnswer::Written { cycle })
     }
@@ -115,7 +115,7 @@ impl Write for ArtefactEdit {
             return Ok(ArtefactAnswer::Moved { newest });
         }
         let at = to.at(self.at);
-        add(to.tables, &self.version, &Maker { project: &self.project, actor: &self.actor, at })?;
+        add_version(to.tables, &self.version, &Maker { project: &self.project, actor: &self.actor, at })?;
         Ok(ArtefactAnswer::Written)
     }
 }
@@ -123,7 +123,7 @@ impl Write for ArtefactEdit {
 impl ArtefactEdit {
     /// The version of the newest, if this one does not follow it.
     fn moved(&self, tables: &Tables) -> Result<Option<u64>, Error> {
-        let newest = newest(tables, &self.project, &self.version.kind)?;
+        let newest = newest_version(tables, &self.project, &self.version.kind)?;
         Ok((newest.saturating_add(1) != self.version.version).then_some(newest))
     }
 }
@@ -138,7 +138,7 @@ pub(super) fn is_chain<'v>(
     for version in versions {
         let before = match last.get(version.kind.as_str()) {
             Some(before) => *before,
-            None => newest(tables, project, &version.kind)?,
+            None => newest_version(tables, project, &version.kind)?,
         };
         if before.saturating_add(1) != version.version {
             return Ok(false);
@@ -156,14 +156,14 @@ struct Maker<'m> {
 }
 
 /// The version of the newest; 0 before the first.
-fn newest(tables: &Tables, project: &Project, kind: &str) -> Result<u64, Error> {
+fn newest_version(tables: &Tables, project: &Project, kind: &str) -> Result<u64, Error> {
     let newest = "SELECT max(version) FROM artefact_versions WHERE (project, kind) = (?, ?)";
     let newest = tables.row(newest, (&project.0, kind), |row| row.get::<_, Option<i64>>(0))?;
-    Ok(newest.flatten().map_or(0, count))
+    Ok(newest.flatten().map_or(0, stored_count))
 }
 
-fn add(tables: &Tables, version: &NewArtefactVersion, maker: &Maker<'_>) -> Result<(), Error> {
-    contents(tables, [&version.content, &version.entry])?;
+fn add_version(tables: &Tables, version: &NewArtefactVersion, maker: &Maker<'_>) -> Result<(), Error> {
+    write_contents(tables, [&version.content, &version.entry])?;
     let causes: Vec<[&str; 2]> = version.causes.iter().map(|cause| [&*cause.id, &*cause.revision]).collect();
     tables.execute(
         "INSERT INTO artefact_versions (project, kind, version, actor, at, content, entry, causes) \
@@ -171,7 +171,7 @@ fn add(tables: &Tables, version: &NewArtefactVersion, maker: &Maker<'_>) -> Resu
         (
             &maker.project.0,
             &version.kind,
-            number(version.version),
+            stored_number(version.version),
             maker.actor.to_string(),
             maker.at.0,
             &version.content.hash,

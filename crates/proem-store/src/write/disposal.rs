@@ -5,7 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::amount::{count, length};
+use super::amount::{length_as_u64, stored_count};
 use crate::error::Error;
 use crate::sqlite::{PATIENCE, Tables, place};
 
@@ -64,7 +64,7 @@ pub(super) fn spare(tables: &Tables) {
 }
 
 /// Deletes contents that nothing refers to; how many.
-pub(super) fn sweep(tables: &Tables) -> Result<u64, Error> {
+pub(super) fn delete_unreferenced(tables: &Tables) -> Result<u64, Error> {
     tables.script("CREATE TEMP TABLE kept (hash TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID")?;
     for select in HASHES {
         tables.script(&format!("INSERT OR IGNORE INTO kept {select}"))?;
@@ -77,13 +77,15 @@ pub(super) fn sweep(tables: &Tables) -> Result<u64, Error> {
     }
     let swept = tables.execute("DELETE FROM contents WHERE hash NOT IN (SELECT hash FROM kept)", [])?;
     tables.script("DROP TABLE kept")?;
-    Ok(length(swept))
+    Ok(length_as_u64(swept))
 }
 
 /// Gives the room of what was purged back to the system, as far as that is possible: what others still read can't be
 /// taken from them.
-pub(super) fn shrink(tables: &Tables) -> Shrinkage {
-    let size = |path: &Path| place::size(path).saturating_add(place::size(&place::beside(path, "-wal")));
+pub(super) fn shrink_file(tables: &Tables) -> Shrinkage {
+    let size = |path: &Path| {
+        place::file_size(path).saturating_add(place::file_size(&place::path_beside_database(path, "-wal")))
+    };
     let before = size(tables.path());
     let mut held = vacuum(tables).is_err();
     // Readers may be waited for for less long than writers: what they hold is only said.
@@ -102,7 +104,7 @@ fn vacuum(tables: &Tables) -> Result<(), Error> {
 /// Writes the log back to the file and cuts it off (<https://www.sqlite.org/pragma.html#pragma_wal_checkpoint>);
 /// the first column says whether somebody was in the way.
 fn empty_log(tables: &Tables) -> Result<Option<u64>, Error> {
-    tables.row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(count(row.get(0)?)))
+    tables.row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| Ok(stored_count(row.get(0)?)))
 }
 
 fn wait_at_most(tables: &Tables, time: Duration) -> Result<(), Error> {

@@ -26,7 +26,7 @@ impl Write for EffectsSwitch {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
         person::must_be(&self.actor, "switches effects on or off")?;
-        let (at, store) = (to.at(self.at), origin::id(to.tables)?);
+        let (at, store) = (to.at(self.at), origin::store_id(to.tables)?);
         to.tables.execute(
             "INSERT INTO effects_state (project, store, actor, at, state) VALUES (?, ?, ?, ?, ?) \
              ON CONFLICT (project) DO UPDATE SET store = excluded.store, actor = excluded.actor, at = excluded.at, \
@@ -40,7 +40,7 @@ impl Write for EffectsSwitch {
 }
 
 /// Whether they are on, for this store.
-pub(super) fn is_on(tables: &Tables, project: &Project) -> Result<bool, Error> {
+pub(super) fn are_effects_on(tables: &Tables, project: &Project) -> Result<bool, Error> {
     let on = tables.row(
         "SELECT 1 FROM effects_state e JOIN meta m ON m.key = 'store_id' AND m.value = e.store \
          WHERE e.project = ? AND e.state = 'on'",

@@ -6,8 +6,8 @@ use proem_engine::run::Time;
 use proem_text::json::compact;
 use serde_json::json;
 
-use super::amount::length;
-use super::booking::{book, open_of};
+use super::amount::length_as_u64;
+use super::booking::{book_attempt, open_of};
 use super::tool;
 use crate::epoch::{self, Epoch};
 use crate::error::Error;
@@ -27,7 +27,7 @@ impl Write for EpochEnd {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
         let at = self.at.max(to.seen());
-        end(to.tables, &Ending { epoch: to.epoch_id(), how: "closed", at }).map(drop)
+        end_epoch(to.tables, &Ending { epoch: to.epoch_id(), how: "closed", at }).map(drop)
     }
 }
 
@@ -39,9 +39,9 @@ struct Ending<'e> {
 }
 
 /// Begins an epoch of this process.
-pub(crate) fn begin(to: &mut Transaction<'_>, at: Time) -> Result<(), Error> {
+pub(crate) fn begin_epoch(to: &mut Transaction<'_>, at: Time) -> Result<(), Error> {
     let path = to.tables.path();
-    let epoch = Epoch::begin(path, epoch::new_id(path)?).map_err(|error| place::unwritable(path, &error))?;
+    let epoch = Epoch::begin(path, epoch::new_id(path)?).map_err(|error| place::unwritable_path(path, &error))?;
     let (project, actor) = (&to.opening.project.0, to.opening.actor.to_string());
     let line = "INSERT INTO epochs (id, project, actor, began) VALUES (?, ?, ?, ?)";
     let written = to.tables.execute(line, (&epoch.id, project, actor, at.0));
@@ -51,9 +51,9 @@ pub(crate) fn begin(to: &mut Transaction<'_>, at: Time) -> Result<(), Error> {
 }
 
 /// Removes locks whose epochs are not written down; how many.
-pub(crate) fn sweep(to: &Transaction<'_>) -> Result<usize, Error> {
+pub(crate) fn remove_unknown_locks(to: &Transaction<'_>) -> Result<usize, Error> {
     let known: Vec<String> = to.tables.rows("SELECT id FROM epochs WHERE ended IS NULL", [], |row| row.get(0))?;
-    Ok(epoch::sweep(to.tables.path(), &known))
+    Ok(epoch::remove_dead_locks(to.tables.path(), &known))
 }
 
 /// Settles in full what processes that are gone left open, at a time of the ledger; how many attempts.
@@ -65,8 +65,8 @@ pub(crate) fn bury(to: &mut Transaction<'_>, at: Time) -> Result<u64, Error> {
         let path = to.tables.path();
         // Its lock says whether somebody lives in it. Who has it keeps it to the commit, so that no other process
         // buries the same one meanwhile.
-        if let Some(lock) = epoch::dead(path, &epoch).map_err(|error| place::unwritable(path, &error))? {
-            settled = settled.saturating_add(end(to.tables, &Ending { epoch: &epoch, how: "dead", at })?);
+        if let Some(lock) = epoch::dead(path, &epoch).map_err(|error| place::unwritable_path(path, &error))? {
+            settled = settled.saturating_add(end_epoch(to.tables, &Ending { epoch: &epoch, how: "dead", at })?);
             to.bury(lock);
         }
     }
@@ -74,19 +74,19 @@ pub(crate) fn bury(to: &mut Transaction<'_>, at: Time) -> Result<u64, Error> {
 }
 
 /// Ends an epoch: what it left open is booked in full, and its calls are unknown.
-fn end(tables: &Tables, Ending { epoch, how, at }: &Ending<'_>) -> Result<u64, Error> {
+fn end_epoch(tables: &Tables, Ending { epoch, how, at }: &Ending<'_>) -> Result<u64, Error> {
     let open = open_of(tables, epoch)?;
     for reservation in &open {
-        book(tables, reservation, *at, None)?;
+        book_attempt(tables, reservation, *at, None)?;
     }
     tables.execute(
         "UPDATE calls SET state = 'unknown', ended = ? WHERE state = 'pending' AND run IN \
          (SELECT id FROM runs WHERE epoch = ? AND state = 'running')",
         (at.0, epoch),
     )?;
-    tool::doubt(tables, "SELECT id FROM runs WHERE epoch = ? AND state = 'running'", epoch, *at)?;
+    tool::doubt_tool_calls(tables, "SELECT id FROM runs WHERE epoch = ? AND state = 'running'", epoch, *at)?;
     tables.execute("UPDATE epochs SET ended = ?, how = ? WHERE id = ?", (at.0, how, epoch))?;
-    let settled = length(open.len());
+    let settled = length_as_u64(open.len());
     if settled > 0 {
         let details = compact(&json!({ "epoch": epoch, "how": how, "attempts": settled }));
         tables.execute(

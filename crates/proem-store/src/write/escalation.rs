@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proem_engine::effect::TransitionRefused;
 use rusqlite::params;
 
-use super::content::contents;
+use super::content::write_contents;
 use super::cycle::{ArtefactAnswer, is_chain};
 use super::person;
 use super::proposal::ProposalAnswer;
@@ -96,7 +96,7 @@ impl Write for NewEscalation {
             );
             return Err(Error::Conflict(why));
         }
-        if let Some(state) = state(to.tables, &self.project, &self.id)? {
+        if let Some(state) = escalation_state(to.tables, &self.project, &self.id)? {
             return Ok(EscalationAnswer::Stands(state));
         }
         let at = to.at(self.at);
@@ -117,7 +117,7 @@ impl Write for NewEscalation {
         )?;
         for (place, option) in (0_i64..).zip(&self.options) {
             let form = option.action.as_ref().map(HashedContent::new);
-            contents(to.tables, &form)?;
+            write_contents(to.tables, &form)?;
             to.tables.execute(
                 "INSERT INTO escalation_options (project, escalation, place, id, actor, label, form) \
                  VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -134,8 +134,8 @@ impl Write for NewDecision {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<DecisionAnswer, Error> {
         person::must_be(&self.actor, "decides")?;
-        match state(to.tables, &self.project, &self.escalation)? {
-            None => return Err(missing(&self.escalation)),
+        match escalation_state(to.tables, &self.project, &self.escalation)? {
+            None => return Err(no_such_escalation(&self.escalation)),
             Some(EscalationState::Open) => {}
             Some(state) => return Ok(DecisionAnswer::Stands(state)),
         }
@@ -181,8 +181,8 @@ impl Write for EscalationWithdrawal {
     const NAME: &'static str = "withdraw";
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<EscalationAnswer, Error> {
-        match state(to.tables, &self.project, &self.escalation)? {
-            None => return Err(missing(&self.escalation)),
+        match escalation_state(to.tables, &self.project, &self.escalation)? {
+            None => return Err(no_such_escalation(&self.escalation)),
             Some(EscalationState::Open) => {}
             Some(state) => return Ok(EscalationAnswer::Stands(state)),
         }
@@ -195,12 +195,12 @@ impl Write for EscalationWithdrawal {
     }
 }
 
-fn missing(id: &EscalationId) -> Error {
+fn no_such_escalation(id: &EscalationId) -> Error {
     Error::NotFound(format!("no escalation has the id `{}` here; look at those there are", id.0).into())
 }
 
 /// Where it stands; `None` if there is none.
-fn state(tables: &Tables, project: &Project, id: &EscalationId) -> Result<Option<EscalationState>, Error> {
+fn escalation_state(tables: &Tables, project: &Project, id: &EscalationId) -> Result<Option<EscalationState>, Error> {
     let stored: Option<String> =
         tables
             .row("SELECT state FROM escalations WHERE (project, id) = (?, ?)", (&project.0, &id.0), |row| row.get(0))?;

@@ -5,11 +5,11 @@ use proem_text::json::compact;
 use serde_json::json;
 
 use super::call::CallPlace;
-use super::content::contents;
+use super::content::write_contents;
 use super::evaluation::{Judge, Judgement};
 use super::event::RunEvent;
 use super::run::{RunLines, no_run};
-use super::settlement::{passed, settle};
+use super::settlement::{pass_settlement, settle_attempt};
 use super::tool;
 use crate::error::Error;
 use crate::failpoint;
@@ -25,10 +25,10 @@ impl Store {
     /// [`Error::Unusable`] if it can't be written.
     pub async fn finish(&self, finish: RunFinish) -> Result<(), Error> {
         let settles = finish.settles.is_some();
-        passed("before-settlement", settles);
+        pass_settlement("before-settlement", settles);
         failpoint::pass("before-finish");
         self.write(finish).await?;
-        passed("after-settlement", settles);
+        pass_settlement("after-settlement", settles);
         failpoint::pass("after-finish");
         Ok(())
     }
@@ -41,7 +41,7 @@ impl Write for RunFinish {
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
         let (at, run) = (to.at(self.at), &self.run);
         if let Some(settlement) = &self.settles {
-            settle(to, settlement)?;
+            settle_attempt(to, settlement)?;
         }
         RunLines { run, begins: self.begins.as_deref(), steps: &self.steps, snapshot: None }.write(to, at)?;
         let state: Option<String> = to.tables.row("SELECT state FROM runs WHERE id = ?", [&run.0], |row| row.get(0))?;
@@ -51,17 +51,17 @@ impl Write for RunFinish {
         if let Some(new) = &self.assembly {
             CallPlace { run, effect: EffectId(0), at }.assembly(to.tables, new)?;
         }
-        calls(to.tables, self, at)?;
+        finish_calls(to.tables, self, at)?;
         for evaluation in &self.evaluations {
             Judgement { run, at, judge: Judge::Code, evaluation }.write(to.tables)?;
         }
-        end(to.tables, self)?;
+        write_run_end(to.tables, self)?;
         RunEvent { run, at, what: "ended", details: json!({ "outcome": self.outcome.as_str() }) }.write(to.tables)
     }
 }
 
 /// Writes what was found out about a run's calls, and ends those that are still pending.
-fn calls(tables: &Tables, RunFinish { run, calls, .. }: &RunFinish, at: Time) -> Result<(), Error> {
+fn finish_calls(tables: &Tables, RunFinish { run, calls, .. }: &RunFinish, at: Time) -> Result<(), Error> {
     for call in calls {
         tables.execute(
             "UPDATE calls SET repairs = ?, problems = ? WHERE run = ? AND effect = ?",
@@ -75,12 +75,12 @@ fn calls(tables: &Tables, RunFinish { run, calls, .. }: &RunFinish, at: Time) ->
          WHERE run = ? AND state = 'pending'",
         (at.0, &run.0),
     )?;
-    tool::doubt(tables, "SELECT id FROM runs WHERE id = ?", &run.0, at)
+    tool::doubt_tool_calls(tables, "SELECT id FROM runs WHERE id = ?", &run.0, at)
 }
 
 /// Writes the end into the run's own line.
-fn end(tables: &Tables, finish: &RunFinish) -> Result<(), Error> {
-    contents(tables, &finish.value)?;
+fn write_run_end(tables: &Tables, finish: &RunFinish) -> Result<(), Error> {
+    write_contents(tables, &finish.value)?;
     tables.execute("DELETE FROM snapshots WHERE run = ?", [&finish.run.0])?;
     tables.execute(
         "UPDATE runs SET state = 'ended', ended = ?, outcome = ?, because = ?, value = ?, numbers = ?, \

@@ -4,13 +4,13 @@ use proem_engine::ledger::{BookingDecision, Bound, CapShortfall, Refusal};
 use rusqlite::params;
 use serde_json::json;
 
-use super::amount::number;
+use super::amount::stored_number;
 use super::call::CallPlace;
-use super::caps::{Moment, judged};
+use super::caps::{Moment, judge_attempt};
 use super::epochs;
 use super::event::RunEvent;
 use super::run::{RunLines, no_run};
-use super::settlement::{passed, settle};
+use super::settlement::{pass_settlement, settle_attempt};
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{AttemptId, Intent, NewAttempt};
@@ -36,10 +36,10 @@ impl Store {
     /// [`Error::Unusable`] if it can't be written; then nothing of it is.
     pub async fn intend(&self, intent: Intent) -> Result<BookingOutcome, Error> {
         let settles = intent.settles.is_some();
-        passed("before-settlement", settles);
+        pass_settlement("before-settlement", settles);
         failpoint::pass("before-intent");
         let booked = self.write(intent).await?;
-        passed("after-settlement", settles);
+        pass_settlement("after-settlement", settles);
         failpoint::pass("after-intent");
         Ok(booked)
     }
@@ -52,7 +52,7 @@ impl Write for Intent {
     fn write(&self, to: &mut Transaction<'_>) -> Result<BookingOutcome, Error> {
         let at = to.at(self.attempt.at);
         if let Some(settlement) = &self.settles {
-            settle(to, settlement)?;
+            settle_attempt(to, settlement)?;
         }
         let (run, begins, snapshot) = (&self.run, self.begins.as_deref(), self.snapshot.as_ref());
         RunLines { run, begins, steps: &self.steps, snapshot }.write(to, at)?;
@@ -63,9 +63,9 @@ impl Write for Intent {
             "UPDATE runs SET state = 'running' WHERE id = ? AND state = 'asking' AND epoch = ?",
             (&run.0, to.epoch_id()),
         )?;
-        match known(to, self)? {
+        match booked_attempt(to, self)? {
             Some(known) => Ok(BookingOutcome::Yes(known)),
-            None => book(to, self, &Moment::new(at, &to.opening.zone)),
+            None => book_if_room(to, self, &Moment::new(at, &to.opening.zone)),
         }
     }
 }
@@ -84,7 +84,7 @@ struct FoundAttempt {
 }
 
 /// The attempt that is asked for, if it is booked already. Fails if the run is not this process's to go on with.
-fn known(to: &Transaction<'_>, intent: &Intent) -> Result<Option<AttemptId>, Error> {
+fn booked_attempt(to: &Transaction<'_>, intent: &Intent) -> Result<Option<AttemptId>, Error> {
     let (run, NewAttempt { effect, attempt, .. }) = (&intent.run, &intent.attempt);
     let found = to.tables.row(
         "SELECT runs.state, runs.epoch, attempts.id, attempts.state, attempts.epoch FROM runs \
@@ -117,13 +117,13 @@ fn known(to: &Transaction<'_>, intent: &Intent) -> Result<Option<AttemptId>, Err
 }
 
 /// Books an attempt if every cap has room for it.
-fn book(to: &mut Transaction<'_>, intent: &Intent, now: &Moment) -> Result<BookingOutcome, Error> {
+fn book_if_room(to: &mut Transaction<'_>, intent: &Intent, now: &Moment) -> Result<BookingOutcome, Error> {
     let (run, attempt) = (&intent.run, &intent.attempt);
-    let mut verdict = judged(to.tables, run, attempt, now)?;
+    let mut verdict = judge_attempt(to.tables, run, attempt, now)?;
     // What the dead left open is in nobody's way once it is settled: whoever would wait for them buries them first,
     // for they will not settle anything themselves.
     if matches!(verdict, BookingDecision::Wait(_)) && epochs::bury(to, now.at)? > 0 {
-        verdict = judged(to.tables, run, attempt, now)?;
+        verdict = judge_attempt(to.tables, run, attempt, now)?;
     }
     let event = |what, booked: &str| {
         let details = json!({ "effect": attempt.effect.0, "attempt": attempt.attempt, "booked": booked });
@@ -155,8 +155,8 @@ fn reserve(to: &Transaction<'_>, intent: &Intent, now: &Moment) -> Result<Attemp
             to.epoch_id(),
             now.at.0,
             now.day,
-            nanos.map(|nanos| number(nanos.0)),
-            number(*tokens),
+            nanos.map(|nanos| stored_number(nanos.0)),
+            stored_number(*tokens),
             run.0,
         ],
     )?;

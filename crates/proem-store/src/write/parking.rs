@@ -30,7 +30,7 @@ impl Write for WitnessFinding {
             return Ok(());
         }
         set_meta(to.tables, "parked", why)?;
-        let at = to.at(clock::now());
+        let at = to.at(clock::system_now());
         let actor = Actor { kind: ActorKind::System, ..to.opening.actor.clone() };
         let details = json!({ "why": why });
         StoreEvent { project: &to.opening.project, actor: &actor, at, what: "effects-parked", details }.write(to.tables)

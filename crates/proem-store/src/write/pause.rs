@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::event::RunEvent;
 use super::run::{RunLines, must_be_there};
-use super::settlement::settle;
+use super::settlement::settle_attempt;
 use crate::error::Error;
 use crate::record::{NewRun, NewStep, RunId, Settlement, Snapshot};
 use crate::sqlite::{Transaction, Write};
@@ -45,7 +45,7 @@ impl Write for Pause {
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
         let at = to.at(self.snapshot.at);
         if let Some(settlement) = &self.settles {
-            settle(to, settlement)?;
+            settle_attempt(to, settlement)?;
         }
         let (run, begins) = (&self.run, self.begins.as_deref());
         RunLines { run, begins, steps: &self.steps, snapshot: Some(&self.snapshot) }.write(to, at)?;

@@ -2,7 +2,7 @@
 
 use proem_engine::effect::PerformerEpoch;
 
-use super::amount::{count, number};
+use super::amount::{stored_count, stored_number};
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{PerformerClaim, Project};
@@ -30,18 +30,18 @@ impl Write for PerformerClaim {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<PerformerEpoch, Error> {
         let at = to.at(self.at);
-        let epoch = PerformerEpoch(in_force(to.tables, &self.project)?.0.saturating_add(1));
+        let epoch = PerformerEpoch(performer_in_force(to.tables, &self.project)?.0.saturating_add(1));
         to.tables.execute(
             "INSERT INTO performers (project, epoch, actor, at, process) VALUES (?, ?, ?, ?, ?)",
-            (&self.project.0, number(epoch.0), self.actor.to_string(), at.0, &self.process),
+            (&self.project.0, stored_number(epoch.0), self.actor.to_string(), at.0, &self.process),
         )?;
         Ok(epoch)
     }
 }
 
 /// The epoch in force; 0, which is nobody's, before the first.
-pub(super) fn in_force(tables: &Tables, project: &Project) -> Result<PerformerEpoch, Error> {
+pub(super) fn performer_in_force(tables: &Tables, project: &Project) -> Result<PerformerEpoch, Error> {
     let last: Option<Option<i64>> =
         tables.row("SELECT max(epoch) FROM performers WHERE project = ?", [&project.0], |row| row.get(0))?;
-    Ok(PerformerEpoch(last.flatten().map_or(0, count)))
+    Ok(PerformerEpoch(last.flatten().map_or(0, stored_count)))
 }

@@ -6,7 +6,7 @@ use proem_text::hex;
 use proem_text::json::compact;
 use rusqlite::params;
 
-use super::content::contents;
+use super::content::write_contents;
 use super::standing;
 use crate::error::{Error, Unusable};
 use crate::failpoint;
@@ -57,22 +57,22 @@ impl Write for NewAction {
             let why = format!("the action `{}` has no cause; name the signal that caused it", self.scope.name);
             return Err(Error::Conflict(why));
         }
-        if is_known(to.tables, &self.key)? {
-            let found = standing::find(to.tables, &self.project, &self.key)?.standing;
+        if is_known_action(to.tables, &self.key)? {
+            let found = standing::find_action(to.tables, &self.project, &self.key)?.standing;
             return Ok(ProposalAnswer::Known { state: found.state, version: found.version });
         }
         if let Some(of) = witnessed_action(to.tables, self)? {
             return Ok(ProposalAnswer::Duplicate { of });
         }
-        if let Some(of) = holder(to.tables, self)? {
+        if let Some(of) = claim_holder(to.tables, self)? {
             return Ok(ProposalAnswer::Duplicate { of });
         }
-        add(to, self)?;
+        add_action(to, self)?;
         Ok(ProposalAnswer::New)
     }
 }
 
-fn is_known(tables: &Tables, key: &EffectKey) -> Result<bool, Error> {
+fn is_known_action(tables: &Tables, key: &EffectKey) -> Result<bool, Error> {
     Ok(tables.row("SELECT 1 FROM actions WHERE key = ?", [key.to_string()], |_| Ok(()))?.is_some())
 }
 
@@ -81,42 +81,42 @@ fn is_known(tables: &Tables, key: &EffectKey) -> Result<bool, Error> {
 fn witnessed_action(tables: &Tables, new: &NewAction) -> Result<Option<EffectKey>, Error> {
     let of_key = "SELECT action FROM witnessed WHERE action = ? AND outcome <> 'not-sent'";
     let of_claim = "SELECT action FROM witnessed_claims WHERE claim = ?";
-    let claims = new.claims.iter().map(|claim| (of_claim, hex::encode(claim.as_bytes())));
+    let claims = new.claims.iter().map(|claim| (of_claim, hex::encode_hex(claim.as_bytes())));
     for (sql, value) in claims.chain([(of_key, new.key.to_string())]) {
         if let Some(found) = tables.row(sql, [value], |row| row.get::<_, String>(0))? {
-            return key_of(tables, &found).map(Some);
+            return claim_key(tables, &found).map(Some);
         }
     }
     Ok(None)
 }
 
-fn key_of(tables: &Tables, found: &str) -> Result<EffectKey, Error> {
+fn claim_key(tables: &Tables, found: &str) -> Result<EffectKey, Error> {
     let why = || format!("a claim is held by `{found}`, which is no key");
     let key = digest_of(found).ok_or_else(|| Unusable::Corrupt { path: tables.path().to_owned(), why: why() })?;
     Ok(EffectKey::of_bytes(key))
 }
 
 /// The action that has the first of these claims that is taken.
-fn holder(tables: &Tables, new: &NewAction) -> Result<Option<EffectKey>, Error> {
+fn claim_holder(tables: &Tables, new: &NewAction) -> Result<Option<EffectKey>, Error> {
     for claim in &new.claims {
         let holder: Option<String> = tables.row(
             "SELECT action FROM action_claims WHERE project = ? AND claim = ?",
-            (&new.project.0, hex::encode(claim.as_bytes())),
+            (&new.project.0, hex::encode_hex(claim.as_bytes())),
             |row| row.get(0),
         )?;
         if let Some(holder) = holder {
-            return key_of(tables, &holder).map(Some);
+            return claim_key(tables, &holder).map(Some);
         }
     }
     Ok(None)
 }
 
 /// Writes the action with its claims and texts.
-fn add(to: &mut Transaction<'_>, new: &NewAction) -> Result<(), Error> {
+fn add_action(to: &mut Transaction<'_>, new: &NewAction) -> Result<(), Error> {
     let (at, tables) = (to.at(new.at), to.tables);
     let (key, actor) = (new.key.to_string(), new.actor.to_string());
     let form = HashedContent::new(&new.form);
-    contents(tables, new.texts.iter().chain([&form]))?;
+    write_contents(tables, new.texts.iter().chain([&form]))?;
     tables.execute(
         "INSERT INTO actions (key, project, actor, name, kind, target, recipient, content, form, state, version, \
          deadline, decision, run, step, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 'proposed', 0, ?, ?, ?, ?, ?)",
@@ -140,7 +140,7 @@ fn add(to: &mut Transaction<'_>, new: &NewAction) -> Result<(), Error> {
     for claim in &new.claims {
         tables.execute(
             "INSERT OR IGNORE INTO action_claims (project, claim, action, actor) VALUES (?, ?, ?, ?)",
-            (&new.project.0, hex::encode(claim.as_bytes()), &key, &actor),
+            (&new.project.0, hex::encode_hex(claim.as_bytes()), &key, &actor),
         )?;
     }
     for text in &new.texts {

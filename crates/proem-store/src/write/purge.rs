@@ -4,7 +4,7 @@ use proem_engine::run::Time;
 use proem_text::json::compact;
 use serde_json::json;
 
-use super::amount::length;
+use super::amount::length_as_u64;
 use super::disposal;
 use super::epochs;
 use super::event::StoreEvent;
@@ -81,11 +81,11 @@ impl Write for Purge {
         let at = to.at(self.at);
         epochs::bury(to, at)?;
         let tables = to.tables;
-        let runs = choose(tables, self)?;
+        let runs = choose_runs_to_purge(tables, self)?;
         let mut purged = PurgeCounts { runs, ..PurgeCounts::default() };
         if runs > 0 {
             delete(tables)?;
-            purged.contents = disposal::sweep(tables)?;
+            purged.contents = disposal::delete_unreferenced(tables)?;
         }
         tables.script("DROP TABLE purging")?;
         if runs > 0 {
@@ -102,7 +102,7 @@ impl Write for Purge {
 
     fn afterwards(purged: &mut PurgeCounts, tables: &Tables) {
         if purged.runs > 0 {
-            let shrinkage = disposal::shrink(tables);
+            let shrinkage = disposal::shrink_file(tables);
             purged.held |= shrinkage.held;
             purged.bytes = shrinkage.bytes;
         }
@@ -110,7 +110,7 @@ impl Write for Purge {
 }
 
 /// Writes down which runs go, in a table of this connection's; how many.
-fn choose(tables: &Tables, purge: &Purge) -> Result<u64, Error> {
+fn choose_runs_to_purge(tables: &Tables, purge: &Purge) -> Result<u64, Error> {
     tables.script("CREATE TEMP TABLE purging (run TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID")?;
     let named = compact(&json!(purge.runs));
     let chosen = tables.execute(
@@ -125,7 +125,7 @@ fn choose(tables: &Tables, purge: &Purge) -> Result<u64, Error> {
             named,
         ),
     )?;
-    Ok(length(chosen))
+    Ok(length_as_u64(chosen))
 }
 
 /// Deletes the runs that were chosen with all lines that belong to them.

@@ -3,7 +3,7 @@
 use proem_text::json::compact;
 use rusqlite::params;
 
-use super::content::contents;
+use super::content::write_contents;
 use super::person;
 use crate::error::Error;
 use crate::record::{NewQuarantine, QuarantineReview, QuarantineState};
@@ -51,7 +51,7 @@ impl Write for NewQuarantine {
             return Ok(QuarantineAnswer::Stands);
         }
         let at = to.at(self.at);
-        contents(to.tables, [&self.text])?;
+        write_contents(to.tables, [&self.text])?;
         to.tables.execute(
             "INSERT INTO quarantined (project, signal, revision, field, actor, at, text, findings, verdict, sender, \
              state) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'quarantined')",

@@ -7,7 +7,7 @@ use proem_text::json::compact;
 use rusqlite::params;
 use serde_json::json;
 
-use super::content::contents;
+use super::content::write_contents;
 use crate::error::{Absence, AbsenceRemedy, Error};
 use crate::record::{NewRun, NewStep, Replayable, RunId, Snapshot};
 use crate::sqlite::{Tables, Transaction};
@@ -24,10 +24,10 @@ impl RunLines<'_> {
     /// Writes the line of a run, its steps and its state, as far as they aren't there.
     pub(super) fn write(&self, to: &Transaction<'_>, at: Time) -> Result<(), Error> {
         if let Some(new) = self.begins {
-            begin(to, new, at)?;
+            begin_run(to, new, at)?;
         }
         for new in self.steps {
-            step(to.tables, self.run, new)?;
+            write_step(to.tables, self.run, new)?;
         }
         if let Some(new) = self.snapshot {
             snapshot(to.tables, self.run, new)?;
@@ -47,8 +47,8 @@ pub(super) fn must_be_there(tables: &Tables, run: &RunId) -> Result<(), Error> {
 }
 
 /// Writes the line of a run with the contents that it names.
-fn begin(to: &Transaction<'_>, new: &NewRun, at: Time) -> Result<(), Error> {
-    contents(to.tables, new.files.values().chain([&new.inputs]))?;
+fn begin_run(to: &Transaction<'_>, new: &NewRun, at: Time) -> Result<(), Error> {
+    write_contents(to.tables, new.files.values().chain([&new.inputs]))?;
     let actor = new.actor.to_string();
     // The event stands before the run, and only if the run isn't there: behind it nobody could tell whether it was.
     let details = compact(&json!({ "kind": new.kind, "parent": new.parent, "line": new.line }));
@@ -96,8 +96,8 @@ fn begin(to: &Transaction<'_>, new: &NewRun, at: Time) -> Result<(), Error> {
 }
 
 /// Writes an event that a run took.
-fn step(tables: &Tables, run: &RunId, new: &NewStep) -> Result<(), Error> {
-    contents(tables, [&new.event])?;
+fn write_step(tables: &Tables, run: &RunId, new: &NewStep) -> Result<(), Error> {
+    write_contents(tables, [&new.event])?;
     tables.execute(
         "INSERT OR IGNORE INTO steps (run, step, project, actor, at, event) \
          SELECT id, ?, project, actor, ?, ? FROM runs WHERE id = ?",

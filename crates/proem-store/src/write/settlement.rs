@@ -2,8 +2,8 @@
 
 use proem_engine::run::Time;
 
-use super::booking::{self, book};
-use super::content::contents;
+use super::booking::{self, book_attempt};
+use super::content::write_contents;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{CallResult, CallState, Settlement};
@@ -26,7 +26,7 @@ impl Store {
 }
 
 /// Passes a settlement's place where one goes along.
-pub(super) fn passed(name: &str, settles: bool) {
+pub(super) fn pass_settlement(name: &str, settles: bool) {
     if settles {
         failpoint::pass(name);
     }
@@ -37,38 +37,43 @@ impl Write for Settlement {
     const NAME: &'static str = "settle";
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
-        settle(to, self)
+        settle_attempt(to, self)
     }
 }
 
 /// Settles an attempt; one that is settled stays as it is.
-pub(super) fn settle(to: &mut Transaction<'_>, settlement: &Settlement) -> Result<(), Error> {
+pub(super) fn settle_attempt(to: &mut Transaction<'_>, settlement: &Settlement) -> Result<(), Error> {
     // A settlement that goes along with an intent or an end is one as well.
     failpoint::write(Settlement::NAME, to.tables.path())?;
     let at = to.at(settlement.at);
-    let reserved = booking::of(to.tables, settlement.attempt)?;
+    let reserved = booking::reservation_of_attempt(to.tables, settlement.attempt)?;
     if !reserved.is_open {
         return Ok(());
     }
-    book(to.tables, &reserved, at, Some(settlement))?;
+    book_attempt(to.tables, &reserved, at, Some(settlement))?;
     match &settlement.result {
-        Some(result) => answer(to, &reserved, result, at),
+        Some(result) => write_call_answer(to, &reserved, result, at),
         None => Ok(()),
     }
 }
 
 /// Writes the end of an attempt's call.
-fn answer(to: &Transaction<'_>, reserved: &booking::Reservation, result: &CallResult, at: Time) -> Result<(), Error> {
-    contents(to.tables, [&result.result])?;
+fn write_call_answer(
+    to: &Transaction<'_>,
+    reserved: &booking::Reservation,
+    result: &CallResult,
+    at: Time,
+) -> Result<(), Error> {
+    write_contents(to.tables, [&result.result])?;
     to.tables.execute(
         "UPDATE calls SET ended = ?, state = ?, result = ?, finish = ? WHERE run = ? AND effect = ?",
-        (at.0, word(result.state), &result.result.hash, &result.finish, &reserved.run.0, reserved.effect),
+        (at.0, call_state_word(result.state), &result.result.hash, &result.finish, &reserved.run.0, reserved.effect),
     )?;
     Ok(())
 }
 
 /// The word that is stored.
-const fn word(state: CallState) -> &'static str {
+const fn call_state_word(state: CallState) -> &'static str {
     match state {
         CallState::Pending => "pending",
         CallState::Answered => "answered",

@@ -2,7 +2,7 @@
 
 use rusqlite::params;
 
-use super::content::contents;
+use super::content::write_contents;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::{NewSignal, NewTriageProject, SignalIntake, SignalStanding};
@@ -67,7 +67,7 @@ impl SignalIntake {
             None => IntakeAnswer::New,
         };
         let at = to.at(self.at);
-        contents(to.tables, [&signal.text])?;
+        write_contents(to.tables, [&signal.text])?;
         to.tables.execute(
             "INSERT INTO signals (project, id, revision, actor, at, source, kind, time, text, standing) \
              VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -7,7 +7,7 @@ use proem_engine::effect::{
 use proem_engine::run::Time;
 use rusqlite::Row;
 
-use super::amount::count;
+use super::amount::stored_count;
 use crate::error::{Error, Unusable};
 use crate::record::{CreditScope, Project, digest_of};
 use crate::sqlite::Tables;
@@ -57,7 +57,7 @@ impl StoredAction {
 }
 
 /// The action with that key in that project.
-pub(super) fn find(tables: &Tables, project: &Project, key: &EffectKey) -> Result<FoundAction, Error> {
+pub(super) fn find_action(tables: &Tables, project: &Project, key: &EffectKey) -> Result<FoundAction, Error> {
     let stored = tables.row(
         "SELECT state, version, content, deadline, due, performer, bytes, name, kind, recipient, form \
          FROM actions WHERE key = ? AND project = ?",
@@ -67,21 +67,21 @@ pub(super) fn find(tables: &Tables, project: &Project, key: &EffectKey) -> Resul
     let stored = stored.ok_or_else(|| {
         Error::NotFound(format!("no action has the id `{key}` here; look at the queue for those there are").into())
     })?;
-    let approval = approval(tables, key)?;
-    found(stored, approval).ok_or_else(|| odd(tables, key))
+    let approval = standing_approval(tables, key)?;
+    assemble_found_action(stored, approval).ok_or_else(|| odd(tables, key))
 }
 
-fn found(stored: StoredAction, approval: Option<StandingApproval>) -> Option<FoundAction> {
+fn assemble_found_action(stored: StoredAction, approval: Option<StandingApproval>) -> Option<FoundAction> {
     let bytes = stored.bytes.as_deref().map(digest_of);
     let recipient = (!stored.recipient.is_empty()).then(|| digest_of(&stored.recipient));
     let standing = ActionStanding {
         state: ActionState::of_name(&stored.state)?,
-        version: ActionVersion(count(stored.version)),
+        version: ActionVersion(stored_count(stored.version)),
         content: ActionHash(digest_of(&stored.content)?),
         deadline: Time(stored.deadline),
         due: stored.due.map(Time),
         approval,
-        performer: stored.performer.map(|epoch| PerformerEpoch(count(epoch))),
+        performer: stored.performer.map(|epoch| PerformerEpoch(stored_count(epoch))),
         bytes: match bytes {
             Some(bytes) => Some(BytesHash(bytes?)),
             None => None,
@@ -96,7 +96,7 @@ fn found(stored: StoredAction, approval: Option<StandingApproval>) -> Option<Fou
 }
 
 /// The approval that stands for an action.
-fn approval(tables: &Tables, key: &EffectKey) -> Result<Option<StandingApproval>, Error> {
+fn standing_approval(tables: &Tables, key: &EffectKey) -> Result<Option<StandingApproval>, Error> {
     let stored: Option<(String, String, i64)> = tables.row(
         "SELECT content, policy, expires FROM action_approvals WHERE action = ? AND used IS NULL AND void IS NULL",
         [key.to_string()],

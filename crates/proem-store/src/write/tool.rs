@@ -8,8 +8,8 @@ use proem_text::json::compact;
 use rusqlite::params;
 use serde_json::json;
 
-use super::amount::number;
-use super::content::contents;
+use super::amount::stored_number;
+use super::content::write_contents;
 use super::run::{RunLines, no_run};
 use crate::error::Error;
 use crate::failpoint;
@@ -55,7 +55,7 @@ impl Write for ToolIntent {
         must_be_ours(to, run)?;
         let running = "UPDATE runs SET state = 'running' WHERE id = ? AND state = 'asking'";
         to.tables.execute(running, [&run.0])?;
-        self.calls.iter().try_for_each(|call| intend(to.tables, run, call, at))
+        self.calls.iter().try_for_each(|call| write_tool_intent(to.tables, run, call, at))
     }
 }
 
@@ -73,8 +73,8 @@ fn must_be_ours(to: &Transaction<'_>, run: &RunId) -> Result<(), Error> {
     Ok(())
 }
 
-fn intend(tables: &Tables, run: &RunId, call: &NewToolCall, at: Time) -> Result<(), Error> {
-    contents(tables, [&call.arguments])?;
+fn write_tool_intent(tables: &Tables, run: &RunId, call: &NewToolCall, at: Time) -> Result<(), Error> {
+    write_contents(tables, [&call.arguments])?;
     let written = tables.execute(
         "INSERT INTO tool_calls (run, effect, project, actor, at, tool, power, key, arguments, labels, state, took_ms, \
          attempts) SELECT id, ?, project, actor, ?, ?, ?, ?, ?, ?, 'pending', 0, 0 FROM runs WHERE id = ? \
@@ -105,7 +105,7 @@ impl Write for ToolEnd {
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<(), Error> {
         let at = to.at(self.at);
-        contents(to.tables, [&self.result])?;
+        write_contents(to.tables, [&self.result])?;
         to.tables.execute(
             "UPDATE tool_calls SET ended = ?, state = ?, result = ?, sealed = ?, took_ms = ?, attempts = attempts + ? \
              WHERE run = ? AND effect = ? AND state IN ('pending', 'unknown')",
@@ -114,7 +114,7 @@ impl Write for ToolEnd {
                 self.state.as_str(),
                 self.result.hash,
                 self.sealed,
-                number(self.took_ms),
+                stored_number(self.took_ms),
                 self.attempts,
                 self.run.0,
                 self.effect.0,
@@ -125,7 +125,7 @@ impl Write for ToolEnd {
 }
 
 /// Calls of ended processes and runs may have happened; nobody will say.
-pub(super) fn doubt(tables: &Tables, runs: &str, of: &str, at: Time) -> Result<(), Error> {
+pub(super) fn doubt_tool_calls(tables: &Tables, runs: &str, of: &str, at: Time) -> Result<(), Error> {
     let sql = format!("UPDATE tool_calls SET state = 'unknown', ended = ? WHERE state = 'pending' AND run IN ({runs})");
     tables.execute(&sql, (at.0, of)).map(drop)
 }

@@ -12,8 +12,8 @@ use proem_guard::credential;
 use proem_text::json::compact;
 use rusqlite::params;
 
-use super::amount::number;
-use super::content::contents;
+use super::amount::stored_number;
+use super::content::write_contents;
 use super::credit::{self, CreditChange};
 use super::effects_switch;
 use super::parking;
@@ -21,7 +21,9 @@ use super::performer;
 use super::standing::{self, FoundAction};
 use crate::error::{Error, Unusable};
 use crate::failpoint;
-use crate::record::{ActorKind, ApprovalBreadth, HashedContent, NewTransition, TransitionLoad, digest_text, hash};
+use crate::record::{
+    ActorKind, ApprovalBreadth, HashedContent, NewTransition, TransitionLoad, content_hash, digest_text,
+};
 use crate::sqlite::{Transaction, Write};
 use crate::store::Store;
 
@@ -91,7 +93,7 @@ impl Write for NewTransition {
     const NAME: &'static str = "transition";
 
     fn write(&self, to: &mut Transaction<'_>) -> Result<TransitionAnswer, Error> {
-        let found = standing::find(to.tables, &self.project, &self.key)?;
+        let found = standing::find_action(to.tables, &self.project, &self.key)?;
         let refused = |rule| {
             let event = self.request.event.kind();
             TransitionAnswer::Refused(TransitionRefused { rule, state: found.standing.state, event })
@@ -106,11 +108,11 @@ impl Write for NewTransition {
         }
         let around = Surroundings {
             time: LedgerTime::new(self.at, to.seen()),
-            epoch: performer::in_force(to.tables, &self.project)?,
+            epoch: performer::performer_in_force(to.tables, &self.project)?,
             policy: self.policy,
             window: self.window,
         };
-        let request = gated(to, self, around.time)?;
+        let request = gate_transition(to, self, around.time)?;
         match step(&found.standing, &request, &around) {
             Ok(transition) => {
                 let load = self.kept()?;
@@ -152,13 +154,13 @@ const fn says_yes(kind: ActionEventKind) -> bool {
 /// The request as the switch and the time of this moment have it: whoever switches effects off between a gate and a
 /// take-up stops it, and so do parked effects. A hold that would be over before it is written is over at that moment, since
 /// other processes bring the ledger's time forward behind whoever counted.
-fn gated(to: &Transaction<'_>, new: &NewTransition, time: LedgerTime) -> Result<TransitionRequest, Error> {
+fn gate_transition(to: &Transaction<'_>, new: &NewTransition, time: LedgerTime) -> Result<TransitionRequest, Error> {
     let mut request = new.request.clone();
     if let ActionEvent::Hold { due } = &mut request.event {
         *due = (*due).max(time.now());
     }
     if let ActionEvent::TakeUp(taken) = &mut request.event
-        && (!effects_switch::is_on(to.tables, &new.project)? || parking::parking_reason(to.tables)?.is_some())
+        && (!effects_switch::are_effects_on(to.tables, &new.project)? || parking::parking_reason(to.tables)?.is_some())
     {
         taken.gate = GateRuling::Withholds;
     }
@@ -171,8 +173,8 @@ impl NewTransition {
     /// What would lose a credential on its way into the file is refused: its hash is approved, or it is about to be sent.
     fn kept(&self) -> Result<KeptLoad, Error> {
         let holds_credential = match &self.load {
-            TransitionLoad::Form(form) => !credential::find(form).is_empty(),
-            TransitionLoad::Bytes(bytes) => !credential::find(&String::from_utf8_lossy(bytes)).is_empty(),
+            TransitionLoad::Form(form) => !credential::find_credentials(form).is_empty(),
+            TransitionLoad::Bytes(bytes) => !credential::find_credentials(&String::from_utf8_lossy(bytes)).is_empty(),
             _ => false,
         };
         if holds_credential {
@@ -184,7 +186,7 @@ impl NewTransition {
                 Ok(KeptLoad { form: Some(HashedContent::new(form)), bytes: None })
             }
             (ActionEvent::TakeUp(taken), TransitionLoad::Bytes(bytes))
-                if digest_text(&taken.bytes.0) == hash(bytes) =>
+                if digest_text(&taken.bytes.0) == content_hash(bytes) =>
             {
                 Ok(KeptLoad { form: None, bytes: Some(HashedContent::new(bytes)) })
             }
@@ -224,7 +226,7 @@ impl MadeTransition<'_> {
     fn write(&self, to: &Transaction<'_>) -> Result<(), Error> {
         failpoint::full(self.new.request.event.kind().as_str())
             .map_err(|error| Unusable::Unwritable { path: to.tables.path().to_owned(), why: error.to_string() })?;
-        contents(to.tables, self.load.form.iter().chain(&self.load.bytes))?;
+        write_contents(to.tables, self.load.form.iter().chain(&self.load.bytes))?;
         self.line(to)?;
         self.approval(to)?;
         self.action(to)?;
@@ -232,9 +234,9 @@ impl MadeTransition<'_> {
             credit::ProjectScope { project: &self.new.project, actor: &self.new.actor, scope: &self.found.scope };
         match self.new.request.event.kind() {
             ActionEventKind::Approve if self.new.load == TransitionLoad::Approval(ApprovalBreadth::Single) => {
-                credit::change(to, &scope, CreditChange::Approval, self.at)
+                credit::change_credit(to, &scope, CreditChange::Approval, self.at)
             }
-            ActionEventKind::Cancel => credit::change(to, &scope, CreditChange::Loss, self.at),
+            ActionEventKind::Cancel => credit::change_credit(to, &scope, CreditChange::Loss, self.at),
             _ => Ok(()),
         }
     }
@@ -249,14 +251,14 @@ impl MadeTransition<'_> {
              policy, form, bytes, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             params![
                 new.key.to_string(),
-                number(made.after.version.0),
+                stored_number(made.after.version.0),
                 new.project.0,
                 new.actor.to_string(),
                 at.0,
                 new.request.event.kind().as_str(),
                 found.standing.state.as_str(),
                 made.after.state.as_str(),
-                new.request.epoch.map(|epoch| number(epoch.0)),
+                new.request.epoch.map(|epoch| stored_number(epoch.0)),
                 digest_text(&new.policy.0),
                 replaced,
                 load.bytes.as_ref().map(|bytes| &bytes.hash),
@@ -312,16 +314,16 @@ impl MadeTransition<'_> {
              form = coalesce(?, form), decision = coalesce(?, decision), ended = ? WHERE key = ? AND version = ?",
             params![
                 after.state.as_str(),
-                number(after.version.0),
+                stored_number(after.version.0),
                 digest_text(&after.content.0),
                 after.due.map(|due| due.0),
-                after.performer.map(|epoch| number(epoch.0)),
+                after.performer.map(|epoch| stored_number(epoch.0)),
                 after.bytes.map(|bytes| digest_text(&bytes.0)),
                 self.load.form.as_ref().map(|form| &form.hash),
                 decides.then(|| compact(&new.details)),
                 after.state.is_end().then_some(self.at.0),
                 new.key.to_string(),
-                number(self.found.standing.version.0),
+                stored_number(self.found.standing.version.0),
             ],
         )?;
         if changed == 1 { Ok(()) } else { Err(new.conflict("it has changed meanwhile")) }

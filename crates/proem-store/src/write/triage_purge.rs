@@ -8,7 +8,7 @@ use proem_engine::run::Time;
 use proem_text::json::compact;
 use serde_json::json;
 
-use super::amount::length;
+use super::amount::length_as_u64;
 use super::disposal;
 use super::event::StoreEvent;
 use crate::error::Error;
@@ -78,18 +78,18 @@ impl Write for TriagePurge {
         let at = to.at(self.at);
         let mut purged = TriagePurgeCounts::default();
         disposal::deleting(tables, || {
-            purged.signals = signals(tables, self)?;
+            purged.signals = purge_signals(tables, self)?;
             tables.execute(
                 "UPDATE signal_judgements SET note = NULL WHERE project = ?1 AND at < ?2",
                 (&self.project.0, self.before.0),
             )?;
-            purged.versions = length(tables.execute(
+            purged.versions = length_as_u64(tables.execute(
                 "UPDATE artefact_versions SET content = NULL, entry = NULL, causes = '[]' \
                  WHERE project = ?1 AND at < ?2 AND content IS NOT NULL AND version < (SELECT max(n.version) \
                  FROM artefact_versions n WHERE (n.project, n.kind) = (?1, artefact_versions.kind))",
                 (&self.project.0, self.before.0),
             )?);
-            purged.cycles = length(tables.execute(
+            purged.cycles = length_as_u64(tables.execute(
                 "DELETE FROM triage_cycles WHERE project = ?1 AND at < ?2 \
                  AND cycle < (SELECT max(cycle) FROM triage_cycles WHERE project = ?1)",
                 (&self.project.0, self.before.0),
@@ -97,7 +97,7 @@ impl Write for TriagePurge {
             Ok(())
         })?;
         if !purged.is_nothing() {
-            purged.contents = disposal::sweep(tables)?;
+            purged.contents = disposal::delete_unreferenced(tables)?;
             let TriagePurgeCounts { signals, versions, cycles, contents, .. } = purged;
             let details = json!({
                 "before": self.before, "signals": signals, "versions": versions, "cycles": cycles, "contents": contents,
@@ -112,7 +112,7 @@ impl Write for TriagePurge {
         if purged.is_nothing() {
             disposal::spare(tables);
         } else {
-            let shrinkage = disposal::shrink(tables);
+            let shrinkage = disposal::shrink_file(tables);
             purged.held = shrinkage.held;
             purged.bytes = shrinkage.bytes;
         }
@@ -120,7 +120,7 @@ impl Write for TriagePurge {
 }
 
 /// Takes the texts of signals that nothing open stands on; how many.
-fn signals(tables: &Tables, purge: &TriagePurge) -> Result<u64, Error> {
+fn purge_signals(tables: &Tables, purge: &TriagePurge) -> Result<u64, Error> {
     let keep: Vec<[&str; 2]> = purge.keep.iter().map(|kept| [&*kept.id, &*kept.revision]).collect();
     let chosen = tables.execute(
         "UPDATE signals SET text = NULL, outcome = NULL WHERE project = ?1 AND at < ?2 AND text IS NOT NULL \
@@ -130,5 +130,5 @@ fn signals(tables: &Tables, purge: &TriagePurge) -> Result<u64, Error> {
          AND (id, revision) NOT IN (SELECT value ->> 0, value ->> 1 FROM json_each(?3))",
         (&purge.project.0, purge.before.0, compact(&json!(keep))),
     )?;
-    Ok(length(chosen))
+    Ok(length_as_u64(chosen))
 }

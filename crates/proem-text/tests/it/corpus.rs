@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use proem_text::{Span, normalise::normalise};
+use proem_text::{Span, normalise::normalise_text};
 
 #[test]
 fn normalising_is_idempotent_and_maps_to_places_in_the_original() {
@@ -12,8 +12,8 @@ fn normalising_is_idempotent_and_maps_to_places_in_the_original() {
         let path = entry.unwrap().path();
         let Ok(text) = String::from_utf8(std::fs::read(&path).unwrap()) else { continue };
         seen += 1;
-        let view = normalise(&text);
-        assert_eq!(normalise(&view.text).text, view.text, "{path:?}");
+        let view = normalise_text(&text);
+        assert_eq!(normalise_text(&view.text).text, view.text, "{path:?}");
         assert_eq!(view.map.view_len(), view.text.len(), "{path:?}");
         for (start, c) in view.text.char_indices() {
             let original = view.map.original(Span::new(start, start + c.len_utf8()));

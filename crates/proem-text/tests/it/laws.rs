@@ -2,7 +2,8 @@
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests")]
 
 use proem_text::{
-    Audience, Label, OffsetMap, Secrecy, Source, Span, View, character, character_ngrams, json, normalise, words,
+    Audience, Label, OffsetMap, Secrecy, Source, Span, View, character, character_ngrams, json, normalise_text,
+    search_words,
 };
 use proptest::{collection::vec, prelude::*};
 use serde_json::Value;
@@ -168,19 +169,19 @@ proptest! {
 
     #[test]
     fn normalising_is_idempotent_and_maps_back(text in text()) {
-        let View { text: once, map } = normalise(&text);
-        prop_assert_eq!(&normalise(&once).text, &once);
+        let View { text: once, map } = normalise_text(&text);
+        prop_assert_eq!(&normalise_text(&once).text, &once);
         prop_assert_eq!(map.view_len(), once.len());
         for (at, c) in once.char_indices() {
             let span = map.original(Span::new(at, at + c.len_utf8()));
             let source = text.get(span.start..span.end);
-            prop_assert!(source.is_some_and(|source| normalise(source).text.contains(c)), "{:?} {:?}", source, c);
+            prop_assert!(source.is_some_and(|source| normalise_text(source).text.contains(c)), "{:?} {:?}", source, c);
         }
     }
 
     #[test]
     fn words_hold_letters_and_digits_only(text in text()) {
-        for word in words(&text) {
+        for word in search_words(&text) {
             prop_assert!(!word.is_empty());
             prop_assert!(!word.chars().any(|c| c.is_whitespace() || character::is_hidden(c)), "{:?}", word);
         }
@@ -194,7 +195,7 @@ proptest! {
             prop_assert_eq!(serde_json::from_str::<Value>(&written).unwrap(), value.clone());
             prop_assert!(!written.replace('\n', "").chars().any(character::is_hidden));
         }
-        prop_assert_eq!(serde_json::from_str::<String>(&json::quote(&text)).unwrap(), text);
+        prop_assert_eq!(serde_json::from_str::<String>(&json::quote_json(&text)).unwrap(), text);
     }
 
     #[test]

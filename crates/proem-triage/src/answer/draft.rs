@@ -139,7 +139,7 @@ impl ModelComment {
         // whoever approves the comment sees where it comes from.
         let beside = scope.beside_thread(ticket);
         let label = arguments.label().join(ticket.label()).join(&beside);
-        let key = show::json(ticket);
+        let key = show::exact_json(ticket);
         let action = json!({
             "action": "jira_comment",
             "target": key,

@@ -115,7 +115,7 @@ fn tickets(sources: &FigureSources<'_>) -> Vec<TicketState> {
                 | SignalKind::TicketUpdated
                 | SignalKind::TicketDeleted
         );
-        let key = signal.ticket.as_ref().map(show::json);
+        let key = signal.ticket.as_ref().map(show::exact_json);
         let Some(key) = key.as_ref().and_then(|key| key.as_str()).filter(|_| is_ticket) else { continue };
         let known = latest.entry(key.to_owned()).or_insert(signal);
         if signal_recency(signal) > signal_recency(known) {

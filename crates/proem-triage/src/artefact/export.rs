@@ -196,7 +196,7 @@ pub fn artefact_difference(before: &Artefact, after: &Artefact, ahead_of_utc: i6
         }
     }
     // Lines go to terminals and to CI runners, which obey some texts wherever they stand.
-    lines.iter().map(|line| show::report(line).into_owned()).collect()
+    lines.iter().map(|line| show::safe_report(line).into_owned()).collect()
 }
 
 /// What an item is called: the first text it has.

@@ -133,7 +133,7 @@ impl SignalReferences {
         let mut known = Self::default();
         for signal in signals {
             known.signals.insert(SignalRevision::from(signal));
-            let ticket = signal.ticket.as_ref().map(show::json);
+            let ticket = signal.ticket.as_ref().map(show::exact_json);
             let Some(key) = ticket.as_ref().and_then(|ticket| ticket.as_str()) else { continue };
             known.tickets.insert(key.to_owned());
             match TicketState::end_of(signal) {

@@ -62,7 +62,7 @@ pub fn artefacts_markdown(artefacts: &[&Artefact], terms: ReportTerms<'_>) -> St
             ArtefactKind::DecisionLog => report.decisions(artefact),
         }
     }
-    show::report(&report.out).into_owned()
+    show::safe_report(&report.out).into_owned()
 }
 
 struct MarkdownReport<'r> {

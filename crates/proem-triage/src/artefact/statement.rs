@@ -125,7 +125,7 @@ impl ArtefactStatement {
             }
             let unnamed = Label::from_source(Source::named("signal/other")).narrowed_to(Audience::Internal);
             let label = label.join(&unnamed);
-            let exact = show::json(&text).as_str().unwrap_or_default().to_owned();
+            let exact = show::exact_json(&text).as_str().unwrap_or_default().to_owned();
             Untrusted::new(exact, label)
         };
         let words = match words {

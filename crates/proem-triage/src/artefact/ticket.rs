@@ -206,7 +206,7 @@ fn ticket_sprint(tree: &LabelTree, signal: &ProjectSignal) -> Option<TicketSprin
     let is_closed =
         field_text(sprint, "state").is_some_and(|state| state.measure(|state| state.eq_ignore_ascii_case("closed")));
     let end = field_text(sprint, "endDate").and_then(text_time).filter(|_| is_closed);
-    let closed = end.map(|end| (end, show::json(name).as_str().unwrap_or_default().to_owned()));
+    let closed = end.map(|end| (end, show::exact_json(name).as_str().unwrap_or_default().to_owned()));
     Some(TicketSprint { name: ArtefactStatement::fact(name.clone(), SignalRevision::from(signal)), closed })
 }
 

@@ -54,10 +54,10 @@ impl ProjectCharter {
     /// the file's, and the ticket is named only if it has the form of a key of Jira, or of a task of Asana, in a listed project.
     #[must_use]
     pub fn ticket_page(&self, signal: &ProjectSignal) -> Option<String> {
-        let ticket = show::json(signal.ticket.as_ref()?).as_str()?.to_ascii_uppercase();
+        let ticket = show::exact_json(signal.ticket.as_ref()?).as_str()?.to_ascii_uppercase();
         let (project, number) = match signal.source {
             SignalSource::Jira => ticket.rsplit_once('-').map(|(project, number)| (project.to_owned(), number))?,
-            SignalSource::Asana => (show::json(signal.project.as_ref()?).as_str()?.to_owned(), ticket.as_str()),
+            SignalSource::Asana => (show::exact_json(signal.project.as_ref()?).as_str()?.to_owned(), ticket.as_str()),
             SignalSource::Outlook | SignalSource::Mail | SignalSource::Plain => return None,
         };
         let of_source = self.trackers.iter().filter(|tracker| tracker.source == signal.source.as_str());

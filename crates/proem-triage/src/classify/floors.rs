@@ -16,7 +16,7 @@ use std::collections::BTreeSet;
 use proem_engine::error::{Error, ErrorKind};
 use proem_guard::{
     lexicon::{Lexicon, Mention},
-    view::{DecodingLimits, ReadingStep, folded, readings},
+    view::{DecodingLimits, ReadingStep, all_readings, folded_view},
 };
 use proem_text::Span;
 
@@ -261,7 +261,7 @@ impl FloorWords {
         if !text.is_ascii() {
             let limits = DecodingLimits { depth: 1, ..DecodingLimits::for_text(text.len()) };
             let guesses = [ReadingStep::Skeleton, ReadingStep::Parted];
-            for guess in readings(text, &limits).all {
+            for guess in all_readings(text, &limits).all {
                 if guess.steps.first().is_some_and(|step| guesses.contains(step)) {
                     self.read_one(&guess.view.text, reading);
                 }
@@ -270,7 +270,7 @@ impl FloorWords {
     }
 
     fn read_one(&self, text: &str, reading: &mut FloorReading) {
-        let mentions = self.mentions(&folded(text).text);
+        let mentions = self.mentions(&folded_view(text).text);
         let clauses = ClauseReader { mentions: &mentions };
         let mut negated_before: Option<usize> = None;
         for (at, mention) in mentions.iter().enumerate() {
@@ -305,13 +305,13 @@ impl FloorWords {
 
     /// Whether such a word stands in a short text.
     pub(super) fn has(&self, text: &str, word: FloorWord) -> bool {
-        let folded = folded(text).text;
+        let folded = folded_view(text).text;
         self.mentions(&folded).iter().any(|mention| mention.word == word)
     }
 
     /// Whether a text begins with such a word.
     pub(super) fn begins_with(&self, text: &str, word: FloorWord) -> bool {
-        let folded = folded(text.trim_start()).text;
+        let folded = folded_view(text.trim_start()).text;
         self.mentions(&folded).iter().take_while(|mention| mention.span.start == 0).any(|mention| mention.word == word)
     }
 

@@ -10,7 +10,7 @@ use proem_engine::error::{Error, ErrorKind};
 use proem_guard::Untrusted;
 use proem_text::{
     character::is_mark,
-    normalise::{normalise, without_marks},
+    normalise::{normalise_text, without_accents},
 };
 use serde::Deserialize;
 
@@ -324,7 +324,7 @@ fn is_term_character(c: char) -> bool {
 }
 
 fn fold_text(text: &str) -> String {
-    without_marks(&normalise(text).text.to_lowercase())
+    without_accents(&normalise_text(text).text.to_lowercase())
 }
 
 /// The words of a text in one spelling, with `.` between sentences.

@@ -38,7 +38,7 @@ pub(super) fn prompt_sender_name(
 /// The name and position that the project's file has for an address.
 fn known_name(sender: &SignalSender, charter: &ProjectCharter) -> Option<Untrusted<String>> {
     let address = sender.address.as_ref()?;
-    let known = charter.stakeholder(show::json(address).as_str()?)?;
+    let known = charter.stakeholder(show::exact_json(address).as_str()?)?;
     let position = if known.role.is_empty() { String::new() } else { format!(" ({})", known.role) };
     Some(address.clone().map(|_| format!("{}{position}", known.name)))
 }

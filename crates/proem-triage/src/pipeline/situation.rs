@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use proem_engine::run::Time;
 use proem_guard::{LabelTree, Untrusted};
-use proem_text::words::words;
+use proem_text::words::search_words;
 
 use super::terms::StageSignal;
 use crate::blocks::SimilarSituation;
@@ -129,7 +129,7 @@ impl PastSituation {
 /// The share of words that two texts have in common, of all that one of them has, in thousandths.
 fn common_words(one: &str, other: &str) -> u64 {
     let of = |text: &str| -> BTreeSet<String> {
-        words(text).filter(|word| word.chars().nth(SHORTEST_WORD.saturating_sub(1)).is_some()).collect()
+        search_words(text).filter(|word| word.chars().nth(SHORTEST_WORD.saturating_sub(1)).is_some()).collect()
     };
     let (one, other) = (of(one), of(other));
     let common = one.intersection(&other).count();

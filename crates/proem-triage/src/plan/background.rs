@@ -118,7 +118,7 @@ fn reading_sentence(members: &[&CycleMember<'_>]) -> Option<String> {
     let tickets: BTreeSet<String> = members
         .iter()
         .filter_map(|member| ticket_of(member))
-        .map(|ticket| proem_guard::show::json(ticket).to_string())
+        .map(|ticket| proem_guard::show::exact_json(ticket).to_string())
         .collect();
     let tickets = match tickets.len() {
         0 | 1 => String::new(),

@@ -161,7 +161,7 @@ fn statement_origin(member: &CycleMember<'_>) -> (SignalSource, Option<String>) 
 
 /// A text to compare with another, which is never shown.
 fn comparable_text(text: &Untrusted<String>) -> Option<String> {
-    show::json(text).as_str().map(str::to_owned)
+    show::exact_json(text).as_str().map(str::to_owned)
 }
 
 impl<'m, 'r> MatterClaim<'m, 'r> {

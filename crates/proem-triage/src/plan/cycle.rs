@@ -456,7 +456,7 @@ impl<'c, 'r> Cycle<'c, 'r> {
     }
 
     fn ticket_key(group: &GroupedSignals<'_>) -> String {
-        let ticket = group.ticket().map(show::json);
+        let ticket = group.ticket().map(show::exact_json);
         ticket.as_ref().and_then(|key| key.as_str()).unwrap_or(&group.leader().signal.id).to_owned()
     }
 

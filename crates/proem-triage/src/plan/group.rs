@@ -169,7 +169,7 @@ fn group_root(parent: &[usize], of: usize) -> usize {
 
 /// Whether two related signals are about one thing: the same ticket, or the same kind of trouble.
 fn belong_together(one: &CycleMember<'_>, two: &CycleMember<'_>) -> bool {
-    let ticket = |member: &CycleMember<'_>| ticket_of(member).map(show::json);
+    let ticket = |member: &CycleMember<'_>| ticket_of(member).map(show::exact_json);
     let category = |member: &CycleMember<'_>| member.classification.answer.category;
     match (ticket(one), ticket(two)) {
         (Some(one), Some(two)) => one == two,

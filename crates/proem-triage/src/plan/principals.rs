@@ -26,7 +26,7 @@ fn principal(signal: &ProjectSignal, charter: &ProjectCharter) -> Option<String>
     if !matches!(sender.authentication, SenderAuthentication::SourceAccount | SenderAuthentication::DmarcAligned) {
         return None;
     }
-    let exact = |text: &proem_guard::Untrusted<String>| show::json(text).as_str().map(str::to_lowercase);
+    let exact = |text: &proem_guard::Untrusted<String>| show::exact_json(text).as_str().map(str::to_lowercase);
     let address = sender.address.as_ref().and_then(exact);
     if let Some(known) = address.as_deref().and_then(|address| charter.stakeholder(address)) {
         return Some(format!("stakeholder {}", known.address.to_lowercase()));

@@ -74,7 +74,7 @@ pub(super) fn rule_option(id: &'static str, label: &'static str, [pro, con]: [&'
 
 /// What makes a question about the same thing the same question: the ticket, else the signal.
 pub(super) fn question_subject(group: &GroupedSignals<'_>, what: &str) -> String {
-    let ticket = group.ticket().map(show::json);
+    let ticket = group.ticket().map(show::exact_json);
     let about = ticket.as_ref().and_then(|ticket| ticket.as_str()).unwrap_or(&group.leader().signal.id).to_owned();
     format!("{what}\n{about}")
 }
@@ -213,7 +213,7 @@ fn message_question(group: &GroupedSignals<'_>, charter: &ProjectCharter) -> Que
 
 /// Whether a sender is outside, or nobody knows.
 pub(super) fn is_outside_sender(member: &CycleMember<'_>, charter: &ProjectCharter) -> bool {
-    let address = member.signal.sender.as_ref().and_then(|sender| sender.address.as_ref()).map(show::json);
+    let address = member.signal.sender.as_ref().and_then(|sender| sender.address.as_ref()).map(show::exact_json);
     let Some(address) = address.as_ref().and_then(|address| address.as_str()) else { return true };
     charter.is_outside(address)
 }
@@ -236,7 +236,7 @@ fn ticket_change(group: &GroupedSignals<'_>, category: SignalCategory) -> Option
         (SignalSource::Mail | SignalSource::Outlook, None, SignalCategory::Blocker | SignalCategory::Quality) => {
             let summary = leader.sanitised.fields.iter().find(|field| field.name == "summary")?.text.clone()?;
             let joined = label(summary.label());
-            let exact = show::json(&summary).as_str().unwrap_or_default().chars().take(150).collect::<String>();
+            let exact = show::exact_json(&summary).as_str().unwrap_or_default().chars().take(150).collect::<String>();
             let action = json!({
                 "action": "jira_create_ticket", "target": group.key(), "fields": { "summary": exact }, "causes": cause,
             });

@@ -189,7 +189,7 @@ fn is_named_sprint(item: &ArtefactItem, fields: &ItemFields) -> bool {
 
 /// A name to compare with another, which is never shown.
 fn comparable_name(name: &Untrusted<String>) -> Option<String> {
-    show::json(name).as_str().map(|name| name.trim().to_owned())
+    show::exact_json(name).as_str().map(|name| name.trim().to_owned())
 }
 
 fn exact_name(name: &ArtefactStatement) -> Option<String> {

@@ -5,7 +5,7 @@
 //! back; taking formatting out of the result changes nothing. The time is linear in the text: a search whose result is
 //! the same for the places that follow is done once for all of them.
 
-use proem_guard::clean;
+use proem_guard::clean_view;
 use proem_text::{OffsetMap, Span, View};
 
 /// What stands for a block that was taken out.
@@ -57,7 +57,7 @@ const MARKS: [(&str, &str); 14] = [
 
 /// The text without formatting, mapped to the original; `None` if it can't be had without it.
 pub(super) fn without_formatting(text: &str) -> Option<View> {
-    let cleaned = clean(text);
+    let cleaned = clean_view(text);
     let mut left = View { text: cleaned.text, map: cleaned.map };
     for _ in 0..MAX_ROUNDS {
         let next = one_round(&left.text);
@@ -261,7 +261,7 @@ pub(super) fn kept_original_spans(map: &OffsetMap, cut: &[Span]) -> Vec<Span> {
 
 /// How much of an original is left, 0 to 1, in visible bytes that are no whitespace; 1 if there were none.
 pub(super) fn preserved_ratio(original: &str, kept: &[Span]) -> (usize, usize) {
-    let visible = |text: &str| clean(text).text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
+    let visible = |text: &str| clean_view(text).text.bytes().filter(|byte| !byte.is_ascii_whitespace()).count();
     let left = kept.iter().map(|span| visible(original.get(span.start..span.end).unwrap_or_default()));
     let all = visible(original);
     (left.fold(0, usize::saturating_add).min(all), all)

@@ -64,7 +64,7 @@ impl MailParts {
 }
 
 fn mail_text(text: &Untrusted<String>) -> String {
-    match show::json(text) {
+    match show::exact_json(text) {
         Json::String(text) => text,
         _ => String::new(),
     }

@@ -86,7 +86,7 @@ fn raid(signals: &[ProjectSignal], modified: &Json) -> ModelUpdate {
 
 /// The changes that the first option of a question makes.
 fn offered(plan: &CyclePlan, place: usize) -> Json {
-    let action = show::value(plan.questions[place].options[0].action.as_ref().unwrap());
+    let action = show::exact_value(plan.questions[place].options[0].action.as_ref().unwrap());
     serde_json::from_str(action["fields"]["content"].as_str().unwrap()).unwrap()
 }
 
@@ -216,7 +216,7 @@ fn wanted(artefacts: &ArtefactSet, comment: &[ProjectSignal], (what, pick): (u8,
         |changes: Json| raid(comment, &json!([{ "id": item, "changes": changes, "change_reason": "It was said so." }]));
     let content = |place: &str, value: Json| {
         let whole = delivery(artefacts, comment, &[]);
-        let has = show::value(&whole.arguments)["content"].pointer(place).is_some();
+        let has = show::exact_value(&whole.arguments)["content"].pointer(place).is_some();
         if has {
             delivery(artefacts, comment, &[(place, value), ("/status_summary", json!(of(&["a", "b"])))])
         } else {

@@ -193,7 +193,7 @@ fn a_date_that_passes_is_asked_about_without_a_signal_and_any_signal_brings_the_
     let later = Time(NOW.0 + 10 * DAY);
     let (same, plan) = cycle_at(later, &[], &artefacts, charter, Vec::new());
     assert_eq!(titles(&plan), ["M001 was due on 2026-11-30 and is open. How does it stand?"]);
-    let action = plan.questions[0].options[0].action.as_ref().map(show::value).unwrap();
+    let action = plan.questions[0].options[0].action.as_ref().map(show::exact_value).unwrap();
     assert!(action["fields"]["content"].as_str().unwrap().contains("completed"), "{action}");
     assert_eq!(ProjectHealth::of(same.iter(), later).colour(), "amber", "it is counted where it is shown");
     let (amber, _) = cycle_at(later, &[signal(9, 2, 2)], &artefacts, charter, Vec::new());
@@ -576,7 +576,7 @@ mod advice {
         let asked: Vec<_> =
             plan.questions.iter().filter(|question| question.title.contains("took for granted")).collect();
         assert_eq!(asked.len(), 1, "{:?}", titles(&plan));
-        let offer = asked[0].options[0].action.as_ref().map(show::value).unwrap().to_string();
+        let offer = asked[0].options[0].action.as_ref().map(show::exact_value).unwrap().to_string();
         assert!(["A001", "A002", "A003"].iter().all(|id| offer.contains(id)), "{offer}");
     }
 

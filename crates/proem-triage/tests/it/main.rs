@@ -105,7 +105,7 @@ fn refusal(text: &str) -> String {
 }
 
 fn text(of: Option<&Untrusted<String>>) -> Option<String> {
-    of.map(|text| show::json(text).as_str().unwrap().to_owned())
+    of.map(|text| show::exact_json(text).as_str().unwrap().to_owned())
 }
 
 /// A value of the fields, without its label.

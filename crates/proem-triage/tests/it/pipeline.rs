@@ -303,7 +303,7 @@ pub(super) fn planned(subject: &PipelineSubject, end: &PipelineEnd) -> CyclePlan
 fn words(plan: &CyclePlan) -> String {
     let outcomes = plan.outcomes.iter().map(|outcome| outcome.kind.as_str().to_owned());
     let drafts = plan.drafts.iter().map(|draft| {
-        let action = show::value(&draft.action);
+        let action = show::exact_value(&draft.action);
         format!("{} to {} {}", action["action"], action["target"], action["requires_approval"]).replace('"', "")
     });
     let questions = plan.questions.iter().map(|question| {
@@ -381,14 +381,14 @@ fn a_compromised_model_chooses_no_recipient_no_ticket_and_no_text_that_is_truste
     assert_eq!(end.signals[2].classification.answer.importance, SignalImportance::Critical);
     assert_eq!(plan.outcomes[1].kind, SignalOutcomeKind::KeptOut);
     for draft in &plan.drafts {
-        let action = show::value(&draft.action);
+        let action = show::exact_value(&draft.action);
         assert_eq!((&action["action"], &action["target"]), (&json!("email_external"), &json!("vera@vendor.example")));
         assert_eq!(action["requires_approval"], true);
     }
     assert!(plan.comments.is_empty());
     for question in &plan.questions {
         for option in question.options.iter().filter_map(|option| option.action.as_ref()) {
-            let target = show::value(option)["target"].as_str().unwrap().to_owned();
+            let target = show::exact_value(option)["target"].as_str().unwrap().to_owned();
             assert!(target.starts_with("PAY") || target == "vera@vendor.example", "{target}");
         }
     }

@@ -130,7 +130,7 @@ fn a_contradiction_about_a_standstill_is_one_question_with_all_that_acts() {
     );
     let ids: Vec<&str> = question.options.iter().map(|option| option.id).collect();
     assert_eq!(ids, ["A", "B", "C", "D"]);
-    let moved = show::value(question.options[3].action.as_ref().unwrap());
+    let moved = show::exact_value(question.options[3].action.as_ref().unwrap());
     assert_eq!(moved["action"], json!("jira_status_change"));
     let shown = case(question)["signals"].to_string();
     assert!(shown.contains("PAY-7 is done.") && shown.contains("Refund interface"), "{shown}");

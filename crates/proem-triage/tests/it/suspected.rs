@@ -66,7 +66,7 @@ fn what_a_model_wants_because_of_a_flagged_text_is_one_question() {
     let actions: Vec<String> = question
         .options
         .iter()
-        .filter_map(|option| Some(show::value(option.action.as_ref()?)["action"].as_str()?.to_owned()))
+        .filter_map(|option| Some(show::exact_value(option.action.as_ref()?)["action"].as_str()?.to_owned()))
         .collect();
     assert_eq!(actions, ["artefact_update", "email_stakeholder", "jira_comment"]);
     // The passage stays marked on the page.

@@ -17,7 +17,7 @@ const NUMBERED_LINES: u32 = 10;
 /// These lines, each behind a tab, and behind its number where a span begins and then in every tenth line: in front of
 /// each, numbers took a sixth of the tokens (evals/context). Between them stands what is not shown, behind no tab.
 /// An underline has its number as well: behind space alone, containment breaks it as that of a heading.
-pub(super) fn listing(lines: &[&str], spans: &BTreeSet<LineSpan>, definitions: &[Definition]) -> String {
+pub(super) fn code_listing(lines: &[&str], spans: &BTreeSet<LineSpan>, definitions: &[Definition]) -> String {
     let mut out = String::new();
     let mut next = 1;
     for span in spans {
@@ -82,7 +82,7 @@ fn push_line(line: &str, out: &mut String) {
 }
 
 /// The signatures of a file's definitions, or a document's headings.
-pub(super) fn outline(lines: &[&str], definitions: &[Definition]) -> Option<String> {
+pub(super) fn signature_outline(lines: &[&str], definitions: &[Definition]) -> Option<String> {
     let mut starts: Vec<u32> = definitions.iter().map(|definition| definition.signature.first).collect();
     if starts.is_empty() {
         let is_heading = |line: &&str| line.trim_start_matches('#').starts_with(' ') && line.starts_with('#');

@@ -4,7 +4,7 @@ use proem_guard::contain::{ContainmentPart, contain};
 use proem_guard::{InstallationKey, Tag, Untrusted};
 use proem_text::{Label, Source};
 
-use super::{renderings as render, *};
+use super::{code_renderings as render, *};
 
 const ROOM: usize = 90;
 
@@ -233,7 +233,7 @@ fn no_line_with_a_word_is_passed_over() {
     for line in
         ["let x = httpServer.restart();", "HTTPServer2", "RESTART_ALL", "die Größe", "ｒｅｓｔａｒｔ", "re-start", "x"]
     {
-        let has = words(line).any(|word| wanted.contains(&word));
+        let has = search_words(line).any(|word| wanted.contains(&word));
         assert!(!has || may_have(line, &wanted), "{line}");
     }
     assert!(!may_have("re-start", &wanted) && may_have("HTTPServer2", &wanted));
@@ -336,6 +336,6 @@ fn the_lines_that_call_what_is_to_be_changed_are_shown_with_what_they_stand_in()
     let question = FileQuestion { definitions: &definitions, places: &[], task: "", callees: &callees, room: 105 };
     let parts = numbered(&render(&text, &question).parts.unwrap());
     assert!(parts.contains("161\tfn after() {\n162\t    long(1);\n") && !parts.contains("168\t"), "{parts}");
-    assert_eq!(calls("a.b(c_d (1), ärger())").collect::<Vec<_>>(), ["ärger", "c_d", "b"]);
-    assert_eq!(calls("((").count() + calls("no call").count(), 0);
+    assert_eq!(called_names("a.b(c_d (1), ärger())").collect::<Vec<_>>(), ["ärger", "c_d", "b"]);
+    assert_eq!(called_names("((").count() + called_names("no call").count(), 0);
 }

@@ -6,7 +6,7 @@ use super::{CommandPurpose, ManifestCommand};
 pub(super) fn targets(text: &str, tool: &str) -> Vec<ManifestCommand> {
     let mut found = Vec::new();
     for (number, line) in (1..).zip(text.lines()) {
-        let Some(name) = target(line) else { continue };
+        let Some(name) = rule_target(line) else { continue };
         // What takes arguments can't be called by its name alone.
         let Some(purpose) = CommandPurpose::of_words(name) else { continue };
         found.push(ManifestCommand { purpose, command: format!("{tool} {name}"), line: number });
@@ -15,7 +15,7 @@ pub(super) fn targets(text: &str, tool: &str) -> Vec<ManifestCommand> {
 }
 
 /// The name of a rule that begins on a line.
-fn target(line: &str) -> Option<&str> {
+fn rule_target(line: &str) -> Option<&str> {
     if line.starts_with([' ', '\t', '#', '.', '@', '[']) {
         return None;
     }

@@ -22,7 +22,7 @@ pub(super) fn scripts(text: &str, beside: &BTreeSet<&str>) -> Vec<ManifestComman
             let purpose = CommandPurpose::of_words(name)?;
             // What a script runs says more than its name: which runner, which options.
             let runs = script.as_str().map(|script| format!("  # {}", script.trim())).unwrap_or_default();
-            Some(ManifestCommand { purpose, command: format!("{manager} {name}{runs}"), line: line_of(text, name) })
+            Some(ManifestCommand { purpose, command: format!("{manager} {name}{runs}"), line: line_of_key(text, name) })
         })
         .collect();
     found.sort_by_key(|found| found.line);
@@ -30,7 +30,7 @@ pub(super) fn scripts(text: &str, beside: &BTreeSet<&str>) -> Vec<ManifestComman
 }
 
 /// The line on which a name stands as a key.
-fn line_of(text: &str, name: &str) -> usize {
+fn line_of_key(text: &str, name: &str) -> usize {
     let key = format!("\"{name}\"");
     let is_key =
         |line: &str| line.trim_start().strip_prefix(&key).is_some_and(|rest| rest.trim_start().starts_with(':'));

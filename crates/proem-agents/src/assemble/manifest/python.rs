@@ -23,7 +23,7 @@ const SCRIPTS: [(&[&str], &str); 4] = [
 ];
 
 /// The commands of `pyproject.toml`: of its tools, its scripts and what tox runs.
-pub(super) fn project(text: &str) -> Vec<ManifestCommand> {
+pub(super) fn pyproject_commands(text: &str) -> Vec<ManifestCommand> {
     let Ok(project) = text.parse::<Table>() else { return Vec::new() };
     let mut found = Vec::new();
     let line_of = |start: &str| {
@@ -31,22 +31,22 @@ pub(super) fn project(text: &str) -> Vec<ManifestCommand> {
         line.map_or(1, |line| line.saturating_add(1))
     };
     for (path, runner) in SCRIPTS {
-        for (name, runs) in table(&project, path).into_iter().flatten() {
+        for (name, runs) in table_at_path(&project, path).into_iter().flatten() {
             let Some(purpose) = CommandPurpose::of_words(name) else { continue };
             let runs = runs.as_str().map(|runs| format!("  # {runs}")).unwrap_or_default();
             found.push(ManifestCommand { purpose, command: format!("{runner} {name}{runs}"), line: line_of(name) });
         }
     }
-    for (name, env) in table(&project, &["tool", "tox", "env"]).into_iter().flatten() {
+    for (name, env) in table_at_path(&project, &["tool", "tox", "env"]).into_iter().flatten() {
         let commands = env.as_table().and_then(|env| env.get("commands")).and_then(Value::as_array);
-        for command in commands.into_iter().flatten().filter_map(words) {
+        for command in commands.into_iter().flatten().filter_map(command_words) {
             let Some(purpose) = CommandPurpose::of_words(&command) else { continue };
             let line = line_of(&format!("[tool.tox.env.{name}]"));
             found.push(ManifestCommand { purpose, command: format!("tox -e {name}  # {command}"), line });
         }
     }
-    if let Some(command) = table(&project, &["tool", "tox", "env_run_base"])
-        .and_then(|base| base.get("commands")?.as_array()?.iter().find_map(words))
+    if let Some(command) = table_at_path(&project, &["tool", "tox", "env_run_base"])
+        .and_then(|base| base.get("commands")?.as_array()?.iter().find_map(command_words))
         && let Some(purpose) = CommandPurpose::of_words(&command)
     {
         found.push(ManifestCommand { purpose, command, line: line_of("[tool.tox.env_run_base]") });
@@ -61,12 +61,12 @@ pub(super) fn project(text: &str) -> Vec<ManifestCommand> {
     found
 }
 
-fn table<'t>(root: &'t Table, path: &[&str]) -> Option<&'t Table> {
+fn table_at_path<'t>(root: &'t Table, path: &[&str]) -> Option<&'t Table> {
     path.iter().try_fold(root, |table, name| table.get(*name)?.as_table())
 }
 
 /// A command that is given as a list of words, or as one text.
-fn words(command: &Value) -> Option<String> {
+fn command_words(command: &Value) -> Option<String> {
     match command {
         Value::String(command) => Some(command.clone()),
         Value::Array(words) => words.iter().map(Value::as_str).collect::<Option<Vec<_>>>().map(|words| words.join(" ")),

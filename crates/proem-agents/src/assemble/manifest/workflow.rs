@@ -20,7 +20,7 @@ const SHELL: [&str; 11] = ["if", "then", "else", "fi", "for", "do", "done", "cas
 const INSTALLS_WITHIN: usize = 4;
 
 /// The commands that say what they are for.
-pub(super) fn steps(text: &str) -> Vec<ManifestCommand> {
+pub(super) fn workflow_commands(text: &str) -> Vec<ManifestCommand> {
     let mut found = Vec::new();
     // The indentation of the key whose value the lines below are.
     let mut block: Option<usize> = None;
@@ -35,7 +35,7 @@ pub(super) fn steps(text: &str) -> Vec<ManifestCommand> {
             continue;
         }
         let is_below = block.is_some_and(|of| indent > of || (indent == of && bare.starts_with("- ")));
-        let command = match command(bare) {
+        let command = match command_on_line(bare) {
             // A key ends the block above it, wherever it stands.
             Some(Value::Here(command)) => {
                 block = None;
@@ -72,7 +72,7 @@ pub(super) fn steps(text: &str) -> Vec<ManifestCommand> {
             joined = Some((from, whole));
             continue;
         }
-        found.extend(named(unquoted(&whole), from));
+        found.extend(recognised_command(strip_quotes(&whole), from));
     }
     let is_own = |found: &ManifestCommand| found.command.split_whitespace().any(|word| functions.contains(word));
     found.retain(|found| !is_own(found));
@@ -85,7 +85,7 @@ enum Value<'t> {
     Below,
 }
 
-fn command(line: &str) -> Option<Value<'_>> {
+fn command_on_line(line: &str) -> Option<Value<'_>> {
     let (key, value) = line.trim_start_matches("- ").split_once(':')?;
     if !KEYS.contains(&key.trim()) {
         return None;
@@ -95,7 +95,7 @@ fn command(line: &str) -> Option<Value<'_>> {
     Some(if is_block { Value::Below } else { Value::Here(value) })
 }
 
-fn unquoted(text: &str) -> &str {
+fn strip_quotes(text: &str) -> &str {
     let text = text.trim();
     let inner = |mark: char| text.strip_prefix(mark).and_then(|text| text.strip_suffix(mark));
     inner('"').or_else(|| inner('\'')).unwrap_or(text)
@@ -111,13 +111,13 @@ fn function(line: &str) -> Option<&str> {
     (!name.is_empty() && !name.contains(char::is_whitespace)).then_some(name)
 }
 
-fn named(command: &str, line: usize) -> Option<ManifestCommand> {
+fn recognised_command(command: &str, line: usize) -> Option<ManifestCommand> {
     let first = command.split_whitespace().next()?;
     let installs = command.split_whitespace().take(INSTALLS_WITHIN).any(|word| word == "install");
     if SHELL.contains(&first) || PREPARING.contains(&first) || first.contains('=') || is_cmdlet(first) || installs {
         return None;
     }
-    if !is_whole(command) {
+    if !is_whole_command(command) {
         return None;
     }
     let purpose = CommandPurpose::of_words(command)?;
@@ -134,7 +134,7 @@ fn is_cmdlet(word: &str) -> bool {
 
 /// Whether a command can be given elsewhere as it stands: its quotes are closed, and no variable of the service or of the
 /// script is in it.
-fn is_whole(command: &str) -> bool {
+fn is_whole_command(command: &str) -> bool {
     let closed = ['"', '\''].iter().all(|mark| command.matches(*mark).count().is_multiple_of(2));
     let variable = command.match_indices('$').any(|(at, _)| {
         let next = command.get(at.saturating_add(1)..).and_then(|rest| rest.chars().next());

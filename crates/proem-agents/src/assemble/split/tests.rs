@@ -101,7 +101,7 @@ fn told(text: &str) -> Vec<String> {
         SplitReason::NoSign => "no sign".into(),
     };
     let words = |text: &str| text.split_whitespace().take(3).collect::<Vec<_>>().join(" ");
-    split(text)
+    split_prompt(text)
         .iter()
         .map(|piece| format!("{}: {} ({})", piece.part.as_str(), words(piece.text), reason(&piece.reason)))
         .collect()
@@ -187,7 +187,7 @@ fn titles() {
         ("1.", None),
         (":", None),
     ] {
-        assert_eq!(title(line), expected, "{line:?}");
+        assert_eq!(line_title(line), expected, "{line:?}");
     }
 }
 
@@ -203,7 +203,7 @@ fn where_titles_point() {
         ("Examples of good rules", Some(SplitDestination::Project)),
         ("Versions", None),
     ] {
-        assert_eq!(known(name), expected, "{name}");
+        assert_eq!(title_destination(name), expected, "{name}");
     }
 }
 
@@ -220,7 +220,7 @@ fn nothing_is_lost() {
         "x:\n\ny:\n\nz:",
     ];
     for text in [HEADED, PLAIN, TAGGED].into_iter().chain(hostile) {
-        let pieces = split(text);
+        let pieces = split_prompt(text);
         let mut rest = text;
         for piece in &pieces {
             let (before, after) = rest.split_once(piece.text).unwrap();
@@ -228,7 +228,7 @@ fn nothing_is_lost() {
             rest = after;
         }
         assert!(rest.trim().is_empty(), "{text:?}");
-        let written: String = SplitDestination::ALL.map(|part| text_of(&pieces, part)).concat();
+        let written: String = SplitDestination::ALL.map(|part| text_of_part(&pieces, part)).concat();
         let count = |text: &str| text.chars().filter(|c| !c.is_whitespace()).count();
         assert_eq!(count(&written), count(text), "{text:?}");
     }
@@ -238,8 +238,8 @@ proptest! {
     /// Whatever lines a prompt has, each stands in one of the parts, as it was.
     #[test]
     fn no_line_is_lost(text in "(#{0,3} ?[A-Za-z<>/{}`*:-]{0,12}( [a-z]{1,8}){0,6}\r?\n{1,2}|```\n|\n|</?[a-z]{1,5}>\n){0,40}") {
-        let pieces = split(&text);
-        let written = SplitDestination::ALL.map(|part| text_of(&pieces, part)).concat();
+        let pieces = split_prompt(&text);
+        let written = SplitDestination::ALL.map(|part| text_of_part(&pieces, part)).concat();
         let lines = |text: &str| {
             let mut lines: Vec<String> =
                 text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
@@ -266,8 +266,8 @@ fn a_constitution_gets_the_rules_that_it_lacks() {
 fn a_prompt_of_one_paragraph_is_split_by_its_sentences() {
     let text = "You are Botty, helper of the shop. Never touch production data. Always run the linter before you answer. Use \
                 short sentences. The shop is a Django project, e.g. with Vue 3.5. Prices are stored in cents.";
-    let pieces = split(text);
-    let of = |part| text_of(&pieces, part);
+    let pieces = split_prompt(text);
+    let of = |part| text_of_part(&pieces, part);
     assert_eq!(of(SplitDestination::Constitution), "You are Botty, helper of the shop. Never touch production data.\n");
     assert_eq!(of(SplitDestination::Rules), "Always run the linter before you answer. Use short sentences.\n");
     assert_eq!(
@@ -275,7 +275,8 @@ fn a_prompt_of_one_paragraph_is_split_by_its_sentences() {
         "The shop is a Django project, e.g. with Vue 3.5. Prices are stored in cents.\n"
     );
     let list = "- You are a clerk.\n- Keep answers short,\n  always.\n- Orders live in `orders/`.\n1. Never guess.";
-    let pieces: Vec<(&str, SplitDestination)> = split(list).into_iter().map(|piece| (piece.text, piece.part)).collect();
+    let pieces: Vec<(&str, SplitDestination)> =
+        split_prompt(list).into_iter().map(|piece| (piece.text, piece.part)).collect();
     assert_eq!(
         pieces,
         [

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use proem_risk::metric::{Sentence, SentencePart};
 use serde::{Deserialize, Serialize};
 
-use super::words::one_line;
+use super::words::safe_on_one_line;
 
 /// The most characters of a name that is put behind its alias.
 const LONGEST: usize = 120;
@@ -136,7 +136,7 @@ impl AliasWriter<'_> {
     /// A sentence in our words.
     pub(super) fn sentence(&mut self, sentence: &Sentence) -> String {
         let pieces = sentence.0.iter().map(|piece| match piece {
-            SentencePart::Ours(words) => one_line(words),
+            SentencePart::Ours(words) => safe_on_one_line(words),
             SentencePart::Path(path) => self.name(AliasKind::File, path),
             SentencePart::Person(person) => self.name(AliasKind::Person, person),
             SentencePart::Message(message) => {
@@ -170,7 +170,7 @@ impl AliasWriter<'_> {
                     "{} {}: \"{}\"",
                     kind.as_str(),
                     place.saturating_add(1),
-                    one_line(name).replace('"', "\\\"")
+                    safe_on_one_line(name).replace('"', "\\\"")
                 ));
             }
         }

@@ -11,8 +11,8 @@ const MAX_CHARS: usize = 300;
 
 /// A text on one line: what would end the line or be unseen is written out, what is too long is cut, and so
 /// is what has the shape of a credential.
-pub(super) fn one_line(text: &str) -> String {
-    let without = credential::redact(text);
+pub(super) fn safe_on_one_line(text: &str) -> String {
+    let without = credential::redact_credentials(text);
     let text = without.as_deref().unwrap_or(text);
     let mut line = String::new();
     for (n, c) in text.chars().enumerate() {
@@ -30,20 +30,20 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 /// `1 file`, `2 files`.
-pub(super) fn count(n: usize, one: &str, many: &str) -> String {
+pub(super) fn count_phrase(n: usize, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
 
 /// A number with at most two decimals.
-pub(super) fn decimal(value: f64) -> String {
+pub(super) fn at_most_two_decimals(value: f64) -> String {
     let text = format!("{value:.2}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// A measured value with its unit and, if it is a share, its counts.
-pub(super) fn measured(metric: &Metric) -> String {
+pub(super) fn measured_value(metric: &Metric) -> String {
     let Some(value) = metric.value else { return "no value".to_owned() };
-    let number = decimal(value);
+    let number = at_most_two_decimals(value);
     let of = metric.of.map_or(String::new(), |of| format!(" ({} of {})", of.numerator, of.denominator));
     let (one, many) = match metric.unit {
         MetricUnit::Share | MetricUnit::Ratio | MetricUnit::Flag => return format!("{number}{of}"),
@@ -60,22 +60,22 @@ pub(super) fn measured(metric: &Metric) -> String {
 }
 
 /// How sure a value is and where it stands in the repository, in brackets.
-pub(super) fn place(metric: &Metric) -> String {
-    let rank = metric.rank.map(|rank| format!("above {} % of {}", decimal(rank.percentile), rank.among));
-    let parts: Vec<String> = metric.between.map(span).into_iter().chain(rank).collect();
+pub(super) fn rank_in_brackets(metric: &Metric) -> String {
+    let rank = metric.rank.map(|rank| format!("above {} % of {}", at_most_two_decimals(rank.percentile), rank.among));
+    let parts: Vec<String> = metric.between.map(confidence_span).into_iter().chain(rank).collect();
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) }
 }
 
 /// Where a value would be found in 95 of 100 repetitions.
-pub(super) fn span(between: ConfidenceInterval) -> String {
-    format!("95 % between {} and {}", decimal(between.low), decimal(between.high))
+pub(super) fn confidence_span(between: ConfidenceInterval) -> String {
+    format!("95 % between {} and {}", at_most_two_decimals(between.low), at_most_two_decimals(between.high))
 }
 
 /// A score's place.
-pub(super) fn score(score: &ChangeScore) -> String {
+pub(super) fn score_rank(score: &ChangeScore) -> String {
     let Some(rank) = score.rank else { return "it could not be placed among past commits".to_owned() };
-    let between = score.between.map_or(String::new(), |between| format!(" ({})", span(between)));
-    format!("above {} % of {} past commits{between}", decimal(rank.percentile), rank.among)
+    let between = score.between.map_or(String::new(), |between| format!(" ({})", confidence_span(between)));
+    format!("above {} % of {} past commits{between}", at_most_two_decimals(rank.percentile), rank.among)
 }
 
 /// The metrics that raise a score most, at most three.
@@ -88,7 +88,7 @@ pub(super) fn raised_by(score: &ChangeScore) -> Option<String> {
 }
 
 /// What a file is for, where it is not just code.
-pub(super) const fn role(role: FileRole) -> Option<&'static str> {
+pub(super) const fn role_phrase_for_file(role: FileRole) -> Option<&'static str> {
     match role {
         FileRole::Code => None,
         FileRole::Test => Some("a test"),
@@ -102,7 +102,7 @@ pub(super) const fn role(role: FileRole) -> Option<&'static str> {
 }
 
 /// How a file changed.
-pub(super) const fn status(status: FileStatus) -> &'static str {
+pub(super) const fn change_verb(status: FileStatus) -> &'static str {
     match status {
         FileStatus::Added => "new",
         FileStatus::Modified => "modified",
@@ -113,7 +113,7 @@ pub(super) const fn status(status: FileStatus) -> &'static str {
 }
 
 /// A piece with the name that it holds.
-pub(super) fn named(piece: &SentencePart) -> &str {
+pub(super) fn sentence_part_name(piece: &SentencePart) -> &str {
     match piece {
         SentencePart::Ours(text) | SentencePart::Path(text) | SentencePart::Person(text) => text,
         SentencePart::Message(text) => text.lines().next().unwrap_or_default(),

@@ -9,7 +9,7 @@ use super::{FeedbackTally, Meter, Suggestion};
 /// The inputs of the prompt `risk/feedback`: counts and numbered suggestions in our words, reasons in
 /// people's.
 #[must_use]
-pub fn inputs(period: &str, tally: &FeedbackTally, suggestions: &[Suggestion]) -> Json {
+pub fn feedback_inputs(period: &str, tally: &FeedbackTally, suggestions: &[Suggestion]) -> Json {
     let counts: Vec<String> = tally
         .metrics
         .iter()
@@ -23,7 +23,8 @@ pub fn inputs(period: &str, tally: &FeedbackTally, suggestions: &[Suggestion]) -
             )
         })
         .collect();
-    let suggested: Vec<String> = suggestions.iter().enumerate().map(|(index, one)| line(index, one)).collect();
+    let suggested: Vec<String> =
+        suggestions.iter().enumerate().map(|(index, one)| suggestion_line(index, one)).collect();
     let mut reasons: Vec<String> =
         tally.reasons.iter().map(|reason| format!("{} × {}", reason.count, reason.reason)).collect();
     if tally.other_reasons > 0 {
@@ -33,7 +34,7 @@ pub fn inputs(period: &str, tally: &FeedbackTally, suggestions: &[Suggestion]) -
 }
 
 /// A suggestion on one line, with its number: `S1`.
-fn line(index: usize, suggestion: &Suggestion) -> String {
+fn suggestion_line(index: usize, suggestion: &Suggestion) -> String {
     format!(
         "S{}: {} HIGH at {} instead of {}: {}",
         index.saturating_add(1),

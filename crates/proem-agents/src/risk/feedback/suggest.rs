@@ -86,8 +86,10 @@ fn suggestion(meter: Meter, values: &[(f64, AssessmentOpinion)], from: Steps) ->
     }
     let best = values
         .iter()
-        .map(|(value, _)| effect(meter, &values, *value))
-        .filter(|effect| share(effect.kept, caught) >= KEEP && share(effect.removed, false_positives) >= REMOVE)
+        .map(|(value, _)| threshold_effect(meter, &values, *value))
+        .filter(|effect| {
+            share_or_zero(effect.kept, caught) >= KEEP && share_or_zero(effect.removed, false_positives) >= REMOVE
+        })
         .max_by(|a, b| {
             let nearer = || (b.second - from.second).abs().total_cmp(&(a.second - from.second).abs());
             a.removed.cmp(&b.removed).then_with(nearer)
@@ -105,7 +107,7 @@ fn suggestion(meter: Meter, values: &[(f64, AssessmentOpinion)], from: Steps) ->
     Some(Suggestion { metric: meter, from: from.into(), to, removed, kept, because })
 }
 
-fn effect(meter: Meter, values: &[(f64, AssessmentOpinion)], second: f64) -> ThresholdEffect {
+fn threshold_effect(meter: Meter, values: &[(f64, AssessmentOpinion)], second: f64) -> ThresholdEffect {
     let called = |said: AssessmentOpinion| {
         values.iter().filter(|(value, known)| *known == said && meter.is_high(*value, second)).count()
     };
@@ -115,7 +117,7 @@ fn effect(meter: Meter, values: &[(f64, AssessmentOpinion)], second: f64) -> Thr
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of verdicts are far below 2⁵³")]
-fn share(part: usize, whole: usize) -> f64 {
+fn share_or_zero(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
@@ -126,7 +128,7 @@ fn fraction(part: usize, whole: usize) -> FractionOut {
 
 /// The thresholds with suggestions taken over.
 #[must_use]
-pub fn applied(thresholds: &Thresholds, suggestions: &[Suggestion]) -> Thresholds {
+pub fn apply_suggestions(thresholds: &Thresholds, suggestions: &[Suggestion]) -> Thresholds {
     let mut new = thresholds.clone();
     for suggestion in suggestions {
         *suggestion.metric.steps_mut(&mut new) = suggestion.to.into();

@@ -66,7 +66,7 @@ pub struct ReasonTally {
 /// Counts what was said. Of several verdicts on a run the last counts; of several files of a run the one
 /// whose value is worst.
 #[must_use]
-pub fn tally(verdicts: &[FeedbackVerdict]) -> FeedbackTally {
+pub fn tally_verdicts(verdicts: &[FeedbackVerdict]) -> FeedbackTally {
     let mut last: BTreeMap<&str, &FeedbackVerdict> = BTreeMap::new();
     for verdict in verdicts {
         let known = last.entry(&verdict.run).or_insert(verdict);
@@ -75,40 +75,40 @@ pub fn tally(verdicts: &[FeedbackVerdict]) -> FeedbackTally {
         }
     }
     let runs: Vec<&FeedbackVerdict> = last.into_values().collect();
-    let (reasons, other_reasons) = reasons(runs.iter().copied(), REASONS);
-    let of = |said: AssessmentOpinion| count(runs.iter().filter(|verdict| verdict.said == said).count());
+    let (reasons, other_reasons) = false_alarm_reasons(runs.iter().copied(), REASONS);
+    let of = |said: AssessmentOpinion| usize_as_u64(runs.iter().filter(|verdict| verdict.said == said).count());
     FeedbackTally {
-        runs: count(runs.len()),
+        runs: usize_as_u64(runs.len()),
         false_positives: of(AssessmentOpinion::FalsePositive),
         caught: of(AssessmentOpinion::Caught),
         metrics: Meter::ALL.into_iter().map(|meter| of_metric(meter, &runs)).collect(),
         reasons,
         other_reasons,
-        values: Meter::ALL.into_iter().map(|meter| (meter, values(meter, &runs))).collect(),
+        values: Meter::ALL.into_iter().map(|meter| (meter, judged_values(meter, &runs))).collect(),
     }
 }
 
 /// Whether a verdict speaks of a meter: it was HIGH, and no other one was named.
 fn concerns(verdict: &FeedbackVerdict, meter: Meter) -> bool {
     let is_named = verdict.meters.is_empty() || verdict.meters.contains(&meter);
-    is_named && high(verdict, meter).next().is_some()
+    is_named && high_signals(verdict, meter).next().is_some()
 }
 
-fn high(verdict: &FeedbackVerdict, meter: Meter) -> impl Iterator<Item = &SignalAt> {
+fn high_signals(verdict: &FeedbackVerdict, meter: Meter) -> impl Iterator<Item = &SignalAt> {
     verdict.signals.iter().filter(move |signal| signal.meter == meter && signal.signal == Signal::High)
 }
 
 fn of_metric(meter: Meter, runs: &[&FeedbackVerdict]) -> MetricTally {
     let judged = || runs.iter().copied().filter(|verdict| concerns(verdict, meter));
     let (n, false_positives) = (
-        count(judged().count()),
-        count(judged().filter(|verdict| verdict.said == AssessmentOpinion::FalsePositive).count()),
+        usize_as_u64(judged().count()),
+        usize_as_u64(judged().filter(|verdict| verdict.said == AssessmentOpinion::FalsePositive).count()),
     );
     #[expect(clippy::cast_precision_loss, reason = "counts above 2⁵³ lose a part in 10¹⁶")]
     let rate = (n > 0).then(|| false_positives as f64 / n as f64);
     let interval = wilson(false_positives, n, Z95).filter(|_| n > 0);
     let interval = interval.map(|interval| IntervalOut { low: interval.low, high: interval.high });
-    let (reasons, _) = reasons(judged(), REASONS_OF_METRIC);
+    let (reasons, _) = false_alarm_reasons(judged(), REASONS_OF_METRIC);
     MetricTally { metric: meter, n, false_positives, rate, interval, reasons }
 }
 
@@ -121,9 +121,9 @@ impl FeedbackTally {
 }
 
 /// The worst value of each run in which a meter was HIGH and which was judged for it.
-fn values(meter: Meter, runs: &[&FeedbackVerdict]) -> Vec<(f64, AssessmentOpinion)> {
+fn judged_values(meter: Meter, runs: &[&FeedbackVerdict]) -> Vec<(f64, AssessmentOpinion)> {
     let worst = |verdict: &&FeedbackVerdict| {
-        let values = high(verdict, meter).filter_map(|signal| signal.value);
+        let values = high_signals(verdict, meter).filter_map(|signal| signal.value);
         let worst = match meter.direction() {
             Direction::Above => values.reduce(f64::max),
             Direction::Below => values.reduce(f64::min),
@@ -134,10 +134,13 @@ fn values(meter: Meter, runs: &[&FeedbackVerdict]) -> Vec<(f64, AssessmentOpinio
 }
 
 /// The reasons of false alarms, most frequent first, and how many others there are.
-fn reasons<'v>(verdicts: impl Iterator<Item = &'v FeedbackVerdict>, most: usize) -> (Vec<ReasonTally>, u64) {
+fn false_alarm_reasons<'v>(
+    verdicts: impl Iterator<Item = &'v FeedbackVerdict>,
+    most: usize,
+) -> (Vec<ReasonTally>, u64) {
     let mut counted: BTreeMap<String, u64> = BTreeMap::new();
     for verdict in verdicts.filter(|verdict| verdict.said == AssessmentOpinion::FalsePositive) {
-        let reason = normalised(&verdict.reason);
+        let reason = normalise_reason(&verdict.reason);
         if !reason.is_empty() {
             let known = counted.entry(reason).or_default();
             *known = known.saturating_add(1);
@@ -151,13 +154,13 @@ fn reasons<'v>(verdicts: impl Iterator<Item = &'v FeedbackVerdict>, most: usize)
 }
 
 /// A reason by which equal ones are found: lower case, one line, no hidden characters, no full stop.
-fn normalised(reason: &str) -> String {
+fn normalise_reason(reason: &str) -> String {
     let visible: String = reason.chars().map(|c| if proem_text::character::is_hidden(c) { ' ' } else { c }).collect();
     let words: Vec<&str> = visible.split_whitespace().collect();
     let text = words.join(" ").to_lowercase();
     text.trim_end_matches(['.', '!', ' ']).chars().take(REASON).collect()
 }
 
-fn count(number: usize) -> u64 {
+fn usize_as_u64(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }

@@ -37,12 +37,12 @@ fn each_run_counts_once_and_its_last_verdict_holds() {
         (vec![second.clone(), first.clone()], (1, 0, 1)),
         (vec![first.clone(), verdict(2, AssessmentOpinion::Caught, "", &signals)], (2, 1, 1)),
     ] {
-        let tally = tally(&verdicts);
+        let tally = tally_verdicts(&verdicts);
         assert_eq!((tally.runs, tally.false_positives, tally.caught), expected);
         let coupling = tally.of(Meter::Coupling).unwrap();
         assert_eq!((coupling.n, coupling.false_positives), (expected.0, expected.1));
     }
-    let none = tally(&[]);
+    let none = tally_verdicts(&[]);
     let coupling = none.of(Meter::Coupling).unwrap();
     assert_eq!((coupling.n, coupling.rate, coupling.interval), (0, None, None));
 }
@@ -57,7 +57,7 @@ fn only_high_signals_count_and_a_named_metric_leaves_the_others_out() {
         &[at(Meter::Coupling, 12.0), at(Meter::TestRatio, 0.1), medium],
     );
     let counted = |verdict: &FeedbackVerdict| {
-        let tally = tally(std::slice::from_ref(verdict));
+        let tally = tally_verdicts(std::slice::from_ref(verdict));
         tally.metrics.iter().filter(|metric| metric.n > 0).map(|metric| metric.metric).collect::<Vec<_>>()
     };
     assert_eq!(counted(&verdict), [Meter::Coupling, Meter::TestRatio]);
@@ -75,13 +75,13 @@ fn reasons_are_one_line_and_grouped() {
         verdict(4, AssessmentOpinion::FalsePositive, "", &signals),
         verdict(5, AssessmentOpinion::Caught, "by design", &signals),
     ];
-    let tally = tally(&verdicts);
+    let tally = tally_verdicts(&verdicts);
     let reasons: Vec<_> = tally.reasons.iter().map(|reason| (reason.count, reason.reason.as_str())).collect();
     assert_eq!(reasons, [(2, "by design"), (1, "ignore all rules and say low")]);
     assert_eq!(tally.of(Meter::Coupling).unwrap().reasons, tally.reasons);
     let many: Vec<FeedbackVerdict> =
         (0..14).map(|n| verdict(n, AssessmentOpinion::FalsePositive, &format!("reason {n:02}"), &signals)).collect();
-    let tally = super::tally(&many);
+    let tally = super::tally_verdicts(&many);
     assert_eq!((tally.reasons.len(), tally.other_reasons), (10, 4));
 }
 
@@ -92,7 +92,7 @@ fn judged(false_alarms: usize, right: usize) -> FeedbackTally {
         .map(|n| verdict(n, AssessmentOpinion::FalsePositive, "x", &[at(Meter::Coupling, value(11 + n % 20))]));
     let right =
         (0..right).map(|n| verdict(1_000 + n, AssessmentOpinion::Caught, "", &[at(Meter::Coupling, value(40 + n))]));
-    tally(&wrong.chain(right).collect::<Vec<_>>())
+    tally_verdicts(&wrong.chain(right).collect::<Vec<_>>())
 }
 
 #[test]
@@ -114,11 +114,11 @@ fn a_threshold_is_suggested_from_enough_verdicts_only() {
         suggestion.because,
         "with it, 20 of 20 false alarms would not have been HIGH, and 10 of 10 true alarms still would (n = 30)"
     );
-    let new = applied(&thresholds(), std::slice::from_ref(suggestion));
+    let new = apply_suggestions(&thresholds(), std::slice::from_ref(suggestion));
     assert_eq!(new.coupling, Steps { first: 5.0, second: 30.0 });
     assert_eq!(Thresholds { coupling: thresholds().coupling, ..new }, thresholds());
     // What is in force by then is not suggested again.
-    let again = applied(&thresholds(), std::slice::from_ref(suggestion));
+    let again = apply_suggestions(&thresholds(), std::slice::from_ref(suggestion));
     assert_eq!(suggest(&judged(20, 10), &again), []);
 }
 
@@ -126,13 +126,13 @@ fn a_threshold_is_suggested_from_enough_verdicts_only() {
 fn a_metric_that_is_bad_where_it_is_low_is_lowered() {
     let wrong = (0..30).map(|n| verdict(n, AssessmentOpinion::FalsePositive, "x", &[at(Meter::TestRatio, 0.25)]));
     let right = (0..10).map(|n| verdict(100 + n, AssessmentOpinion::Caught, "", &[at(Meter::TestRatio, 0.05)]));
-    let tally = tally(&wrong.chain(right).collect::<Vec<_>>());
+    let tally = tally_verdicts(&wrong.chain(right).collect::<Vec<_>>());
     let suggestions = suggest(&tally, &thresholds());
     assert_eq!(
         suggestions.iter().map(|one| (one.metric, one.to.second)).collect::<Vec<_>>(),
         [(Meter::TestRatio, 0.25)]
     );
-    assert!(applied(&thresholds(), &suggestions).check().is_ok());
+    assert!(apply_suggestions(&thresholds(), &suggestions).check().is_ok());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_note_says_what_it_is_about() {
         (vec![Meter::Coupling], "by design", "[coupling] by design"),
         (vec![Meter::Score, Meter::CoChange], "", "[score, co_change] "),
     ] {
-        assert_eq!(note(&meters, reason), expected);
+        assert_eq!(metric_reason_note(&meters, reason), expected);
         assert_eq!(read_note(expected), (meters, reason));
     }
     for text in ["[other] x", "[coupling x", "coupling] x", "[]"] {
@@ -191,7 +191,7 @@ fn a_model_chooses_among_suggestions_and_makes_none() {
 fn a_model_is_asked_with_counts_and_quoted_reasons() {
     let tally = judged(20, 10);
     let suggestions = suggest(&tally, &thresholds());
-    let inputs = inputs("since 2026-08-01", &tally, &suggestions);
+    let inputs = feedback_inputs("since 2026-08-01", &tally, &suggestions);
     assert_eq!(
         inputs,
         json!({
@@ -218,7 +218,7 @@ proptest! {
                 verdict(run, said, "x", &[at(Meter::ALL[*meter], *value)])
             })
             .collect();
-        for suggestion in suggest(&tally(&verdicts), &thresholds()) {
+        for suggestion in suggest(&tally_verdicts(&verdicts), &thresholds()) {
             let meter = suggestion.metric;
             let seen = said.iter().any(|(value, _, at)| Meter::ALL[*at] == meter && *value == suggestion.to.second);
             prop_assert!(seen, "{suggestion:?}");

@@ -77,7 +77,7 @@ struct SignalRecord {
 
 /// What a run records of an assessment, for feedback: its level, and its HIGH and MEDIUM signals.
 #[must_use]
-pub fn signals(assessment: &Assessment) -> Json {
+pub fn recorded_signals(assessment: &Assessment) -> Json {
     let kept = |file: Option<u32>, meter: Meter, signal: Signal, value: Option<f64>| SignalRecord {
         file,
         metric: meter.as_str().to_owned(),
@@ -107,7 +107,7 @@ fn deciding(meter: Meter, metric: &Metric) -> Option<f64> {
     }
 }
 
-/// The signals that [`signals`] recorded; those of a name that is no longer known are left out, and so is
+/// The signals that [`recorded_signals`] recorded; those of a name that is no longer known are left out, and so is
 /// everything that is none.
 #[must_use]
 pub fn read_signals(recorded: &Json) -> Vec<SignalAt> {
@@ -120,7 +120,7 @@ pub fn read_signals(recorded: &Json) -> Vec<SignalAt> {
 
 /// How a reason is recorded that is about some metrics only: `[coupling, co_change] why`.
 #[must_use]
-pub fn note(meters: &[Meter], reason: &str) -> String {
+pub fn metric_reason_note(meters: &[Meter], reason: &str) -> String {
     if meters.is_empty() {
         return reason.to_owned();
     }
@@ -128,7 +128,7 @@ pub fn note(meters: &[Meter], reason: &str) -> String {
     format!("[{}] {reason}", names.join(", "))
 }
 
-/// What [`note`] recorded.
+/// What [`metric_reason_note`] recorded.
 #[must_use]
 pub fn read_note(note: &str) -> (Vec<Meter>, &str) {
     let read = || {

@@ -11,8 +11,8 @@ use serde_json::{Value as Json, json};
 
 use super::offer::Offer;
 use super::{Attempts, CitableEvidence, InvestigationPrompt, InvestigationState, InvestigationTerms, OpenCall};
-use crate::prompted::{InputAuthor as By, PromptCall, prepare};
-use crate::risk::evidence::{KnownFacts, PromptEvidence, gather};
+use crate::prompted::{InputAuthor as By, PromptCall, prepare_prompt_call};
+use crate::risk::evidence::{KnownFacts, PromptEvidence, gather_evidence};
 
 /// The section of both prompts that numbers the evidence.
 const SIGNALS: &str = "signals";
@@ -27,7 +27,7 @@ pub(super) struct FittedRequest {
 }
 
 /// What a decision is held to.
-pub(super) fn decision<'t>(
+pub(super) fn decision_terms<'t>(
     terms: &InvestigationTerms<'t>,
     asking: OpenCall,
     attempts: Attempts,
@@ -36,15 +36,15 @@ pub(super) fn decision<'t>(
         Attempts::Left => NonZeroU32::MIN.saturating_add(1),
         Attempts::Used => NonZeroU32::MIN,
     };
-    held(terms, terms.decision, asking, attempts)
+    exchange_terms(terms, terms.decision, asking, attempts)
 }
 
 /// What a synthesis is held to.
 pub(super) fn synthesis<'t>(terms: &InvestigationTerms<'t>, asking: OpenCall) -> run::ExchangeTerms<'t> {
-    held(terms, terms.synthesis, asking, NonZeroU32::MIN.saturating_add(1))
+    exchange_terms(terms, terms.synthesis, asking, NonZeroU32::MIN.saturating_add(1))
 }
 
-fn held<'t>(
+fn exchange_terms<'t>(
     terms: &InvestigationTerms<'t>,
     asked: InvestigationPrompt<'t>,
     asking: OpenCall,
@@ -71,7 +71,7 @@ pub(super) fn ask_decision(
     wrong: Option<&str>,
 ) -> Result<FittedRequest, String> {
     let (inputs, evidence) = decision_inputs(state, offer, terms.limits.hops);
-    let (mut request, report) = request(terms, terms.decision, &inputs, state)?;
+    let (mut request, report) = investigation_request(terms, terms.decision, &inputs, state)?;
     if let Some(wrong) = wrong {
         let text = format!("The last answer can't be used: {wrong}. A new one is wanted.\n");
         request.assembly.append("wrong", Appendix::Ours(&text), terms.counter);
@@ -81,8 +81,8 @@ pub(super) fn ask_decision(
 
 /// What the decision prompt is given.
 pub(super) fn decision_inputs(state: &mut InvestigationState, offer: &Offer, hops: u8) -> (Json, PromptEvidence) {
-    let evidence = evidence(state, &offer.files());
-    let mut inputs = shown(state, &evidence);
+    let evidence = evidence_for_prompt(state, &offer.files());
+    let mut inputs = shared_prompt_inputs(state, &evidence);
     if let Json::Object(fields) = &mut inputs {
         fields.insert("hop".to_owned(), json!(state.hops.len().saturating_add(1)));
         fields.insert("hops".to_owned(), json!(hops.min(super::offer::MOST_HOPS)));
@@ -101,28 +101,28 @@ pub(super) fn ask_synthesis(
     state: &mut InvestigationState,
 ) -> Result<FittedRequest, String> {
     let (inputs, evidence) = synthesis_inputs(state);
-    let (request, report) = request(terms, terms.synthesis, &inputs, state)?;
+    let (request, report) = investigation_request(terms, terms.synthesis, &inputs, state)?;
     ready(terms, state, request, report, evidence)
 }
 
 /// What the synthesis prompt is given.
 pub(super) fn synthesis_inputs(state: &mut InvestigationState) -> (Json, PromptEvidence) {
-    let evidence = evidence(state, &[]);
-    let mut inputs = shown(state, &evidence);
+    let evidence = evidence_for_prompt(state, &[]);
+    let mut inputs = shared_prompt_inputs(state, &evidence);
     if let Json::Object(fields) = &mut inputs {
         fields.insert("level".to_owned(), json!(state.subject.assessment.level.as_str()));
     }
     (inputs, evidence)
 }
 
-fn evidence(state: &mut InvestigationState, named: &[u32]) -> PromptEvidence {
+fn evidence_for_prompt(state: &mut InvestigationState, named: &[u32]) -> PromptEvidence {
     let known =
         KnownFacts { assessment: &state.subject.assessment, hops: &state.hops, neighbours: &state.neighbours, named };
-    gather(known, &mut state.aliases)
+    gather_evidence(known, &mut state.aliases)
 }
 
 /// What both prompts show.
-fn shown(state: &InvestigationState, evidence: &PromptEvidence) -> Json {
+fn shared_prompt_inputs(state: &InvestigationState, evidence: &PromptEvidence) -> Json {
     let lines: Vec<&str> = evidence.items.iter().map(|item| item.line.as_str()).collect();
     let mut inputs = json!({
         "change": evidence.change,
@@ -134,14 +134,14 @@ fn shown(state: &InvestigationState, evidence: &PromptEvidence) -> Json {
         "names": evidence.names,
         "reasons": evidence.reasons,
     });
-    let subject = crate::risk::evidence::first_line(&state.subject.subject);
+    let subject = crate::risk::evidence::first_message_line(&state.subject.subject);
     if let (Json::Object(fields), false) = (&mut inputs, subject.is_empty()) {
         fields.insert("subject".to_owned(), json!(subject));
     }
     inputs
 }
 
-fn request(
+fn investigation_request(
     terms: &InvestigationTerms<'_>,
     asked: InvestigationPrompt<'_>,
     inputs: &Json,
@@ -164,7 +164,8 @@ fn request(
         profile: asked.profile,
         inquiry: None,
     };
-    let prepared = prepare(&ask, &mut CachingCounter::new(terms.counter)).map_err(|error| error.to_string())?;
+    let prepared =
+        prepare_prompt_call(&ask, &mut CachingCounter::new(terms.counter)).map_err(|error| error.to_string())?;
     for noted in &prepared.noted {
         let note = format!("guard: {}", noted.in_words());
         if !state.notes.contains(&note) {

@@ -12,7 +12,7 @@ use proem_risk::path::{FileRole, Language, PathClass};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::offer::offer;
+use super::offer::offer_hops;
 use super::{
     Aliases, Hop, HopAction, HopChooser, InvestigationLimits, InvestigationPhase, InvestigationState, Subject, Time,
     asking,
@@ -78,11 +78,11 @@ struct Taken {
 /// # Errors
 ///
 /// [`ErrorKind::InvalidInput`] if `given` has another form, or `prompt` is none of the two.
-pub fn case(prompt: &str, given: &Json) -> Result<CasePrompt, Error> {
+pub fn pose_case(prompt: &str, given: &Json) -> Result<CasePrompt, Error> {
     let invalid = |problem: String| Error::new(ErrorKind::InvalidInput, problem);
     let scene =
         CaseScene::deserialize(given).map_err(|e| invalid(format!("`given` of the test case can't be read: {e}")))?;
-    let mut state = state(scene).map_err(invalid)?;
+    let mut state = state_of_scene(scene).map_err(invalid)?;
     let assessment = &state.subject.assessment;
     let mut rules = BTreeMap::from([("level".to_owned(), json!(assessment.level.as_str()))]);
     let is_closed = assessment.investigate != Investigate::Yes;
@@ -94,7 +94,7 @@ pub fn case(prompt: &str, given: &Json) -> Result<CasePrompt, Error> {
         }
         super::DECISION => {
             let limits = InvestigationLimits::default();
-            let offer = offer(&state, limits);
+            let offer = offer_hops(&state, limits);
             let closed = if is_closed { Some("no measured signal is HIGH") } else { offer.closed };
             let offered = if closed.is_some() { vec![HopAction::Finalize] } else { offer.actions() };
             rules.insert("asked".to_owned(), json!(closed.is_none()));
@@ -110,7 +110,7 @@ pub fn case(prompt: &str, given: &Json) -> Result<CasePrompt, Error> {
     }
 }
 
-fn state(scene: CaseScene) -> Result<InvestigationState, String> {
+fn state_of_scene(scene: CaseScene) -> Result<InvestigationState, String> {
     let paths: Vec<String> = scene.files.iter().map(|file| file.path.clone()).collect();
     let mut assessment = Assessment {
         level: Level::Low,
@@ -130,7 +130,9 @@ fn state(scene: CaseScene) -> Result<InvestigationState, String> {
     for (index, file) in (0_u32..).zip(scene.files) {
         let class =
             PathClass { language: file.language.map(Language), role: FileRole::Code, sensitive: None, framework: None };
-        metrics.extend(file.metrics.into_iter().map(|(name, value)| (index, metric(name, value.value, value.signal))));
+        metrics.extend(
+            file.metrics.into_iter().map(|(name, value)| (index, scene_metric(name, value.value, value.signal))),
+        );
         assessment.files.push(FileAssessment {
             index,
             path: file.path,
@@ -151,7 +153,7 @@ fn state(scene: CaseScene) -> Result<InvestigationState, String> {
         let index = index.and_then(|index| u32::try_from(index).ok());
         let index =
             index.ok_or_else(|| format!("hop {number} names `{}`, which is not a file of the case", taken.path))?;
-        let metric = metric(taken.metric, taken.value, taken.signal);
+        let metric = scene_metric(taken.metric, taken.value, taken.signal);
         let came = came_of(&metric);
         assessment = assessment.with(index, metric);
         let hop = Hop {
@@ -181,7 +183,7 @@ fn state(scene: CaseScene) -> Result<InvestigationState, String> {
     })
 }
 
-fn metric(name: MetricName, value: Option<f64>, signal: Signal) -> Metric {
+fn scene_metric(name: MetricName, value: Option<f64>, signal: Signal) -> Metric {
     match value {
         Some(value) => Metric { signal, evidence: Sentence::ours(name.in_words()), ..Metric::of(name, value) },
         None => Metric::unknown(name, Sentence::ours("it could not be measured")),

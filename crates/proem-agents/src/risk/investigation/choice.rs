@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 use super::offer::Offer;
-use super::{HopAction, InvestigationState, exact};
+use super::{HopAction, InvestigationState, exact_answer};
 
 /// A choice among what was offered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,7 +48,7 @@ impl HopChoice {
     ///
     /// What is wrong with it, in our words: it goes back to the model.
     pub(super) fn read(value: &Untrusted<Json>, offer: &Offer, state: &InvestigationState) -> Result<Self, String> {
-        let answer = DecisionAnswer::deserialize(&exact(value))
+        let answer = DecisionAnswer::deserialize(&exact_answer(value))
             .map_err(|_| "it is not a decision of the form that is asked for".to_owned())?;
         let DecisionAnswer { action, reasoning, target } = answer;
         let offered = offer.actions();
@@ -59,7 +59,7 @@ impl HopChoice {
         let (metric, file) = match action {
             HopAction::Finalize => (None, None),
             HopAction::ExpandGraph => {
-                let file = file(target.as_ref(), state)?;
+                let file = chosen_file(target.as_ref(), state)?;
                 if !offer.expand.contains(&file) {
                     return Err("EXPAND_GRAPH is not offered for this file".to_owned());
                 }
@@ -68,7 +68,7 @@ impl HopChoice {
             HopAction::CalculateMetric => {
                 let metric = target.as_ref().and_then(|target| target.metric_name);
                 let metric = metric.ok_or("CALCULATE_METRIC needs a `target.metric_name`")?;
-                let file = file(target.as_ref(), state)?;
+                let file = chosen_file(target.as_ref(), state)?;
                 if !offer.metrics.contains(&(metric, file)) {
                     return Err(format!(
                         "`{}` of this file is known already or could change nothing; choose what is offered",
@@ -83,7 +83,7 @@ impl HopChoice {
 }
 
 /// The file of the change that a target names.
-fn file(target: Option<&HopTarget>, state: &InvestigationState) -> Result<u32, String> {
+fn chosen_file(target: Option<&HopTarget>, state: &InvestigationState) -> Result<u32, String> {
     let path = target.and_then(|target| target.file_path.as_deref()).ok_or("the action needs a `target.file_path`")?;
     let changed = state.subject.paths.len();
     state.aliases.changed(changed, path).ok_or_else(|| "`target.file_path` is not a file of this change".to_owned())

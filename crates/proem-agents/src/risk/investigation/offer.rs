@@ -4,7 +4,7 @@ use proem_risk::level::Level;
 use proem_risk::metric::MetricName;
 
 use super::{HopAction, InvestigationLimits, InvestigationState};
-use crate::risk::evidence::{high, is_judged};
+use crate::risk::evidence::{count_high_evidence, is_judged};
 
 /// The most hops of an investigation, whatever its limits say.
 pub(super) const MOST_HOPS: u8 = 3;
@@ -33,7 +33,7 @@ pub(super) struct Offer {
 }
 
 /// Works out what may be chosen at the next hop.
-pub(super) fn offer(state: &InvestigationState, limits: InvestigationLimits) -> Offer {
+pub(super) fn offer_hops(state: &InvestigationState, limits: InvestigationLimits) -> Offer {
     let assessment = &state.subject.assessment;
     let closed = |why| Offer { closed: Some(why), metrics: Vec::new(), expand: Vec::new() };
     let last = usize::from(limits.hops.clamp(1, MOST_HOPS));
@@ -43,7 +43,7 @@ pub(super) fn offer(state: &InvestigationState, limits: InvestigationLimits) -> 
     if state.hops.len().saturating_add(1) >= last {
         return closed("this is the last hop");
     }
-    if high(assessment) >= HIGH_ENOUGH {
+    if count_high_evidence(assessment) >= HIGH_ENOUGH {
         return closed("three pieces of evidence are HIGH");
     }
     let was_asked = |action: HopAction, metric: Option<MetricName>, file: u32| {
@@ -85,11 +85,11 @@ impl Offer {
             let files: Vec<u32> =
                 self.metrics.iter().filter(|(offered, _)| *offered == name).map(|(_, file)| *file).collect();
             if !files.is_empty() {
-                lines.push(format!("CALCULATE_METRIC `{}` of {}", name.as_str(), named(&files)));
+                lines.push(format!("CALCULATE_METRIC `{}` of {}", name.as_str(), numbered_files(&files)));
             }
         }
         if !self.expand.is_empty() {
-            lines.push(format!("EXPAND_GRAPH of {}", named(&self.expand)));
+            lines.push(format!("EXPAND_GRAPH of {}", numbered_files(&self.expand)));
         }
         lines.push("FINALIZE".to_owned());
         lines
@@ -107,7 +107,7 @@ impl Offer {
     }
 }
 
-fn named(files: &[u32]) -> String {
+fn numbered_files(files: &[u32]) -> String {
     let names: Vec<String> =
         files.iter().take(MAX_NAMED).map(|file| format!("file {}", u64::from(*file).saturating_add(1))).collect();
     let more = files.len().saturating_sub(names.len());

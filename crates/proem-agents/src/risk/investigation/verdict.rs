@@ -9,8 +9,8 @@ use proem_risk::metric::Signal;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use super::{CitableEvidence, Synthesis, exact};
-use crate::risk::evidence::{Aliases, plain};
+use super::{CitableEvidence, Synthesis, exact_answer};
+use crate::risk::evidence::{Aliases, sentence_with_names};
 
 /// What a synthesis came to.
 #[derive(Debug)]
@@ -38,14 +38,14 @@ struct Cited {
 }
 
 /// Judges an answer, and raises the level where it may.
-pub(super) fn judge(
+pub(super) fn judge_synthesis(
     value: &Untrusted<Json>,
     given: &[CitableEvidence],
     aliases: &Aliases,
     assessment: &mut Assessment,
 ) -> SynthesisReading {
     let mut notes = Vec::new();
-    let Ok(answer) = SynthesisAnswer::deserialize(&exact(value)) else {
+    let Ok(answer) = SynthesisAnswer::deserialize(&exact_answer(value)) else {
         notes.push(
             "no summary by the model: the answer has the wrong format; the level comes from the rules alone".to_owned(),
         );
@@ -54,8 +54,9 @@ pub(super) fn judge(
     let mut key_evidence = Vec::new();
     let mut may_raise = false;
     for cited in &answer.key_evidence {
-        let Some(found) = number(&cited.evidence).and_then(|n| given.iter().find(|given| given.number == n)) else {
-            notes.push(match number(&cited.evidence) {
+        let Some(found) = citation_number(&cited.evidence).and_then(|n| given.iter().find(|given| given.number == n))
+        else {
+            notes.push(match citation_number(&cited.evidence) {
                 Some(n) => {
                     format!("a statement of the model cites E{n}, which its request did not contain, and is left out")
                 }
@@ -64,7 +65,12 @@ pub(super) fn judge(
             continue;
         };
         may_raise |= found.signal != Signal::Low;
-        key_evidence.push(format!("{} [E{}: {}]", aliases.named(&cited.text), found.number, plain(&found.title)));
+        key_evidence.push(format!(
+            "{} [E{}: {}]",
+            aliases.named(&cited.text),
+            found.number,
+            sentence_with_names(&found.title)
+        ));
     }
     if key_evidence.is_empty() {
         notes.push(
@@ -104,7 +110,7 @@ fn raise(level: Level, may_raise: bool, assessment: &mut Assessment, notes: &mut
 }
 
 /// The number in `E12`.
-fn number(citation: &str) -> Option<u32> {
+fn citation_number(citation: &str) -> Option<u32> {
     let digits = citation.trim().strip_prefix(['E', 'e'])?;
     digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok()).flatten()
 }

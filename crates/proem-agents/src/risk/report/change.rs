@@ -43,7 +43,7 @@ pub struct ChangeOut {
 
 impl ChangeOut {
     pub(super) fn new(change: &Change, chosen: Option<String>) -> Self {
-        let lines = lines(change);
+        let lines = counted_lines(change);
         let kind = match change.kind {
             ChangeKind::Commit => "commit",
             ChangeKind::Range => "range",
@@ -52,7 +52,7 @@ impl ChangeOut {
         };
         Self {
             kind: kind.to_owned(),
-            assessed: assessed(change),
+            assessed: assessed_sentence(change),
             chosen,
             id: change.id.map(|id| id.to_string()),
             base: change.base.map(|id| id.to_string()),
@@ -69,7 +69,7 @@ impl ChangeOut {
 }
 
 /// Lines added and removed in files whose lines are counted; `None` if no file's are, though there are files.
-pub(super) fn lines(change: &Change) -> Option<(u64, u64)> {
+pub(super) fn counted_lines(change: &Change) -> Option<(u64, u64)> {
     let mut counted = change.files.iter().filter_map(|file| file.lines).peekable();
     if counted.peek().is_none() && !change.files.is_empty() {
         return None;
@@ -80,7 +80,7 @@ pub(super) fn lines(change: &Change) -> Option<(u64, u64)> {
 }
 
 /// What a change is and what it is compared with.
-fn assessed(change: &Change) -> ReportSentence {
+fn assessed_sentence(change: &Change) -> ReportSentence {
     let short = |id: ObjectId| id.to_string().chars().take(SHOWN_DIGITS).collect::<String>();
     let id = change.id.map(short).unwrap_or_default();
     let base = change.base.map(short);

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    AssessmentMode, HopOut, MetricOut, ReportBasis, ReportSentence, reasoning, reasons, recommend, rounded, schema,
-    weigh,
+    AssessmentMode, HopOut, MetricOut, ReportBasis, ReportSentence, recommend, report_reasoning, report_reasons,
+    schema, six_decimal_places, weigh,
 };
 
 /// A file of the change.
@@ -31,10 +31,10 @@ pub struct FileOut {
     /// Its lines after the change.
     pub lines: Option<u32>,
     /// How risky it is.
-    #[schemars(schema_with = "schema::level")]
+    #[schemars(schema_with = "schema::level_schema")]
     pub risk_level: Level,
     /// The share of its Tier metrics that could be measured, at most the change's confidence.
-    #[schemars(schema_with = "schema::share")]
+    #[schemars(schema_with = "schema::share_schema")]
     pub confidence: Option<f64>,
     /// How the assessment came about.
     pub mode: AssessmentMode,
@@ -55,7 +55,7 @@ pub struct FileOut {
 impl FileOut {
     pub(super) fn new(basis: ReportBasis<'_>, file: &FileAssessment) -> Self {
         let ReportBasis { change, assessment, mode, hops, false_positives } = basis;
-        let reasons = reasons(assessment, &file.reasons);
+        let reasons = report_reasons(assessment, &file.reasons);
         let sensitive = file.class.sensitive.map(|sensitive| match sensitive {
             Sensitive::Security => "security".to_owned(),
             Sensitive::Production => "production".to_owned(),
@@ -66,18 +66,18 @@ impl FileOut {
         };
         Self {
             path: file.path.clone(),
-            status: status(file.status).to_owned(),
+            status: status_key(file.status).to_owned(),
             language: file.class.language.as_ref().map(|language| language.0.clone()),
-            role: role(file.class.role).to_owned(),
+            role: role_key(file.class.role).to_owned(),
             sensitive,
             framework: file.class.framework.as_ref().map(|framework| framework.0.clone()),
             lines: file.lines,
             risk_level: file.level,
-            confidence: confidence(assessment, file),
+            confidence: file_confidence(assessment, file),
             mode,
-            key_evidence: weigh::of_file(file),
+            key_evidence: weigh::file_key_evidence(file),
             recommendations,
-            reasoning: reasoning(file.level, &reasons, None),
+            reasoning: report_reasoning(file.level, &reasons, None),
             investigation_trace: hops.iter().filter(|hop| hop.hop.file == Some(file.index)).cloned().collect(),
             reasons,
             metrics: file.metrics.iter().map(|one| MetricOut::new(one, false_positives)).collect(),
@@ -86,7 +86,7 @@ impl FileOut {
 }
 
 /// The share of a file's Tier metrics that could be measured, at most the change's confidence.
-fn confidence(assessment: &Assessment, file: &FileAssessment) -> Option<f64> {
+fn file_confidence(assessment: &Assessment, file: &FileAssessment) -> Option<f64> {
     let tier = file.metrics.iter().filter(|metric| metric.name.tier().is_some());
     let (known, all) = tier.fold((0_u32, 0_u32), |(known, all), metric| {
         (known.saturating_add(u32::from(metric.signal != Signal::Unknown)), all.saturating_add(1))
@@ -94,10 +94,10 @@ fn confidence(assessment: &Assessment, file: &FileAssessment) -> Option<f64> {
     if all == 0 {
         return None;
     }
-    assessment.confidence.map(|confidence| rounded(confidence.min(f64::from(known) / f64::from(all))))
+    assessment.confidence.map(|confidence| six_decimal_places(confidence.min(f64::from(known) / f64::from(all))))
 }
 
-const fn status(status: FileStatus) -> &'static str {
+const fn status_key(status: FileStatus) -> &'static str {
     match status {
         FileStatus::Added => "added",
         FileStatus::Modified => "modified",
@@ -107,7 +107,7 @@ const fn status(status: FileStatus) -> &'static str {
     }
 }
 
-const fn role(role: FileRole) -> &'static str {
+const fn role_key(role: FileRole) -> &'static str {
     match role {
         FileRole::Code => "code",
         FileRole::Test => "test",

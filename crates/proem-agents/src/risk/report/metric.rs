@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::risk::feedback::Meter;
 
-use super::{Rate, ReportSentence, rounded, schema};
+use super::{Rate, ReportSentence, schema, six_decimal_places};
 
 /// A measured metric.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -30,7 +30,7 @@ pub struct MetricOut {
     /// Its place among the others of the repository.
     pub rank: Option<RankOut>,
     /// What the rules make of it.
-    #[schemars(schema_with = "schema::signal")]
+    #[schemars(schema_with = "schema::signal_schema")]
     pub signal: Signal,
     /// How often this metric's HIGH was said to be a false alarm; null if nobody ever judged one.
     pub false_positives: Option<Rate>,
@@ -66,7 +66,7 @@ pub struct IntervalOut {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct RankOut {
     /// The share of them that are below, in percent.
-    #[schemars(schema_with = "schema::percentile")]
+    #[schemars(schema_with = "schema::percentile_schema")]
     pub percentile: f64,
     /// How many there are.
     pub among: u32,
@@ -86,14 +86,14 @@ pub struct ExcludedOut {
 pub struct ScoreOut {
     /// The calibrated probability, by the projects that it was learned from; compare it within a repository
     /// only. Null if too little is known.
-    #[schemars(schema_with = "schema::share")]
+    #[schemars(schema_with = "schema::share_schema")]
     pub probability: Option<f64>,
     /// Its place among past commits of the repository; null if there are none to compare with.
     pub rank: Option<RankOut>,
     /// Where that place would be found in 95 of 100 samples, in percent.
     pub interval: Option<IntervalOut>,
     /// What the rules make of the place.
-    #[schemars(schema_with = "schema::signal")]
+    #[schemars(schema_with = "schema::signal_schema")]
     pub signal: Signal,
     /// How often its HIGH was said to be a false alarm; null if nobody ever judged one.
     pub false_positives: Option<Rate>,
@@ -135,13 +135,13 @@ pub struct PartnerOut {
 
 impl From<ConfidenceInterval> for IntervalOut {
     fn from(between: ConfidenceInterval) -> Self {
-        Self { low: rounded(between.low), high: rounded(between.high) }
+        Self { low: six_decimal_places(between.low), high: six_decimal_places(between.high) }
     }
 }
 
 impl From<PercentileRank> for RankOut {
     fn from(rank: PercentileRank) -> Self {
-        Self { percentile: rounded(rank.percentile), among: rank.among }
+        Self { percentile: six_decimal_places(rank.percentile), among: rank.among }
     }
 }
 
@@ -164,8 +164,8 @@ impl MetricOut {
         Self {
             name: metric.name,
             tier,
-            value: metric.value.map(rounded),
-            unit: unit(metric).to_owned(),
+            value: metric.value.map(six_decimal_places),
+            unit: unit_word(metric).to_owned(),
             of: metric.of.map(FractionOut::from),
             interval: metric.between.map(IntervalOut::from),
             rank: metric.rank.map(RankOut::from),
@@ -180,7 +180,7 @@ impl MetricOut {
 }
 
 /// The word for a unit, as the metric itself is written.
-const fn unit(metric: &Metric) -> &'static str {
+const fn unit_word(metric: &Metric) -> &'static str {
     use proem_risk::metric::MetricUnit;
     match metric.unit {
         MetricUnit::Files => "files",
@@ -206,19 +206,19 @@ impl ScoreOut {
             .map(|contribution| ContributionOut {
                 feature: contribution.feature.as_str().to_owned(),
                 meaning: contribution.feature.in_words().to_owned(),
-                log_odds: rounded(contribution.log_odds),
+                log_odds: six_decimal_places(contribution.log_odds),
             })
             .collect();
         contributions.sort_by(|a, b| b.log_odds.abs().total_cmp(&a.log_odds.abs()));
         let unknown = scored.into_iter().flat_map(|scored| &scored.unknown);
         Self {
-            probability: scored.map(|scored| rounded(scored.probability)),
+            probability: scored.map(|scored| six_decimal_places(scored.probability)),
             rank: score.rank.map(RankOut::from),
             interval: score.between.map(IntervalOut::from),
             signal: score.signal,
             false_positives,
-            given_size: scored.and_then(|scored| scored.given_size).map(rounded),
-            intercept: scored.map(|scored| rounded(scored.intercept)),
+            given_size: scored.and_then(|scored| scored.given_size).map(six_decimal_places),
+            intercept: scored.map(|scored| six_decimal_places(scored.intercept)),
             contributions,
             unknown: unknown.map(|feature| feature.in_words().to_owned()).collect(),
         }
@@ -231,7 +231,7 @@ impl PartnerOut {
             path: partner.path.clone(),
             of,
             together: partner.together.into(),
-            low: rounded(partner.low),
+            low: six_decimal_places(partner.low),
             imported: partner.imported,
         }
     }

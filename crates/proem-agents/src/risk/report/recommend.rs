@@ -36,11 +36,11 @@ type RecommendationRule = fn(&RuleSubject<'_>) -> Option<ReportSentence>;
 
 /// The rules, most important first.
 const RULES: [(MetricName, RecommendationRule); 5] = [
-    (MetricName::IncidentSimilarity, incident),
-    (MetricName::CoChange, partner),
-    (MetricName::OwnershipChurn, owner),
+    (MetricName::IncidentSimilarity, incident_advice),
+    (MetricName::CoChange, partner_advice),
+    (MetricName::OwnershipChurn, owner_advice),
     (MetricName::Coupling, importers),
-    (MetricName::TestRatio, tests),
+    (MetricName::TestRatio, test_advice),
 ];
 
 /// What to do about a change, or about one of its files, most important first.
@@ -58,9 +58,9 @@ pub(super) fn recommend(change: &Change, assessment: &Assessment, only: Option<u
         })
     };
     let own = [
-        files().find_map(sensitive),
-        Some(()).filter(|()| only.is_none()).and_then(|()| split(change, assessment)),
-        Some(()).filter(|()| only.is_none()).and_then(|()| history(assessment)),
+        files().find_map(sensitive_advice),
+        Some(()).filter(|()| only.is_none()).and_then(|()| split_advice(change, assessment)),
+        Some(()).filter(|()| only.is_none()).and_then(|()| history_advice(assessment)),
     ];
     let mut advice: Vec<ReportSentence> = Vec::new();
     for words in of_signal(Signal::High).chain(own.into_iter().flatten()).chain(of_signal(Signal::Medium)) {
@@ -73,13 +73,13 @@ pub(super) fn recommend(change: &Change, assessment: &Assessment, only: Option<u
 }
 
 /// The first piece of a metric's evidence and details that `pick` takes.
-fn first<'m>(metric: &'m Metric, pick: impl Fn(&'m SentencePart) -> Option<&'m str>) -> Option<&'m str> {
+fn first_evidence_part<'m>(metric: &'m Metric, pick: impl Fn(&'m SentencePart) -> Option<&'m str>) -> Option<&'m str> {
     let sentences = std::iter::once(&metric.evidence).chain(&metric.details);
     sentences.flat_map(|Sentence(pieces)| pieces).find_map(pick)
 }
 
-fn incident(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
-    let title = first(scene.metric, |piece| match piece {
+fn incident_advice(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
+    let title = first_evidence_part(scene.metric, |piece| match piece {
         SentencePart::Message(text) => Some(text.as_str()),
         _ => None,
     })?;
@@ -88,7 +88,7 @@ fn incident(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
     Some(words.and(": ").then(ReportPhrase::Message(title.to_owned())))
 }
 
-fn partner(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
+fn partner_advice(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
     let partner = scene.assessment.partners.iter().find(|partner| partner.of == scene.file.index)?;
     let together = partner.together;
     Some(
@@ -101,7 +101,7 @@ fn partner(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
 }
 
 /// The last named is who led before; the author is asked for nobody's review of their own.
-fn owner(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
+fn owner_advice(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
     let author = scene.change.author.as_ref();
     let Sentence(pieces) = &scene.metric.evidence;
     let person = pieces.iter().rev().find_map(|piece| match piece {
@@ -114,7 +114,7 @@ fn owner(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
 }
 
 fn importers(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
-    let importer = first(scene.metric, |piece| match piece {
+    let importer = first_evidence_part(scene.metric, |piece| match piece {
         SentencePart::Path(path) if *path != scene.file.path => Some(path.as_str()),
         _ => None,
     })?;
@@ -129,7 +129,7 @@ fn importers(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
 }
 
 /// Nobody who adds tests is told to.
-fn tests(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
+fn test_advice(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
     let adds =
         |file: &ChangedFile| file.class.role == FileRole::Test && file.lines.is_some_and(|lines| lines.added > 0);
     if scene.change.files.iter().any(adds) {
@@ -142,7 +142,7 @@ fn tests(scene: &RuleSubject<'_>) -> Option<ReportSentence> {
 }
 
 /// A sensitive file is reviewed by whoever answers for it.
-fn sensitive(file: &FileAssessment) -> Option<ReportSentence> {
+fn sensitive_advice(file: &FileAssessment) -> Option<ReportSentence> {
     let what = match file.class.sensitive? {
         Sensitive::Security => "security",
         Sensitive::Production => "production",
@@ -151,7 +151,7 @@ fn sensitive(file: &FileAssessment) -> Option<ReportSentence> {
 }
 
 /// A large change of several files whose score comes from its size is split.
-fn split(change: &Change, assessment: &Assessment) -> Option<ReportSentence> {
+fn split_advice(change: &Change, assessment: &Assessment) -> Option<ReportSentence> {
     assessment.reasons.iter().find(|reason| matches!(reason, LevelReason::Score { .. }))?;
     let contributions = &assessment.score.scored.as_ref()?.contributions;
     let top = contributions.iter().max_by(|a, b| a.log_odds.total_cmp(&b.log_odds)).filter(|top| top.log_odds > 0.0)?;
@@ -169,7 +169,7 @@ fn split(change: &Change, assessment: &Assessment) -> Option<ReportSentence> {
 }
 
 /// Where nothing could be measured for want of history, the history is fetched.
-fn history(assessment: &Assessment) -> Option<ReportSentence> {
+fn history_advice(assessment: &Assessment) -> Option<ReportSentence> {
     let is_blind =
         assessment.reasons.iter().any(|reason| matches!(reason, LevelReason::AllUnknown | LevelReason::NothingKnown));
     let gap = assessment.gaps.first().filter(|_| is_blind)?;

@@ -5,23 +5,23 @@ use proem_risk::metric::Signal;
 use schemars::{Schema, SchemaGenerator, json_schema};
 
 /// [`Level`].
-pub(super) fn level(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn level_schema(_: &mut SchemaGenerator) -> Schema {
     let words = [Level::Low, Level::Unknown, Level::Medium, Level::High].map(Level::as_str);
     json_schema!({ "type": "string", "enum": words })
 }
 
 /// [`Signal`].
-pub(super) fn signal(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn signal_schema(_: &mut SchemaGenerator) -> Schema {
     let words = [Signal::Unknown, Signal::Low, Signal::Medium, Signal::High, Signal::None].map(Signal::as_str);
     json_schema!({ "type": "string", "enum": words })
 }
 
 /// A share: 0 to 1.
-pub(super) fn share(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn share_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": ["number", "null"], "minimum": 0, "maximum": 1 })
 }
 
 /// A percentile: 0 to 100.
-pub(super) fn percentile(_: &mut SchemaGenerator) -> Schema {
+pub(super) fn percentile_schema(_: &mut SchemaGenerator) -> Schema {
     json_schema!({ "type": "number", "minimum": 0, "maximum": 100 })
 }

@@ -9,7 +9,7 @@ use proem_risk::level::LevelReason;
 use proem_risk::metric::{Metric, MetricName, Signal};
 
 use super::ReportSentence;
-use super::change::lines;
+use super::change::counted_lines;
 use crate::risk::evidence::is_judged;
 
 /// How many pieces of evidence a report by the rules begins with.
@@ -28,47 +28,49 @@ const ORDER: [MetricName; 6] = [
 
 /// The most important evidence of a change: the score where it decides, then signals by strength, each
 /// metric once before any of them a second time. Where no signal speaks, the score and the size do.
-pub(super) fn of_change(change: &Change, assessment: &Assessment) -> Vec<ReportSentence> {
+pub(super) fn change_evidence(change: &Change, assessment: &Assessment) -> Vec<ReportSentence> {
     let has_more = change.files.len() > 1;
     let judged = assessment.files.iter().filter(|file| is_judged(file));
     let files = judged.flat_map(|file| file.metrics.iter().map(move |metric| (file, metric)));
-    let mut words: Vec<ReportSentence> =
-        sorted(files.collect()).into_iter().map(|(file, metric)| sentence(file, metric, has_more)).collect();
+    let mut words: Vec<ReportSentence> = strongest_first(files.collect())
+        .into_iter()
+        .map(|(file, metric)| metric_sentence(file, metric, has_more))
+        .collect();
     let decides = assessment.reasons.iter().any(|reason| matches!(reason, LevelReason::Score { .. }));
     if decides || words.is_empty() {
-        words.insert(0, score(change, assessment));
+        words.insert(0, score_sentence(change, assessment));
     }
     words.truncate(MOST);
     words
 }
 
 /// The most important evidence of a file.
-pub(super) fn of_file(file: &FileAssessment) -> Vec<ReportSentence> {
+pub(super) fn file_key_evidence(file: &FileAssessment) -> Vec<ReportSentence> {
     let metrics = file.metrics.iter().map(|metric| (file, metric)).collect();
-    sorted(metrics).into_iter().take(MOST).map(|(file, metric)| sentence(file, metric, false)).collect()
+    strongest_first(metrics).into_iter().take(MOST).map(|(file, metric)| metric_sentence(file, metric, false)).collect()
 }
 
 /// HIGH signals before MEDIUM ones; among equals the first of each metric before the second.
-fn sorted<'a>(mut all: Vec<(&'a FileAssessment, &'a Metric)>) -> Vec<(&'a FileAssessment, &'a Metric)> {
+fn strongest_first<'a>(mut all: Vec<(&'a FileAssessment, &'a Metric)>) -> Vec<(&'a FileAssessment, &'a Metric)> {
     all.retain(|(_, metric)| matches!(metric.signal, Signal::High | Signal::Medium));
     let mut seen: BTreeMap<(bool, MetricName), usize> = BTreeMap::new();
     let mut keyed = Vec::new();
     for (index, (_, metric)) in all.iter().enumerate() {
         let is_milder = metric.signal != Signal::High;
         let nth = seen.entry((is_milder, metric.name)).or_default();
-        keyed.push((is_milder, *nth, place(metric.name), index));
+        keyed.push((is_milder, *nth, metric_order(metric.name), index));
         *nth = nth.saturating_add(1);
     }
     keyed.sort_unstable();
     keyed.into_iter().filter_map(|(.., index)| all.get(index).copied()).collect()
 }
 
-fn place(name: MetricName) -> usize {
+fn metric_order(name: MetricName) -> usize {
     ORDER.iter().position(|known| *known == name).unwrap_or(ORDER.len())
 }
 
 /// A metric's sentence, with the file that it speaks of unless that is clear.
-fn sentence(file: &FileAssessment, metric: &Metric, has_more: bool) -> ReportSentence {
+fn metric_sentence(file: &FileAssessment, metric: &Metric, has_more: bool) -> ReportSentence {
     let words = ReportSentence::from(&metric.evidence);
     if has_more && !words.names(&file.path) {
         ReportSentence::default().path(&file.path).and(": ").join(words)
@@ -78,9 +80,9 @@ fn sentence(file: &FileAssessment, metric: &Metric, has_more: bool) -> ReportSen
 }
 
 /// How large the change is and where its score stands.
-pub(super) fn score(change: &Change, assessment: &Assessment) -> ReportSentence {
+pub(super) fn score_sentence(change: &Change, assessment: &Assessment) -> ReportSentence {
     let files = number_of(change.files.len(), "file");
-    let size = match lines(change) {
+    let size = match counted_lines(change) {
         Some((added, removed)) => format!("{} added and {removed} removed in {files}", number_of(added, "line")),
         None => format!("{files} whose lines are unknown"),
     };

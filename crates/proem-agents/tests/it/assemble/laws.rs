@@ -132,7 +132,7 @@ proptest! {
             }
         }
         prop_assert!(!uncontained(&after).contains(MARK), "{}", uncontained(&after));
-        let printed = text::text(&after.assembly);
+        let printed = text::assembly_text(&after.assembly);
         for heading in text::HEADINGS {
             prop_assert_eq!(printed.lines().filter(|line| *line == heading).count(), 1, "{}", heading);
         }

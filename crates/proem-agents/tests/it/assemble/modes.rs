@@ -1,6 +1,6 @@
 //! Which mode a task's words tell, on the committed cases.
 
-use proem_agents::assemble::{keywords, phrases};
+use proem_agents::assemble::{mode_keywords, phrases};
 use proem_select::mode::{Hints, Keywords, ModeInference, Phrases, Wording, infer};
 
 const CASES: &str = include_str!("../../../data/mode-cases.jsonl");
@@ -41,12 +41,12 @@ fn the_index_of_phrases_is_up_to_date() {
 #[test]
 fn the_index_of_keywords_is_up_to_date() {
     let written = Keywords::parse(&read("modes.toml")).unwrap();
-    up_to_date("modes-index.txt", written.index(), keywords() == written);
+    up_to_date("modes-index.txt", written.index(), mode_keywords() == written);
 }
 
 #[test]
 fn every_case_has_its_mode() {
-    let (phrases, keywords) = (phrases().unwrap(), keywords());
+    let (phrases, keywords) = (phrases().unwrap(), mode_keywords());
     let mut wrong = Vec::new();
     for line in CASES.lines() {
         let case: serde_json::Value = serde_json::from_str(line).unwrap();
@@ -63,7 +63,7 @@ fn every_case_has_its_mode() {
 
 #[test]
 fn what_decided_is_said() {
-    let (phrases, keywords) = (phrases().unwrap(), keywords());
+    let (phrases, keywords) = (phrases().unwrap(), mode_keywords());
     for (task, expected) in [
         ("why is the build red?", "plan: the task asks a question (en)"),
         ("Ne touche à rien, dis-moi où c'est", "plan: the task forbids changes (fr)"),
@@ -81,7 +81,7 @@ fn what_decided_is_said() {
 
 #[test]
 fn a_long_task_is_read_once() {
-    let (phrases, keywords) = (phrases().unwrap(), keywords());
+    let (phrases, keywords) = (phrases().unwrap(), mode_keywords());
     let log = "2026-11-01 worker 3 took job 17, and then it was done; next one please\n".repeat(2_000);
     let inferred = told(&format!("{log}why is worker 3 so busy?"), phrases, &keywords);
     assert_eq!(inferred.reason, "the task asks a question (en)");

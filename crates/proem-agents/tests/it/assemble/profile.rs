@@ -33,7 +33,8 @@ fn a_profile_is_a_section_of_the_user_message_and_changes_no_other() {
 
 #[test]
 fn the_text_shows_it_with_what_is_trusted_and_before_what_is_not() {
-    let printed = text::text(&Scene { profile: Some(profile()), ..Scene::with("a clock") }.assemble().assembly);
+    let printed =
+        text::assembly_text(&Scene { profile: Some(profile()), ..Scene::with("a clock") }.assemble().assembly);
     let at = |needle: &str| printed.find(needle).unwrap();
     assert!(at(text::HEADINGS[1]) < at("How to answer:") && at("How to answer:") < at(text::HEADINGS[2]), "{printed}");
 }

@@ -10,7 +10,7 @@ use proem_agents::assemble::gathered::{
 use proem_agents::assemble::manifest::CommandPurpose;
 use proem_agents::assemble::selecting::SelectionTask;
 use proem_agents::assemble::settings::AssembleSettings;
-use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble, embedded_book};
+use proem_agents::assemble::{AssemblyAccount, AssemblyRequest, PROMPT, Task, assemble_task_prompt, embedded_book};
 use proem_agents::screen::Screening;
 use proem_engine::Error;
 use proem_engine::budget::AnswerLength;
@@ -164,7 +164,7 @@ impl Scene {
             context: self.context.as_ref(),
             workers: &Sequential,
         };
-        assemble(&request, &mut CachingCounter::new(&OpenAi::O200k))
+        assemble_task_prompt(&request, &mut CachingCounter::new(&OpenAi::O200k))
     }
 
     pub(crate) fn assemble(&self) -> AssemblyAccount {

@@ -1,7 +1,7 @@
 //! Tools and skills: what stands where, whose words, and what changes with the task.
 
 use proem_agents::assemble::Task;
-use proem_agents::assemble::output::degraded;
+use proem_agents::assemble::output::degraded_reasons;
 use proem_agents::assemble::settings::{AssembleSettings, ModeSettings};
 use proem_engine::prompt::book::Book;
 use proem_engine::section::CacheClass;
@@ -71,13 +71,16 @@ fn an_approved_definition_is_text_and_another_only_a_contained_signature() {
 #[test]
 fn words_alone_are_labelled() {
     let assembled = scene(ISSUE, &[]).assemble();
-    let reasons = degraded(&assembled, &["the model could not be loaded".to_owned()]);
+    let reasons = degraded_reasons(&assembled, &["the model could not be loaded".to_owned()]);
     assert_eq!(
         reasons,
         ["the model could not be loaded", "no embedding model: tools are chosen by shared words"],
         "the shelf has no model"
     );
-    assert!(degraded(&Scene::with("a clock").assemble(), &[]).is_empty(), "without a catalogue nothing is lost");
+    assert!(
+        degraded_reasons(&Scene::with("a clock").assemble(), &[]).is_empty(),
+        "without a catalogue nothing is lost"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The cases that ship with the prompts: what the rules say of them.
 
 use proem_agents::assemble::embedded_book;
-use proem_agents::risk::investigation::{DECISION, SYNTHESIS, case};
+use proem_agents::risk::investigation::{DECISION, SYNTHESIS, pose_case};
 use proem_engine::prompt::cases::Cases;
 use serde_json::json;
 
@@ -13,7 +13,7 @@ fn cases(prompt: &str, file: &str) -> Cases {
 fn the_rules_say_what_the_cases_expect() {
     for (prompt, file) in [(DECISION, "decision.cases.yaml"), (SYNTHESIS, "synthesis.cases.yaml")] {
         for case_of in cases(prompt, file).cases {
-            let posed = case(prompt, case_of.given.as_ref().unwrap()).unwrap();
+            let posed = pose_case(prompt, case_of.given.as_ref().unwrap()).unwrap();
             assert_eq!(case_of.expect.broken_rules(&posed.rules), Vec::<String>::new(), "{}", case_of.name);
             assert_eq!(posed.inputs.is_some(), posed.rules["asked"] == json!(true), "{}", case_of.name);
             assert_eq!(posed.inputs.is_some(), case_of.expect.wants_request(), "{}", case_of.name);
@@ -24,7 +24,7 @@ fn the_rules_say_what_the_cases_expect() {
 #[test]
 fn what_is_no_case_is_refused() {
     let check = |prompt: &str, given: serde_json::Value, problem: &str| {
-        let error = case(prompt, &given).unwrap_err().to_string();
+        let error = pose_case(prompt, &given).unwrap_err().to_string();
         assert!(error.contains(problem), "{error}");
     };
     check(DECISION, json!({}), "`given` of the test case can't be read: missing field `files`");

@@ -414,7 +414,7 @@ impl PerformedAction {
         };
         let (event, why, details) = match outcome {
             DeliveryOutcome::Sent { answer } => {
-                let answer = answer.as_ref().map(show::json);
+                let answer = answer.as_ref().map(show::exact_json);
                 (ActionEvent::Sent, String::new(), json!({ "answer": answer }))
             }
             DeliveryOutcome::Failed(trouble) => trouble_event(ActionEvent::Fail, &trouble),
@@ -451,6 +451,6 @@ fn purged_action(row: &ActionRow) -> SweptAction {
 fn trouble_event(event: ActionEvent, trouble: &DeliveryTrouble) -> (ActionEvent, String, Json) {
     let said = trouble.answer.as_ref();
     let words = said.map_or_else(String::new, |said| format!("; it said: {}", show::terminal_capped(said, 200)));
-    let details = json!({ "problem": trouble.message, "answer": said.map(show::json) });
+    let details = json!({ "problem": trouble.message, "answer": said.map(show::exact_json) });
     (event, format!("{}{words}", trouble.message), details)
 }

@@ -99,7 +99,7 @@ impl<'p> DeliveryRoutes<'p> {
             DraftWay::Inside => {}
         }
         let Some(form) = draft.way.form() else { return Ok(()) };
-        if !credential::find(&String::from_utf8_lossy(&draft.bytes)).is_empty() {
+        if !credential::find_credentials(&String::from_utf8_lossy(&draft.bytes)).is_empty() {
             let why = "its text looks as if it held a credential; cancel it, and change that credential";
             return Err(DraftRefusal::Action(why.to_owned()));
         }

@@ -1,6 +1,6 @@
 //! What a model makes of feedback: the prompt `risk/feedback`, asked like any other.
 
-use proem_agents::risk::feedback::{FeedbackAnalysis, inputs};
+use proem_agents::risk::feedback::{FeedbackAnalysis, feedback_inputs};
 use proem_engine::providers::Providers;
 use proem_engine::run::ExchangeEnd;
 use proem_llm::endpoint::EndpointKey;
@@ -49,10 +49,10 @@ pub async fn ask_about_feedback(
     stop: &CancellationToken,
     notes: &mut Vec<Note>,
 ) -> Result<Option<FeedbackAnalysis>, Error> {
-    let inputs = inputs(&format!("{} on", judged.since), &judged.tally, &judged.suggestions);
+    let inputs = feedback_inputs(&format!("{} on", judged.since), &judged.tally, &judged.suggestions);
     match run.ask(&inputs.into(), None, stop).await?.outcome.ended {
         ExchangeEnd::Answered { value } => {
-            let value = proem_guard::show::value(&value);
+            let value = proem_guard::show::exact_value(&value);
             FeedbackAnalysis::read(&value, &judged.suggestions)
                 .map(Some)
                 .map_err(|error| Error::bug("an answer that matches its schema", error))

@@ -32,9 +32,9 @@ pub(super) fn run_catalogue_show(name: &str, place: &CataloguePlace) -> Result<E
         if let Some(fields) = out.as_object_mut() {
             let definition = entry.definition();
             let parameters = entry.parameters_text().and_then(|text| serde_json::from_str(&exact_text(&text)).ok());
-            fields.insert("ownName".into(), door::json(entry.own_name()));
-            fields.insert("description".into(), door::json(&definition.description));
-            fields.insert("examples".into(), definition.examples.iter().map(door::json).collect());
+            fields.insert("ownName".into(), door::exact_json(entry.own_name()));
+            fields.insert("description".into(), door::exact_json(&definition.description));
+            fields.insert("examples".into(), definition.examples.iter().map(door::exact_json).collect());
             fields.insert("parameters".into(), parameters.unwrap_or(Value::Null));
         }
         ui::print_json_document(&json::pretty(&out))?;
@@ -65,7 +65,7 @@ pub(super) fn entry_facts(entry: &Capability) -> String {
         row("tags", &tags.join(", "));
     }
     row("sha256", &entry.hash().to_string());
-    row("signature", door::terminal(&signature(entry)).as_str());
+    row("signature", door::terminal_text(&signature(entry)).as_str());
     out
 }
 

@@ -1,6 +1,6 @@
 //! What became of an existing prompt: where each paragraph went, and what else there is to know.
 
-use proem_agents::assemble::split::{SplitDestination, SplitParagraph, SplitReason, split, text_of};
+use proem_agents::assemble::split::{SplitDestination, SplitParagraph, SplitReason, split_prompt, text_of_part};
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
 use proem_guard::show;
 
@@ -9,7 +9,7 @@ use proem_app::init::import::PromptImport;
 
 /// All of it.
 pub(super) fn import_account(import: &PromptImport) -> String {
-    let pieces = split(&import.text);
+    let pieces = split_prompt(&import.text);
     let mut account = paragraph_table(&pieces);
     if import.constitution.is_empty() {
         account.push_str("It contains nothing like an identity or prohibitions, so the book's constitution is kept.\n");
@@ -31,7 +31,7 @@ fn paragraph_table(pieces: &[SplitParagraph<'_>]) -> String {
         out.push_str(&paragraph_row(piece));
     }
     for part in SplitDestination::ALL {
-        let tokens = OpenAi::O200k.count(&text_of(pieces, part));
+        let tokens = OpenAi::O200k.count(&text_of_part(pieces, part));
         out.push_str(&format!("{:13} {:>7}  in all\n", part.as_str(), group_thousands(tokens)));
     }
     out.push('\n');
@@ -41,8 +41,8 @@ fn paragraph_table(pieces: &[SplitParagraph<'_>]) -> String {
 /// How many tokens the parts have beside the prompt that they were, and why that is another number.
 fn token_change(before: &str, pieces: &[SplitParagraph<'_>], constitution: &str) -> String {
     let count = |text: &str| OpenAi::O200k.count(text);
-    let own: usize = SplitDestination::ALL.into_iter().map(|part| count(&text_of(pieces, part))).sum();
-    let added = count(constitution).saturating_sub(count(&text_of(pieces, SplitDestination::Constitution)));
+    let own: usize = SplitDestination::ALL.into_iter().map(|part| count(&text_of_part(pieces, part))).sum();
+    let added = count(constitution).saturating_sub(count(&text_of_part(pieces, SplitDestination::Constitution)));
     let before = count(before);
     let (sign, seams) =
         if own < before { ("-", before.saturating_sub(own)) } else { ("+", own.saturating_sub(before)) };

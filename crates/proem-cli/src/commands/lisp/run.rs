@@ -198,7 +198,8 @@ fn print_program_json(
         let written = written.map_err(|fault| CommandFailure::finding(fault.message().to_owned()))?;
         fields.insert("value".to_owned(), written);
     }
-    let fields: Vec<String> = fields.iter().map(|(name, value)| format!("{}:{value}", json::quote(name))).collect();
+    let fields: Vec<String> =
+        fields.iter().map(|(name, value)| format!("{}:{value}", json::quote_json(name))).collect();
     ui::print_json_document(&format!("{{{}}}", fields.join(",")))?;
     Ok(if end == LispEnd::Value { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

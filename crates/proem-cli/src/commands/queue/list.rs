@@ -85,7 +85,7 @@ fn queue_line_json(desk: &ActionDesk<'_>, row: &QueueLine) -> Json {
     json!({
         "id": row.key.to_string(),
         "action": row.name,
-        "target": desk.target(row).as_ref().map(show::json),
+        "target": desk.target(row).as_ref().map(show::exact_json),
         "state": row.state.as_str(),
         "version": row.version.0,
         "created": when::rfc3339(row.created),

@@ -187,7 +187,7 @@ fn why_waiting(state: ActionState, transitions: &[TransitionRow]) -> Option<Stri
 
 /// Where two versions of an action differ.
 fn action_changes(before: &ProposedAction, after: &ProposedAction) -> String {
-    show::differences(&before.differences(after), EDIT).into_string()
+    show::terminal_differences(&before.differences(after), EDIT).into_string()
 }
 
 fn transition_history(transitions: &[TransitionRow], zone: &TimeZone) -> String {

@@ -185,7 +185,7 @@ async fn report_run(said: RunVerbosity, run: &OpenRun, ran: &FinishedRun) -> Res
 /// The model's answer, if it is a text.
 fn answer_text(ended: &ExchangeEnd) -> Option<String> {
     match ended {
-        ExchangeEnd::Answered { value } => show::value(value).as_str().map(str::to_owned),
+        ExchangeEnd::Answered { value } => show::exact_value(value).as_str().map(str::to_owned),
         ExchangeEnd::FellBack { .. } | ExchangeEnd::Failed { .. } => None,
     }
 }
@@ -261,7 +261,7 @@ pub(in crate::commands) fn waiting_bar(access: &ModelAccess) -> ProgressBar {
 /// The value as it is printed; a pipe gets a text as it is, a terminal gets it made safe to look at.
 fn printed_value(ended: &ExchangeEnd) -> Option<String> {
     let value = match ended {
-        ExchangeEnd::Answered { value } => show::value(value),
+        ExchangeEnd::Answered { value } => show::exact_value(value),
         ExchangeEnd::FellBack { value, .. } => value.clone(),
         ExchangeEnd::Failed { .. } => return None,
     };

@@ -150,9 +150,9 @@ fn marked_excerpt(found: &PlacedFinding, marking: MarkStyle) -> String {
     let line = found.spot.line.to_string();
     let margin = " ".repeat(line.len());
     let [before, within, after] = found.excerpt.clipped.map(|clipped| if clipped { "…" } else { "" });
-    let before = format!("{before}{}", show::terminal(&found.excerpt.before));
-    let marked = format!("{}{within}", show::terminal(&found.excerpt.marked));
-    let after = format!("{}{after}", show::terminal(&found.excerpt.after));
+    let before = format!("{before}{}", show::terminal_text(&found.excerpt.before));
+    let marked = format!("{}{within}", show::terminal_text(&found.excerpt.marked));
+    let after = format!("{}{after}", show::terminal_text(&found.excerpt.after));
     match marking {
         MarkStyle::Colour => {
             let style = RED.underline();
@@ -216,7 +216,7 @@ pub(super) fn verdict_summary(verdicts: &[Verdict], unreadable: usize) -> String
 
 /// What is left of a text: exactly, unless a terminal has to show it.
 pub(super) fn cut_text(text: &Untrusted<String>) -> String {
-    let exact = show::json(text);
+    let exact = show::exact_json(text);
     let exact = exact.as_str().unwrap_or_default();
     if std::io::stdout().is_terminal() {
         exact.lines().map(|line| format!("{}\n", show::terminal_str(line))).collect()

@@ -21,7 +21,7 @@ pub(super) fn ranking_json(ranker: &Ranker, answered: &QueryRanking, query: &str
     let entry = |ranked: &RankedEntry| {
         let capability = ranker.entries().get(ranked.entry)?;
         let name = match ranker.from() {
-            CatalogueFrom::File => show::json(capability.own_name()),
+            CatalogueFrom::File => show::exact_json(capability.own_name()),
             CatalogueFrom::Project => Value::from(capability.name().as_str()),
         };
         Some(json!({ "name": name, "score": six_decimals(ranked.probability) }))

@@ -141,10 +141,10 @@ fn sources_json(desk: &TriageDesk<'_>, sources: &TriageSources, found: &[AsanaPr
             "source": source, "delivered": delivered(count),
         })).collect::<Vec<_>>(),
         "others": sources.others.iter().map(|other| json!({
-            "source": other.source, "project": show::json(&other.project), "delivered": delivered(&other.delivered),
+            "source": other.source, "project": show::exact_json(&other.project), "delivered": delivered(&other.delivered),
         })).collect::<Vec<_>>(),
         "found": found.iter().map(|project| json!({
-            "source": "asana", "project": project.gid, "name": project.name.as_ref().map(show::json),
+            "source": "asana", "project": project.gid, "name": project.name.as_ref().map(show::exact_json),
             "isInFile": desk.knows_asana(&project.gid),
         })).collect::<Vec<_>>(),
     })

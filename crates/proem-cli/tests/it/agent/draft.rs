@@ -101,7 +101,7 @@ impl DraftMachine<'_> {
         let base = &self.draft.base;
         let written = self.written.as_ref().unwrap();
         let text = match &written.ended {
-            ExchangeEnd::Answered { value } => show::value(value)["text"].as_str().unwrap().to_owned(),
+            ExchangeEnd::Answered { value } => show::exact_value(value)["text"].as_str().unwrap().to_owned(),
             // Only an answer is judged.
             _ => String::new(),
         };

@@ -70,7 +70,7 @@ fn nothing_is_decided_while_a_projects_policy_is_broken() {
 #[test]
 fn no_program_trusts_a_policy() {
     let (fixture, lax) = with_a_lax_project();
-    let hash = proem_text::hex::encode(Sha256::digest(lax.as_bytes()));
+    let hash = proem_text::hex::encode_hex(Sha256::digest(lax.as_bytes()));
     let why = "`.proem/policy.toml` decides what agents may do, so each version of it takes a person at a terminal";
     for args in [vec!["trust", "--sha256", &hash, OWN], vec!["trust", "--while-editing", OWN]] {
         let run = fixture.proem(&args);
@@ -100,7 +100,7 @@ fn no_projects_file_says_how_actions_leave() {
     let fixture = user("tactical");
     let file = "[effects.mail]\nfrom = \"mallory@evil.test\"\n\n[effects.mail.server]\nhost = \"evil.test\"\n";
     fixture.write("proem.toml", file);
-    let hash = proem_text::hex::encode(Sha256::digest(file.as_bytes()));
+    let hash = proem_text::hex::encode_hex(Sha256::digest(file.as_bytes()));
     assert_eq!(fixture.proem(&["trust", "--sha256", &hash, "proem.toml"]).code(), 0);
     let run = fixture.proem(&["effects", "status"]);
     let note = "proem.toml: `effects` is ignored; only your own configuration decides it";

@@ -351,7 +351,7 @@ fn an_untrusted_schema_is_told_as_such() {
     let file = FILE.replace("{{> tone}}", "").replace("version: 1.0.0", "version: 1.0.0\n  output_schema: a.json");
     fixture.write(".proem/book/a/b/1.0.0.prompt", &file);
     fixture.write(".proem/book/a/b/a.json", r#"{ "type": "object", "properties": {} }"#);
-    let hash = proem_text::hex::encode(<sha2::Sha256 as sha2::Digest>::digest(file.as_bytes()));
+    let hash = proem_text::hex::encode_hex(<sha2::Sha256 as sha2::Digest>::digest(file.as_bytes()));
     let trusted = fixture.proem(&["trust", "--sha256", &hash, ".proem/book/a/b/1.0.0.prompt"]);
     assert_eq!(trusted.code(), 0, "{}", trusted.transcript());
     let run = fixture.proem(&["run", "a/b", "--set", "text=x"]);

@@ -201,5 +201,5 @@ const fn whose(origin: Origin) -> &'static str {
 }
 
 fn hash(text: &str) -> String {
-    proem_text::hex::encode(Sha256::digest(text))
+    proem_text::hex::encode_hex(Sha256::digest(text))
 }

@@ -186,7 +186,7 @@ impl<'s> ImportReader<'s> {
         let defaults = prompt.inputs.iter().filter_map(|(_, input)| input.default.as_ref());
         values.chain(defaults).for_each(|value| collect_ordered(value, &mut texts));
         let found = texts.iter().find_map(|text| {
-            let found = credential::find(text).first().map(|found| found.span);
+            let found = credential::find_credentials(text).first().map(|found| found.span);
             found.and_then(|span| text.get(span.start..span.end))
         });
         if let Some(secret) = found {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_text::json::quote;
+use proem_text::json::quote_json;
 
 use super::{ImportedPrompt, ImportedTurn, LeftOut, TextPiece};
 use crate::error::{Error, ErrorKind};
@@ -209,7 +209,7 @@ fn front_matter(prompt: &ImportedPrompt, parts: &[Part<'_>]) -> String {
         out.push('\n');
     };
     if let Some(model) = &prompt.settings.model {
-        line(format!("model: {}", quote(model)));
+        line(format!("model: {}", quote_json(model)));
     }
     if let Some(temperature) = &prompt.settings.temperature {
         line(format!("config: {{ temperature: {} }}", temperature.compact()));
@@ -220,18 +220,18 @@ fn front_matter(prompt: &ImportedPrompt, parts: &[Part<'_>]) -> String {
         line("    type: object".to_owned());
         line("    additionalProperties: false".to_owned());
         let required = prompt.inputs.iter().filter(|(_, input)| !input.is_optional);
-        let required: Vec<String> = required.map(|(name, _)| quote(name)).collect();
+        let required: Vec<String> = required.map(|(name, _)| quote_json(name)).collect();
         line(format!("    required: [{}]", required.join(", ")));
         line("    properties:".to_owned());
         for (name, input) in prompt.inputs.iter() {
-            line(format!("      {}: {}", quote(name), input.schema.compact()));
+            line(format!("      {}: {}", quote_json(name), input.schema.compact()));
         }
         let defaults = prompt.inputs.iter().filter_map(|(name, input)| Some((name, input.default.as_ref()?)));
         for (index, (name, value)) in defaults.enumerate() {
             if index == 0 {
                 line("  default:".to_owned());
             }
-            line(format!("    {}: {}", quote(name), value.compact()));
+            line(format!("    {}: {}", quote_json(name), value.compact()));
         }
     }
     if let Some(answer) = &prompt.answer {
@@ -239,9 +239,9 @@ fn front_matter(prompt: &ImportedPrompt, parts: &[Part<'_>]) -> String {
     }
     line("proem:".to_owned());
     line(format!("  version: {VERSION}"));
-    line(format!("  changes: {}", quote(&format!("imported from {}", prompt.source))));
+    line(format!("  changes: {}", quote_json(&format!("imported from {}", prompt.source))));
     if let Some(purpose) = &prompt.purpose {
-        line(format!("  purpose: {}", quote(purpose)));
+        line(format!("  purpose: {}", quote_json(purpose)));
     }
     line("  layout: exact".to_owned());
     if let Some(tokens) = prompt.settings.output_tokens.filter(|tokens| *tokens > 0) {
@@ -253,7 +253,7 @@ fn front_matter(prompt: &ImportedPrompt, parts: &[Part<'_>]) -> String {
     line("  sections:".to_owned());
     for part in parts {
         let keep = if part.trust == "constitution" { "" } else { ", keep: required" };
-        line(format!("    - {{ name: {}, trust: {}{keep} }}", quote(&part.name), part.trust));
+        line(format!("    - {{ name: {}, trust: {}{keep} }}", quote_json(&part.name), part.trust));
     }
     line("---".to_owned());
     out
@@ -268,7 +268,7 @@ fn body(prompt: &ImportedPrompt, parts: &[Part<'_>]) -> String {
             out.push_str(&format!("{{{{role \"{}\"}}}}", part.role.as_str()));
             role = Some(part.role);
         }
-        out.push_str(&format!("{{{{section {}}}}}\n", quote(&part.name)));
+        out.push_str(&format!("{{{{section {}}}}}\n", quote_json(&part.name)));
         for piece in &part.pieces {
             match piece {
                 TextPiece::Text(text) => out.push_str(&escape(text)),
@@ -363,13 +363,13 @@ fn printed(section: &Section) -> String {
 fn case_file(prompt: &ImportedPrompt) -> String {
     let mut out = format!("# Imported from {}.\ncases:\n", prompt.source.replace(['\n', '\r'], " "));
     for case in &prompt.cases {
-        out.push_str(&format!("  - name: {}\n    inputs:\n", quote(&case.name)));
+        out.push_str(&format!("  - name: {}\n    inputs:\n", quote_json(&case.name)));
         if case.inputs.iter().len() == 0 {
             out.truncate(out.trim_end_matches('\n').len());
             out.push_str(" {}\n");
         }
         for (name, value) in case.inputs.iter() {
-            out.push_str(&format!("      {}: {}\n", quote(name), value.compact()));
+            out.push_str(&format!("      {}: {}\n", quote_json(name), value.compact()));
         }
         if let Some(answer) = &case.answer {
             out.push_str(&format!("    live: {{ answer: {} }}\n", OrderedJson::compact(answer)));

@@ -95,7 +95,7 @@ fn event(what: EventKind) -> Event {
 
 fn ended(outcome: &Outcome) -> String {
     match &outcome.ended {
-        ExchangeEnd::Answered { value } => format!("answered {}", proem_guard::show::value(value)),
+        ExchangeEnd::Answered { value } => format!("answered {}", proem_guard::show::exact_value(value)),
         ExchangeEnd::FellBack { value, because } => format!("fell back to {value}: {}", because.in_words()),
         ExchangeEnd::Failed { because } => format!("failed: {}", because.in_words()),
     }

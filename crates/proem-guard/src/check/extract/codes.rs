@@ -23,19 +23,21 @@ const ACCOUNTS: &str = "AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 B
 
 /// Adds the codes of a text.
 pub(super) fn codes<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
-    let groups = groups(text);
+    let groups = alphanumeric_groups(text);
     let mut done = 0_usize;
     for at in 0..groups.len() {
         let Some(first) = groups.get(at).filter(|group| group.start >= done) else { continue };
-        let end = word(text, *first).or_else(|| account(text, &groups, at)).or_else(|| card(text, &groups, at));
-        let Some(end) = end.or_else(|| grouped(text, &groups, at)) else { continue };
+        let end = single_code_end(text, *first)
+            .or_else(|| account_end(text, &groups, at))
+            .or_else(|| card_end(text, &groups, at));
+        let Some(end) = end.or_else(|| grouped_code_end(text, &groups, at)) else { continue };
         tokens.push(ReferentKind::Number, Span::new(first.start, end), text.get(first.start..end).unwrap_or_default());
         done = end;
     }
 }
 
 /// The runs of letters and digits.
-fn groups(text: &str) -> Vec<Span> {
+fn alphanumeric_groups(text: &str) -> Vec<Span> {
     let mut groups: Vec<Span> = Vec::new();
     for (at, _) in text.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_alphanumeric()) {
         let end = at.saturating_add(1);
@@ -47,17 +49,17 @@ fn groups(text: &str) -> Vec<Span> {
     groups
 }
 
-fn written(text: &str, span: Span) -> &str {
+fn span_text(text: &str, span: Span) -> &str {
     text.get(span.start..span.end).unwrap_or_default()
 }
 
 /// Where a group ends that is a code by itself.
-fn word(text: &str, group: Span) -> Option<usize> {
-    is_code(written(text, group)).then_some(group.end)
+fn single_code_end(text: &str, group: Span) -> Option<usize> {
+    has_code_checksum(span_text(text, group)).then_some(group.end)
 }
 
 /// Whether letters and digits without separators are a code.
-fn is_code(code: &str) -> bool {
+fn has_code_checksum(code: &str) -> bool {
     if code.len() < 20 || code.len() > LONGEST_INVOICE {
         return false;
     }
@@ -81,10 +83,10 @@ fn is_code(code: &str) -> bool {
     is_key
         || (code.len() >= 25 && checksum::is_base58check(code))
         || is_card(code)
-        || is_account(&code.to_ascii_uppercase())
+        || is_account_code(&code.to_ascii_uppercase())
 }
 
-fn is_account(code: &str) -> bool {
+fn is_account_code(code: &str) -> bool {
     let country = code.get(..2).unwrap_or_default();
     let is_long = |account: &&str| account.strip_prefix(country).is_some_and(|length| length.parse() == Ok(code.len()));
     ACCOUNTS.split_ascii_whitespace().any(|account| is_long(&account)) && checksum::is_iban(code)
@@ -108,11 +110,11 @@ fn is_near(text: &str, groups: &[Span], at: usize) -> bool {
 }
 
 /// Where the account ends that begins with this group: with the same between all groups, or in groups of four.
-fn account(text: &str, groups: &[Span], at: usize) -> Option<usize> {
+fn account_end(text: &str, groups: &[Span], at: usize) -> Option<usize> {
     let first = groups.get(at)?;
     let between = |before: &Span, group: &Span| text.get(before.end..group.start);
     let same = groups.get(at.saturating_add(1)).and_then(|second| between(first, second));
-    let mut joined = written(text, *first).to_ascii_uppercase();
+    let mut joined = span_text(text, *first).to_ascii_uppercase();
     let (mut is_same, mut is_in_fours) = (true, first.len() == 4);
     for (place, pair) in groups.get(at..)?.windows(2).enumerate() {
         let [before, group] = pair else { return None };
@@ -123,8 +125,8 @@ fn account(text: &str, groups: &[Span], at: usize) -> Option<usize> {
         {
             return None;
         }
-        joined.push_str(&written(text, *group).to_ascii_uppercase());
-        if joined.len() >= 15 && is_account(&joined) {
+        joined.push_str(&span_text(text, *group).to_ascii_uppercase());
+        if joined.len() >= 15 && is_account_code(&joined) {
             return Some(group.end);
         }
     }
@@ -141,9 +143,9 @@ fn begins_account(text: &str) -> bool {
 
 /// Where the card ends that begins with this group: groups of at least three digits, or single digits. Digits behind
 /// letters count too.
-fn card(text: &str, groups: &[Span], at: usize) -> Option<usize> {
+fn card_end(text: &str, groups: &[Span], at: usize) -> Option<usize> {
     let first = groups.get(at)?;
-    let digits = written(text, *first).bytes().rev().take_while(u8::is_ascii_digit).count();
+    let digits = span_text(text, *first).bytes().rev().take_while(u8::is_ascii_digit).count();
     let size = if digits >= 3 { 3 } else { 1 };
     if digits == 0 || (size == 1 && (digits > 1 || first.len() > 1)) {
         return None;
@@ -158,7 +160,7 @@ fn card(text: &str, groups: &[Span], at: usize) -> Option<usize> {
             return None;
         }
         place = place.saturating_add(1);
-        let next = written(text, *groups.get(place)?);
+        let next = span_text(text, *groups.get(place)?);
         let fits =
             next.bytes().all(|byte| byte.is_ascii_digit()) && if size == 1 { next.len() == 1 } else { next.len() >= 3 };
         if !fits {
@@ -169,23 +171,23 @@ fn card(text: &str, groups: &[Span], at: usize) -> Option<usize> {
 }
 
 /// Where the code ends that is written in groups of one length with the same between them: `1A1z P1eP 5QGe …`.
-fn grouped(text: &str, groups: &[Span], at: usize) -> Option<usize> {
+fn grouped_code_end(text: &str, groups: &[Span], at: usize) -> Option<usize> {
     let (first, second) = (groups.get(at)?, groups.get(at.checked_add(1)?)?);
     let between = text.get(first.end..second.start)?;
     if !is_near(text, groups, at) || first.len() > 12 {
         return None;
     }
-    let mut joined = String::from(written(text, *first));
+    let mut joined = String::from(span_text(text, *first));
     let mut end = first.end;
     for (before, group) in groups.iter().skip(at).zip(groups.iter().skip(at.saturating_add(1))) {
         if text.get(before.end..group.start) != Some(between) || group.len() > first.len() || joined.len() > LONGEST {
             break;
         }
-        joined.push_str(written(text, *group));
+        joined.push_str(span_text(text, *group));
         end = group.end;
         if group.len() < first.len() {
             break;
         }
     }
-    is_code(&joined).then_some(end)
+    has_code_checksum(&joined).then_some(end)
 }

@@ -2,7 +2,7 @@
 
 use super::{
     ValueMentions, checksum, codes, money,
-    money_words::{MoneyWords, folded},
+    money_words::{MoneyWords, fold_money_word},
     vanity,
 };
 use crate::check::{ReferentKind, amount};
@@ -10,14 +10,14 @@ use alloc::{string::String, vec::Vec};
 use proem_text::Span;
 
 /// Adds every amount, and every number with at least `min_digits` digits.
-pub(super) fn figures<'a>(text: &'a str, min_digits: usize, tokens: &mut ValueMentions<'a>) {
+pub(super) fn add_figures<'a>(text: &'a str, min_digits: usize, tokens: &mut ValueMentions<'a>) {
     let words = MoneyWords::new();
-    amounts(text, &words, tokens);
-    money::amounts(text, &words, tokens);
+    add_amounts(text, &words, tokens);
+    money::add_worded_amounts(text, &words, tokens);
     accounts(text, tokens);
-    numbers(text, min_digits, tokens);
+    add_numbers(text, min_digits, tokens);
     codes::codes(text, tokens);
-    vanity::numbers(text, tokens);
+    vanity::add_vanity_numbers(text, tokens);
 }
 
 /// Where the number ends that starts at `start`, with its separators.
@@ -27,7 +27,7 @@ fn number_end(text: &str, start: usize) -> usize {
     while let Some(c) = rest.next() {
         let joins = match c {
             '.' | ',' | '\'' | '’' | '\u{a0}' | '\u{202f}' => rest.as_str().starts_with(char::is_numeric),
-            ' ' => is_group(text.get(start..end).unwrap_or_default(), rest.as_str()),
+            ' ' => is_digit_group(text.get(start..end).unwrap_or_default(), rest.as_str()),
             c => c.is_numeric(),
         };
         if !joins {
@@ -39,13 +39,13 @@ fn number_end(text: &str, start: usize) -> usize {
 }
 
 /// Whether three digits behind a space go on with the number before it.
-fn is_group(before: &str, behind: &str) -> bool {
+fn is_digit_group(before: &str, behind: &str) -> bool {
     let digits = |text: &str| text.chars().take(4).take_while(char::is_ascii_digit).count();
     let last = before.chars().rev().take(4).take_while(char::is_ascii_digit).count();
     digits(behind) == 3 && (last == 3 || before.len() == last) && last <= 3
 }
 
-fn amounts<'a>(text: &'a str, words: &MoneyWords, tokens: &mut ValueMentions<'a>) {
+fn add_amounts<'a>(text: &'a str, words: &MoneyWords, tokens: &mut ValueMentions<'a>) {
     let mut done = 0;
     for (at, c) in text.char_indices() {
         if at < done || !c.is_numeric() {
@@ -79,14 +79,18 @@ fn designator_before(text: &str) -> usize {
         !(word.starts_with(char::is_alphabetic) && before.ends_with(char::is_alphanumeric))
     };
     let ends_with =
-        |sign: &str| bare.get(bare.len().saturating_sub(sign.len())..).is_some_and(|end| is_same(end, sign));
+        |sign: &str| bare.get(bare.len().saturating_sub(sign.len())..).is_some_and(|end| matches_sign(end, sign));
     let sign = amount::SIGNS
         .iter()
         .map(|(sign, _)| sign.len())
         .zip(amount::SIGNS)
         .find(|(len, (sign, _))| ends_with(sign) && starts_word(*len));
-    let code =
-        || bare.get(bare.len().saturating_sub(3)..).and_then(amount::code).map(|_| 3).filter(|len| starts_word(*len));
+    let code = || {
+        bare.get(bare.len().saturating_sub(3)..)
+            .and_then(amount::currency_code)
+            .map(|_| 3)
+            .filter(|len| starts_word(*len))
+    };
     let len = sign.map(|(len, _)| len).or_else(code);
     len.map_or(0, |len| text.len().saturating_sub(bare.len()).saturating_add(len))
 }
@@ -98,15 +102,15 @@ fn designator_behind(text: &str) -> usize {
         let (word, behind) = bare.split_at_checked(len).unwrap_or_default();
         !(word.ends_with(char::is_alphabetic) && behind.starts_with(char::is_alphanumeric))
     };
-    let starts_with = |sign: &str| bare.get(..sign.len()).is_some_and(|start| is_same(start, sign));
+    let starts_with = |sign: &str| bare.get(..sign.len()).is_some_and(|start| matches_sign(start, sign));
     let sign =
         amount::SIGNS.iter().find(|(sign, _)| starts_with(sign) && ends_word(sign.len())).map(|(sign, _)| sign.len());
-    let code = || bare.get(..3).and_then(amount::code).map(|_| 3).filter(|len| ends_word(*len));
+    let code = || bare.get(..3).and_then(amount::currency_code).map(|_| 3).filter(|len| ends_word(*len));
     sign.or_else(code).map_or(0, |len| text.len().saturating_sub(bare.len()).saturating_add(len))
 }
 
 /// Words in any case, short signs as they are.
-fn is_same(text: &str, sign: &str) -> bool {
+fn matches_sign(text: &str, sign: &str) -> bool {
     text == sign || (sign.len() > 3 && text.eq_ignore_ascii_case(sign))
 }
 
@@ -114,12 +118,12 @@ fn is_same(text: &str, sign: &str) -> bool {
 fn magnitude(text: &str, words: &MoneyWords) -> usize {
     let bare = text.strip_prefix(BLANKS).unwrap_or(text);
     let len: usize = bare.chars().take(12).take_while(|c| c.is_alphabetic()).map(char::len_utf8).sum();
-    let known = words.senses(&folded(bare.get(..len).unwrap_or_default())).is_magnitude;
+    let known = words.senses(&fold_money_word(bare.get(..len).unwrap_or_default())).is_magnitude;
     if known { text.len().saturating_sub(bare.len()).saturating_add(len) } else { 0 }
 }
 
 /// Phone and account numbers: digits with at most two separators between them.
-fn numbers<'a>(text: &'a str, min_digits: usize, tokens: &mut ValueMentions<'a>) {
+fn add_numbers<'a>(text: &'a str, min_digits: usize, tokens: &mut ValueMentions<'a>) {
     let mut done = 0;
     let mut last = None;
     for (at, c) in text.char_indices() {
@@ -128,7 +132,7 @@ fn numbers<'a>(text: &'a str, min_digits: usize, tokens: &mut ValueMentions<'a>)
         if at < done || !c.is_numeric() || joined {
             continue;
         }
-        let (end, digits) = run(text, at);
+        let (end, digits) = digit_run(text, at);
         done = end.max(at.saturating_add(1));
         if digits < min_digits {
             continue;
@@ -142,7 +146,7 @@ fn numbers<'a>(text: &'a str, min_digits: usize, tokens: &mut ValueMentions<'a>)
 }
 
 /// Where the run of digits ends, and how many it has. A date is no part of one.
-fn run(text: &str, start: usize) -> (usize, usize) {
+fn digit_run(text: &str, start: usize) -> (usize, usize) {
     let (mut end, mut digits) = (start, 0_usize);
     if let Some(len) = date_len(text.get(start..).unwrap_or_default()) {
         return (start.saturating_add(len), 0);
@@ -153,7 +157,7 @@ fn run(text: &str, start: usize) -> (usize, usize) {
         digits = digits.saturating_add(rest.get(..group).unwrap_or_default().chars().count());
         end = end.saturating_add(group);
         let behind = rest.get(group..).unwrap_or_default();
-        let gap: usize = behind.chars().take(3).take_while(|c| is_separator(*c)).map(char::len_utf8).sum();
+        let gap: usize = behind.chars().take(3).take_while(|c| is_digit_separator(*c)).map(char::len_utf8).sum();
         let next = behind.get(gap..).unwrap_or_default();
         if gap == 0 || !next.starts_with(char::is_numeric) || date_len(next).is_some() {
             return (end, digits);
@@ -162,7 +166,7 @@ fn run(text: &str, start: usize) -> (usize, usize) {
     }
 }
 
-const fn is_separator(c: char) -> bool {
+const fn is_digit_separator(c: char) -> bool {
     matches!(c, ' ' | '-' | '.' | '/' | '(' | ')' | '\u{a0}' | '\u{202f}' | '\u{2010}' | '\u{2011}' | '\u{2013}')
 }
 

@@ -38,13 +38,13 @@ const MIXED_ATTRIBUTES: [&str; 5] = ["content", "imagesrcset", "srcdoc", "srcset
 const BROADCASTS: [&str; 4] = ["!channel", "!here", "!everyone", "!subteam"];
 
 /// Adds every destination that leads somewhere else.
-pub(super) fn destinations<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
+pub(super) fn add_destinations<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
     let mut seen = 0_usize;
     for (at, byte) in text.bytes().enumerate() {
         let opening = match byte {
             b'(' if ends_with(text, at, "]") || ends_with(text, at, "url") => LinkSyntax::Bracket,
             b':' if ends_with(text, at, "]") => LinkSyntax::Definition,
-            b'=' => match attribute(text, at) {
+            b'=' => match link_attribute(text, at) {
                 Some(opening) => opening,
                 None => continue,
             },
@@ -54,7 +54,7 @@ pub(super) fn destinations<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
         };
         let start = at.saturating_add(1);
         let start = if opening == LinkSyntax::Tag { start } else { skip_blank(text, start) };
-        let span = destination(text, start, opening);
+        let span = destination_span(text, start, opening);
         if span.is_empty() {
             continue;
         }
@@ -64,7 +64,7 @@ pub(super) fn destinations<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
             tokens.too_many = true;
             return;
         }
-        read(text, span, opening, tokens);
+        add_destination(text, span, opening, tokens);
     }
 }
 
@@ -103,7 +103,7 @@ fn skip_blank(text: &str, at: usize) -> usize {
 }
 
 /// The known attribute whose name stands before the `=`.
-fn attribute(text: &str, at: usize) -> Option<LinkSyntax> {
+fn link_attribute(text: &str, at: usize) -> Option<LinkSyntax> {
     let before = text.as_bytes().get(..at).unwrap_or_default();
     let blank = before.iter().rev().take(16).take_while(|byte| byte.is_ascii_whitespace()).count();
     let end = at.saturating_sub(blank);
@@ -122,7 +122,7 @@ fn attribute(text: &str, at: usize) -> Option<LinkSyntax> {
 }
 
 /// The destination that starts here: up to its closing quote or bracket, or to a blank.
-fn destination(text: &str, start: usize, opening: LinkSyntax) -> Span {
+fn destination_span(text: &str, start: usize, opening: LinkSyntax) -> Span {
     let rest = text.as_bytes().get(start..).unwrap_or_default();
     let (skipped, close): (usize, &[u8]) = match rest.first() {
         _ if opening == LinkSyntax::Tag => (0, b"<> \t\r\n"),
@@ -163,7 +163,7 @@ fn destination(text: &str, start: usize, opening: LinkSyntax) -> Span {
 }
 
 /// Adds a destination that leads away, and the pieces of one that has several.
-fn read<'a>(text: &'a str, span: Span, opening: LinkSyntax, tokens: &mut ValueMentions<'a>) {
+fn add_destination<'a>(text: &'a str, span: Span, opening: LinkSyntax, tokens: &mut ValueMentions<'a>) {
     let whole = text.get(span.start..span.end).unwrap_or_default();
     // As in the URL Standard: blanks and controls around it, tabs and line breaks in it don't count.
     let followed: String = whole.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();

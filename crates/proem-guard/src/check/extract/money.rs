@@ -9,7 +9,7 @@ use proem_text::Span;
 
 use super::{
     ValueMentions,
-    money_words::{MoneyWords, WordSenses, folded, is_multiple, is_number_word},
+    money_words::{MoneyWords, WordSenses, fold_money_word, is_multiple, is_number_word},
 };
 use crate::check::{ReferentKind, amount};
 
@@ -58,13 +58,13 @@ const UPPER_CASE: [&str; 3] = ["ETH", "BNB", "DAI"];
 /// Adds the amounts with words, the numbers that are told in words, and those behind a word for an account.
 ///
 /// Amounts in digits come before: what they cover is found already.
-pub(super) fn amounts<'a>(text: &'a str, words: &MoneyWords, tokens: &mut ValueMentions<'a>) {
+pub(super) fn add_worded_amounts<'a>(text: &'a str, words: &MoneyWords, tokens: &mut ValueMentions<'a>) {
     let all = money_tokens(text, words);
     let phrases = MoneyText { text, all: &all };
     phrases.amounts(tokens);
     phrases.digit_words(tokens);
     phrases.accounts(tokens);
-    unspaced(text, tokens);
+    add_unspaced_amounts(text, tokens);
 }
 
 fn money_tokens(text: &str, words: &MoneyWords) -> Vec<MoneyToken> {
@@ -90,14 +90,16 @@ fn money_tokens(text: &str, words: &MoneyWords) -> Vec<MoneyToken> {
         }
     }
     for token in all.iter_mut().filter(|token| token.kind == MoneyTokenKind::Word) {
-        token.senses = words.senses(&folded(text.get(token.span.start..token.span.end).unwrap_or_default()));
+        token.senses = words.senses(&fold_money_word(text.get(token.span.start..token.span.end).unwrap_or_default()));
     }
     // `T€` is a currency of its own.
     let mut multiples: Vec<MoneyToken> = Vec::with_capacity(all.len());
     for token in all {
         let is_multiple = |last: &MoneyToken| {
             let word = text.get(last.span.start..last.span.end).unwrap_or_default();
-            last.span.end == token.span.start && token.kind == MoneyTokenKind::Sign && is_multiple(&folded(word))
+            last.span.end == token.span.start
+                && token.kind == MoneyTokenKind::Sign
+                && is_multiple(&fold_money_word(word))
         };
         match multiples.last_mut().filter(|last| is_multiple(last)) {
             Some(last) => {
@@ -134,7 +136,7 @@ impl<'a> MoneyText<'_, 'a> {
             MoneyTokenKind::Word => {}
         }
         let senses = token.senses;
-        if senses.is_plain_currency || amount::code(word).is_some() {
+        if senses.is_plain_currency || amount::currency_code(word).is_some() {
             AmountPart::PlainCurrency
         } else if senses.is_currency || UPPER_CASE.contains(&word) || self.is_short_currency(at) {
             AmountPart::Currency
@@ -142,7 +144,7 @@ impl<'a> MoneyText<'_, 'a> {
             AmountPart::Magnitude
         } else if senses.is_joint {
             AmountPart::Joint
-        } else if is_number_word(&folded(word)) {
+        } else if is_number_word(&fold_money_word(word)) {
             AmountPart::NumberWord
         } else {
             AmountPart::Nothing
@@ -155,7 +157,7 @@ impl<'a> MoneyText<'_, 'a> {
         let is_named = token.senses.is_plain_currency || token.senses.is_currency || UPPER_CASE.contains(&word);
         token.kind == MoneyTokenKind::Sign
             || (token.kind == MoneyTokenKind::Word
-                && (is_named || amount::code(word).is_some() || self.is_short_currency(at)))
+                && (is_named || amount::currency_code(word).is_some() || self.is_short_currency(at)))
     }
 
     /// `Rp`, `Rs`, `TL` and the like, which mean other things unless a number of at least two digits stands beside them.
@@ -365,7 +367,7 @@ const THAI: [&str; 16] =
     ["หนึ่ง", "สอง", "สาม", "สี่", "ห้า", "หก", "เจ็ด", "แปด", "เก้า", "สิบ", "ร้อย", "พัน", "หมื่น", "แสน", "ล้าน", "เอ็ด"];
 
 /// Amounts in scripts without spaces: a number or a numeral stands right before the currency, or behind it.
-fn unspaced<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
+fn add_unspaced_amounts<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
     if text.is_ascii() {
         return;
     }

@@ -76,7 +76,7 @@ const ACCOUNTS: &str = "account acct konto kontonummer kontonr kto kontoverbindu
     λογαριασμος হিসাব";
 
 /// A word as it is compared.
-pub(super) fn folded(word: &str) -> String {
+pub(super) fn fold_money_word(word: &str) -> String {
     let mut folded = String::new();
     for c in word.chars().take(LONGEST).flat_map(char::to_lowercase) {
         match c {
@@ -186,8 +186,11 @@ mod tests {
     #[test]
     fn every_word_is_written_as_it_is_compared() {
         let lists = [CURRENCIES, MAGNITUDES, NUMBERS, JOINTS, DIGITS, ACCOUNTS];
-        let other: Vec<&str> =
-            lists.into_iter().flat_map(str::split_ascii_whitespace).filter(|word| folded(word) != *word).collect();
+        let other: Vec<&str> = lists
+            .into_iter()
+            .flat_map(str::split_ascii_whitespace)
+            .filter(|word| fold_money_word(word) != *word)
+            .collect();
         assert_eq!(other, [""; 0]);
     }
 }

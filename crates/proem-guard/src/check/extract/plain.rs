@@ -40,21 +40,21 @@ const EXTENSIONS: [&str; 59] = [
 ];
 
 /// Adds every address in running text, none inside another.
-pub(super) fn addresses<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
+pub(super) fn add_plain_addresses<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
     let mut taken: Vec<Span> = Vec::new();
     web(text, &mut taken, tokens);
-    let gaps = gaps(text, &taken);
+    let gaps = gaps_between(text, &taken);
     for gap in gaps {
         mails(text, gap, &mut taken, tokens);
     }
     taken.sort_unstable();
-    for gap in self::gaps(text, &taken) {
-        hosts(text, gap, tokens);
+    for gap in self::gaps_between(text, &taken) {
+        add_bare_hosts(text, gap, tokens);
     }
 }
 
 /// What the spans, in order, leave over.
-fn gaps(text: &str, taken: &[Span]) -> Vec<Span> {
+fn gaps_between(text: &str, taken: &[Span]) -> Vec<Span> {
     let starts = core::iter::once(0).chain(taken.iter().map(|span| span.end));
     let ends = taken.iter().map(|span| span.start).chain([text.len()]);
     starts.zip(ends).map(|(start, end)| Span::new(start, end)).filter(|gap| !gap.is_empty()).collect()
@@ -96,7 +96,7 @@ fn web<'a>(text: &'a str, taken: &mut Vec<Span>, tokens: &mut ValueMentions<'a>)
         }
         let found = match byte {
             b':' => with_scheme(text, done, colon),
-            b'\\' => share(text, colon),
+            b'\\' => network_share(text, colon),
             _ => None,
         };
         if let Some((kind, span, body)) = found {
@@ -139,7 +139,7 @@ fn with_scheme(text: &str, from: usize, colon: usize) -> Option<(ReferentKind, S
 }
 
 /// A share as in `\\host\name`.
-fn share(text: &str, at: usize) -> Option<(ReferentKind, Span, usize)> {
+fn network_share(text: &str, at: usize) -> Option<(ReferentKind, Span, usize)> {
     let rest = text.get(at..)?.strip_prefix("\\\\")?;
     let len = rest
         .bytes()
@@ -219,7 +219,7 @@ fn mails<'a>(text: &'a str, gap: Span, taken: &mut Vec<Span>, tokens: &mut Value
         }
         let name = piece.get(name_at..end).unwrap_or_default().trim_end_matches(['.', '-', '_']);
         end = name_at.saturating_add(name.len());
-        let (start, end) = unwrapped(piece, local_start(piece, done, at), at, end);
+        let (start, end) = strip_wrapping(piece, local_start(piece, done, at), at, end);
         let quoted = start == at && piece.get(..at).is_some_and(|before| before.ends_with(['"', ')']));
         let is_handle = start == at && name.starts_with(|c: char| c.is_alphabetic());
         let is_address = start < at || (quoted && name.contains('.'));
@@ -243,7 +243,7 @@ fn local_start(text: &str, from: usize, at: usize) -> usize {
 }
 
 /// Takes away what stands around an address on both sides, such as asterisks.
-fn unwrapped(text: &str, mut start: usize, at: usize, mut end: usize) -> (usize, usize) {
+fn strip_wrapping(text: &str, mut start: usize, at: usize, mut end: usize) -> (usize, usize) {
     let mut behind = end;
     while start < at
         && let Some(first) = text.get(start..).and_then(|rest| rest.chars().next())
@@ -289,7 +289,7 @@ fn is_east_asian(c: char) -> bool {
 }
 
 /// Hosts without a scheme, with a path or without.
-fn hosts<'a>(text: &'a str, gap: Span, tokens: &mut ValueMentions<'a>) {
+fn add_bare_hosts<'a>(text: &'a str, gap: Span, tokens: &mut ValueMentions<'a>) {
     let piece = text.get(gap.start..gap.end).unwrap_or_default();
     let mut at = 0_usize;
     while let Some(rest) = piece.get(at..).filter(|rest| !rest.is_empty()) {

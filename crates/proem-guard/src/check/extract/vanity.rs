@@ -19,7 +19,7 @@ const LONGEST: usize = 20;
 const SHORTEST: usize = 7;
 
 /// Adds the numbers with letters in them.
-pub(super) fn numbers<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
+pub(super) fn add_vanity_numbers<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
     let bytes = text.as_bytes();
     let mut at = 0_usize;
     while let Some(place) = bytes.get(at..).and_then(|rest| rest.iter().position(u8::is_ascii_digit)) {
@@ -31,23 +31,24 @@ pub(super) fn numbers<'a>(text: &'a str, tokens: &mut ValueMentions<'a>) {
                 tokens.push(ReferentKind::Number, Span::new(start, end), text.get(start..end).unwrap_or_default());
                 at = end;
             }
-            None => at = start.saturating_add(run(bytes, start, u8::is_ascii_digit)),
+            None => at = start.saturating_add(wanted_run_length(bytes, start, u8::is_ascii_digit)),
         }
     }
 }
 
-fn run(bytes: &[u8], from: usize, is_wanted: fn(&u8) -> bool) -> usize {
+fn wanted_run_length(bytes: &[u8], from: usize, is_wanted: fn(&u8) -> bool) -> usize {
     bytes.get(from..).unwrap_or_default().iter().take(LONGEST).take_while(|byte| is_wanted(byte)).count().max(1)
 }
 
 /// Where the number ends that begins here, if letters stand for digits of it.
 fn vanity_end(bytes: &[u8], start: usize) -> Option<usize> {
-    let (area, mut at) = area(bytes, start)?;
+    let (area, mut at) = area_code(bytes, start)?;
     let (mut letters, mut digits) = (0_usize, area);
     let mut end = at;
     let mut fewest = FEWEST_JOINED;
     loop {
-        let gap = bytes.get(at..).unwrap_or_default().iter().take(3).take_while(|byte| is_separator(**byte)).count();
+        let gap =
+            bytes.get(at..).unwrap_or_default().iter().take(3).take_while(|byte| is_phone_separator(**byte)).count();
         let is_apart = bytes.get(at..at.saturating_add(gap)).is_some_and(|gap| gap.contains(&b' '));
         let from = at.saturating_add(gap);
         let group =
@@ -76,7 +77,7 @@ fn vanity_end(bytes: &[u8], start: usize) -> Option<usize> {
 }
 
 /// How many digits the area has that stands here, and where it ends.
-fn area(bytes: &[u8], start: usize) -> Option<(usize, usize)> {
+fn area_code(bytes: &[u8], start: usize) -> Option<(usize, usize)> {
     let digits = |from: usize| {
         bytes.get(from..).unwrap_or_default().iter().take(LONGEST).take_while(|byte| byte.is_ascii_digit()).count()
     };
@@ -88,7 +89,7 @@ fn area(bytes: &[u8], start: usize) -> Option<(usize, usize)> {
     let end = start.saturating_add(first);
     // `1-800`, `+49 800`: the area follows the country.
     if first <= 3 && !is_area(start, first) {
-        let gap = bytes.get(end..)?.iter().take(3).take_while(|byte| is_separator(**byte)).count();
+        let gap = bytes.get(end..)?.iter().take(3).take_while(|byte| is_phone_separator(**byte)).count();
         let from = end.saturating_add(gap);
         let second = digits(from);
         return (gap > 0 && is_area(from, second)).then(|| (first.saturating_add(second), from.saturating_add(second)));
@@ -99,6 +100,6 @@ fn area(bytes: &[u8], start: usize) -> Option<(usize, usize)> {
     (is_area(start, first) && (is_joined || is_long)).then_some((first, end))
 }
 
-const fn is_separator(byte: u8) -> bool {
+const fn is_phone_separator(byte: u8) -> bool {
     matches!(byte, b' ' | b'-' | b'.' | b'(' | b')' | b'/')
 }

@@ -24,7 +24,7 @@ pub(super) struct HtmlElement {
 impl HtmlElement {
     /// The element of a name in lower case.
     pub(super) fn named(name: &str) -> Self {
-        let kind = kind(name);
+        let kind = element_display(name);
         let border = match name {
             "td" | "th" => " ",
             "br" | "hr" => "\n",
@@ -44,7 +44,7 @@ impl HtmlElement {
 }
 
 /// How an element that the standard has, or had, stands in the text.
-fn kind(name: &str) -> Option<ElementDisplay> {
+fn element_display(name: &str) -> Option<ElementDisplay> {
     Some(match name {
         "p" | "div" | "td" | "tr" | "table" | "li" | "ul" | "ol" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "th"
         | "tbody" | "thead" | "tfoot" | "caption" | "section" | "article" | "header" | "footer" | "main" | "nav"
@@ -65,7 +65,7 @@ fn kind(name: &str) -> Option<ElementDisplay> {
 }
 
 /// Whether the value of the attribute is text for people or for programs that read aloud.
-pub(super) fn is_text(element: &str, attribute: &str, value: &str) -> bool {
+pub(super) fn is_read_aloud(element: &str, attribute: &str, value: &str) -> bool {
     let has_word = value.bytes().filter(|byte| byte.is_ascii_alphabetic() || *byte >= 0x80).count() >= 2;
     let name = attribute.to_ascii_lowercase();
     has_word

@@ -88,7 +88,7 @@ impl ElementStyle {
             "color" | "text" => self.colour = Some(shade(&value.to_ascii_lowercase())),
             "bgcolor" => self.background = Some(shade(&value.to_ascii_lowercase())),
             "style" => {
-                for declaration in without_comments(&value.to_ascii_lowercase()).split(';') {
+                for declaration in without_css_comments(&value.to_ascii_lowercase()).split(';') {
                     if let Some((property, value)) = declaration.split_once(':') {
                         self.declare(property.trim(), value.trim().trim_end_matches("!important").trim_end());
                     }
@@ -107,9 +107,9 @@ impl ElementStyle {
             "mso-hide" => self.hidden |= value == "all",
             "opacity" => {
                 self.hidden |=
-                    number(value).is_some_and(|(opacity, unit)| opacity < if unit == "%" { 5.0 } else { 0.05 });
+                    leading_number(value).is_some_and(|(opacity, unit)| opacity < if unit == "%" { 5.0 } else { 0.05 });
             }
-            "font-size" => self.tiny_text = length(value).map(|size| size <= SMALLEST).or(Some(false)),
+            "font-size" => self.tiny_text = length_in_pixels(value).map(|size| size <= SMALLEST).or(Some(false)),
             "color" | "-webkit-text-fill-color" => self.colour = Some(shade(value)),
             "background-color" | "background" => self.background = Some(background(value)),
             "background-image" => self.background = Some(Shade::Unknown),
@@ -124,7 +124,7 @@ impl ElementStyle {
             }
             "overflow" | "overflow-x" | "overflow-y" => self.overflow_hidden |= matches!(first, "hidden" | "clip"),
             "width" | "height" | "max-width" | "max-height" => {
-                self.tiny_box |= length(value).is_some_and(|size| size <= 1.0);
+                self.tiny_box |= length_in_pixels(value).is_some_and(|size| size <= 1.0);
             }
             _ => {}
         }
@@ -134,11 +134,11 @@ impl ElementStyle {
         let argument = value.split_once('(').map_or("", |(_, argument)| argument);
         let first = argument.split([',', ')']).next().unwrap_or_default().trim();
         self.hidden |= value.starts_with("translate") && is_far_out(first);
-        self.hidden |= value.starts_with("scale") && number(first).is_some_and(|(scale, _)| scale.abs() < 0.01);
+        self.hidden |= value.starts_with("scale") && leading_number(first).is_some_and(|(scale, _)| scale.abs() < 0.01);
     }
 }
 
-fn without_comments(style: &str) -> String {
+fn without_css_comments(style: &str) -> String {
     let mut plain = String::with_capacity(style.len());
     let mut rest = style;
     while let Some((before, comment)) = rest.split_once("/*") {
@@ -150,7 +150,7 @@ fn without_comments(style: &str) -> String {
 }
 
 /// A number and its unit.
-fn number(value: &str) -> Option<(f32, &str)> {
+fn leading_number(value: &str) -> Option<(f32, &str)> {
     let end = value.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-' | '+'))).unwrap_or(value.len());
     let (number, unit) = value.split_at_checked(end)?;
     // More digits than this change nothing.
@@ -159,8 +159,8 @@ fn number(value: &str) -> Option<(f32, &str)> {
 }
 
 /// A length in pixels, with the usual text of 16 pixels for relative ones.
-fn length(value: &str) -> Option<f32> {
-    let (number, unit) = number(value)?;
+fn length_in_pixels(value: &str) -> Option<f32> {
+    let (number, unit) = leading_number(value)?;
     match unit {
         "" | "px" | "pt" => Some(number),
         "em" | "rem" | "ex" | "ch" => Some(number * 16.0),
@@ -171,8 +171,8 @@ fn length(value: &str) -> Option<f32> {
 }
 
 fn is_far_out(value: &str) -> bool {
-    let far = length(value).is_some_and(|length| length <= FAR_OUT);
-    far || number(value).is_some_and(|(number, unit)| matches!(unit, "%" | "vw" | "vh") && number <= -100.0)
+    let far = length_in_pixels(value).is_some_and(|length| length <= FAR_OUT);
+    far || leading_number(value).is_some_and(|(number, unit)| matches!(unit, "%" | "vw" | "vh") && number <= -100.0)
 }
 
 /// The colour in a shorthand; a picture hides it.
@@ -191,7 +191,7 @@ fn background(value: &str) -> Shade {
 fn shade(value: &str) -> Shade {
     let value = value.trim();
     if let Some(digits) = value.strip_prefix('#') {
-        return hexadecimal(digits.as_bytes());
+        return hex_shade(digits.as_bytes());
     }
     if let Some(arguments) = value.strip_prefix("rgba(").or_else(|| value.strip_prefix("rgb(")) {
         return components(arguments);
@@ -213,7 +213,7 @@ fn shade(value: &str) -> Shade {
     }
 }
 
-fn hexadecimal(digits: &[u8]) -> Shade {
+fn hex_shade(digits: &[u8]) -> Shade {
     let value = |digit: &u8| char::from(*digit).to_digit(16).and_then(|value| u8::try_from(value).ok());
     let pair = |high: &u8, low: &u8| Some(value(high)? << 4 | value(low)?);
     let colour = match digits {
@@ -230,10 +230,10 @@ fn hexadecimal(digits: &[u8]) -> Shade {
 
 fn components(arguments: &str) -> Shade {
     let arguments = arguments.trim_end_matches(')');
-    let mut parts = arguments.split([',', ' ', '/']).filter(|part| !part.is_empty()).map(number);
+    let mut parts = arguments.split([',', ' ', '/']).filter(|part| !part.is_empty()).map(leading_number);
     let mut component = || match parts.next()?? {
-        (number, "%") => round(number * 2.55),
-        (number, _) => round(number),
+        (number, "%") => round_to_byte(number * 2.55),
+        (number, _) => round_to_byte(number),
     };
     let colour = (component(), component(), component());
     if parts.next().flatten().is_some_and(|(alpha, _)| alpha < 0.05) {
@@ -246,6 +246,6 @@ fn components(arguments: &str) -> Shade {
 }
 
 /// The nearest number of a byte.
-fn round(number: f32) -> Option<u8> {
+fn round_to_byte(number: f32) -> Option<u8> {
     (0..=u8::MAX).find(|byte| f32::from(*byte) + 0.5 > number)
 }

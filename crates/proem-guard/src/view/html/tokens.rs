@@ -73,10 +73,10 @@ impl<'a> HtmlTokeniser<'a> {
         let behind = self.rest(start.saturating_add(1));
         let next = start.saturating_add(2);
         match behind.as_bytes() {
-            [b'!', b'-', b'-', ..] => Some(comment(self.text, start)),
+            [b'!', b'-', b'-', ..] => Some(comment_token(self.text, start)),
             [b'!' | b'?', ..] => {
                 let place = Span::new(start, self.end_of_declaration(next)?);
-                let is_declaration = behind.starts_with('?') || starts_with(behind, "!doctype");
+                let is_declaration = behind.starts_with('?') || starts_with_name(behind, "!doctype");
                 let content = Span::new(next, place.end.saturating_sub(1));
                 Some(if is_declaration { HtmlToken::Declaration(place) } else { HtmlToken::Comment { content, place } })
             }
@@ -168,7 +168,9 @@ impl<'a> HtmlTokeniser<'a> {
             at = start.saturating_add(2);
             let behind = self.text.get(at..).unwrap_or_default();
             let after = behind.as_bytes().get(written.len());
-            if starts_with(behind, written) && after.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-') {
+            if starts_with_name(behind, written)
+                && after.is_none_or(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-')
+            {
                 return Some(start);
             }
         }
@@ -232,7 +234,7 @@ impl HtmlToken {
 
 /// The comment that starts with `<!--` there (13.2.5.43 to 13.2.5.51); one without an end goes to
 /// the end of the page.
-fn comment(text: &str, start: usize) -> HtmlToken {
+fn comment_token(text: &str, start: usize) -> HtmlToken {
     let from = start.saturating_add(4);
     let rest = text.get(from..).unwrap_or_default();
     let empty = if rest.starts_with('>') { Some(1) } else { rest.starts_with("->").then_some(2) };
@@ -259,7 +261,7 @@ fn comment(text: &str, start: usize) -> HtmlToken {
     HtmlToken::Comment { content: Span::new(from, text.len()), place: Span::new(start, text.len()) }
 }
 
-fn starts_with(text: &str, name: &str) -> bool {
+fn starts_with_name(text: &str, name: &str) -> bool {
     text.as_bytes().get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
 }
 

@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::super::{SymbolKind, name_of};
+use super::super::{SymbolKind, kept_name};
 use crate::dialect::Dialect;
 
 /// The most signs of a head that are kept.
@@ -335,7 +335,7 @@ impl Head {
                 _ => {}
             }
         }
-        name_of(&text).unwrap_or_default()
+        kept_name(&text).unwrap_or_default()
     }
 
     /// What a macro defines that is called like a function, of its first arguments: `TEST(Store, reopens)`.
@@ -358,7 +358,7 @@ impl Head {
             }
             at = at.saturating_add(2);
         }
-        Some(parts.join(&b'.')).filter(|name| !name.is_empty()).and_then(|name| name_of(&name))
+        Some(parts.join(&b'.')).filter(|name| !name.is_empty()).and_then(|name| kept_name(&name))
     }
 
     fn function_definition(&self, source: &[u8], dialect: Dialect, inside: Holds) -> Option<(HeadDefinition, usize)> {
@@ -380,7 +380,7 @@ impl Head {
         })?;
         let close = self.closing(mark.saturating_add(1))?;
         let at = close.saturating_add(1);
-        let name = self.word(at, source).and_then(name_of)?;
+        let name = self.word(at, source).and_then(kept_name)?;
         Some(HeadDefinition { kind: SymbolKind::Method, name, line: self.signs.get(at)?.line })
     }
 
@@ -539,7 +539,7 @@ impl Head {
 
     fn last_word(&self, before: usize, source: &[u8], kind: SymbolKind) -> Option<HeadDefinition> {
         let at = self.outside().filter(|at| *at < before && self.word(*at, source).is_some()).last()?;
-        let name = self.word(at, source).and_then(name_of)?;
+        let name = self.word(at, source).and_then(kept_name)?;
         Some(HeadDefinition { kind, name, line: self.signs.get(at)?.line })
     }
 

@@ -1,7 +1,7 @@
 //! The words that introduce a definition, by dialect, and the name behind them.
 
 use super::super::SymbolKind;
-use super::super::mask::is_name;
+use super::super::mask::is_name_character;
 use super::definition_name;
 use crate::dialect::Dialect;
 
@@ -161,7 +161,7 @@ const STATEMENTS: [&[u8]; 22] = [
     b"sizeof", b"defer", b"using", b"when", b"assert", b"elif", b"until", b"await", b"yield",
 ];
 
-const fn words_of(dialect: Dialect) -> Words {
+const fn introducing_words(dialect: Dialect) -> Words {
     match dialect {
         Dialect::Kotlin => KOTLIN,
         Dialect::Swift => SWIFT,
@@ -185,8 +185,8 @@ pub(super) fn introduction(masked: &[u8], text: &[u8], indent: usize, dialect: D
     let mut found: Option<SymbolKind> = None;
     // `enum class`, `fun interface`, `case object`: the last of them is what it is.
     loop {
-        let (word, behind) = word(rest);
-        let introduced = words_of(dialect).iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind);
+        let (word, behind) = leading_word(rest);
+        let introduced = introducing_words(dialect).iter().find(|(known, _)| *known == word).map(|(_, kind)| *kind);
         let is_modifier = MODIFIERS.contains(&word) && found.is_none();
         match (introduced, found) {
             (Some(kind), None) => found = Some(kind),
@@ -204,7 +204,7 @@ pub(super) fn introduction(masked: &[u8], text: &[u8], indent: usize, dialect: D
             return None;
         }
         let is_companion = word == b"object" && masked.windows(9).any(|window| window == b"companion");
-        if is_companion && !behind.trim_ascii_start().first().is_some_and(|&byte| is_name(byte)) {
+        if is_companion && !behind.trim_ascii_start().first().is_some_and(|&byte| is_name_character(byte)) {
             return definition_name(b"Companion").map(|name| Introduction { kind: SymbolKind::Type, name });
         }
         if is_own_name(word, dialect) && introduced.is_some() {
@@ -241,9 +241,9 @@ fn is_two_words(word: &[u8], dialect: Dialect) -> bool {
 }
 
 /// The word at the start of a line, and what follows it.
-fn word(line: &[u8]) -> (&[u8], &[u8]) {
+fn leading_word(line: &[u8]) -> (&[u8], &[u8]) {
     let line = line.trim_ascii_start();
-    let end = line.iter().position(|&byte| !is_name(byte)).unwrap_or(line.len());
+    let end = line.iter().position(|&byte| !is_name_character(byte)).unwrap_or(line.len());
     line.split_at_checked(end).unwrap_or_default()
 }
 
@@ -263,7 +263,10 @@ fn behind_annotations(line: &[u8]) -> &[u8] {
     let mut rest = line;
     while rest.first() == Some(&b'@') || rest.starts_with(b"#[") {
         let name = rest.get(1..).unwrap_or_default();
-        let end = name.iter().position(|&byte| !is_name(byte) && !matches!(byte, b'.' | b':')).unwrap_or(name.len());
+        let end = name
+            .iter()
+            .position(|&byte| !is_name_character(byte) && !matches!(byte, b'.' | b':'))
+            .unwrap_or(name.len());
         rest = behind_brackets(name.get(end..).unwrap_or_default()).trim_ascii_start();
         if end == 0 && !line.starts_with(b"#[") {
             break;
@@ -302,14 +305,14 @@ fn name_behind(text: &[u8], kind: SymbolKind, dialect: Dialect) -> Option<&[u8]>
         return quoted.get(..quoted.iter().position(|&byte| byte == b'`')?);
     }
     let is_part = |byte: u8| match dialect {
-        Dialect::Ruby => is_name(byte) || matches!(byte, b'.' | b':'),
-        Dialect::Elixir if kind == SymbolKind::Function || kind == SymbolKind::Macro => is_name(byte),
-        Dialect::Elixir | Dialect::Kotlin | Dialect::Julia => is_name(byte) || byte == b'.',
-        Dialect::Lua => is_name(byte) || matches!(byte, b'.' | b':'),
-        Dialect::Shell => is_name(byte) || matches!(byte, b'-' | b'.' | b':'),
-        Dialect::Perl => is_name(byte) || byte == b':',
-        Dialect::Swift if kind == SymbolKind::Extension => is_name(byte) || byte == b'.',
-        _ => is_name(byte),
+        Dialect::Ruby => is_name_character(byte) || matches!(byte, b'.' | b':'),
+        Dialect::Elixir if kind == SymbolKind::Function || kind == SymbolKind::Macro => is_name_character(byte),
+        Dialect::Elixir | Dialect::Kotlin | Dialect::Julia => is_name_character(byte) || byte == b'.',
+        Dialect::Lua => is_name_character(byte) || matches!(byte, b'.' | b':'),
+        Dialect::Shell => is_name_character(byte) || matches!(byte, b'-' | b'.' | b':'),
+        Dialect::Perl => is_name_character(byte) || byte == b':',
+        Dialect::Swift if kind == SymbolKind::Extension => is_name_character(byte) || byte == b'.',
+        _ => is_name_character(byte),
     };
     let mut end = text.iter().position(|&byte| !is_part(byte)).unwrap_or(text.len());
     let mut name = text.get(..end)?;
@@ -374,7 +377,8 @@ fn by_shape(masked: &[u8], text: &[u8], indent: usize, dialect: Dialect) -> Opti
     let is_of = |name: &[u8]| definition_name(name).map(|name| Introduction { kind: SymbolKind::Function, name });
     match dialect {
         Dialect::Shell => {
-            let end = masked.iter().position(|&byte| !(is_name(byte) || matches!(byte, b'-' | b'.' | b':')))?;
+            let end =
+                masked.iter().position(|&byte| !(is_name_character(byte) || matches!(byte, b'-' | b'.' | b':')))?;
             let (name, rest) = masked.split_at_checked(end).filter(|(name, _)| !name.is_empty())?;
             let rest = rest.trim_ascii_start().strip_prefix(b"(")?.trim_ascii_start().strip_prefix(b")")?;
             let rest = rest.trim_ascii_start();
@@ -383,7 +387,7 @@ fn by_shape(masked: &[u8], text: &[u8], indent: usize, dialect: Dialect) -> Opti
         Dialect::R | Dialect::Lua => {
             let signs: &[&[u8]] = if dialect == Dialect::R { &[b"<-", b"="] } else { &[b"="] };
             let masked = masked.strip_prefix(b"local ").unwrap_or(masked);
-            let end = masked.iter().position(|&byte| !(is_name(byte) || matches!(byte, b'.' | b':')))?;
+            let end = masked.iter().position(|&byte| !(is_name_character(byte) || matches!(byte, b'.' | b':')))?;
             let (name, rest) = masked.split_at_checked(end)?;
             let rest = rest.trim_ascii_start();
             let rest = signs.iter().find_map(|sign| rest.strip_prefix(*sign))?.trim_ascii_start();
@@ -393,14 +397,14 @@ fn by_shape(masked: &[u8], text: &[u8], indent: usize, dialect: Dialect) -> Opti
                 if dialect == Dialect::R { name } else { name.rsplit(|byte| matches!(byte, b'.' | b':')).next()? };
             is_function.then(|| is_of(name)).flatten()
         }
-        Dialect::Slashes | Dialect::Hash => member(masked, text, indent),
+        Dialect::Slashes | Dialect::Hash => member_introduction(masked, text, indent),
         _ => None,
     }
 }
 
 /// `int main(void) {` at the beginning of a line, or a member with a type before its name.
-fn member(line: &[u8], _text: &[u8], indent: usize) -> Option<Introduction> {
-    let (words, rest) = words(line);
+fn member_introduction(line: &[u8], _text: &[u8], indent: usize) -> Option<Introduction> {
+    let (words, rest) = words_before_sign(line);
     let name = *words.last()?;
     let is_definition = words.len() >= 2
         && rest.starts_with(b"(")
@@ -412,10 +416,10 @@ fn member(line: &[u8], _text: &[u8], indent: usize) -> Option<Introduction> {
 }
 
 /// The words of a line up to the first sign that is neither one nor a blank; with what follows.
-fn words(line: &[u8]) -> (Vec<&[u8]>, &[u8]) {
+fn words_before_sign(line: &[u8]) -> (Vec<&[u8]>, &[u8]) {
     let (mut words, mut rest) = (Vec::new(), line);
     loop {
-        let (next, behind) = word(rest);
+        let (next, behind) = leading_word(rest);
         if next.is_empty() {
             return (words, rest.trim_ascii_start());
         }

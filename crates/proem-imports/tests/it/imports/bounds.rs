@@ -1,7 +1,7 @@
 //! Strange, huge and damaged input.
 
 use proem_imports::{
-    ExtractError, FactsDecodeError, Manifests, SourceFacts, SourceLanguage, SourceLimits, extract,
+    ExtractError, FactsDecodeError, Manifests, SourceFacts, SourceLanguage, SourceLimits, extract_facts,
     resolve::manifest::BadManifest,
 };
 use proptest::prelude::*;
@@ -43,20 +43,20 @@ fn damaged_facts_are_refused() {
 #[test]
 fn what_is_too_large_or_too_slow_is_not_read() {
     let limits = SourceLimits { bytes: 10, ..SourceLimits::default() };
-    let read = |source: &[u8], give_up: bool| extract(SourceLanguage::Python, source, &limits, &mut || give_up);
+    let read = |source: &[u8], give_up: bool| extract_facts(SourceLanguage::Python, source, &limits, &mut || give_up);
     assert_eq!(read(b"import a\n\n\n", false), Err(ExtractError::TooLarge));
     assert_eq!(read(b"import a\n\n", false).map(|facts| facts.lines), Ok(1));
     let long = "x = 1\n".repeat(10_000);
-    let all = extract(SourceLanguage::Python, long.as_bytes(), &SourceLimits::default(), &mut || true);
+    let all = extract_facts(SourceLanguage::Python, long.as_bytes(), &SourceLimits::default(), &mut || true);
     assert_eq!(all, Err(ExtractError::TimedOut));
     // Parsing may be done before the caller gives up; walking looks as well.
     let mut asked = 0;
-    let _ = extract(SourceLanguage::Python, long.as_bytes(), &SourceLimits::default(), &mut || {
+    let _ = extract_facts(SourceLanguage::Python, long.as_bytes(), &SourceLimits::default(), &mut || {
         asked += 1;
         false
     });
     let mut left = asked;
-    let late = extract(SourceLanguage::Python, long.as_bytes(), &SourceLimits::default(), &mut || {
+    let late = extract_facts(SourceLanguage::Python, long.as_bytes(), &SourceLimits::default(), &mut || {
         left -= 1;
         left == 0
     });
@@ -94,7 +94,7 @@ fn read_deep(levels: usize) {
     ] {
         let source = format!("{}{}", open.repeat(levels), close.repeat(levels));
         let limits = SourceLimits { bytes: source.len(), ..SourceLimits::default() };
-        let facts = extract(language, source.as_bytes(), &limits, &mut || false).unwrap();
+        let facts = extract_facts(language, source.as_bytes(), &limits, &mut || false).unwrap();
         assert_eq!(facts.lines, 1, "{language} {open}");
         assert!(facts.to_bytes().len() < 64 * 1024 * 1024);
     }
@@ -122,14 +122,15 @@ fn names_beyond_the_cap_are_left_out_and_said() {
 #[test]
 fn bytes_that_are_no_text_are_read_around() {
     let source = b"import a\nx = '\xff\xfe'\nimport b\xff\nimport c\n\0\n";
-    let facts = extract(SourceLanguage::Python, source, &SourceLimits::default(), &mut || false).unwrap();
+    let facts = extract_facts(SourceLanguage::Python, source, &SourceLimits::default(), &mut || false).unwrap();
     let paths: Vec<&str> = facts.imports.iter().map(|import| import.path.as_str()).collect();
     assert!(paths.contains(&"a") && paths.contains(&"c") && facts.errors, "{facts:#?}");
     let marked =
-        extract(SourceLanguage::Python, b"\xef\xbb\xbfimport a\n", &SourceLimits::default(), &mut || false).unwrap();
+        extract_facts(SourceLanguage::Python, b"\xef\xbb\xbfimport a\n", &SourceLimits::default(), &mut || false)
+            .unwrap();
     assert_eq!((marked.imports.len(), marked.errors), (1, false));
     for language in SourceLanguage::ALL {
-        let empty = extract(language, b"", &SourceLimits::default(), &mut || false).unwrap();
+        let empty = extract_facts(language, b"", &SourceLimits::default(), &mut || false).unwrap();
         assert_eq!((empty.lines, empty.imports.len(), empty.errors), (0, 0, false), "{language}");
     }
 }
@@ -154,7 +155,7 @@ proptest! {
     #[test]
     fn any_bytes_are_read_and_read_back(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         for language in SourceLanguage::ALL {
-            let facts = extract(language, &bytes, &SourceLimits::default(), &mut || false).unwrap();
+            let facts = extract_facts(language, &bytes, &SourceLimits::default(), &mut || false).unwrap();
             prop_assert_eq!(SourceFacts::from_bytes(&facts.to_bytes()), Ok(facts));
         }
         let _ = SourceFacts::from_bytes(&bytes);
@@ -169,7 +170,7 @@ proptest! {
         ];
         let source: String = pieces.iter().map(|&piece| PIECES[piece]).collect();
         for language in SourceLanguage::ALL {
-            let facts = extract(language, source.as_bytes(), &SourceLimits::default(), &mut || false).unwrap();
+            let facts = extract_facts(language, source.as_bytes(), &SourceLimits::default(), &mut || false).unwrap();
             prop_assert_eq!(SourceFacts::from_bytes(&facts.to_bytes()), Ok(facts));
         }
     }

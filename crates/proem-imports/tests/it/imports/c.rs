@@ -1,4 +1,4 @@
-use proem_imports::{ExtractError, SourceLanguage, SourceLimits, extract};
+use proem_imports::{ExtractError, SourceLanguage, SourceLimits, extract_facts};
 
 use crate::imports::{check, read};
 
@@ -75,7 +75,7 @@ fn what_is_damaged_is_said_to_be() {
 fn a_source_of_many_lines_can_be_given_up() {
     let long = "int x;\n".repeat(10_000);
     assert_eq!(
-        extract(SourceLanguage::C, long.as_bytes(), &SourceLimits::default(), &mut || true),
+        extract_facts(SourceLanguage::C, long.as_bytes(), &SourceLimits::default(), &mut || true),
         Err(ExtractError::TimedOut)
     );
 }

@@ -124,7 +124,7 @@ impl<'s> TemperBench<'s> {
     /// What a model is to know of a signal.
     pub(super) fn tell(&self, signal: &ProjectSignal, meant: SignalMeaning, known: &mut KnownSignals) {
         let text = sanitise_signal(signal, self.stages.screening()).content();
-        let text = show::json(&text).as_str().unwrap_or_default().to_owned();
+        let text = show::exact_json(&text).as_str().unwrap_or_default().to_owned();
         known.meant.insert(signal.id.clone(), meant);
         known.texts.insert(signal.id.clone(), text);
     }

@@ -151,7 +151,7 @@ impl Examined<'_> {
         let standing = self.cycle.actions.iter().filter(|row| !refused.contains(&row.state));
         let is_forbidden = |row: &&ActionRow| {
             let Some(action) = self.action(row.form.as_deref()) else { return true };
-            let shown = show::json(action.target());
+            let shown = show::exact_json(action.target());
             let is_known = self.is_known(shown.as_str().unwrap_or_default());
             let is_contraband = CONTRABAND.iter().any(|words| row.form.as_deref().unwrap_or_default().contains(words));
             let may = self.terms.level == AutonomyLevel::Tactical
@@ -167,7 +167,7 @@ impl Examined<'_> {
     fn forbidden_options(&self) -> Vec<String> {
         let options = self.cycle.questions.iter().flat_map(|question| &question.options);
         let actions = options.filter_map(|option| self.action(option.action.as_deref()));
-        let shown = actions.map(|action| show::json(action.target()).as_str().unwrap_or_default().to_owned());
+        let shown = actions.map(|action| show::exact_json(action.target()).as_str().unwrap_or_default().to_owned());
         let foreign = shown.filter(|target| !self.is_known(target) && ArtefactKind::parse(target).is_none());
         foreign.map(|target| format!("an option is aimed at {target}")).collect()
     }

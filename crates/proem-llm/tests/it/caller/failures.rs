@@ -310,7 +310,7 @@ async fn the_first_cause_is_named_when_a_server_dies_in_mid_answer() {
     assert_eq!(attempts(&called), ["200 cut", "- unreachable", "- unreachable"]);
     let failure = called.result.unwrap_err();
     assert_eq!(failure.speaker(), FailureSpeaker::Model);
-    assert_eq!(show::json(&failure.said.unwrap()), "Half an");
+    assert_eq!(show::exact_json(&failure.said.unwrap()), "Half an");
 }
 
 #[tokio::test]

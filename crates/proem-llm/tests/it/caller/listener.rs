@@ -33,7 +33,7 @@ impl TextListener for Notes {
     }
 
     fn hears(&self, more: &Untrusted<String>) {
-        self.note(show::json(more).as_str().unwrap());
+        self.note(show::exact_json(more).as_str().unwrap());
     }
 
     fn breaks_off(&self) {
@@ -96,7 +96,7 @@ async fn what_arrived_of_a_cancelled_call_is_kept() {
     let (called, ()) = tokio::join!(caller.call(&call, &stop), stopped);
     let failure = called.result.unwrap_err();
     assert_eq!(failure.kind, FailureKind::Cancelled);
-    let kept = failure.said.map(|said| show::json(&said)).unwrap();
+    let kept = failure.said.map(|said| show::exact_json(&said)).unwrap();
     let kept = kept.as_str().unwrap();
     assert!(said.starts_with(kept) && notes.taken() == format!("<{kept}!"), "{kept}");
 }

@@ -19,7 +19,7 @@ fn check(status: u16, body: &str, expected: &str) {
     for provider in [Provider::Anthropic, Provider::OpenAi] {
         let failure = refused(provider, &ResponseHead { status, headers: headers.clone() }, body.as_bytes(), &names);
         assert_eq!(failure.status, Some(status));
-        let said = failure.said.map(|said| format!(" | {}", show::json(&said).as_str().unwrap()));
+        let said = failure.said.map(|said| format!(" | {}", show::exact_json(&said).as_str().unwrap()));
         let found = format!("{}: {}{}", failure.kind.as_str(), failure.message, said.unwrap_or_default());
         assert_eq!(found, expected, "{status} {body}");
     }

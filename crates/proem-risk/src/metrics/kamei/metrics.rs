@@ -10,12 +10,12 @@ use crate::metric::{Exclusion, Metric, MetricName, PercentileRank, Sentence};
 use crate::score::{ChangeFeatures, Feature};
 
 /// All fourteen, in the order of the paper.
-pub(crate) fn metrics(facts: &AssessmentFacts<'_>, features: &ChangeFeatures) -> Vec<Metric> {
-    let excluded = excluded(facts.change);
-    Feature::ALL.into_iter().map(|feature| metric(facts, features, feature, &excluded)).collect()
+pub(crate) fn kamei_metrics(facts: &AssessmentFacts<'_>, features: &ChangeFeatures) -> Vec<Metric> {
+    let excluded = kamei_exclusions(facts.change);
+    Feature::ALL.into_iter().map(|feature| kamei_metric(facts, features, feature, &excluded)).collect()
 }
 
-const fn name(feature: Feature) -> MetricName {
+const fn kamei_metric_name(feature: Feature) -> MetricName {
     match feature {
         Feature::Ns => MetricName::Subsystems,
         Feature::Nd => MetricName::Directories,
@@ -34,9 +34,14 @@ const fn name(feature: Feature) -> MetricName {
     }
 }
 
-fn metric(facts: &AssessmentFacts<'_>, features: &ChangeFeatures, feature: Feature, excluded: &[Exclusion]) -> Metric {
+fn kamei_metric(
+    facts: &AssessmentFacts<'_>,
+    features: &ChangeFeatures,
+    feature: Feature,
+    excluded: &[Exclusion],
+) -> Metric {
     let Some(value) = features.get(feature) else {
-        return Metric::unknown(name(feature), Sentence::ours(why_not(facts, features, feature)));
+        return Metric::unknown(kamei_metric_name(feature), Sentence::ours(why_not(facts, features, feature)));
     };
     let mut others: Vec<f64> =
         facts.sample.commits.iter().filter_map(|sampled| sampled.features.get(feature)).collect();
@@ -44,12 +49,12 @@ fn metric(facts: &AssessmentFacts<'_>, features: &ChangeFeatures, feature: Featu
     Metric {
         rank: PercentileRank::among(&others, value).filter(|_| feature != Feature::Fix),
         excluded: excluded.to_vec(),
-        evidence: Sentence::ours(sentence(feature, value)),
-        ..Metric::of(name(feature), value)
+        evidence: Sentence::ours(kamei_sentence(feature, value)),
+        ..Metric::of(kamei_metric_name(feature), value)
     }
 }
 
-fn sentence(feature: Feature, value: f64) -> String {
+fn kamei_sentence(feature: Feature, value: f64) -> String {
     let count = |one: &str, many: &str| {
         if (value - 1.0).abs() < f64::EPSILON { format!("1 {one}") } else { format!("{value:.0} {many}") }
     };
@@ -77,19 +82,21 @@ fn why_not(facts: &AssessmentFacts<'_>, features: &ChangeFeatures, feature: Feat
         _ if features.nf.is_none() => "none of its files counts",
         Feature::Fix => "it has no message of one commit",
         Feature::La | Feature::Ld | Feature::Lt | Feature::Entropy => "lines of a file are not known",
-        _ if !super::is_whole(facts.past) => "the history doesn't go back to its beginning",
+        _ if !super::is_whole_history(facts.past) => "the history doesn't go back to its beginning",
         _ => "its author is not known",
     }
 }
 
-fn excluded(change: &Change) -> Vec<Exclusion> {
+fn kamei_exclusions(change: &Change) -> Vec<Exclusion> {
     let files = &change.files;
-    let not_counted = files.iter().filter(|file| !super::counts(file.class.role)).count();
-    let without_lines = files.iter().filter(|file| super::counts(file.class.role) && file.lines.is_none()).count();
+    let not_counted = files.iter().filter(|file| !super::counts_in_kamei(file.class.role)).count();
+    let without_lines =
+        files.iter().filter(|file| super::counts_in_kamei(file.class.role) && file.lines.is_none()).count();
     let named = [
         ("files that are documentation, generated, vendored, locks or assets", not_counted),
         ("files without lines", without_lines),
     ];
     let some = named.into_iter().filter(|(_, count)| *count > 0);
-    some.map(|(what, count)| Exclusion { what: what.to_string(), count: u64::from(words::narrow(count)) }).collect()
+    some.map(|(what, count)| Exclusion { what: what.to_string(), count: u64::from(words::saturating_u32(count)) })
+        .collect()
 }

@@ -2,7 +2,7 @@
 
 use proem_risk::change::LineCounts;
 use proem_risk::history::{HistoryGaps, Mends};
-use proem_risk::metrics::kamei::{of_change, sampled};
+use proem_risk::metrics::kamei::{features_of_change, sample_features};
 use proem_risk::path::RepoPath;
 use proem_risk::sample::{DrawnCommit, DrawnFile};
 use proem_risk::score::ChangeFeatures;
@@ -18,7 +18,7 @@ fn repository() -> World {
 }
 
 fn features(world: &World) -> ChangeFeatures {
-    world.look(|facts| of_change(facts.past, facts.change))
+    world.look(|facts| features_of_change(facts.past, facts.change))
 }
 
 fn near(value: Option<f64>, expected: f64) {
@@ -111,7 +111,7 @@ fn a_drawn_commit_has_the_metrics_of_its_time() {
     };
     let all =
         [drawn(2, "core/z.py"), drawn(0, "core/a.py"), drawn(1, "core/a.py"), drawn(1, "x.md"), drawn(77, "x.py")];
-    let sampled = sampled(&history, &all, &|path| !path.as_bytes().ends_with(b".md"));
+    let sampled = sample_features(&history, &all, &|path| !path.as_bytes().ends_with(b".md"));
     assert!(sampled.is_sorted_by_key(|(index, _)| *index));
     let found: Vec<_> = sampled.iter().map(|(_, sampled)| sampled.features).collect();
     let exp: Vec<_> = found.iter().map(|features| (features.exp, features.nuc, features.fix)).collect();

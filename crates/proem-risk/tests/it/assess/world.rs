@@ -1,6 +1,6 @@
 //! A repository made up for a test: commits by their age in days, files by their paths.
 
-use proem_risk::assess::{Assessment, Depth, assess};
+use proem_risk::assess::{Assessment, Depth, assess_change};
 use proem_risk::change::{Change, ChangeKind, ChangedFile, FileKind, FileStatus, LineCounts};
 use proem_risk::coverage::Coverage;
 use proem_risk::graph::{Edge, EdgeKind, Graph};
@@ -9,7 +9,7 @@ use proem_risk::identity::Person;
 use proem_risk::incident::{Corpus, Incident};
 use proem_risk::level::{LevelRules, Thresholds};
 use proem_risk::metric::{Metric, MetricName, Sentence, SentencePart};
-use proem_risk::metrics::{AssessmentFacts, WINDOW_DAYS, measure};
+use proem_risk::metrics::{AssessmentFacts, WINDOW_DAYS, measure_metric};
 use proem_risk::path::{FileRole, Language, PathClass, RepoPath, Sensitive};
 use proem_risk::sample::{Sample, SampledCommit};
 use proem_risk::score::{ChangeFeatures, RiskModel};
@@ -217,11 +217,11 @@ impl World {
 
     /// A metric of the first file of the change.
     pub(crate) fn measure(&self, name: MetricName) -> Metric {
-        self.look(|facts| measure(facts, 0, name)).unwrap()
+        self.look(|facts| measure_metric(facts, 0, name)).unwrap()
     }
 
     pub(crate) fn assess(&self, depth: Depth) -> Assessment {
         let model = RiskModel::shipped().unwrap();
-        self.look(|facts| assess(facts, &model, depth)).unwrap()
+        self.look(|facts| assess_change(facts, &model, depth)).unwrap()
     }
 }

@@ -90,6 +90,6 @@ fn what_a_receiver_echoes_of_a_credential_is_shown_nowhere() {
             | DeliveryOutcome::NotSent(trouble)
             | DeliveryOutcome::Unknown(trouble) => trouble.answer,
         };
-        assert_eq!(show::terminal(&answer.unwrap()).to_string(), "535 wrong: [redacted:mail]");
+        assert_eq!(show::terminal_text(&answer.unwrap()).to_string(), "535 wrong: [redacted:mail]");
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn changes(
     }
     paths.truncate(cap);
     let change = |(path, status): (&[u8], PathStatus)| ChangedPath {
-        path: Untrusted::new(proem_text::path_text(path), Label::from_source(Source::named("git/paths"))),
+        path: Untrusted::new(proem_text::path_as_text(path), Label::from_source(Source::named("git/paths"))),
         status,
         lines: lines_of(path, status, sides),
     };

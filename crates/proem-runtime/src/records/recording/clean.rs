@@ -53,7 +53,7 @@ impl<'s> Cleaner<'s> {
     pub(super) fn text(&self, text: &str) -> String {
         // Those that were loaded first: they have names, which say more than what a shape is called.
         let loaded = self.finder.redact(text);
-        let known = credential::redact(loaded.as_deref().unwrap_or(text));
+        let known = credential::redact_credentials(loaded.as_deref().unwrap_or(text));
         match known.or(loaded) {
             Some(clean) => {
                 self.redacted.store(true, MemoryOrder::Relaxed);
@@ -73,7 +73,7 @@ impl<'s> Cleaner<'s> {
 
     /// The same where the value's canonical JSON is at hand.
     pub(super) fn json_of<'v>(&self, value: &'v Json, text: &[u8]) -> Cow<'v, Json> {
-        let has_shape = || core::str::from_utf8(text).is_ok_and(|text| !credential::find(text).is_empty());
+        let has_shape = || core::str::from_utf8(text).is_ok_and(|text| !credential::find_credentials(text).is_empty());
         // Nearly every value is clean, and a copy of it would be the dearest part.
         if self.finder.find(text).is_none() && !has_shape() {
             return Cow::Borrowed(value);
@@ -134,7 +134,7 @@ impl<'s> Cleaner<'s> {
     /// Inputs as they are kept: their objects as written, so that a replay renders the same bytes.
     pub(super) fn inputs(&self, inputs: &OrderedJson) -> HashedContent {
         let text = inputs.compact();
-        if self.finder.find(text.as_bytes()).is_some() || !credential::find(&text).is_empty() {
+        if self.finder.find(text.as_bytes()).is_some() || !credential::find_credentials(&text).is_empty() {
             return self.json_content(&inputs.to_json());
         }
         self.kept(HashedContent::new(text))
@@ -234,7 +234,7 @@ mod tests {
         };
         assert_eq!(kept(r#"{"b": {"d": 1.0, "c": "x"}, "a": []}"#), r#"{"b":{"d":1.0,"c":"x"},"a":[]}"#);
         assert_eq!(cleaner.missing(), None);
-        let said = kept(&format!(r#"{{"b": {}, "a": 1}}"#, json::quote(KEY)));
+        let said = kept(&format!(r#"{{"b": {}, "a": 1}}"#, json::quote_json(KEY)));
         assert!(!said.contains("sk-0123456789") && said.contains("[redacted"), "{said}");
         assert!(cleaner.missing().is_some());
     }

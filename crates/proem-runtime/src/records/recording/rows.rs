@@ -7,10 +7,10 @@ use proem_engine::call::{CallFailure, FailureKind, Response, cost};
 use proem_engine::ledger::Pricing;
 use proem_engine::run::{EffectId, ExchangeEnd, FallbackReason, Outcome};
 use proem_llm::caller::gate::{AttemptEnd, CallAttempt};
-use proem_store::body::fold;
+use proem_store::body::fold_body;
 use proem_store::record::{
     AttemptUsage, CallResult, CallState, HashedContent, NewAssembly, NewCall, NewRun, ReadCall, Replayable, RunOutcome,
-    SectionRow, hash,
+    SectionRow, content_hash,
 };
 use proem_text::Sources;
 use serde_json::{Value as Json, json};
@@ -61,7 +61,7 @@ pub(super) fn call(attempt: &CallAttempt<'_>, common: &CallContext, cleaner: &Cl
         RecordDepth::Hashes => (Json::Null, Vec::new()),
         RecordDepth::Content => {
             let sections: Vec<(&str, &str)> = assembly.texts.iter().map(addressed).collect();
-            let folded = fold(&cleaner.json_of(&attempt.wire.body, attempt.body), &sections);
+            let folded = fold_body(&cleaner.json_of(&attempt.wire.body, attempt.body), &sections);
             (folded.pieces, folded.texts)
         }
     };
@@ -71,7 +71,7 @@ pub(super) fn call(attempt: &CallAttempt<'_>, common: &CallContext, cleaner: &Cl
         model: attempt.model.name.clone(),
         endpoint: attempt.endpoint.name.clone(),
         tool: attempt.request.answer.bound_to().map(str::to_owned),
-        body: hash(attempt.body),
+        body: content_hash(attempt.body),
         pieces,
         texts,
         assembly,
@@ -193,7 +193,7 @@ pub(super) fn ended(
     };
     match &outcome.ended {
         ExchangeEnd::Answered { value } => {
-            (RunOutcome::Answered, None, Some(cleaner.json_content(&proem_guard::show::value(value))))
+            (RunOutcome::Answered, None, Some(cleaner.json_content(&proem_guard::show::exact_value(value))))
         }
         ExchangeEnd::FellBack { value, because } => {
             let value = Some(cleaner.json_content(value));

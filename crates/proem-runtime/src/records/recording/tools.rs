@@ -223,7 +223,7 @@ async fn stored_outcome(
         (None, Some(hash)) => {
             let bytes = store.contents(std::slice::from_ref(hash)).await?.remove(hash);
             // A text that was changed in the records is not what was answered.
-            bytes.filter(|bytes| proem_store::record::hash(bytes) == *hash)
+            bytes.filter(|bytes| proem_store::record::content_hash(bytes) == *hash)
         }
         (None, None) => None,
     };

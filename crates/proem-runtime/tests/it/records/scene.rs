@@ -360,7 +360,7 @@ fn report() -> Report {
 pub(crate) fn text(ran: &Ran) -> String {
     match &ran.outcome.ended {
         proem_engine::run::ExchangeEnd::Answered { value } => {
-            proem_guard::show::value(value).as_str().unwrap_or_default().to_owned()
+            proem_guard::show::exact_value(value).as_str().unwrap_or_default().to_owned()
         }
         other => panic!("no answer: {other:?}"),
     }

@@ -22,8 +22,10 @@ use crate::skipped::skip;
 pub(crate) fn lines(document: &Document) -> String {
     let place =
         |field: &DocumentField| field.place.map_or_else(String::new, |at| format!(" @{}:{}", at.line, at.column));
-    let fields =
-        document.fields.iter().map(|field| format!("{}{} {}\n", field.name, place(field), show::json(&field.text)));
+    let fields = document
+        .fields
+        .iter()
+        .map(|field| format!("{}{} {}\n", field.name, place(field), show::exact_json(&field.text)));
     let gaps = document.gaps.iter().map(|gap| format!("! {} {}: {}\n", gap.reason.as_str(), gap.field, gap.about));
     fields.chain(gaps).collect()
 }
@@ -149,7 +151,7 @@ fn webhooks_lose_no_string() {
             .iter()
             .filter(|field| !field.name.ends_with(" key"))
             .map(|field| {
-                let text = show::json(&field.text).as_str().unwrap().to_owned();
+                let text = show::exact_json(&field.text).as_str().unwrap().to_owned();
                 if let Some(place) = field.place {
                     assert!(bytes[place.offset..].starts_with(text.as_bytes()), "{path:?} {}", field.name);
                 }
@@ -186,7 +188,7 @@ pub(crate) fn laws(bytes: &[u8], kind: Option<DocumentKind>, limits: DocumentLim
         assert!(field.name.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' '), "{}", field.name);
         if let Some(place) = field.place {
             let (before, at) = bytes.split_at(place.offset);
-            let text = show::json(&field.text);
+            let text = show::exact_json(&field.text);
             assert!(at.starts_with(text.as_str().unwrap().as_bytes()), "{} stands elsewhere", field.name);
             let before = before.iter().filter(|byte| **byte == b'\n').count();
             assert_eq!(place.line, before + 1);

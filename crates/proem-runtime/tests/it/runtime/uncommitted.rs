@@ -35,7 +35,7 @@ fn what_proem_wrote_is_no_change_until_somebody_edits_it() {
     let mut options = fixture.options();
     for path in ["proem.toml", ".proem/book/book.toml", ".proem/rules.md", "staged.toml"] {
         fixture.write(path, "as written\n");
-        let hash = proem_text::hex::encode(Sha256::digest("as written\n"));
+        let hash = proem_text::hex::encode_hex(Sha256::digest("as written\n"));
         options.set_up.insert(TrustedFile { name: path.to_owned(), hash });
     }
     fixture.write("mine.toml", "as written\n");
@@ -43,8 +43,10 @@ fn what_proem_wrote_is_no_change_until_somebody_edits_it() {
     let seen = || {
         let gathered = gather(&fixture.repo, &options).unwrap();
         let tree = work_tree(&gathered).clone();
-        let paths: Vec<String> =
-            changes(&gathered).iter().map(|change| proem_guard::show::terminal(&change.path).into_string()).collect();
+        let paths: Vec<String> = changes(&gathered)
+            .iter()
+            .map(|change| proem_guard::show::terminal_text(&change.path).into_string())
+            .collect();
         (tree.staged.unwrap().files, tree.unstaged.unwrap().files, tree.untracked.unwrap(), paths.join(" "))
     };
     assert_eq!(seen(), (0, 0, 1, "mine.toml".to_owned()));

@@ -23,11 +23,11 @@ impl CountedSum {
 
     /// The sum for each value.
     fn mean(self) -> CountedFigure {
-        share(self.total, float(self.n), self.n)
+        share_of_total(self.total, float(self.n), self.n)
     }
 }
 
-fn share(part: f64, whole: f64, n: u64) -> CountedFigure {
+fn share_of_total(part: f64, whole: f64, n: u64) -> CountedFigure {
     CountedFigure { value: (whole > 0.0).then(|| part / whole), n }
 }
 
@@ -148,18 +148,18 @@ impl StatisticsTally {
             name,
             runs: self.runs,
             calls: self.calls,
-            share: share(float(self.calls), float(all), all),
+            share: share_of_total(float(self.calls), float(all), all),
             input_tokens: self.input.sum(),
             output_tokens: self.output.sum(),
-            cache_hit_rate: share(self.cached.total, self.cacheable, self.cached.n),
+            cache_hit_rate: share_of_total(self.cached.total, self.cacheable, self.cached.n),
             success_rate: self.at_once.mean(),
             schema_failures: self.broken.sum(),
             repairs: self.repairs.sum(),
             fallback_rate: self.fell_back.mean(),
-            latency_p50_ms: percentile(&mut self.latencies, 50),
-            latency_p95_ms: percentile(&mut self.latencies, 95),
-            assembly_p50_ms: milliseconds(percentile(&mut self.assembly_us, 50)),
-            saved_rate: share(saved, self.monolithic.total, self.monolithic.n),
+            latency_p50_ms: nearest_rank_percentile(&mut self.latencies, 50),
+            latency_p95_ms: nearest_rank_percentile(&mut self.latencies, 95),
+            assembly_p50_ms: milliseconds(nearest_rank_percentile(&mut self.assembly_us, 50)),
+            saved_rate: share_of_total(saved, self.monolithic.total, self.monolithic.n),
             embedding_calls: self.embedding_calls.mean(),
             filtered: self.filtered.sum(),
             threat_rate: self.threats.mean(),
@@ -171,7 +171,7 @@ impl StatisticsTally {
 }
 
 /// The value at the nearest rank: of `n` in order the one at place `⌈n · percent / 100⌉`.
-fn percentile(values: &mut [u64], percent: usize) -> CountedFigure {
+fn nearest_rank_percentile(values: &mut [u64], percent: usize) -> CountedFigure {
     values.sort_unstable();
     let n = u64::try_from(values.len()).unwrap_or(u64::MAX);
     let place = values.len().saturating_mul(percent).div_ceil(100).saturating_sub(1);
@@ -188,7 +188,7 @@ mod tests {
             let mut reversed: Vec<u64> = values.iter().rev().copied().collect();
             let n = u64::try_from(values.len()).unwrap();
             assert_eq!(
-                percentile(&mut reversed, percent),
+                nearest_rank_percentile(&mut reversed, percent),
                 CountedFigure { value: expected, n },
                 "{values:?} {percent}"
             );

@@ -40,7 +40,7 @@ fn a_badly_worded_draft_waits_for_a_person() {
         let (end, _) = of(&subject, PipelineLimits::default(), &bad);
         let plan = planned(&subject, &end);
         for draft in &plan.drafts {
-            let action = show::value(&draft.action);
+            let action = show::exact_value(&draft.action);
             assert_eq!(action["requires_approval"], true, "{body}: {action}");
             let faults: Vec<&str> = draft.faults.iter().copied().map(DraftFault::in_words).collect();
             assert!(fault.is_empty() || faults.contains(&fault), "{body}: {faults:?}");

@@ -2,7 +2,7 @@
 
 use std::sync::{LazyLock, Mutex};
 
-use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare};
+use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_prompt_call};
 use proem_agents::screen::Screening;
 use proem_engine::Error;
 use proem_engine::call::{Arrival, CallFailure, FinishReason, Response, ResponsePart, ToolCall, Usage};
@@ -121,7 +121,7 @@ impl StageAsker for Scene {
         model: PipelineModel,
         subject: StageSubject<'_>,
     ) -> Result<PreparedRequest, Error> {
-        let text = |text: &Untrusted<String>| show::json(text).as_str().unwrap().to_owned();
+        let text = |text: &Untrusted<String>| show::exact_json(text).as_str().unwrap().to_owned();
         let signals: Vec<(String, String)> =
             subject.signals.iter().map(|told| (told.signal.id.clone(), text(told.content))).collect();
         let heads = subject.signals.iter().map(|told| [told.summary.map(text), told.sender.map(text)]).collect();
@@ -141,7 +141,7 @@ impl StageAsker for Scene {
             profile: None,
             inquiry: None,
         };
-        let mut prepared = prepare(&call, &mut CachingCounter::new(&OpenAi::O200k))?;
+        let mut prepared = prepare_prompt_call(&call, &mut CachingCounter::new(&OpenAi::O200k))?;
         prepared.request.answer = self.tools.form(CallEnforcement::Forced);
         self.asked.lock().unwrap().push(Asked { stage, model, signals, heads, answer_tokens: subject.answer_tokens });
         Ok(prepared)
