@@ -45,6 +45,9 @@ pub(crate) struct FlowState {
     pub(crate) output: Flow,
     /// What calling an unknown function may do.
     pub(crate) calls: Reach,
+    /// What the constants of programs get, to try every function with labels.
+    #[cfg(test)]
+    pub(crate) of_constants: Flow,
     pub(crate) rules: Vec<Rule>,
     /// The ends of forms of the functions that have run, by program, function and arity. The programs are held, so
     /// that an address means one.
@@ -109,4 +112,4 @@ impl FlowState {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -217,6 +217,11 @@ impl Machine {
         machine
     }
 
+    #[cfg(test)]
+    pub(crate) fn set_label_of_constants(&mut self, label: &Label) {
+        self.context.flow.of_constants = Flow::of(label);
+    }
+
     /// Takes note of the labels of what the host gave at the start.
     fn meet_inputs(&mut self) {
         let Inputs { context, memory, history, budget } = &self.context.inputs;

@@ -1,8 +1,9 @@
 //! Where the form of each test ends, and what may happen before.
 //!
-//! A test decides on all steps until every way from it meets again: that is its immediate postdominator. There its
-//! label leaves pc. Forms lie in a row, so the steps between are those behind the test, and those behind a place that
-//! a `recur` among them goes back to.
+//! A test decides on all steps until the ways from it meet at the end of its form. A `recur` counts as if it went on
+//! behind itself, since it ends its form. So steps only go forwards, and forms lie in a row: the steps of one are those
+//! behind its test, and those behind a place that a `recur` among them goes back to. `:when` goes back by itself, to
+//! where the next element is taken; its form ends there.
 
 use crate::{
     builtins::{self, Run},
@@ -72,7 +73,7 @@ fn reach_of_row(id: BuiltinId) -> Reach {
 }
 
 /// What a step may do, with `functions` for those that it makes.
-fn reach_of_op(program: &Program, op: Op) -> Reach {
+pub(super) fn reach_of_op(program: &Program, op: Op) -> Reach {
     match op {
         Op::Define(_) | Op::DefineFunction(_) | Op::DefineOnce(_) => Reach { acts: true, writes: true, ..Reach::NOTHING },
         Op::Builtin { id, .. } => reach_of_row(id),
@@ -123,6 +124,18 @@ pub(crate) fn reach_of_calls(program: &Program) -> Reach {
     Reach { calls: false, ..reach }
 }
 
+/// Where a step goes on. What goes on to the end of a loop goes there at once, past the step that names it.
+pub(super) fn ways(ops: &[Op], at: usize) -> Vec<usize> {
+    let Some(op) = ops.get(at) else { return Vec::new() };
+    let next = successors(*op, at).into_iter().flatten();
+    next.map(|next| match (op, ops.get(next)) {
+        (Op::Next(_), Some(Op::EndOfNext(end))) => usize::try_from(*end).unwrap_or(usize::MAX),
+        _ => next,
+    })
+    .map(|next| next.min(ops.len()))
+    .collect()
+}
+
 /// What lies between two steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Summary {
@@ -157,7 +170,8 @@ impl Summary {
         }
     }
 
-    fn of(program: &Program, at: usize, op: Op) -> Self {
+    fn of(program: &Program, ops: &[Op], at: usize) -> Self {
+        let Some(op) = ops.get(at).copied() else { return Self::NONE };
         let mut summary = Self { reach: reach_of_op(program, op), ..Self::NONE };
         match op {
             Op::Store(local) | Op::Append(local) => summary.store(local),
@@ -165,7 +179,7 @@ impl Summary {
             Op::Next(local) => summary.store(local.saturating_add(1)),
             _ => {}
         }
-        summary.lowest = successors(op, at).into_iter().flatten().min().unwrap_or(usize::MAX);
+        summary.lowest = ways(ops, at).into_iter().min().unwrap_or(usize::MAX);
         summary
     }
 }
@@ -180,7 +194,7 @@ impl Pieces {
     fn of(program: &Program, ops: &[Op]) -> Self {
         let leaves = ops.len().next_power_of_two();
         let mut nodes = vec![Summary::NONE; leaves];
-        nodes.extend(ops.iter().enumerate().map(|(at, op)| Summary::of(program, at, *op)));
+        nodes.extend((0..ops.len()).map(|at| Summary::of(program, ops, at)));
         nodes.resize(leaves.saturating_mul(2), Summary::NONE);
         let mut pieces = Self { leaves, nodes };
         for at in (1..leaves).rev() {
@@ -217,31 +231,50 @@ impl Pieces {
     }
 }
 
+impl Pieces {
+    /// The join of the steps from a test up to `until`, and of those behind a place that one of them goes back to. The
+    /// test itself counts: it may be a step that also stores. The first number is where they begin.
+    fn from_start(&self, at: usize, until: usize) -> (usize, Summary) {
+        let mut from = at;
+        loop {
+            let found = self.between(from, until);
+            if found.lowest >= from {
+                return (from, found);
+            }
+            from = found.lowest;
+        }
+    }
+}
+
 impl Branches {
     /// The ends of the forms of a function.
     pub(crate) fn of(program: &Arc<Program>, function: usize, arity: usize) -> Self {
         let arity = program.functions.get(function).and_then(|function| function.arities.get(arity));
         let ops = arity.map_or(&[][..], |arity| &arity.ops);
-        let is_test = |(at, op): (usize, &Op)| successors(*op, at).iter().flatten().count() > 1;
-        if !ops.iter().enumerate().any(is_test) {
+        let tests: Vec<usize> = (0..ops.len()).filter(|at| ways(ops, *at).len() > 1).collect();
+        if tests.is_empty() {
             return Self::default();
         }
-        let (ends, pieces) = (meeting_points(ops), Pieces::of(program, ops));
+        let (forward, pieces) = (Forward::of(ops), Pieces::of(program, ops));
         let mut found = BTreeMap::new();
-        for (at, _) in ops.iter().enumerate().filter(|(at, op)| is_test((*at, op))) {
-            let end = ends.get(at).copied().filter(|end| *end < ops.len());
-            let until = end.unwrap_or(ops.len());
-            // The test itself counts: it may be a step that also stores.
-            let mut from = at;
-            let mut all = pieces.between(from, until);
-            while all.lowest < from {
-                from = all.lowest;
-                all = pieces.between(from, until);
-            }
+        for at in tests {
+            let (end, all) = match ways(ops, at).into_iter().find(|way| *way <= at) {
+                Some(start) => {
+                    let last = forward.last_back(start).unwrap_or(ops.len());
+                    (start, pieces.from_start(at, last.saturating_add(1)).1)
+                }
+                None => form_from(at, &forward, &pieces, ops),
+            };
             let Summary { reach, locals, has_more, .. } = all;
-            found.insert(at, FormEnd { at: end.unwrap_or(FormEnd::FUNCTION), reach, locals, has_more });
+            let end = if end < ops.len() { end } else { FormEnd::FUNCTION };
+            found.insert(at, FormEnd { at: end, reach, locals, has_more });
         }
         Self(found)
+    }
+
+    #[cfg(test)]
+    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, FormEnd)> {
+        self.0.iter().map(|(at, form)| (*at, *form))
     }
 
     /// Where the form of the test at this step ends; at the function's end if it isn't known.
@@ -252,103 +285,85 @@ impl Branches {
     }
 }
 
-/// For each step the first one that all ways from it meet at; the number of steps stands for the function's end.
-///
-/// The algorithm of Cooper, Harvey and Kennedy, on the graph turned round.
-fn meeting_points(ops: &[Op]) -> Vec<usize> {
-    let exit = ops.len();
-    let after = |at: usize| -> Vec<usize> {
-        let Some(op) = ops.get(at) else { return Vec::new() };
-        let next: Vec<usize> = successors(*op, at).into_iter().flatten().map(|next| next.min(exit)).collect();
-        if next.is_empty() { vec![exit] } else { next }
-    };
-    let mut before: Vec<Vec<usize>> = vec![Vec::new(); exit.saturating_add(1)];
-    for at in 0..exit {
-        for next in after(at) {
-            if let Some(list) = before.get_mut(next) {
-                list.push(at);
-            }
+/// The end of a form and all between. One that a `recur` is in goes on up to the end of its loop: whether there is
+/// another round was decided by its test.
+fn form_from(at: usize, forward: &Forward, pieces: &Pieces, ops: &[Op]) -> (usize, Summary) {
+    let mut end = forward.meeting_point(at);
+    loop {
+        let (from, all) = pieces.from_start(at, end);
+        let of_loop = if from < at { forward.loop_end(from, ops) } else { end };
+        if of_loop <= end {
+            return (end, all);
         }
+        end = of_loop;
     }
-    let order = order_from(exit, &before);
-    let mut rank = vec![usize::MAX; exit.saturating_add(1)];
-    for (place, at) in order.iter().enumerate() {
-        if let Some(slot) = rank.get_mut(*at) {
-            *slot = place;
-        }
-    }
-    let rank_of = |at: usize| rank.get(at).copied().unwrap_or(usize::MAX);
-    // Steps that never come to the end keep it as their meeting point.
-    let mut meets: Vec<Option<usize>> = vec![None; exit.saturating_add(1)];
-    if let Some(slot) = meets.get_mut(exit) {
-        *slot = Some(exit);
-    }
-    let mut has_changed = true;
-    while has_changed {
-        has_changed = false;
-        for at in order.iter().copied().filter(|at| *at != exit) {
-            let mut new = None;
-            for next in after(at) {
-                if meets.get(next).copied().flatten().is_some() {
-                    new = Some(new.map_or(next, |other| nearest_common(other, next, &meets, &rank_of, exit)));
-                }
-            }
-            if let Some(slot) = meets.get_mut(at)
-                && *slot != new
+}
+
+/// Where steps go if they only go forwards.
+struct Forward {
+    /// The last step that goes back to each.
+    back: BTreeMap<usize, usize>,
+    /// For each step the one at which all ways from it meet; the number of steps stands for the function's end.
+    meets: Vec<usize>,
+}
+
+impl Forward {
+    fn of(ops: &[Op]) -> Self {
+        let mut back = BTreeMap::new();
+        for (at, op) in ops.iter().enumerate() {
+            if let (Op::Jump(_), [to]) = (op, ways(ops, at).as_slice())
+                && *to <= at
             {
-                *slot = new;
-                has_changed = true;
+                back.insert(*to, at);
             }
         }
+        let mut forward = Self { back, meets: vec![ops.len(); ops.len()] };
+        // Each step meets behind itself, so those behind it are known.
+        for at in (0..ops.len()).rev() {
+            let mut meeting = None;
+            for way in ways(ops, at) {
+                let way = match way <= at {
+                    false => way,
+                    true if matches!(ops.get(at), Some(Op::Jump(_))) => at.saturating_add(1),
+                    true => forward.last_back(way).filter(|last| *last > at).unwrap_or(ops.len()),
+                };
+                meeting = Some(meeting.map_or(way, |other| forward.nearest_common(other, way)));
+            }
+            if let Some(slot) = forward.meets.get_mut(at) {
+                *slot = meeting.unwrap_or(ops.len());
+            }
+        }
+        forward
     }
-    meets.into_iter().map(|meet| meet.unwrap_or(exit)).collect()
-}
 
-fn nearest_common(
-    mut a: usize,
-    mut b: usize,
-    meets: &[Option<usize>],
-    rank: &dyn Fn(usize) -> usize,
-    exit: usize,
-) -> usize {
-    let up = |at: usize| meets.get(at).copied().flatten().unwrap_or(exit);
-    while a != b {
-        if rank(a) > rank(b) {
-            a = up(a);
-        } else {
-            b = up(b);
-        }
+    fn last_back(&self, to: usize) -> Option<usize> {
+        self.back.get(&to).copied()
     }
-    a
-}
 
-/// All steps that lead to `exit`, each behind one that it leads to where there is no loop.
-fn order_from(exit: usize, before: &[Vec<usize>]) -> Vec<usize> {
-    let mut seen = vec![false; before.len()];
-    let mut done = Vec::new();
-    let mut open = vec![(exit, 0)];
-    if let Some(slot) = seen.get_mut(exit) {
-        *slot = true;
+    /// What comes behind the loop that starts at a step: behind its last `recur`, past steps that only go on there.
+    fn loop_end(&self, start: usize, ops: &[Op]) -> usize {
+        let Some(last) = self.last_back(start) else { return ops.len() };
+        let mut end = last.saturating_add(1);
+        while let (Some(Op::Jump(_)), [to]) = (ops.get(end), ways(ops, end).as_slice())
+            && *to > end
+        {
+            end = *to;
+        }
+        end
     }
-    while let Some((at, child)) = open.last_mut() {
-        let at = *at;
-        let next = before.get(at).and_then(|list| list.get(*child)).copied();
-        *child = child.saturating_add(1);
-        match next {
-            Some(next) => {
-                if let Some(slot) = seen.get_mut(next)
-                    && !*slot
-                {
-                    *slot = true;
-                    open.push((next, 0));
-                }
-            }
-            None => {
-                done.push(at);
-                open.pop();
+
+    fn meeting_point(&self, at: usize) -> usize {
+        self.meets.get(at).copied().unwrap_or(self.meets.len())
+    }
+
+    fn nearest_common(&self, mut a: usize, mut b: usize) -> usize {
+        while a != b {
+            if a < b {
+                a = self.meeting_point(a);
+            } else {
+                b = self.meeting_point(b);
             }
         }
+        a
     }
-    done.reverse();
-    done
 }

@@ -25,6 +25,7 @@ impl Machine {
         mut frame: Box<EachFrame>,
     ) -> Result<Option<FiberStop>, Fault> {
         let mut callee = self.callee(&frame.function, frame.sources.len());
+        let spine = self.scope_flow(fiber);
         loop {
             if frame.waits {
                 frame.waits = false;
@@ -61,6 +62,7 @@ impl Machine {
                     fiber.stack.truncate(before);
                     return self.finish_each(fiber, *frame);
                 };
+                let element = if spine.is_none() { element } else { self.join(element, &spine)? };
                 fiber.stack.push(element);
             }
             match self.call_once(fiber, &mut callee, before)? {
@@ -136,6 +138,7 @@ impl Machine {
     ) -> Result<Option<FiberStop>, Fault> {
         let mut callee = self.callee(&frame.function, if frame.shape == FoldShape::Element { 2 } else { 3 });
         let is_labelled = self.context.flow.is_on;
+        let spine = self.scope_flow(fiber);
         loop {
             if frame.waits {
                 frame.waits = false;
@@ -175,6 +178,9 @@ impl Machine {
             // The result moves, so that the function may change it in place.
             fiber.stack.push(core::mem::take(&mut frame.result));
             push_element(fiber, &frame, element)?;
+            if !spine.is_none() {
+                self.join_operands(fiber, before.saturating_add(1), &spine)?;
+            }
             match self.call_once(fiber, &mut callee, before)? {
                 Once::Value(result @ (Value::Reduced(_) | Value::Labelled(_))) => {
                     fiber.push(result);

@@ -9,11 +9,11 @@ use super::{
     steps::{Exit, Next, has_stream, to_usize},
 };
 use crate::{
-    builtins::{self, EachResults, Native, Row, Run, lookup, stream_version},
+    builtins::{self, Control, EachResults, Native, Row, Run, lookup, stream_version},
     code::{Closure, Op},
     context::Args,
     error::{Fault, Reason},
-    flow::{Branches, Results, Take, Takes, reach_of_value},
+    flow::{Branches, Reach, Results, Take, Takes, reach_of_value},
     limits::cost,
     value::{BuiltinId, Flow, Value, deep_flow, shown_flow, take_all_labels},
 };
@@ -90,7 +90,12 @@ impl Machine {
         match op {
             Op::Local(number) => fiber.push_local(local(number)),
             Op::TakeLocal(number) => fiber.take_local(local(number)),
-            Op::Const(number) => fiber.push(constant(place, number)),
+            Op::Const(number) => {
+                let value = constant(place, number);
+                #[cfg(test)]
+                let value = crate::flow::tests::label_all(value, &self.context.flow.of_constants);
+                fiber.push(value);
+            }
             Op::Jump(to) => return Ok(Next::Jump(to)),
             Op::JumpIfFalse(_) | Op::JumpIfFalseElsePop(_) | Op::JumpIfTrueElsePop(_) => {
                 return Ok(self.labelled_test(fiber, place, op));
@@ -185,6 +190,13 @@ impl Machine {
         let value = fiber.pop();
         let value = self.join(value, flow)?;
         fiber.push(value);
+        Ok(())
+    }
+
+    fn join_all(&mut self, values: &mut [Value], flow: &Flow) -> Result<(), Fault> {
+        for value in values {
+            *value = self.join(mem::take(value), flow)?;
+        }
         Ok(())
     }
 
@@ -315,19 +327,22 @@ impl Machine {
         let Op::Next(local) = op else { return Ok(false) };
         let slot = place.base.wrapping_add(to_usize(local));
         let behind = slot.saturating_add(1);
-        let mut flow = fiber.stack.get(slot).map_or(Flow::NONE, |value| value.flow().clone());
-        if let Some(position) = fiber.stack.get_mut(behind) {
-            let (value, of_position) = mem::take(position).peel();
-            *position = value;
-            self.context.flow.labels.join_into(&mut flow, &of_position);
-        }
+        let sequence = fiber.stack.get(slot).cloned().unwrap_or_default();
+        let position = fiber.stack.get(behind).cloned().unwrap_or_default();
+        let mut flow = sequence.flow().clone();
+        self.context.flow.labels.join_into(&mut flow, position.flow());
         self.context.flow.at_hand = flow.clone();
         self.open_form(fiber, place.forms, &flow, place.ends.end_of(place.at), fiber.stack.len());
-        let has_more = self.next_element(fiber, slot)?;
-        if has_more {
-            self.join_top(fiber, &flow)?;
+        let Value::Int(index) = position.unlabelled() else { return Ok(false) };
+        let index = usize::try_from(*index).unwrap_or(usize::MAX);
+        let step = builtins::step(sequence.unlabelled(), index, &mut self.context.meter)?;
+        let Some((next, element)) = step else { return Ok(false) };
+        if let Some(position) = fiber.stack.get_mut(behind) {
+            *position = Value::from(next);
         }
-        Ok(has_more)
+        let element = self.join(element, &flow)?;
+        fiber.push(element);
+        Ok(true)
     }
 
     /// Calls a function in Rust with the top operands, which it takes away.
@@ -501,7 +516,7 @@ impl Machine {
         if flow.is_none() {
             return self.call_peeled(fiber, &function, count);
         }
-        self.begin_scope(fiber, &flow, crate::flow::Reach::CALLS);
+        self.begin_scope(fiber, &flow, Reach::CALLS);
         let called = self.call_peeled(fiber, &function, count)?;
         self.end_call(fiber, called)
     }
@@ -557,10 +572,23 @@ impl Machine {
             Run::Control(control) => {
                 let mut args = fiber.pop_many(count);
                 let flow = self.take_labels(fiber, &mut args, takes)?;
-                self.begin_scope(fiber, &flow, crate::flow::Reach::NOTHING);
-                self.context.flow.at_hand = flow;
-                let control = control(&mut self.context, &mut Args(&mut args))?;
+                // Of these only `pmap` calls a function once for each element.
+                let reach = match args.first() {
+                    Some(function) if row.name == "pmap" => reach_of_value(function),
+                    _ => Reach::NOTHING,
+                };
+                self.begin_scope(fiber, &flow, reach);
+                self.context.flow.at_hand = flow.clone();
+                let mut control = control(&mut self.context, &mut Args(&mut args))?;
                 drop(args);
+                // What is passed on was in these collections.
+                match &mut control {
+                    Control::Call { args, .. } => self.join_all(args, &flow)?,
+                    Control::Parallel(branches) => {
+                        branches.iter_mut().try_for_each(|(_, args)| self.join_all(args, &flow))?;
+                    }
+                    _ => {}
+                }
                 let called = self.obey(fiber, control)?;
                 self.end_call(fiber, called)
             }

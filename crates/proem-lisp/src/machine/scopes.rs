@@ -32,6 +32,14 @@ impl Machine {
         value.with_flow(flow, &mut self.context.flow.labels, &mut self.context.meter)
     }
 
+    /// Joins a label to the operands from a place on.
+    pub(super) fn join_operands(&mut self, fiber: &mut Fiber, from: usize, flow: &Flow) -> Result<(), Fault> {
+        for slot in fiber.stack.get_mut(from..).unwrap_or_default() {
+            *slot = self.join(core::mem::take(slot), flow)?;
+        }
+        Ok(())
+    }
+
     /// Joins a label to pc.
     pub(super) fn join_pc(&mut self, fiber: &mut Fiber, flow: &Flow) {
         self.context.flow.labels.join_into(&mut fiber.pc, flow);
@@ -112,6 +120,14 @@ impl Machine {
         self.context.flow.decide(flow, reach);
         fiber.frames.push(Frame::Scope { before: fiber.pc.clone(), flow: flow.clone() });
         self.join_pc(fiber, flow);
+    }
+
+    /// The label that decided on the call whose frame is taken off: also that of the spine whose elements it goes through.
+    pub(super) fn scope_flow(&self, fiber: &Fiber) -> Flow {
+        match fiber.frames.last() {
+            Some(Frame::Scope { flow, .. }) if self.context.flow.is_on => flow.clone(),
+            _ => Flow::NONE,
+        }
     }
 
     /// Ends it if the call is done at once; else its frame does that later.

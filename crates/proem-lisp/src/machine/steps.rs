@@ -382,7 +382,7 @@ impl Machine {
     }
 
     /// Pushes the next element of the sequence at a place, whose position is behind it; false at the end.
-    pub(super) fn next_element(&mut self, fiber: &mut Fiber, place: usize) -> Result<bool, Fault> {
+    fn next_element(&mut self, fiber: &mut Fiber, place: usize) -> Result<bool, Fault> {
         let position = place.saturating_add(1);
         let Some(Value::Int(index)) = fiber.stack.get(position) else { return Ok(false) };
         let index = usize::try_from(*index).unwrap_or(usize::MAX);

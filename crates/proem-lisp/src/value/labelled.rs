@@ -161,6 +161,12 @@ impl Value {
         found
     }
 
+    /// Its own label, of a collection that of its spine.
+    #[must_use]
+    pub fn own_label(&self) -> Label {
+        self.flow().to_label()
+    }
+
     /// The value without labels, at any depth: for a host that has looked at [`Value::label`] and decided.
     ///
     /// A function keeps the labels of what it captured.

@@ -7,6 +7,7 @@ mod examples;
 mod families;
 mod golden;
 mod golden_stored;
+mod labels;
 mod laws;
 mod limits;
 mod machine;
