@@ -221,7 +221,7 @@ impl AgentDefinition {
     /// The tool that a program means by a name: `-` and `_` are the same.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<(&str, &ToolDefinition)> {
-        let is_meant = |known: &str| folded(known) == folded(name);
+        let is_meant = |known: &str| fold_name(known) == fold_name(name);
         self.tools.iter().find(|(known, _)| is_meant(known)).map(|(known, tool)| (known.as_str(), tool))
     }
 
@@ -258,7 +258,7 @@ pub(super) const LIMITS: [&str; 7] =
     ["fuel", "bytes", "collection_size", "output_bytes", "tool_calls", "parallel_branches", "memory_bytes"];
 
 /// A name with `-` and `_` taken as the same; a leading `_` stays.
-pub(super) fn folded(name: &str) -> String {
+pub(super) fn fold_name(name: &str) -> String {
     match name.strip_prefix('_') {
         Some(rest) => format!("_{}", rest.replace('-', "_")),
         None => name.replace('-', "_"),

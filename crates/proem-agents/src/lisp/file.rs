@@ -12,7 +12,7 @@ use proem_lisp::{Limits, Signature};
 use proem_text::Span;
 use toml::de::DeTable;
 
-use super::definition::{AgentDefinition, LIMITS, PromptLimits, TurnLimits, folded};
+use super::definition::{AgentDefinition, LIMITS, PromptLimits, TurnLimits, fold_name};
 
 /// The schema of an agent's file.
 pub const AGENT_SCHEMA: &str = include_str!("../../data/agent.schema.json");
@@ -207,7 +207,7 @@ impl AgentReader<'_> {
         if name.is_empty() || name.len() > NAME_CHARACTERS || !name.chars().all(is_letter) {
             let rule = format!("use 1 to {NAME_CHARACTERS} letters, digits, `_` and `-`");
             self.reader.problem(format!("`{}` is no name of a tool; {rule}", name.escape_debug()), place);
-        } else if entry(&folded(name).replace('_', "-")).is_some() || entry(name).is_some() {
+        } else if entry(&fold_name(name).replace('_', "-")).is_some() || entry(name).is_some() {
             self.reader.problem(format!("`{name}` is part of the language; give the tool another name"), place);
         }
     }

@@ -194,7 +194,7 @@ impl ProgramJob {
         (stop, notes): (&CancellationToken, &mut Vec<Note>),
     ) -> Result<ProgramReport, Error> {
         let opened = self.records(project, choice, notes).await?;
-        let (began, policy, bounds) = (Instant::now(), hex::encode(self.agent.policy.0), bounds(stop));
+        let (began, policy, bounds) = (Instant::now(), hex::encode_hex(self.agent.policy.0), bounds(stop));
         let kept = opened.as_ref().map(OpenRecords::kept);
         let Some(kept) = &kept else {
             self.terms.records = CallRecords::Missing;
@@ -368,7 +368,7 @@ impl ResumedProgram {
             return Err(Error::invalid(records::writing::NONE_TO_GO_ON_IN));
         };
         let began = Instant::now();
-        let policy = hex::encode(job.agent.policy.0);
+        let policy = hex::encode_hex(job.agent.policy.0);
         let report = {
             let kept = opened.kept();
             let request = ResumeRequest { run: &old.id, identity: way, project: kept.project, policy: &policy };

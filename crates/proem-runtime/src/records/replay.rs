@@ -314,7 +314,7 @@ impl RunRecord {
             return;
         };
         if recorded.tool != call.tool {
-            let (recorded, found) = (json::quote(&recorded.tool), json::quote(&call.tool));
+            let (recorded, found) = (json::quote_json(&recorded.tool), json::quote_json(&call.tool));
             replayed.differs(Difference { call: number, what: "tool".to_owned(), byte: None, recorded, found });
             return;
         }

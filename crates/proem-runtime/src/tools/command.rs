@@ -29,7 +29,7 @@ pub(super) async fn call_command(
     key: &str,
     stop: &CancellationToken,
 ) -> AttemptEnd {
-    let arguments = match filled(tool, definition, &call.arguments) {
+    let arguments = match fill_arguments(tool, definition, &call.arguments) {
         Ok(arguments) => arguments,
         Err(why) => return AttemptEnd::Refused(why),
     };
@@ -71,19 +71,19 @@ pub(super) async fn call_command(
 }
 
 /// The arguments with the parameters' values in their places. One whose parameter has no value is left out.
-fn filled(tool: &ReadyCommand, definition: &ToolDefinition, arguments: &str) -> Result<Vec<String>, String> {
+fn fill_arguments(tool: &ReadyCommand, definition: &ToolDefinition, arguments: &str) -> Result<Vec<String>, String> {
     let values: BTreeMap<String, Json> =
         serde_json::from_str(arguments).map_err(|error| format!("its arguments can't be read: {error}"))?;
     let mut filled = Vec::with_capacity(tool.arguments.len());
     for argument in &tool.arguments {
-        if let Some(argument) = fill(argument, definition, &values)? {
+        if let Some(argument) = fill_argument(argument, definition, &values)? {
             filled.push(argument);
         }
     }
     Ok(filled)
 }
 
-fn fill(
+fn fill_argument(
     template: &str,
     definition: &ToolDefinition,
     values: &BTreeMap<String, Json>,

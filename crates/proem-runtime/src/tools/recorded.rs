@@ -14,13 +14,13 @@ pub(super) struct RecordedResults(Vec<RecordedResult>);
 #[serde(deny_unknown_fields)]
 struct RecordedResult {
     arguments: Json,
-    #[serde(default, deserialize_with = "some")]
+    #[serde(default, deserialize_with = "deserialize_present")]
     result: Option<Json>,
     error: Option<String>,
 }
 
 /// `null` is a result too, and no result that is missing.
-fn some<'d, D: serde::Deserializer<'d>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+fn deserialize_present<'d, D: serde::Deserializer<'d>>(deserializer: D) -> Result<Option<Json>, D::Error> {
     Json::deserialize(deserializer).map(Some)
 }
 

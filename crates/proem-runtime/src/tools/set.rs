@@ -71,7 +71,7 @@ impl ToolSet {
     pub fn new(agent: &AgentDefinition, place: &ToolPlace<'_>) -> Result<Self, Vec<String>> {
         let (mut tools, mut problems) = (BTreeMap::new(), Vec::new());
         for (name, definition) in &agent.tools {
-            match ready(name, definition, place) {
+            match ready_kind(name, definition, place) {
                 Ok(kind) => {
                     tools.insert(name.clone(), ReadyTool { definition: definition.clone(), kind });
                 }
@@ -92,7 +92,7 @@ impl ToolSet {
     }
 }
 
-fn ready(name: &str, definition: &ToolDefinition, place: &ToolPlace<'_>) -> Result<ReadyKind, String> {
+fn ready_kind(name: &str, definition: &ToolDefinition, place: &ToolPlace<'_>) -> Result<ReadyKind, String> {
     match &definition.kind {
         ToolKind::Command(command) => ready_command(command, place).map(ReadyKind::Command),
         ToolKind::Http(http) => {

@@ -12,7 +12,7 @@ use proem_text::{Audience, Source};
 use toml::de::DeTable;
 
 use super::super::definition::{
-    ArgumentPiece, CommandTool, HttpMethod, HttpTool, ParameterTerms, ToolDefinition, ToolKind, argument_pieces, folded,
+    ArgumentPiece, CommandTool, HttpMethod, HttpTool, ParameterTerms, ToolDefinition, ToolKind, argument_pieces, fold_name,
     result_label,
 };
 use super::AgentReader;
@@ -52,7 +52,7 @@ impl AgentReader<'_> {
         for (key, value) in table.iter() {
             let name = key.get_ref().as_ref();
             self.check_name(name, key.span());
-            if tools.keys().any(|other| folded(other) == folded(name)) {
+            if tools.keys().any(|other| fold_name(other) == fold_name(name)) {
                 let message = format!("there is another tool `{name}`: `-` and `_` are taken as the same");
                 self.reader.problem(message, key.span());
             }
@@ -68,7 +68,7 @@ impl AgentReader<'_> {
     fn tool(&mut self, tool: &ToolTable<'_>) -> Option<ToolDefinition> {
         let ToolTable { name, of, ref place, .. } = *tool;
         self.reader.only(of, &TOOL);
-        let kind = self.kind(tool);
+        let kind = self.read_kind(tool);
         let signature = match of.get("signature") {
             Some(value) => self.signature(value).inspect(|signature| self.check_named(name, signature, value)),
             None => {
@@ -85,7 +85,7 @@ impl AgentReader<'_> {
         let timeout_seconds = self.seconds(of);
         let retries = of.get("retries").and_then(|value| self.reader.number(value, MAX_RETRIES)).unwrap_or(0);
         let power = self.power(of);
-        let (label, triggered_by) = (self.result_label(name, of), self.sources(of.get("triggered_by")));
+        let (label, triggered_by) = (self.read_result_label(name, of), self.sources(of.get("triggered_by")));
         let signature = Arc::new(signature?);
         let (parameters, accepts) = self.parameters(tool, &signature);
         let kind = kind?;
@@ -97,7 +97,7 @@ impl AgentReader<'_> {
 
     /// A signature that names another tool.
     fn check_named(&mut self, name: &str, signature: &Signature, value: PlacedValue<'_>) {
-        if let Some(other) = signature.name().filter(|other| folded(other) != folded(name)) {
+        if let Some(other) = signature.name().filter(|other| fold_name(other) != fold_name(name)) {
             let message = format!("the signature of `{name}` is named `{other}`; give both the same name");
             self.reader.problem(message, value.span());
         }
@@ -124,7 +124,7 @@ impl AgentReader<'_> {
         }
     }
 
-    fn result_label(&mut self, name: &str, of: &DeTable<'_>) -> proem_text::Label {
+    fn read_result_label(&mut self, name: &str, of: &DeTable<'_>) -> proem_text::Label {
         let is_trusted = of.get("trusted").and_then(|value| self.reader.switch(value)) == Some(true);
         let audience = of.get("audience").and_then(|value| self.reader.word(value, &AUDIENCES, Audience::parse));
         result_label(name, is_trusted, audience.unwrap_or(Audience::External))
@@ -181,7 +181,7 @@ impl AgentReader<'_> {
     }
 
     /// The one kind that a tool has.
-    fn kind(&mut self, tool: &ToolTable<'_>) -> Option<ToolKind> {
+    fn read_kind(&mut self, tool: &ToolTable<'_>) -> Option<ToolKind> {
         let ToolTable { name, of, ref place, .. } = *tool;
         for (word, why) in RESERVED {
             if let Some(value) = of.get(word) {
@@ -201,8 +201,8 @@ impl AgentReader<'_> {
         let value = of.get(*kind)?;
         let table = self.reader.table(value)?;
         match *kind {
-            "command" => self.command(table, value.span()).map(ToolKind::Command),
-            "http" => self.http(table, value.span()).map(ToolKind::Http),
+            "command" => self.read_command(table, value.span()).map(ToolKind::Command),
+            "http" => self.read_http(table, value.span()).map(ToolKind::Http),
             _ => {
                 self.reader.only(table, &["file"]);
                 let file = self.needed_text(table, "file", value.span())?.to_owned();
@@ -211,7 +211,7 @@ impl AgentReader<'_> {
         }
     }
 
-    fn command(&mut self, table: &DeTable<'_>, place: Range<usize>) -> Option<CommandTool> {
+    fn read_command(&mut self, table: &DeTable<'_>, place: Range<usize>) -> Option<CommandTool> {
         self.reader.only(table, &COMMAND);
         let Some(value) = table.get("argv") else {
             self.reader.problem("a command has no `argv`; write `argv = [\"PROGRAM\", \"{parameter}\"]`", place);
@@ -237,7 +237,7 @@ impl AgentReader<'_> {
         Some(CommandTool { argv, folder, environment, secrets })
     }
 
-    fn http(&mut self, table: &DeTable<'_>, place: Range<usize>) -> Option<HttpTool> {
+    fn read_http(&mut self, table: &DeTable<'_>, place: Range<usize>) -> Option<HttpTool> {
         self.reader.only(table, &HTTP);
         let url = self.needed_text(table, "url", place)?.to_owned();
         let method = match table.get("method") {

@@ -10,7 +10,7 @@ use proem_lisp::{
 
 use super::state::{CallStage, PlannedCall, StoredAnswer};
 use super::{ProgramMachine, out_of_step};
-use crate::lisp::definition::{ToolDefinition, folded};
+use crate::lisp::definition::{ToolDefinition, fold_name};
 
 /// The most problems of arguments or of a result that are listed.
 const MAX_PROBLEMS: usize = 5;
@@ -18,10 +18,10 @@ const MAX_PROBLEMS: usize = 5;
 impl ProgramMachine {
     /// Plans calls: what is asked for, whether it may be made, and whether a person has to say so.
     pub(super) fn plan(&mut self, calls: &[ToolCall]) {
-        self.state.calls = calls.iter().map(|call| self.planned(call)).collect();
+        self.state.calls = calls.iter().map(|call| self.plan_call(call)).collect();
     }
 
-    fn planned(&self, call: &ToolCall) -> PlannedCall {
+    fn plan_call(&self, call: &ToolCall) -> PlannedCall {
         let id = call.id.0;
         let told = |answer: StoredAnswer| PlannedCall { id, call: None, stage: CallStage::Answered { answer } };
         let Some((name, tool)) = self.terms.agent.tool(call.name.as_str()) else {
@@ -34,9 +34,9 @@ impl ProgramMachine {
                 return told(StoredAnswer::Outcome { outcome });
             }
         };
-        match self.prepared(name, tool, (call, &args)) {
+        match self.prepare_call(name, tool, (call, &args)) {
             Ok(call) => {
-                let stage = self.decided(&call, tool);
+                let stage = self.call_stage(&call, tool);
                 PlannedCall { id, call: Some(Box::new(call)), stage }
             }
             Err(message) => told(StoredAnswer::Invalid { message }),
@@ -44,13 +44,13 @@ impl ProgramMachine {
     }
 
     /// The call as its tool takes it; in words, why it doesn't.
-    fn prepared(
+    fn prepare_call(
         &self,
         name: &str,
         tool: &ToolDefinition,
         (call, args): (&ToolCall, &Value),
     ) -> Result<ToolUse, String> {
-        let wrong = |problems: &[SignatureProblem]| format!("the tool `{name}` takes {}", listed(problems));
+        let wrong = |problems: &[SignatureProblem]| format!("the tool `{name}` takes {}", problem_list(problems));
         let args = tool.signature.coerce_inputs(args).map_err(|problems| wrong(&problems))?.value;
         let problems = tool.signature.check_arguments(&args);
         if !problems.is_empty() {
@@ -81,7 +81,7 @@ impl ProgramMachine {
         list.elements().any(|member| is_equal(member, value, &mut meter).unwrap_or(false))
     }
 
-    fn decided(&self, call: &ToolUse, tool: &ToolDefinition) -> CallStage {
+    fn call_stage(&self, call: &ToolUse, tool: &ToolDefinition) -> CallStage {
         let request = CallRequest {
             call,
             terms: &tool.terms,
@@ -144,12 +144,12 @@ impl ProgramMachine {
     pub(super) fn answer_program(&mut self) {
         for planned in std::mem::take(&mut self.state.calls) {
             let CallStage::Answered { answer } = &planned.stage else { continue };
-            let answer = self.answer(planned.call.as_deref(), answer);
+            let answer = self.program_answer(planned.call.as_deref(), answer);
             self.machine.answer(planned.call_id(), answer);
         }
     }
 
-    fn answer(&self, call: Option<&ToolUse>, answer: &StoredAnswer) -> ToolAnswer {
+    fn program_answer(&self, call: Option<&ToolUse>, answer: &StoredAnswer) -> ToolAnswer {
         let name = call.map_or("", |call| call.tool.as_str());
         match answer {
             StoredAnswer::Missing { name } => {
@@ -163,7 +163,7 @@ impl ProgramMachine {
                 (Value::keyword("tool"), Value::text(name)),
             ])),
             StoredAnswer::Outcome { outcome } => match outcome {
-                ToolOutcome::Answered { result } => self.result(name, result),
+                ToolOutcome::Answered { result } => self.tool_result(name, result),
                 ToolOutcome::Failed { message } => ToolAnswer::tool_error(name, message),
                 ToolOutcome::Denied { message } => {
                     ToolAnswer::refused(Reason::FlowDenied, &format!("the tool `{name}` was not called: {message}"))
@@ -177,7 +177,7 @@ impl ProgramMachine {
     }
 
     /// A result as the tool's signature has it, with the tool's label.
-    fn result(&self, name: &str, result: &str) -> ToolAnswer {
+    fn tool_result(&self, name: &str, result: &str) -> ToolAnswer {
         let Some((_, tool)) = self.terms.agent.tool(name) else {
             return ToolAnswer::tool_error(name, "its definition is gone");
         };
@@ -190,7 +190,7 @@ impl ProgramMachine {
         };
         match tool.signature.coerce_result(&value) {
             Ok(coerced) => ToolAnswer::Value(label_secret_fields(coerced.value.labelled(&tool.label))),
-            Err(problems) => ToolAnswer::tool_error(name, &format!("its result is another: {}", listed(&problems))),
+            Err(problems) => ToolAnswer::tool_error(name, &format!("its result is another: {}", problem_list(&problems))),
         }
     }
 }
@@ -198,7 +198,7 @@ impl ProgramMachine {
 /// The label of an argument with that of what decided on the call: an element of a labelled list has the list's label
 /// from there alone. Where the name is no argument's, that of all of them.
 fn argument_label(call: &ToolCall, parameter: &str) -> CallLabel {
-    let own = call.labels.keys().find(|name| folded(name) == folded(parameter));
+    let own = call.labels.keys().find(|name| fold_name(name) == fold_name(parameter));
     let whole = || call.args.label().join(&call.pc).join(&call.floor);
     let label = own.map_or_else(whole, |name| call.sink_label(name));
     // A secret that may go to a parameter is the parameter's own matter, and no source.
@@ -206,7 +206,7 @@ fn argument_label(call: &ToolCall, parameter: &str) -> CallLabel {
 }
 
 /// The first problems in words, safe to look at.
-fn listed(problems: &[SignatureProblem]) -> String {
+fn problem_list(problems: &[SignatureProblem]) -> String {
     let lines: Vec<String> = problems.iter().take(MAX_PROBLEMS).map(ToString::to_string).collect();
     let more = problems.len().saturating_sub(MAX_PROBLEMS);
     let text = if more > 0 { format!("{}; and {more} more", lines.join("; ")) } else { lines.join("; ") };

@@ -122,14 +122,14 @@ impl ProgramState {
         let unwritable = |why: String| Error::new(ErrorKind::Render, why);
         let bytes = machine.to_state(key, Machine::MOST_STATE_BYTES).map_err(|error| unwritable(error.to_string()))?;
         let state = serde_json::to_value(self).map_err(|error| unwritable(error.to_string()))?;
-        Ok(json!({ "program": hex::encode(bytes), "run": state }))
+        Ok(json!({ "program": hex::encode_hex(bytes), "run": state }))
     }
 
     pub(super) fn read(written: &Json) -> Result<(Self, Vec<u8>), Error> {
         let invalid = |why: &str| Error::new(ErrorKind::InvalidInput, format!("this is no state of a program: {why}"));
         let state = written.get("run").ok_or_else(|| invalid("it has no run"))?;
         let state = Self::deserialize(state).map_err(|error| invalid(&error.to_string()))?;
-        let bytes = written.get("program").and_then(Json::as_str).and_then(hex::decode);
+        let bytes = written.get("program").and_then(Json::as_str).and_then(hex::decode_hex);
         Ok((state, bytes.ok_or_else(|| invalid("it has no program"))?))
     }
 }

@@ -42,14 +42,14 @@ fn branch(shown: &RunView<'_>, call: &ToolCallRow, (is_last, full): (bool, bool)
     out.push_str(&format!("{fork} {} {}  {state}  {}\n", call.effect.0, cut_to_width(&call.tool, 40), style_text(DIM, &took)));
     let mut leaf = |name: &str, text: &str| out.push_str(&format!("{stem}   {}  {text}\n", style_text(DIM, name)));
     if let Some(arguments) = shown.texts.get(&call.arguments) {
-        leaf("arguments", &contained(arguments, full));
+        leaf("arguments", &one_line_text(arguments, full));
     }
     leaf("from     ", &ui::terminal_safe(&sources(&call.labels)));
     match outcome(shown, call) {
-        Some(ToolOutcome::Answered { result }) => leaf("result   ", &contained(&result, full)),
+        Some(ToolOutcome::Answered { result }) => leaf("result   ", &one_line_text(&result, full)),
         Some(
             ToolOutcome::Failed { message } | ToolOutcome::Denied { message } | ToolOutcome::Unknown { message },
-        ) => leaf("why      ", &contained(&message, full)),
+        ) => leaf("why      ", &one_line_text(&message, full)),
         None => {}
     }
     if let Some(child) = &call.child {
@@ -78,7 +78,7 @@ fn sources(labels: &ToolLabels) -> String {
 }
 
 /// Somebody's text on one line.
-fn contained(text: &str, full: bool) -> String {
+fn one_line_text(text: &str, full: bool) -> String {
     let text = show::terminal_str(text).into_string();
     if full { text } else { cut_to_width(&text, CELLS) }
 }
