@@ -8,8 +8,8 @@ mod file;
 mod program;
 
 pub use self::definition::{
-    AgentDefinition, ArgumentPiece, CommandTool, HttpMethod, HttpTool, ParameterTerms, PromptLimits, ToolDefinition, ToolKind,
-    TurnLimits, argument_pieces,
+    AgentDefinition, ArgumentPiece, CommandTool, HttpMethod, HttpTool, ParameterTerms, PromptLimits, ToolDefinition,
+    ToolKind, TurnLimits, argument_pieces,
 };
 pub use self::file::{AGENT_SCHEMA, MAX_AGENT_FILE, parse_agent};
 pub use self::program::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, policy_hash};

@@ -25,9 +25,8 @@ const VERSION: u32 = 1;
 /// The most characters of a name, as providers have it for tools.
 const NAME_CHARACTERS: usize = 64;
 
-const ROOT: [&str; 10] = [
-    "version", "name", "mission", "signature", "trusted_inputs", "turns", "prompt", "limits", "catalogue", "tools",
-];
+const ROOT: [&str; 10] =
+    ["version", "name", "mission", "signature", "trusted_inputs", "turns", "prompt", "limits", "catalogue", "tools"];
 const TURNS: [&str; 5] = ["max_turns", "retry_turns", "mission_seconds", "max_depth", "turn_budget"];
 const PROMPT: [&str; 3] = ["list_sample", "string_truncate", "omit_reference"];
 
@@ -137,9 +136,9 @@ impl AgentReader<'_> {
             let mut diagnostic = problem.diagnostic;
             let span = diagnostic.span.filter(|_| is_plain);
             let shift = |at: usize| inner.saturating_add(at).min(whole.end);
-            diagnostic.span = Some(span.map_or(Span::new(whole.start, whole.end), |span| {
-                Span::new(shift(span.start), shift(span.end))
-            }));
+            diagnostic.span = Some(
+                span.map_or(Span::new(whole.start, whole.end), |span| Span::new(shift(span.start), shift(span.end))),
+            );
             self.reader.diagnostic(diagnostic);
         }
         None

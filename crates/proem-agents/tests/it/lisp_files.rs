@@ -140,9 +140,7 @@ fn a_hidden_parameter_is_no_word_and_no_address() {
             "version = 1\nname = \"a\"\n[tools.x]\nsignature = \"(_key :string) -> :any\"\ndescription = \"x\"\n{kind}\n"
         )
     };
-    for kind in
-        ["command = { argv = [\"x\", \"{_key}\"] }", "http = { url = \"https://example.org/{_key}\" }"]
-    {
+    for kind in ["command = { argv = [\"x\", \"{_key}\"] }", "http = { url = \"https://example.org/{_key}\" }"] {
         assert!(problems(&text(kind)).contains("is hidden"), "{kind}: {}", problems(&text(kind)));
     }
     assert_eq!(problems(&text("command = { argv = [\"x\"] }")), "");

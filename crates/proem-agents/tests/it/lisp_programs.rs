@@ -166,7 +166,10 @@ fn an_address_of_a_mail_reaches_no_tool_without_a_person() {
     assert_eq!(course.steps, ["asks 1"]);
     let (reason, message) = problem(&course);
     assert_eq!(reason, Reason::FlowDenied);
-    assert!(message.starts_with("the tool `send` was not called: nobody permitted it; answer at a terminal"), "{message}");
+    assert!(
+        message.starts_with("the tool `send` was not called: nobody permitted it; answer at a terminal"),
+        "{message}"
+    );
     let branch = "(if (= ctx/mail \"eve@example.org\") (tool/send {:to \"ada@example.org\"}) 1)";
     let course = go(branch, &Script { outcomes: &[], choices: &[Some(1)] });
     assert_eq!(problem(&course).0, Reason::FlowDenied, "a branch on the mail decided");

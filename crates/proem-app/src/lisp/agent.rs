@@ -152,8 +152,9 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
     let mut results = BTreeMap::new();
     for (tool, of) in &definition.tools {
         match &of.kind {
-            ToolKind::Http(http) => check_http(http)
-                .map_err(|why| Error::invalid(format!("tool `{tool}` of `{shown}`: {why}")))?,
+            ToolKind::Http(http) => {
+                check_http(http).map_err(|why| Error::invalid(format!("tool `{tool}` of `{shown}`: {why}")))?
+            }
             ToolKind::Recorded { file } => {
                 let beside = path.parent().unwrap_or(Path::new("")).join(file);
                 let text = files::read_text(&beside, MAX_RESULT).map_err(|error| {
@@ -181,13 +182,25 @@ pub fn load_agent(project: &OpenProject, path: &Path) -> Result<LoadedAgent, Err
     let inside = std::fs::canonicalize(path).ok().zip(std::fs::canonicalize(root).ok());
     let inside = inside.and_then(|(path, root)| Some(path.strip_prefix(&root).ok()?.to_str()?.to_owned()));
     if let Some(inside) = &inside {
+        if !is_agent_file(inside) {
+            let shown = show::terminal_str(inside);
+            return Err(Error::invalid(format!(
+                "`{shown}` is part of this project, whose agents count only as you trust them; move it to `{AGENTS}/` \
+                 under a name that ends in `{}`, or to your own folder `{}`",
+                ENDINGS[0],
+                project.places.config.join("agents").display()
+            )));
+        }
         must_be_trusted(project, inside, &agent.text)?;
     }
     let file = PathBuf::from(inside.unwrap_or_default());
     let mut texts = vec![agent.text.clone()];
     for named in project_files(&agent.definition, &file, root) {
         let text = text_beneath(root, &named).ok_or_else(|| {
-            Error::invalid(format!("`{}`, which a tool names, is no text that can be reviewed", show::terminal_str(&named)))
+            Error::invalid(format!(
+                "`{}`, which a tool names, is no text that can be reviewed",
+                show::terminal_str(&named)
+            ))
         })?;
         must_be_trusted(project, &named, &text)?;
         texts.push(text);

@@ -14,9 +14,7 @@ use proem_engine::assembly::PromptId;
 use proem_engine::ledger::Pricing;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::policy::CallRecords;
-use proem_engine::run::{
-    EventKind, ExchangeEnd, FallbackReason, Outcome as RunEndOutcome, Question, QuestionAnswer,
-};
+use proem_engine::run::{EventKind, ExchangeEnd, FallbackReason, Outcome as RunEndOutcome, Question, QuestionAnswer};
 use proem_engine::versions::Versions;
 use proem_guard::Untrusted;
 use proem_lisp::{Meter, StateKey, label_secret_fields, print_source, read_json, write_json};
@@ -122,7 +120,8 @@ impl ProgramJob {
         ]);
         files.extend(agent.results.iter().map(|(tool, text)| (format!("{RESULTS}{tool}"), text.clone())));
         let inputs = serde_json::from_str(&input).map_err(|error| Error::bug("an input is no JSON", error))?;
-        let written: String = files.iter().map(|(name, text)| format!("{name}\n{}\n", content_hash(text.as_bytes()))).collect();
+        let written: String =
+            files.iter().map(|(name, text)| format!("{name}\n{}\n", content_hash(text.as_bytes()))).collect();
         let prompt = PromptId {
             agent: agent.definition.name.clone(),
             name: KIND.to_owned(),
@@ -307,9 +306,9 @@ pub async fn read_back(store: &Store, project: &OpenProject, detail: &RunDetail)
     let session = agent_session(LispSession::new(limits, input, memory), &definition);
     let program = detail.settings.get("program").and_then(Json::as_str).unwrap_or(PROGRAM).to_owned();
     let source = LispSource { name: program, text: text(PROGRAM)? };
-    let checked = session.check(source, DelimiterRepair::Offer).map_err(|_| {
-        refused("its program has problems by this version of the language; run it again".to_owned())
-    })?;
+    let checked = session
+        .check(source, DelimiterRepair::Offer)
+        .map_err(|_| refused("its program has problems by this version of the language; run it again".to_owned()))?;
     Ok(RecordedProgram { session, checked, definition, changed: texts.changed })
 }
 
@@ -399,11 +398,7 @@ impl ResumedProgram {
 /// # Errors
 ///
 /// If something of the record is missing, damaged or changed.
-pub async fn replay_program(
-    store: &Store,
-    project: &OpenProject,
-    detail: &RunDetail,
-) -> Result<ReplayReport, Error> {
+pub async fn replay_program(store: &Store, project: &OpenProject, detail: &RunDetail) -> Result<ReplayReport, Error> {
     let recorded = read_back(store, project, detail).await?;
     if let Some(why) = recorded.changed {
         return Err(Error::negative(format!("run {} can't be replayed: {why}", detail.row.id.short())));

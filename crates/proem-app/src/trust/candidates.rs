@@ -72,9 +72,11 @@ impl TrustUse {
             Self::Catalogue => {
                 "its tools and skills, and what it says about others, are treated as written by you".into()
             }
-            Self::Agent => "its tools may be called: the commands, hosts and credentials that it names, without asking \
+            Self::Agent => {
+                "its tools may be called: the commands, hosts and credentials that it names, without asking \
                             where it says so"
-                .into(),
+                    .into()
+            }
             Self::OfAgent => "an agent's tool runs it or answers with it".into(),
             Self::Skill => "its description may appear in prompts, and models may be told to read the file".into(),
             Self::Book if name.starts_with('_') => "it becomes part of prompts that are sent to models".into(),
@@ -104,7 +106,9 @@ impl TrustCandidate {
     /// actions it decides about, could otherwise write the policy that it wants.
     #[must_use]
     pub fn takes_a_person(&self) -> bool {
-        self.uses.iter().any(|of| matches!(of, TrustUse::Policy | TrustUse::Charter | TrustUse::Agent | TrustUse::OfAgent))
+        self.uses
+            .iter()
+            .any(|of| matches!(of, TrustUse::Policy | TrustUse::Charter | TrustUse::Agent | TrustUse::OfAgent))
     }
 }
 

@@ -149,7 +149,7 @@ pub fn decide_call(request: &CallRequest<'_>) -> CallRuling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{ToolLabels, shown, Question};
+    use crate::run::{Question, ToolLabels, shown};
 
     fn label(sources: &[&str]) -> CallLabel {
         CallLabel { sources: Some(sources.iter().map(|name| (*name).to_owned()).collect()), secret: false }

@@ -446,7 +446,7 @@ impl Machine for Exchange<'_> {
                     }
                     EffectResult::Measured { .. } | EffectResult::Tool { .. } => {
                         return out_of_step("an exchange asks models only");
-                    },
+                    }
                 }
             }
             (ExchangePhase::New, _) => return out_of_step("an exchange starts with `started`"),

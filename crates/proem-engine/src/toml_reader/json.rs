@@ -128,7 +128,11 @@ impl<'t> JsonCursor<'t> {
             if self.takes(b',') {
                 continue;
             }
-            return if self.takes(b']') { Ok(items.into_iter().collect()) } else { Err(self.fault("expected `,` or `]`")) };
+            return if self.takes(b']') {
+                Ok(items.into_iter().collect())
+            } else {
+                Err(self.fault("expected `,` or `]`"))
+            };
         }
     }
 

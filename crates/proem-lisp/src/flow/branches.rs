@@ -75,7 +75,9 @@ fn reach_of_row(id: BuiltinId) -> Reach {
 /// What a step may do, with `functions` for those that it makes.
 pub(super) fn reach_of_op(program: &Program, op: Op) -> Reach {
     match op {
-        Op::Define(_) | Op::DefineFunction(_) | Op::DefineOnce(_) => Reach { acts: true, writes: true, ..Reach::NOTHING },
+        Op::Define(_) | Op::DefineFunction(_) | Op::DefineOnce(_) => {
+            Reach { acts: true, writes: true, ..Reach::NOTHING }
+        }
         Op::Builtin { id, .. } => reach_of_row(id),
         Op::Call(_) => Reach::CALLS,
         // A function as a value may be called by whoever gets it.
@@ -147,12 +149,7 @@ struct Summary {
 }
 
 impl Summary {
-    const NONE: Self = Self {
-        reach: Reach::NOTHING,
-        locals: 0,
-        has_more: false,
-        lowest: usize::MAX,
-    };
+    const NONE: Self = Self { reach: Reach::NOTHING, locals: 0, has_more: false, lowest: usize::MAX };
 
     fn join(self, other: Self) -> Self {
         Self {

@@ -1,7 +1,7 @@
 use super::{rules::rule_of, *};
 use crate::{
-    Inputs, Limits, Machine, Meter, Names, Outcome, Problem, builtins::Run, code::Op, documentation::entries, print_readable,
-    resolve_source,
+    Inputs, Limits, Machine, Meter, Names, Outcome, Problem, builtins::Run, code::Op, documentation::entries,
+    print_readable, resolve_source,
 };
 use proem_text::{Label, Source};
 use std::{collections::BTreeSet, format, string::String, vec::Vec};
@@ -123,5 +123,6 @@ fn a_form_knows_all_that_its_test_decides_on() {
     assert!(forms > 140, "{forms}");
 }
 
-const LOOPS: &str = "(for [x [1 2] :let [y x] :when (odd? y) z [3] :while z] (loop [i 0 j 1] (cond (> i 3) (println j) (odd? i)
+const LOOPS: &str =
+    "(for [x [1 2] :let [y x] :when (odd? y) z [3] :while z] (loop [i 0 j 1] (cond (> i 3) (println j) (odd? i)
   (recur (inc i) (do (def q i) j)) :else (if j (recur (+ 2 i) (when i (while (pos? i) (memory/put :a 1)) 2)) 5))))";

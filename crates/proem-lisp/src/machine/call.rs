@@ -156,7 +156,12 @@ impl Machine {
         Ok(Called::Frame)
     }
 
-    pub(super) fn begin_fold(&mut self, fiber: &mut Fiber, name: &str, plan: builtins::FoldPlan) -> Result<Called, Fault> {
+    pub(super) fn begin_fold(
+        &mut self,
+        fiber: &mut Fiber,
+        name: &str,
+        plan: builtins::FoldPlan,
+    ) -> Result<Called, Fault> {
         check_function(&plan.function, name)?;
         let mut source = Cursor::over(plan.source, &mut self.context.meter)?;
         let result = match plan.start {

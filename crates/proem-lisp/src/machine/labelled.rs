@@ -552,7 +552,8 @@ impl Machine {
     ) -> Result<Called, Fault> {
         let base = fiber.stack.len().saturating_sub(count);
         if has_stream(fiber, count) {
-            let args: Vec<Value> = fiber.stack.get(base..).unwrap_or_default().iter().map(Value::unlabelled).cloned().collect();
+            let args: Vec<Value> =
+                fiber.stack.get(base..).unwrap_or_default().iter().map(Value::unlabelled).cloned().collect();
             if let Some(id) = stream_version(row.name, &args)
                 && let Some(Run::Lisp(source)) = builtins::row(id).map(|row| &row.run)
             {
@@ -656,7 +657,13 @@ impl Machine {
 const fn is_atom(value: &Value) -> bool {
     matches!(
         value,
-        Value::Nil | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::Keyword(_) | Value::Symbol(_)
+        Value::Nil
+            | Value::Bool(_)
+            | Value::Int(_)
+            | Value::Float(_)
+            | Value::Text(_)
+            | Value::Keyword(_)
+            | Value::Symbol(_)
     )
 }
 

@@ -200,7 +200,13 @@ impl Machine {
     }
 
     /// The steps that are run less often.
-    pub(super) fn step(&mut self, fiber: &mut Fiber, closure: &Arc<Closure>, base: usize, op: Op) -> Result<Next, Fault> {
+    pub(super) fn step(
+        &mut self,
+        fiber: &mut Fiber,
+        closure: &Arc<Closure>,
+        base: usize,
+        op: Op,
+    ) -> Result<Next, Fault> {
         let constant = |number: u32| closure.program.constants.get(to_usize(number)).cloned().unwrap_or_default();
         let place = |local: u32| base.saturating_add(to_usize(local));
         match op {

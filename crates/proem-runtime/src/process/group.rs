@@ -168,7 +168,11 @@ mod tests {
         let mut command = Command::new("/bin/sh");
         command.args(["-c", script]);
         let deadline = Deadline::after(Duration::from_millis(millis));
-        run_group(&mut command, b"in".to_vec(), &GroupBounds { deadline, memory: 1 << 30, output, is_unwanted: &|| false })
+        run_group(
+            &mut command,
+            b"in".to_vec(),
+            &GroupBounds { deadline, memory: 1 << 30, output, is_unwanted: &|| false },
+        )
     }
 
     #[test]
@@ -198,7 +202,8 @@ mod tests {
         assert!(matches!(run_group(&mut missing, Vec::new(), &bounds), Err(GroupFailure::Unstarted(_))));
         let mut unwanted = Command::new("/bin/sleep");
         unwanted.arg("100");
-        let bounds = GroupBounds { is_unwanted: &|| true, deadline: Deadline::after(Duration::from_secs(20)), ..bounds };
+        let bounds =
+            GroupBounds { is_unwanted: &|| true, deadline: Deadline::after(Duration::from_secs(20)), ..bounds };
         assert!(matches!(run_group(&mut unwanted, Vec::new(), &bounds), Err(GroupFailure::Unwanted)));
     }
 }

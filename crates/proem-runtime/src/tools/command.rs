@@ -43,7 +43,11 @@ pub(super) async fn call_command(
     let run = move || {
         let is_unwanted = || stop.is_cancelled();
         let deadline = Deadline::after(limit);
-        run_group(&mut command, input, &GroupBounds { deadline, memory: MEMORY, output: MAX_RESULT, is_unwanted: &is_unwanted })
+        run_group(
+            &mut command,
+            input,
+            &GroupBounds { deadline, memory: MEMORY, output: MAX_RESULT, is_unwanted: &is_unwanted },
+        )
     };
     let output = match tokio::task::spawn_blocking(run).await {
         Ok(Ok(output)) => output,

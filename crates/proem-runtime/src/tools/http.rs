@@ -10,9 +10,7 @@ use bytes::Bytes;
 use proem_agents::lisp::{HttpMethod, HttpTool, ToolDefinition};
 use proem_engine::run::{ToolPower, ToolUse};
 use proem_llm::client::hosts::{HostScope, check_url};
-use proem_llm::client::once::{
-    HostAnswer, HostCredential, HostLimits, HostMethod, HostRequest, HostStage, send_once,
-};
+use proem_llm::client::once::{HostAnswer, HostCredential, HostLimits, HostMethod, HostRequest, HostStage, send_once};
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
@@ -125,9 +123,9 @@ fn address(tool: &HttpTool, arguments: &str) -> Result<String, String> {
 fn meaning(answer: HostAnswer, pointer: Option<&str>) -> AttemptEnd {
     match answer.head.status {
         200..=299 => result(answer.body, pointer).map_or_else(AttemptEnd::Doubtful, AttemptEnd::Answered),
-        status @ 300..=399 => {
-            AttemptEnd::Refused(format!("the server sends the request elsewhere (status {status}), which is not followed"))
-        }
+        status @ 300..=399 => AttemptEnd::Refused(format!(
+            "the server sends the request elsewhere (status {status}), which is not followed"
+        )),
         status @ (429 | 500..=599) => AttemptEnd::Doubtful(format!("the server answered with status {status}")),
         status => AttemptEnd::Refused(format!("the server refused it (status {status})")),
     }

@@ -28,7 +28,10 @@ fn set(agent: &AgentDefinition, files: &[(&str, &str)], secrets: &[(&str, &str)]
     let secrets: BTreeMap<String, Secret> =
         secrets.iter().map(|(name, value)| ((*name).to_owned(), Secret::new(*name, (*value).to_owned()))).collect();
     let files = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
-    ToolSet::new(agent, &ToolPlace { root: &folder.keep(), environment: &environment, secrets: &secrets, files: &files })
+    ToolSet::new(
+        agent,
+        &ToolPlace { root: &folder.keep(), environment: &environment, secrets: &secrets, files: &files },
+    )
 }
 
 /// How an attempt ends, in words: what it is, then its result or why.
@@ -54,7 +57,9 @@ async fn try_once(set: &ToolSet, tool: &str, arguments: &Json) -> String {
 
 /// A command that runs a script of the shell; what `{x}` stands for is its first argument.
 fn script(text: &str) -> String {
-    format!("effect = false\ntimeout_seconds = 1\ncommand = {{ argv = [\"sh\", \"-c\", '''{text}''', \"sh\", \"{{x}}\"], environment = [\"PATH\"] }}")
+    format!(
+        "effect = false\ntimeout_seconds = 1\ncommand = {{ argv = [\"sh\", \"-c\", '''{text}''', \"sh\", \"{{x}}\"], environment = [\"PATH\"] }}"
+    )
 }
 
 #[tokio::test]
@@ -110,10 +115,7 @@ async fn a_command_sees_the_variables_that_it_declares_and_no_other() {
     let rest = "effect = false\ncommand = { argv = [\"sh\", \"-c\", 'printf \"[\\\"%s\\\",\\\"%s\\\",\\\"%s\\\"]\" \"$HOME\" \"$TOKEN\" \"$PROEM_CALL_KEY\"'], environment = [\"PATH\"], secrets = { TOKEN = \"mail\" } }";
     let agent = agent(&[("show", "() -> :any", rest)]);
     let missing = set(&agent, &[], &[]).unwrap_err();
-    assert_eq!(
-        missing,
-        ["tool `show`: no credential `mail`; set `effects.credentials.mail` in your configuration"]
-    );
+    assert_eq!(missing, ["tool `show`: no credential `mail`; set `effects.credentials.mail` in your configuration"]);
     let set = set(&agent, &[], &[("mail", "hunter2-hunter2-hunter2")]).unwrap();
     let found = try_once(&set, "show", &json!({})).await;
     assert_eq!(found, r#"answered ["","hunter2-hunter2-hunter2","key"]"#);
@@ -161,7 +163,10 @@ fn server(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> ScriptedSer
 }
 
 fn asking(server: &ScriptedServer, rest: &str, path: &str) -> String {
-    format!("{rest}\nhttp = {{ url = \"http://{}/t/{path}\", private = true, method = \"POST\", result = \"/items\" }}", server.address())
+    format!(
+        "{rest}\nhttp = {{ url = \"http://{}/t/{path}\", private = true, method = \"POST\", result = \"/items\" }}",
+        server.address()
+    )
 }
 
 #[tokio::test]
@@ -182,7 +187,10 @@ async fn a_value_changes_neither_host_nor_path_of_an_address() {
         assert!(found.starts_with(expected), "{id:?}: {found}");
     }
     let paths: Vec<String> = server.requests().iter().map(|request| request.path.clone()).collect();
-    assert_eq!(paths, ["/t/7/x?q=a", "/t/a%2Fb/x?q=a%26b%3Dc%23d", "/t/%40evil.example%3A80/x?q=x", "/t/%252e%252e/x?q=x"]);
+    assert_eq!(
+        paths,
+        ["/t/7/x?q=a", "/t/a%2Fb/x?q=a%26b%3Dc%23d", "/t/%40evil.example%3A80/x?q=x", "/t/%252e%252e/x?q=x"]
+    );
     assert!(server.requests().iter().all(|request| request.header("idempotency-key").is_none()));
 }
 
@@ -231,10 +239,7 @@ async fn a_private_address_is_asked_only_by_a_tool_that_says_so() {
 async fn a_call_that_may_be_made_again_is_and_every_other_is_made_once() {
     let server = server(|path| if path.ends_with("busy") { Reply::raw(503, "{}") } else { Reply::raw(200, "1") });
     let http = format!("retries = 2\nhttp = {{ url = \"http://{}/busy\", private = true }}", server.address());
-    let agent = agent(&[
-        ("free", "() -> :any", &format!("effect = false\n{http}")),
-        ("once", "() -> :any", &http),
-    ]);
+    let agent = agent(&[("free", "() -> :any", &format!("effect = false\n{http}")), ("once", "() -> :any", &http)]);
     let set = set(&agent, &[], &[]).unwrap();
     let performer = ToolPerformer::new(&set, None, policy_hash(&[]));
     let perform = async |tool: &str, power: ToolPower| {

@@ -81,7 +81,11 @@ impl Store {
 }
 
 /// The calls of a run, in order. One without an end is under way only as long as its run is.
-pub(super) fn read_tool_calls(reader: &Connection, run: &RunId, state: RunState) -> Result<Vec<ToolCallRow>, ReadFault> {
+pub(super) fn read_tool_calls(
+    reader: &Connection,
+    run: &RunId,
+    state: RunState,
+) -> Result<Vec<ToolCallRow>, ReadFault> {
     all_rows(reader, "SELECT * FROM tool_calls WHERE run = ? ORDER BY effect", [&run.0], |row| {
         let found = read_tool_call(row)?;
         let is_lost = found.state == ToolCallState::Pending && !matches!(state, RunState::Running);

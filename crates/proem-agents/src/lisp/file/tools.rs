@@ -12,14 +12,28 @@ use proem_text::{Audience, Source};
 use toml::de::DeTable;
 
 use super::super::definition::{
-    ArgumentPiece, CommandTool, HttpMethod, HttpTool, ParameterTerms, ToolDefinition, ToolKind, argument_pieces, fold_name,
-    result_label,
+    ArgumentPiece, CommandTool, HttpMethod, HttpTool, ParameterTerms, ToolDefinition, ToolKind, argument_pieces,
+    fold_name, result_label,
 };
 use super::AgentReader;
 
 const TOOL: [&str; 16] = [
-    "signature", "description", "timeout_seconds", "retries", "effect", "idempotent", "trusted", "audience",
-    "triggered_by", "parameters", "command", "http", "recorded", "model", "agent", "mcp",
+    "signature",
+    "description",
+    "timeout_seconds",
+    "retries",
+    "effect",
+    "idempotent",
+    "trusted",
+    "audience",
+    "triggered_by",
+    "parameters",
+    "command",
+    "http",
+    "recorded",
+    "model",
+    "agent",
+    "mcp",
 ];
 const PARAMETER: [&str; 3] = ["accepts", "one_of", "may_be_option"];
 const COMMAND: [&str; 4] = ["argv", "folder", "environment", "secrets"];
@@ -281,7 +295,11 @@ impl AgentReader<'_> {
             // Braces of an address are slots, or doubled.
             ToolKind::Http(http) => {
                 let parts = http.url.split('{').skip(1);
-                parts.filter_map(|part| part.split_once('}')).map(|(name, _)| name).filter(|name| !name.is_empty()).collect()
+                parts
+                    .filter_map(|part| part.split_once('}'))
+                    .map(|(name, _)| name)
+                    .filter(|name| !name.is_empty())
+                    .collect()
             }
             ToolKind::Recorded { .. } => Vec::new(),
         };

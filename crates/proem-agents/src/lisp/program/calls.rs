@@ -1,8 +1,8 @@
 //! Calls of a program: planned by their tools' definitions, made as effects, answered in the program's order.
 
+use proem_engine::Error;
 use proem_engine::policy::{CallRequest, CallRuling, call_key, decide_call};
 use proem_engine::run::{CallLabel, Effect, EffectId, EffectResult, ToolLabels, ToolOutcome, ToolUse};
-use proem_engine::Error;
 use proem_guard::show;
 use proem_lisp::{
     Meter, Reason, SignatureProblem, ToolAnswer, ToolCall, Value, is_equal, label_secret_fields, read_json, write_json,
@@ -190,7 +190,9 @@ impl ProgramMachine {
         };
         match tool.signature.coerce_result(&value) {
             Ok(coerced) => ToolAnswer::Value(label_secret_fields(coerced.value.labelled(&tool.label))),
-            Err(problems) => ToolAnswer::tool_error(name, &format!("its result is another: {}", problem_list(&problems))),
+            Err(problems) => {
+                ToolAnswer::tool_error(name, &format!("its result is another: {}", problem_list(&problems)))
+            }
         }
     }
 }

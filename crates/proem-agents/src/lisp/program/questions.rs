@@ -27,7 +27,8 @@ impl ProgramMachine {
     /// One question for all calls of a step that a person decides about.
     pub(super) fn ask_consent(&mut self) -> Step<ProgramOutcome> {
         if self.state.questions >= MAX_QUESTIONS {
-            let message = format!("the program has asked {MAX_QUESTIONS} times already; permit sources in its agent's file");
+            let message =
+                format!("the program has asked {MAX_QUESTIONS} times already; permit sources in its agent's file");
             return self.stop(Reason::FlowDenied, &message);
         }
         self.state.questions = self.state.questions.saturating_add(1);

@@ -35,9 +35,12 @@ pub(crate) enum AgentCommand {
 
 #[derive(Debug, Parser)]
 pub(crate) struct AgentCheckArgs {
-    /// Agents' files, such as `orders.agent.toml`
+    /// Agents' files, such as `orders.agent.toml`, or names in `.proem/agents` or your own folder of agents
     #[arg(required = true)]
     files: Vec<PathBuf>,
+    /// A folder in the project whose agents are meant by name
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
     /// Print JSON: the tools of each file
     #[arg(long)]
     json: bool,
@@ -46,15 +49,24 @@ pub(crate) struct AgentCheckArgs {
 pub(super) fn run_lisp_agent(command: &AgentCommand) -> Result<ExitCode, CommandFailure> {
     let AgentCommand::Check(args) = command;
     let (mut checked, mut failures) = (Vec::new(), Vec::new());
-    for path in &args.files {
-        match read_agent(path) {
-            Ok(agent) => checked.push((path, agent.definition)),
+    for named in &args.files {
+        let path = match named.is_file() {
+            true => named.clone(),
+            false => {
+                let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
+                find_agent(&project, named)?
+            }
+        };
+        match read_agent(&path) {
+            Ok(agent) => checked.push((named, agent.definition)),
             Err(failure) => failures.push(failure.to_string()),
         }
     }
     if args.json {
         let files: Vec<Json> = checked.iter().map(|(path, agent)| file_json(path, agent)).collect();
-        ui::print_json_document(&json::compact(&json!({ "ok": failures.is_empty(), "files": files, "problems": failures })))?;
+        ui::print_json_document(&json::compact(
+            &json!({ "ok": failures.is_empty(), "files": files, "problems": failures }),
+        ))?;
     } else {
         let page: String = checked.iter().map(|(path, agent)| file_lines(path, agent)).collect();
         ui::print_listing(&page)?;
@@ -111,11 +123,7 @@ pub(super) struct ProgramAgent {
 
 impl ProgramAgent {
     /// Finds the agent, and gives the session its inputs, its result and its tools.
-    pub(super) fn find(
-        named: &Path,
-        root: &Path,
-        session: LispSession,
-    ) -> Result<(Self, LispSession), CommandFailure> {
+    pub(super) fn find(named: &Path, root: &Path, session: LispSession) -> Result<(Self, LispSession), CommandFailure> {
         let project = OpenProject::without_book(root, &crate::user_places()?)?;
         ui::print_notes(&project.all_notes());
         let path = find_agent(&project, named)?;

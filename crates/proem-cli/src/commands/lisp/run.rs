@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use proem_app::records::writing::RecordChoice;
 use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramRun, SourceRefusal};
+use proem_app::records::writing::RecordChoice;
 use proem_lisp::{Meter, SignatureProblem, write_json};
 use proem_text::json;
 use serde_json::json;

@@ -4,7 +4,7 @@ use super::{
     StateError, TABLE_SUM,
     input::Input,
     limit_numbers,
-    objects::{Objects, read_array, read_labels, read_builtin, tag},
+    objects::{Objects, read_array, read_builtin, read_labels, tag},
     programs::Programs,
 };
 use crate::{
@@ -207,7 +207,9 @@ impl Reader<'_, '_> {
                 let forms = self.input.size()?;
                 let frame = CodeFrame { closure, arity, at, base, forms };
                 let fits = frame.steps().is_some_and(|steps| {
-                    forms <= open && at < steps.ops.len() && base.checked_add(steps.locals).is_some_and(|top| top <= operands)
+                    forms <= open
+                        && at < steps.ops.len()
+                        && base.checked_add(steps.locals).is_some_and(|top| top <= operands)
                 });
                 if fits { Ok(Frame::Code(frame)) } else { Err(NO_FRAME) }
             }

@@ -7,7 +7,9 @@ use crate::{
         frame::{Fiber, Frame},
     },
     pattern::Regexp,
-    value::{Branch, BuiltinId, Child, Chunk, Entry, Labelled, List, Map, Node, Set, Stream, Text, Trie, Value, Vector},
+    value::{
+        Branch, BuiltinId, Child, Chunk, Entry, Labelled, List, Map, Node, Set, Stream, Text, Trie, Value, Vector,
+    },
 };
 use alloc::{collections::BTreeSet, sync::Arc, vec::Vec};
 use num_bigint::BigInt;

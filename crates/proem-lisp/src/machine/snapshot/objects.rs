@@ -7,8 +7,8 @@ use crate::{
     limits::{Limits, Meter, cost},
     pattern::Regexp,
     value::{
-        Branch, BuiltinId, Child, Chunk, Element, Entry, Flow, Index, Labelled, Labels, List, Map, Node, NodeSize, Set, Stream, StreamKind,
-        Text, Trie, Value, Vector, from_big, is_equal,
+        Branch, BuiltinId, Child, Chunk, Element, Entry, Flow, Index, Labelled, Labels, List, Map, Node, NodeSize, Set,
+        Stream, StreamKind, Text, Trie, Value, Vector, from_big, is_equal,
     },
 };
 use alloc::{collections::BTreeSet, sync::Arc, vec, vec::Vec};

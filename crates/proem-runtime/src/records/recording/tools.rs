@@ -49,9 +49,7 @@ impl Recording<'_> {
     /// Writes calls that may be made again at any time, with what the run did before, in one transaction.
     pub(super) async fn intend_free_tools(&self, effects: &[(EffectId, Effect)]) -> Result<(), proem_store::Error> {
         let call = |(effect, what): &(EffectId, Effect)| match what {
-            Effect::Tool { call } if call.power == ToolPower::Free => {
-                Some(self.new_call(*effect, call))
-            }
+            Effect::Tool { call } if call.power == ToolPower::Free => Some(self.new_call(*effect, call)),
             _ => None,
         };
         self.intend_tools(effects.iter().filter_map(call).collect()).await
@@ -109,11 +107,7 @@ impl Recording<'_> {
     }
 
     /// An outcome as it is kept: its text without credentials, and sealed beside it if that is another.
-    fn kept_outcome(
-        &self,
-        effect: EffectId,
-        outcome: &ToolOutcome,
-    ) -> (ToolCallState, HashedContent, Option<Vec<u8>>) {
+    fn kept_outcome(&self, effect: EffectId, outcome: &ToolOutcome) -> (ToolCallState, HashedContent, Option<Vec<u8>>) {
         let state = match outcome {
             ToolOutcome::Answered { .. } => ToolCallState::Answered,
             ToolOutcome::Failed { .. } => ToolCallState::Failed,
@@ -122,9 +116,10 @@ impl Recording<'_> {
         };
         let exact = serde_json::to_vec(outcome).unwrap_or_default();
         let result = self.cleaner.serialised(&self.hidden_outcome(outcome));
-        let is_exact = result.bytes.as_deref().is_some_and(|bytes| {
-            serde_json::from_slice::<ToolOutcome>(bytes).is_ok_and(|kept| kept == *outcome)
-        });
+        let is_exact = result
+            .bytes
+            .as_deref()
+            .is_some_and(|bytes| serde_json::from_slice::<ToolOutcome>(bytes).is_ok_and(|kept| kept == *outcome));
         if is_exact || self.kept.keeping == RecordDepth::Hashes {
             return (state, result, None);
         }

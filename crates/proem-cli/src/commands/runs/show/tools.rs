@@ -21,7 +21,10 @@ pub(super) fn tree(shown: &RunView<'_>, full: bool) -> String {
     if calls.is_empty() {
         return String::new();
     }
-    let mut out = format!("\n{}\n", style_text(BOLD, &count_with_noun(u64::try_from(calls.len()).unwrap_or(u64::MAX), "tool call")));
+    let mut out = format!(
+        "\n{}\n",
+        style_text(BOLD, &count_with_noun(u64::try_from(calls.len()).unwrap_or(u64::MAX), "tool call"))
+    );
     for (index, call) in calls.iter().enumerate() {
         let is_last = index.saturating_add(1) == calls.len();
         branch(shown, call, (is_last, full), &mut out);
@@ -36,10 +39,19 @@ fn branch(shown: &RunView<'_>, call: &ToolCallRow, (is_last, full): (bool, bool)
         ToolCallState::Failed | ToolCallState::Denied => RED,
         ToolCallState::Pending | ToolCallState::Unknown => YELLOW,
     };
-    let attempts = if call.attempts > 1 { format!(", {}", count_with_noun(call.attempts.into(), "attempt")) } else { String::new() };
+    let attempts = if call.attempts > 1 {
+        format!(", {}", count_with_noun(call.attempts.into(), "attempt"))
+    } else {
+        String::new()
+    };
     let state = style_text(style, state_words(call.state));
     let took = format!("{} ms{attempts}, {}", call.took_ms, call.power.as_str());
-    out.push_str(&format!("{fork} {} {}  {state}  {}\n", call.effect.0, cut_to_width(&call.tool, 40), style_text(DIM, &took)));
+    out.push_str(&format!(
+        "{fork} {} {}  {state}  {}\n",
+        call.effect.0,
+        cut_to_width(&call.tool, 40),
+        style_text(DIM, &took)
+    ));
     let mut leaf = |name: &str, text: &str| out.push_str(&format!("{stem}   {}  {text}\n", style_text(DIM, name)));
     if let Some(arguments) = shown.texts.get(&call.arguments) {
         leaf("arguments", &one_line_text(arguments, full));
@@ -47,9 +59,9 @@ fn branch(shown: &RunView<'_>, call: &ToolCallRow, (is_last, full): (bool, bool)
     leaf("from     ", &ui::terminal_safe(&sources(&call.labels)));
     match outcome(shown, call) {
         Some(ToolOutcome::Answered { result }) => leaf("result   ", &one_line_text(&result, full)),
-        Some(
-            ToolOutcome::Failed { message } | ToolOutcome::Denied { message } | ToolOutcome::Unknown { message },
-        ) => leaf("why      ", &one_line_text(&message, full)),
+        Some(ToolOutcome::Failed { message } | ToolOutcome::Denied { message } | ToolOutcome::Unknown { message }) => {
+            leaf("why      ", &one_line_text(&message, full))
+        }
         None => {}
     }
     if let Some(child) = &call.child {
