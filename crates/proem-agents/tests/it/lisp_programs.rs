@@ -1,4 +1,9 @@
 //! A program as a run: its calls as effects, its questions, its answers, and its state between them.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers may stop the test; clippy's exceptions cover test functions only"
+)]
 
 use std::sync::Arc;
 

@@ -153,7 +153,7 @@ pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
     for (tool, of) in &definition.tools {
         match &of.kind {
             ToolKind::Http(http) => {
-                check_http(http).map_err(|why| Error::invalid(format!("tool `{tool}` of `{shown}`: {why}")))?
+                check_http(http).map_err(|why| Error::invalid(format!("tool `{tool}` of `{shown}`: {why}")))?;
             }
             ToolKind::Recorded { file } => {
                 let beside = path.parent().unwrap_or(Path::new("")).join(file);

@@ -60,7 +60,7 @@ fn branch(shown: &RunView<'_>, call: &ToolCallRow, (is_last, full): (bool, bool)
     match outcome(shown, call) {
         Some(ToolOutcome::Answered { result }) => leaf("result   ", &one_line_text(&result, full)),
         Some(ToolOutcome::Failed { message } | ToolOutcome::Denied { message } | ToolOutcome::Unknown { message }) => {
-            leaf("why      ", &one_line_text(&message, full))
+            leaf("why      ", &one_line_text(&message, full));
         }
         None => {}
     }
