@@ -4,6 +4,7 @@
 
 pub mod adapt;
 pub mod assemble;
+pub mod lisp;
 pub mod prompted;
 pub mod risk;
 pub mod screen;

@@ -1,11 +1,13 @@
-//! Programs of PTC-Lisp for people: checked, run and looked up, without a model and without tools.
+//! Programs of PTC-Lisp for people: checked, run and looked up, without a model.
 //!
-//! Invariants: a program reads nothing but its input and its memory, and changes nothing but its memory; one
-//! that fails or is stopped leaves the memory as it was.
+//! Invariants: a program reads nothing but its input and its memory, and changes nothing but its memory, unless it runs
+//! with an agent's tools ([`running`]); one that fails or is stopped leaves the memory as it was.
 
+pub mod agent;
 mod files;
 mod history;
 mod problem;
+pub mod running;
 mod signatures;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,6 +15,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
+use proem_agents::lisp::{ProgramEnd as MachineEnd, ProgramOutcome};
 use proem_lisp::documentation::{entry, nearest_name};
 use proem_lisp::{
     CleanSource, Inputs, Limits, Machine, Meter, Names, Outcome, Problem, Program, Repair, Signature, SignatureProblem,
@@ -368,6 +371,30 @@ impl LispSession {
             bytes: tells_nothing.then(|| machine.bytes_used()),
             label: (!met.is_empty()).then(|| machine.end_label()),
             calls,
+        }
+    }
+
+    /// What came of a program that ran with an agent's tools.
+    pub fn take_outcome(&mut self, outcome: ProgramOutcome, checked: &CheckedProgram) -> ProgramRun {
+        let ProgramOutcome { end, fuel, bytes, memory, label, .. } = outcome;
+        let end = match end {
+            MachineEnd::Value(value) | MachineEnd::Mismatch(value, _) => Some(Outcome::Done(value)),
+            MachineEnd::Fail(value) => Some(Outcome::Fail(value)),
+            MachineEnd::Problem(problem) => Some(Outcome::Error(problem)),
+            MachineEnd::Cancelled(_) => None,
+        };
+        let (end, text) = self.end(end, checked);
+        if matches!(end, ProgramEnd::Value(_)) {
+            self.memory = memory;
+        }
+        let tells_nothing = !label.is_secret();
+        ProgramRun {
+            end,
+            text,
+            fuel: tells_nothing.then_some(fuel),
+            bytes: tells_nothing.then_some(bytes),
+            label: (!label.is_empty()).then_some(label),
+            calls: Vec::new(),
         }
     }
 

@@ -32,6 +32,7 @@ pub mod run;
 pub mod schema;
 pub mod section;
 pub mod tokens;
+pub mod toml_reader;
 pub mod versions;
 pub mod workers;
 

@@ -8,6 +8,7 @@
 mod exchange;
 mod findings;
 mod question;
+mod tool;
 
 pub use self::exchange::{
     AnswerRequirement, Attempt, BrokenRule, CallRequirement, Exchange, ExchangeEnd, ExchangeLimits, ExchangeTerms,
@@ -15,6 +16,7 @@ pub use self::exchange::{
 };
 pub use self::findings::ServerFindings;
 pub use self::question::{Question, QuestionAnswer, ShownHash, check_answers, shown};
+pub use self::tool::{CallLabel, ToolLabels, ToolOutcome, ToolPower, ToolUse, hide_fields};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -95,6 +97,11 @@ pub enum Effect {
         /// Of what.
         of: Json,
     },
+    /// A call of a tool.
+    Tool {
+        /// Which, with what.
+        call: Box<ToolUse>,
+    },
 }
 
 /// How an effect ended.
@@ -116,6 +123,11 @@ pub enum EffectResult {
     Failed {
         /// Why not.
         failure: CallFailure,
+    },
+    /// A tool was called, or was not.
+    Tool {
+        /// What became of the call.
+        outcome: ToolOutcome,
     },
 }
 

@@ -33,13 +33,15 @@ pub enum Reason {
     MemoryExceeded,
     /// The program printed more than it may.
     OutputLimit,
-    /// A label forbids it.
+    /// A call of a tool was not permitted.
     FlowDenied,
+    /// A call of a tool may have happened, and nobody knows.
+    ToolOutcomeUnknown,
 }
 
 impl Reason {
     /// All reasons, in an order that stored programs rely on.
-    pub(crate) const ALL: [Self; 14] = [
+    pub(crate) const ALL: [Self; 15] = [
         Self::ParseError,
         Self::AnalysisError,
         Self::EvalError,
@@ -54,6 +56,7 @@ impl Reason {
         Self::MemoryExceeded,
         Self::OutputLimit,
         Self::FlowDenied,
+        Self::ToolOutcomeUnknown,
     ];
 
     /// The keyword's name, such as `type_error`.
@@ -74,6 +77,7 @@ impl Reason {
             Self::MemoryExceeded => "memory_exceeded",
             Self::OutputLimit => "output_limit",
             Self::FlowDenied => "flow_denied",
+            Self::ToolOutcomeUnknown => "tool_outcome_unknown",
         }
     }
 }

@@ -123,6 +123,12 @@ impl ToolAnswer {
     pub fn tool_error(name: &str, message: &str) -> Self {
         Self::Problem(Fault::new(Reason::ToolError, format!("the tool `{name}` failed: {message}")))
     }
+
+    /// The call has no result for another reason.
+    #[must_use]
+    pub fn refused(reason: Reason, message: &str) -> Self {
+        Self::Problem(Fault::new(reason, message))
+    }
 }
 
 /// Why the machine stopped.
@@ -373,6 +379,13 @@ impl Machine {
         let start = before.rfind('\n').map_or(0, |at| at.saturating_add(1));
         let rest = source.get(start..).unwrap_or_default();
         Span::new(start, start.saturating_add(rest.find('\n').unwrap_or(rest.len())))
+    }
+
+    /// Where in the program an unanswered call stands.
+    #[must_use]
+    pub fn call_place(&self, id: CallId) -> Option<Span> {
+        let pending = self.calls.iter().find(|pending| pending.id == id)?;
+        self.fibers.get(pending.fiber)?.as_ref().map(|fiber| self.place_of(fiber))
     }
 
     /// What the program printed since this was last asked.

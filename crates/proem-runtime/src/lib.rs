@@ -48,6 +48,7 @@ pub mod schedule;
 mod seal;
 pub mod structure;
 pub mod task_vectors;
+pub mod tools;
 
 pub use environment::Environment;
 pub use error::Error;

@@ -8,8 +8,10 @@
 //!
 //! A process that the child started itself and that outlives it isn't waited for.
 
+mod group;
 mod memory;
 
+pub(crate) use self::group::{GroupBounds, GroupFailure, run_group};
 pub(crate) use self::memory::confine;
 
 use std::{

@@ -14,7 +14,9 @@ mod resume;
 mod sealed;
 mod unsent;
 
-pub use self::recording::{ASSEMBLED_ONLY, Ledger, RecordDepth, Recording, RecordingContext, RunEnd, Start, assembled};
+pub use self::recording::{
+    ASSEMBLED_ONLY, Ledger, RecordDepth, Recording, RecordingContext, RunEnd, Start, ToolReport, assembled,
+};
 pub use self::replay::{Difference, ReplayReport, replay};
 pub use self::resume::{
     DriveContext, RememberedWorld, ResumableRun, ResumeIdentity, ResumeRequest, SnapshotState, drive_to_the_end,

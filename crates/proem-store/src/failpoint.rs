@@ -34,16 +34,32 @@ pub const SWEEP: [&str; 8] = [
     "outcome-witnessed",
 ];
 
+/// The places around a call of a tool, in the order in which one that may change something passes them.
+pub const TOOLS: [&str; 6] = [
+    "before-tool-intent",
+    "after-tool-intent",
+    "before-tool",
+    "after-tool",
+    "before-tool-outcome",
+    "after-tool-outcome",
+];
+
 /// The place of an upgrade to a newer form, between its statements and their commit.
 pub const UPGRADE: &str = "during-upgrade";
 
-/// Passes a place: stops the process there (as `kill -9` would) if `PROEM_FAILPOINT` names it, and waits there if it is
+/// Passes a place: stops the process there (as `kill -9` would) if `PROEM_FAILPOINT` names it, the third time for
+/// `NAME#3`, and waits there if it is
 /// `wait:` and the name: the file that `PROEM_FAILPOINT_FILE` names is made, and its end is waited for.
 #[cfg(feature = "failpoints")]
 pub fn pass(name: &str) {
     let Ok(wanted) = std::env::var("PROEM_FAILPOINT") else { return };
-    if wanted == name {
-        std::process::abort();
+    static PASSED: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let (place, time) = wanted.split_once('#').unwrap_or((wanted.as_str(), "1"));
+    if place == name {
+        let passed = PASSED.fetch_add(1, std::sync::atomic::Ordering::SeqCst).saturating_add(1);
+        if passed.to_string() == time {
+            std::process::abort();
+        }
     }
     if wanted.strip_prefix("wait:") == Some(name)
         && let Some(file) = std::env::var_os("PROEM_FAILPOINT_FILE")

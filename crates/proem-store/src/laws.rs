@@ -12,6 +12,7 @@ mod ledger;
 mod lines;
 mod order;
 mod queue;
+mod tools;
 mod triage;
 
 pub use self::actions::LawActions;
@@ -42,6 +43,9 @@ pub use self::order::{
     intent_before_effect, settlement_is_idempotent, writes_share_transactions_not_fates,
 };
 pub use self::queue::{a_beginning_names_the_keys_that_begin_so, a_line_of_the_queue_says_what_its_action_says};
+pub use self::tools::{
+    a_tool_call_is_not_made_again, a_tool_call_is_written_before_it_is_made, a_tool_call_keeps_its_outcome,
+};
 pub use self::triage::{
     LawSignals, a_cycle_ends_whole_or_not_at_all, a_cycle_may_write_a_chain_of_versions, a_judgement_opens_its_signal,
     a_purge_of_triage_leaves_what_is_open, a_signal_is_taken_in_once, every_line_of_triage_has_project_and_actor,

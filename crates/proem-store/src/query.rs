@@ -16,6 +16,7 @@ mod queue;
 mod runs;
 mod statistics;
 mod status;
+mod tools;
 mod triage;
 mod values;
 mod witness;
@@ -37,6 +38,7 @@ pub use self::queue::{LineDepth, QueueLine};
 pub use self::runs::{RunRow, RunScope, RunState, RunsWanted};
 pub use self::statistics::{CountedFigure, RunGroup, Statistics, StatisticsWanted};
 pub use self::status::{EventRow, StatusRow};
+pub use self::tools::{ToolCallRow, ToolTally};
 pub use self::triage::{ArtefactVersionRow, CycleRow, SignalRow};
 pub use self::witness::{RecordKnowledge, WitnessExtent, WitnessList, WitnessListLine};
 

@@ -40,6 +40,7 @@ mod settlement;
 mod signal_intake;
 mod standing;
 mod take_over;
+mod tool;
 mod transition;
 mod triage_purge;
 

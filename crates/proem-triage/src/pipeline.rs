@@ -370,7 +370,7 @@ impl<'t> Pipeline<'t> {
         let limits = self.terms.limits.of(self.state.stage);
         let what = match because {
             FallbackReason::Failed(kind) => after_failure(kind),
-            FallbackReason::Cancelled(_) => AfterFailure::Stop,
+            FallbackReason::Cancelled(_) | FallbackReason::Program => AfterFailure::Stop,
             FallbackReason::Refusal | FallbackReason::CutOff | FallbackReason::Invalid => AfterFailure::Degrade,
         };
         if let FallbackReason::Failed(kind) = because

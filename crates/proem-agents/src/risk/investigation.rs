@@ -565,7 +565,7 @@ fn unreadable_result(effect: &str, problem: &dyn core::fmt::Display) -> Error {
 /// Whether another call would fail in the same way, or nobody wants one.
 const fn is_final(because: FallbackReason) -> bool {
     match because {
-        FallbackReason::Cancelled(_) => true,
+        FallbackReason::Cancelled(_) | FallbackReason::Program => true,
         FallbackReason::Failed(kind) => !matches!(
             kind,
             FailureKind::RateLimited

@@ -2,5 +2,7 @@
 
 mod adapt_corpus;
 mod assemble;
+mod lisp_files;
+mod lisp_programs;
 mod prompted;
 mod risk;

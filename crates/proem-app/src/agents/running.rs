@@ -65,7 +65,7 @@ where
 }
 
 /// Drives a run of which nothing is kept.
-async fn drive_unrecorded<M: Machine + Sync, E: From<proem_engine::Error>>(
+pub(crate) async fn drive_unrecorded<M: Machine + Sync, E: From<proem_engine::Error>>(
     machine: &mut M,
     mut from: DriveStart,
     world: &(impl Perform + Sync),

@@ -137,6 +137,21 @@ pub struct MemoryFile {
     before: Option<Vec<u8>>,
 }
 
+/// The memory that a text gives, which [`print_source`] wrote.
+///
+/// # Errors
+///
+/// If it isn't the source of a map.
+pub(super) fn read_memory_text(text: &str, limits: &Limits) -> Result<Value, Error> {
+    let most = limits.memory_bytes.saturating_mul(SOURCE_OF_MEMORY);
+    // A program with little fuel still finds what one with more has kept.
+    let limits = Limits { source_bytes: most, fuel: limits.fuel.max(Limits::default().fuel), ..*limits };
+    read_memory(text, &limits).map_err(|problems| {
+        let excerpts: String = problems.iter().map(|problem| problem.render("memory", text)).collect();
+        Error::invalid(excerpts.trim_end())
+    })
+}
+
 impl MemoryFile {
     /// Reads the memory; a file that isn't there is an empty one. No link is followed.
     ///

@@ -9,6 +9,7 @@ use super::{find_run, versions};
 use crate::agents::Agents;
 use crate::agents::record::RunRecord;
 use crate::error::Error;
+use crate::lisp::running;
 use crate::message::{Message, Note};
 use crate::project::OpenProject;
 use crate::records::{self, Whose};
@@ -40,6 +41,14 @@ pub async fn replay_run(
     let store = records::look_at_records(project).await?.collect(notes);
     let id = find_run(&store, project, run, whose, RunScope::Acted).await?;
     let detail = store.run(&id).await?;
+    if detail.row.kind == running::KIND {
+        if let Replayable::No(why) = &detail.replayable {
+            return Err(replay_refusal(&detail, why.as_str()));
+        }
+        let report = running::replay_program(&store, project, &detail).await;
+        store.close().await;
+        return Ok(ReplayedRun { report: report?, detail, versions: Vec::new() });
+    }
     let record = RunRecord { store: &store, detail: &detail, places: &project.places };
     let read = agents.read_back(&record).await;
     if let Replayable::No(why) = &detail.replayable {

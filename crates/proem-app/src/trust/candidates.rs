@@ -15,6 +15,7 @@ use proem_select::catalogue::skill;
 use super::{MAX_FILE_BYTES, sha256_hex};
 use crate::effects::policy::PROJECT_POLICY;
 use crate::error::Error;
+use crate::lisp::agent::{AGENTS, agent_files, is_agent_file, named_files, text_beneath};
 use crate::message::Hint;
 use crate::project::{
     BOOK, BOOK_FILE_ENDINGS, CONFIG, FOLDER_RULES, RULE_FILES, RULE_FOLDERS, is_rule_file, plain_relative_path,
@@ -47,6 +48,10 @@ pub enum TrustUse {
     Catalogue,
     /// A skill.
     Skill,
+    /// An agent: what its programs may call.
+    Agent,
+    /// A program or a file of results that an agent names.
+    OfAgent,
 }
 
 impl TrustUse {
@@ -69,6 +74,12 @@ impl TrustUse {
             Self::Catalogue => {
                 "its tools and skills, and what it says about others, are treated as written by you".into()
             }
+            Self::Agent => {
+                "its tools may be called: the commands, hosts and credentials that it names, without asking \
+                            where it says so"
+                    .into()
+            }
+            Self::OfAgent => "an agent's tool runs it or answers with it".into(),
             Self::Skill => "its description may appear in prompts, and models may be told to read the file".into(),
             Self::Book if name.starts_with('_') => "it becomes part of prompts that are sent to models".into(),
             Self::Book if name.ends_with(".prompt") => "it becomes a prompt that is sent to models".into(),
@@ -97,7 +108,9 @@ impl TrustCandidate {
     /// actions it decides about, could otherwise write the policy that it wants.
     #[must_use]
     pub fn takes_a_person(&self) -> bool {
-        self.uses.iter().any(|of| matches!(of, TrustUse::Policy | TrustUse::Charter))
+        self.uses
+            .iter()
+            .any(|of| matches!(of, TrustUse::Policy | TrustUse::Charter | TrustUse::Agent | TrustUse::OfAgent))
     }
 }
 
@@ -138,6 +151,14 @@ impl Candidates {
         for path in skill_files(root) {
             uses.insert(path, vec![TrustUse::Skill]);
         }
+        for path in agent_files(root) {
+            if let Some(text) = text_beneath(root, &path) {
+                for named in named_files(&path, &text, root) {
+                    uses.entry(named).or_default().push(TrustUse::OfAgent);
+                }
+            }
+            uses.insert(path, vec![TrustUse::Agent]);
+        }
         for path in found.book_files(root) {
             uses.entry(path).or_default().push(TrustUse::Book);
         }
@@ -176,7 +197,8 @@ impl Candidates {
         }
         let has_place = [CONFIG, PROJECT_POLICY, CHARTER, catalogue::OWN].contains(&path)
             || is_rule_file(path)
-            || is_skill_file(path);
+            || is_skill_file(path)
+            || is_agent_file(path);
         if is_book_file(path) || has_place {
             return Err(Error::invalid(format!("`{shown}` does not exist; check the path")));
         }
@@ -188,7 +210,7 @@ impl Candidates {
     pub fn known(&self) -> String {
         let names: Vec<&str> = self.files.iter().map(|candidate| candidate.path.as_str()).collect();
         let kinds = format!(
-            "the files that can be trusted are {CONFIG}, {PROJECT_POLICY}, {CHARTER}, {}, {}, {} below {}, the files of {BOOK}/ and what {CONFIG} \
+            "the files that can be trusted are {CONFIG}, {PROJECT_POLICY}, {CHARTER}, {}, {}, {} below {}, the agents below {AGENTS}/ with what they name, the files of {BOOK}/ and what {CONFIG} \
              names under [assemble.paths]",
             format_args!(
                 "{}, {} in any folder, the files of {}",

@@ -1,10 +1,11 @@
-//! `proem lisp`: programs of PTC-Lisp, run, checked and looked up without a model.
+//! `proem lisp`: programs of PTC-Lisp, run, checked and looked up without a model; and agents' files.
 
+pub(super) mod agent;
 mod check;
 mod doc;
 pub(super) mod output;
 mod repl;
-mod run;
+pub(super) mod run;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -27,9 +28,12 @@ Examples:
   proem lisp run orders.clj --input orders.json
   proem lisp check *.clj
   proem lisp doc group-by
+  proem lisp run report.clj --agent orders.agent.toml
+  proem lisp agent check orders.agent.toml
   proem lisp repl
 
-A program reads its input, `ctx/name`, and its memory, and nothing else: no file, no clock, no network.";
+A program reads its input, `ctx/name`, and its memory, and nothing else: no file, no clock, no network. With --agent
+it also calls the tools of that agent's file.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -38,6 +42,7 @@ Examples:
   generate | proem lisp run - --repair --json
   proem lisp run urgent.clj --label mail=inbox.json --secret token=token.json --trace
   proem lisp run open.clj --input orders.json --signature '(orders [:map]) -> [{customer :string, open :number}]'
+  proem lisp run report.clj --agent orders.agent.toml   # with the tools of this agent, recorded
 
 Prints the value so that it reads back; what `println` prints goes to standard error.
 Exit code 1: the program failed, or the signature doesn't fit. 2: `proem lisp check` would refuse it.";
@@ -80,6 +85,9 @@ pub(crate) enum LispCommand {
     /// Look up forms and functions
     #[command(after_help = DOC_EXAMPLES)]
     Doc(doc::LispDocArgs),
+    /// Check agents' files: what programs may call
+    #[command(subcommand)]
+    Agent(agent::AgentCommand),
     /// Evaluate expressions as you type them
     #[command(after_help = REPL_EXAMPLES)]
     Repl(repl::LispReplArgs),
@@ -237,6 +245,7 @@ pub(super) fn run_lisp(command: &LispCommand) -> Result<ExitCode, CommandFailure
         LispCommand::Run(args) => run::run_lisp_program(args),
         LispCommand::Check(args) => check::run_lisp_check(args),
         LispCommand::Doc(args) => doc::run_lisp_doc(args),
+        LispCommand::Agent(command) => agent::run_lisp_agent(command),
         LispCommand::Repl(args) => repl::run_lisp_repl(args),
     }
 }

@@ -20,6 +20,8 @@ use proem_app::triage::output::{ArtefactsOutput, TriageOutput, TriageSignalsOutp
 pub(crate) enum ReferenceDocument {
     /// Every key of config.toml and proem.toml
     Configuration,
+    /// The JSON Schema of an agent's file
+    AgentSchema,
     /// The JSON Schema of `assemble --json`
     AssembleSchema,
     /// The JSON Schema of `doctor --json`
@@ -49,6 +51,7 @@ pub(crate) enum ReferenceDocument {
 pub(super) fn print_reference(document: ReferenceDocument) -> Result<ExitCode, CommandFailure> {
     ui::data(&match document {
         ReferenceDocument::Configuration => configuration_reference(),
+        ReferenceDocument::AgentSchema => proem_agents::lisp::AGENT_SCHEMA.to_owned(),
         ReferenceDocument::AssembleSchema => {
             format!("{}\n", json::pretty(&schema_for!(assemble::WithProfile).to_value()))
         }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use proem_app::triage::monitoring::{StageShare, ToolSuccess, TriageMonitoring};
 use proem_guard::show;
-use proem_store::query::{CountedFigure, RunGroup, Statistics, StatisticsWanted};
+use proem_store::query::{CountedFigure, RunGroup, Statistics, StatisticsWanted, ToolTally};
 use proem_text::json;
 use serde_json::Value as Json;
 
@@ -64,13 +64,17 @@ async fn show_stats(project: &OpenProject, args: &Stats) -> Result<ExitCode, Com
         _ => None,
     };
     let wanted = StatisticsWanted { project: owner, since: Some(since), agent: args.agent.clone() };
+    let tallies = store.tool_tallies(wanted.project.as_ref().map(|owner| owner.0.as_str()), Some(since)).await;
     let found = store.statistics(&wanted).await;
     working.finish_and_clear();
-    let found = found?;
+    let (found, tallies) = (found?, tallies?);
     let triage = cycles.transpose()?.map(|cycles| TriageMonitoring::new(&found, &cycles));
     if args.place.json {
         let bug = |error| CommandFailure::bug("stats", error);
         let mut value = serde_json::to_value(&found).map_err(bug)?;
+        if let Json::Object(fields) = &mut value {
+            fields.insert("programTools".to_owned(), tallies.iter().map(tally_json).collect());
+        }
         if let (Some(triage), Json::Object(fields)) = (triage, &mut value) {
             fields.insert("triage".to_owned(), serde_json::to_value(&triage).map_err(bug)?);
         }
@@ -86,6 +90,7 @@ async fn show_stats(project: &OpenProject, args: &Stats) -> Result<ExitCode, Com
         let whose = if args.place.all { "all runs" } else { "runs of this project" };
         let mut page = stats_page(&found, whose, &when::iso_date(since, &zone), &when::iso_date(now, &zone));
         page.push_str(&triage.as_ref().map(monitoring).unwrap_or_default());
+        page.push_str(&tool_calls(&tallies));
         ui::print_listing(&page)?;
     }
     Ok(ExitCode::SUCCESS)
@@ -113,6 +118,22 @@ fn stats_page(found: &Statistics, whose: &str, since: &str, today: &str) -> Stri
     }
     out.push_str(&latency(&found.prompts));
     out
+}
+
+/// How often programs called each tool.
+fn tool_calls(tallies: &[ToolTally]) -> String {
+    let mut out = String::new();
+    for ToolTally { tool, calls, failed, took_ms } in tallies {
+        let mean = took_ms.checked_div(*calls).unwrap_or(0);
+        let name = cut_to_width(tool, 24);
+        out.push_str(&format!("  {name:24}{:>10}  {failed} failed  {mean} ms each\n", count_with_noun(*calls, "call")));
+    }
+    if out.is_empty() { out } else { format!("\n{}\n{out}", style_text(BOLD, "tools that programs called")) }
+}
+
+fn tally_json(tally: &ToolTally) -> Json {
+    let ToolTally { tool, calls, failed, took_ms } = tally;
+    serde_json::json!({ "tool": tool, "calls": calls, "failed": failed, "tookMs": took_ms })
 }
 
 /// What is counted of triage alone.

@@ -101,7 +101,7 @@ fn by_review(place: &TrustPlace, files: &[PathBuf]) -> Result<ExitCode, CommandF
         return Ok(ExitCode::SUCCESS);
     }
     let otherwise = if open.iter().all(|candidate| candidate.takes_a_person()) {
-        "leave it as it is: it only makes your own policy narrower"
+        "leave it as it is: until then a policy only makes your own narrower, and an agent calls nothing"
     } else {
         "review each file yourself and run `proem trust --sha256 HEX FILE`"
     };

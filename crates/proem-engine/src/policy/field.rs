@@ -5,12 +5,8 @@ use std::collections::BTreeSet;
 use proem_guard::check::{CaseSensitivity, FieldRole, Figures, FreeText};
 use proem_text::Audience;
 
-use super::{
-    action::MAX_BODY,
-    template::TextTemplate,
-    terms::FieldTerms,
-    toml_reader::{PlacedValue, TomlReader},
-};
+use super::{action::MAX_BODY, template::TextTemplate, terms::FieldTerms};
+use crate::toml_reader::{PlacedValue, TomlReader};
 
 /// The most bytes of a value that names something, where the file doesn't say it.
 const NAMED: u32 = 2_048;

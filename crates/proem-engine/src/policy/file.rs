@@ -3,16 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proem_guard::check::{Allowlist, AllowlistEntryKind, HoldMinutes};
-use proem_text::{diagnostic::Diagnostic, span::Span};
+use proem_text::span::Span;
 use toml::de::DeTable;
 
 use super::{
     canonical::{ALLOW, folded},
     field,
     terms::{ActionList, ActionTerms, AutonomyLevel, EffectRoute, HoldSteps, KnownRecipient, Policy, TIMES},
-    toml_reader::{PlacedValue, TomlReader},
 };
-use crate::error::{Error, ErrorKind, error_at};
+use crate::error::{Error, error_at};
+use crate::toml_reader::{PlacedValue, TableSyntax, TomlReader, read_tables, too_long};
 
 /// The form of the file.
 const VERSION: u32 = 1;
@@ -45,26 +45,10 @@ impl Policy {
     /// [`ErrorKind::InvalidFile`] with every problem: its line, column and excerpt.
     pub fn parse(text: &str, name: &str) -> Result<Self, Error> {
         if text.len() > MAX_FILE {
-            let problem = format!("`{name}` has more than {MAX_FILE} bytes; a policy is shorter");
-            return Err(Error::new(ErrorKind::InvalidFile, problem));
+            return Err(too_long(name, MAX_FILE, "a policy"));
         }
-        let (document, errors) = DeTable::parse_recoverable(text);
-        let mut reader = TomlReader::default();
-        for error in errors {
-            reader.problem(error.message().trim_end().to_owned(), error.span().unwrap_or_default());
-        }
-        if !reader.problems.is_empty() {
-            // What can't be read as TOML has parts that only seem to be missing or unknown.
-            return Err(failed(name, text, reader.problems));
-        }
-        let policy = read(&mut reader, document.get_ref());
-        if reader.problems.is_empty() { Ok(policy.finish()) } else { Err(failed(name, text, reader.problems)) }
+        read_tables(name, text, TableSyntax::Toml, read).map(Self::finish)
     }
-}
-
-fn failed(name: &str, text: &str, mut problems: Vec<Diagnostic>) -> Error {
-    problems.sort_by_key(|problem| problem.span.map(|span| span.start));
-    Error::in_file(name, text, &problems)
 }
 
 fn read(reader: &mut TomlReader, root: &DeTable<'_>) -> Policy {

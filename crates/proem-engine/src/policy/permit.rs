@@ -4,7 +4,7 @@ use crate::effect::{ActionHash, PolicyHash, key::EffectKey};
 
 /// Proof that an action may be performed, once, with this content and under this policy.
 ///
-/// [`decide()`](super::decide()) alone makes one, right before the action is performed, and what performs it takes it by
+/// [`decide()`](super::decide()) makes one, and [`decide_call()`](super::decide_call()) for a tool, right before the action is performed, and what performs it takes it by
 /// value: it is neither cloned nor written down, so that one decision is good for one performance.
 ///
 /// Each of these doesn't compile, while the last does:

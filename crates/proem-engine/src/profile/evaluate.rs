@@ -93,7 +93,7 @@ pub fn of_outcome(outcome: &Outcome) -> Option<Issue> {
         FallbackReason::CutOff => CUT_OFF,
         FallbackReason::Invalid => SCHEMA_FAILED,
         FallbackReason::Failed(FailureKind::UnknownTool) => EXECUTION_FAILED,
-        FallbackReason::Failed(_) | FallbackReason::Cancelled(_) => return None,
+        FallbackReason::Failed(_) | FallbackReason::Cancelled(_) | FallbackReason::Program => return None,
     };
     let answer = outcome.attempts.last().and_then(|attempt| attempt.response.as_ref());
     let missing = answer.is_some_and(says_nothing);

@@ -195,6 +195,8 @@ pub enum FallbackReason {
     Failed(FailureKind),
     /// The run was given up.
     Cancelled(CancelReason),
+    /// The program ended without a value.
+    Program,
 }
 
 impl FallbackReason {
@@ -208,6 +210,7 @@ impl FallbackReason {
             Self::Failed(kind) => format!("the call failed ({})", kind.as_str()),
             Self::Cancelled(CancelReason::Asked) => "it was cancelled".to_owned(),
             Self::Cancelled(CancelReason::Deadline) => "its time was up".to_owned(),
+            Self::Program => "the program ended without a value".to_owned(),
         }
     }
 }
@@ -479,7 +482,9 @@ impl Machine for Exchange<'_> {
                         self.state.now = now;
                         self.failed(effect, failure)
                     }
-                    EffectResult::Measured { .. } => return out_of_step("an exchange asks models only"),
+                    EffectResult::Measured { .. } | EffectResult::Tool { .. } => {
+                        return out_of_step("an exchange asks models only");
+                    }
                 }
             }
             (ExchangePhase::New, _) => return out_of_step("an exchange starts with `started`"),

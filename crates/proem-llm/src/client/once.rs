@@ -40,6 +40,10 @@ pub struct HostRequest<'a> {
 /// What is asked of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HostMethod {
+    /// What is there.
+    Get,
+    /// That something be taken away.
+    Delete,
     /// Something new.
     Post,
     /// This in the place of what is there.
@@ -53,6 +57,8 @@ impl HostMethod {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Get => "GET",
+            Self::Delete => "DELETE",
             Self::Post => "POST",
             Self::Put => "PUT",
             Self::Patch => "PATCH",
@@ -140,6 +146,8 @@ pub async fn send_once(request: HostRequest<'_>, limits: &HostLimits) -> Result<
         .build()
         .map_err(|_| unsent("the system's certificates can't be read; install them (`ca-certificates`)".to_owned()))?;
     let method = match request.method {
+        HostMethod::Get => Method::GET,
+        HostMethod::Delete => Method::DELETE,
         HostMethod::Post => Method::POST,
         HostMethod::Put => Method::PUT,
         HostMethod::Patch => Method::PATCH,

@@ -4,8 +4,8 @@
 //! segments; a value stands percent-encoded in an address and as a text in a body; no credential is in a template or
 //! in recorded bytes; a recorded request goes to the origin that the configuration names, or nowhere.
 
-mod slots;
-mod template;
+pub(crate) mod slots;
+pub(crate) mod template;
 #[cfg(test)]
 mod tests;
 

@@ -7,6 +7,7 @@
 mod clean;
 mod passing;
 mod rows;
+mod tools;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,7 +17,7 @@ use proem_engine::ledger::{Cap, Pricing};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profiles;
 use proem_engine::report::Report;
-use proem_engine::run::{Effect, EffectId, Event, Question, QuestionAnswer, Time};
+use proem_engine::run::{Effect, EffectId, EffectResult, Event, EventKind, Question, QuestionAnswer, Time};
 use proem_llm::caller::wall_clock;
 use proem_llm::secret::Secret;
 use proem_store::record::{
@@ -29,6 +30,8 @@ use serde_json::Value as Json;
 use self::clean::Cleaner;
 use self::passing::{AttemptKey, Pass};
 use self::rows::{CallContext, SendState};
+pub use self::tools::ToolReport;
+pub(super) use self::tools::known_outcomes;
 use super::resume::{FoldedState, Waits};
 use super::sealed::{SealBinding, SealKey, seal};
 use crate::driver::{Journal, PauseReason};
@@ -354,7 +357,13 @@ pub struct RunEnd {
 
 impl Journal for Recording<'_> {
     fn stepped(&self, event: &Event) {
-        let content = self.cleaner.serialised(event);
+        let has_tools = |(_, result): &(EffectId, EffectResult)| matches!(result, EffectResult::Tool { .. });
+        let content = match &event.what {
+            EventKind::Performed { results } if results.iter().any(has_tools) => {
+                self.cleaner.serialised(&self.hidden_event(event))
+            }
+            _ => self.cleaner.serialised(event),
+        };
         let mut held = self.held();
         let step = held.next;
         // Counted here and not by the store: a step that is still held has its number already.
@@ -379,6 +388,11 @@ impl Journal for Recording<'_> {
             // Made without the lock, since sealing takes as long as the state is large.
             let snapshot = self.sealed(state()?, Waits { effects, ..Waits::default() }, step)?;
             self.held().snapshot = snapshot;
+        }
+        if effects.iter().any(|(_, effect)| matches!(effect, Effect::Tool { .. })) {
+            // What the run did before is written at once, so that each intent of a call is small.
+            let written = self.intend_free_tools(effects).await;
+            return written.map_err(|error| unwritable(&error));
         }
         // What is no call passes no gate: an answer that is held must not wait for one.
         if !effects.iter().any(|(_, effect)| matches!(effect, Effect::Call { .. })) {

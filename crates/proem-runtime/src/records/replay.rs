@@ -8,12 +8,14 @@ use std::collections::BTreeMap;
 use proem_engine::cache::plan_request;
 use proem_engine::call::{FailureKind, Request};
 use proem_engine::providers::Model;
-use proem_engine::run::{Effect, EffectId, EffectResult, Event, EventKind, Machine, Outcome, Step};
+use proem_engine::run::{
+    Effect, EffectId, EffectResult, Event, EventKind, Machine, Outcome, Step, ToolOutcome, ToolUse,
+};
 use proem_engine::versions::{VersionChange, in_words};
 use proem_llm::codec::encode;
 use proem_store::Store;
 use proem_store::body::unfold;
-use proem_store::query::{CallRow, RunDetail, RunState};
+use proem_store::query::{CallRow, RunDetail, RunState, ToolCallRow};
 use proem_store::record::{HashedContent, RunId, RunOutcome};
 use proem_text::json;
 use serde::Serialize;
@@ -96,9 +98,15 @@ pub async fn replay<M: Machine>(
         match step {
             Step::Do(effects) => {
                 for (id, effect) in effects {
-                    let Effect::Call { request } = effect else { continue };
-                    let replaying = ReplayedCall { effect: id, request: &request, next: events.peek().copied() };
-                    record.compare(&mut replayed, &replaying, models)?;
+                    let next = events.peek().copied();
+                    match effect {
+                        Effect::Call { request } => {
+                            let replaying = ReplayedCall { effect: id, request: &request, next };
+                            record.compare(&mut replayed, &replaying, models)?;
+                        }
+                        Effect::Tool { call } => record.compare_tool(&mut replayed, id, &call, next),
+                        _ => {}
+                    }
                 }
             }
             Step::Done(outcome) => {
@@ -178,6 +186,7 @@ struct RunRecord {
     run: String,
     events: Vec<Event>,
     calls: BTreeMap<EffectId, CallRow>,
+    tools: BTreeMap<EffectId, ToolCallRow>,
     texts: BTreeMap<String, Vec<u8>>,
 }
 
@@ -185,6 +194,7 @@ impl RunRecord {
     async fn of(store: &Store, detail: &RunDetail) -> Result<Self, Error> {
         let mut steps: BTreeMap<u32, String> = BTreeMap::new();
         let mut calls: BTreeMap<EffectId, CallRow> = BTreeMap::new();
+        let mut tools: BTreeMap<EffectId, ToolCallRow> = BTreeMap::new();
         let (mut run, mut before) = (detail.clone(), u32::MAX);
         for _ in 0..MOST_PARENTS {
             // A fork has the events from its beginning on; those before are its parent's, or that one's parent's. What
@@ -194,6 +204,9 @@ impl RunRecord {
             for call in run.calls.into_iter().filter(|call| !call.body.is_empty()) {
                 // The fork's own first: it may have asked again what its parent had asked.
                 calls.entry(call.effect).or_insert(call);
+            }
+            for call in run.tools {
+                tools.entry(call.effect).or_insert(call);
             }
             match run.row.parent {
                 Some(parent) if first > 0 => {
@@ -208,10 +221,11 @@ impl RunRecord {
             hashes.extend(call.sections.iter().map(|section| section.text.clone()));
             texts_of(&call.pieces, &mut hashes);
         }
+        hashes.extend(tools.values().map(|call| call.arguments.clone()));
         hashes.sort();
         hashes.dedup();
         let texts = store.contents(&hashes).await?;
-        let mut record = Self { run: detail.row.id.short().to_owned(), events: Vec::new(), calls, texts };
+        let mut record = Self { run: detail.row.id.short().to_owned(), events: Vec::new(), calls, tools, texts };
         for (place, (step, hash)) in steps.iter().enumerate() {
             // A gap would feed the machine an event that it doesn't wait for, which is no difference of today's.
             if u32::try_from(place) != Ok(*step) {
@@ -287,6 +301,33 @@ impl RunRecord {
         Ok(())
     }
 
+    /// Compares a call of a tool with the recorded one; it is not made.
+    fn compare_tool(&self, replayed: &mut ReplayReport, effect: EffectId, call: &ToolUse, next: Option<&Event>) {
+        let number = replayed.calls;
+        replayed.calls = number.saturating_add(1);
+        let Some(recorded) = self.tools.get(&effect) else {
+            // A call that was never begun is in the events alone.
+            if !was_unsent(effect, next) {
+                let (recorded, found) = ("nothing".to_owned(), format!("a call of {}", call.tool));
+                replayed.differs(Difference { call: number, what: "tool".to_owned(), byte: None, recorded, found });
+            }
+            return;
+        };
+        if recorded.tool != call.tool {
+            let (recorded, found) = (json::quote_json(&recorded.tool), json::quote_json(&call.tool));
+            replayed.differs(Difference { call: number, what: "tool".to_owned(), byte: None, recorded, found });
+            return;
+        }
+        if HashedContent::new(call.arguments.as_str()).hash != recorded.arguments {
+            let text = self.text(&recorded.arguments).unwrap_or_default();
+            let (byte, recorded, found) = first_difference(&text, &call.arguments);
+            let what = format!("arguments of {}", call.tool);
+            replayed.differs(Difference { call: number, what, byte: Some(byte), recorded, found });
+            return;
+        }
+        replayed.bytes = replayed.bytes.saturating_add(u64::try_from(call.arguments.len()).unwrap_or(u64::MAX));
+    }
+
     /// The first section that differs.
     fn section(&self, number: u32, call: &CallRow, request: &Request) -> Option<Difference> {
         let (recorded, found) = (&call.sections, &request.assembly.sections);
@@ -350,7 +391,12 @@ impl RunRecord {
 fn was_unsent(id: EffectId, next: Option<&Event>) -> bool {
     match next.map(|event| &event.what) {
         Some(EventKind::Performed { results }) => results.iter().any(|(effect, performed)| {
-            *effect == id && matches!(performed, EffectResult::Failed { failure } if failure.kind.is_unsent() || is_given_up(failure.kind))
+            *effect == id
+                && match performed {
+                    EffectResult::Failed { failure } => failure.kind.is_unsent() || is_given_up(failure.kind),
+                    EffectResult::Tool { outcome } => matches!(outcome, ToolOutcome::Denied { .. }),
+                    _ => false,
+                }
         }),
         // The record ends here, or the run was given up.
         None | Some(EventKind::Cancelled { .. }) => true,

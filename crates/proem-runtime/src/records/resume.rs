@@ -19,6 +19,7 @@ use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
 use super::Recording;
+use super::recording::known_outcomes;
 use super::sealed::{SealBinding, SealKey, SealedState, open};
 use crate::Error;
 use crate::driver::{DriveEnd, DriveStart, Journal as _, PauseReason, Perform, RunBounds, go_on};
@@ -305,7 +306,9 @@ pub async fn resume(store: &Store, seal: &SealKey, request: ResumeRequest<'_>) -
     let state =
         state.ok_or_else(|| refused("part of its state is missing or was changed; start the run again".to_owned()))?;
     let state: SnapshotState = serde_json::from_value(state).map_err(form)?;
-    let known = known(store, &detail, &state).await?;
+    let is_fork = identity == ResumeIdentity::Apart;
+    let mut known = known(store, &detail, &state).await?;
+    known.extend(known_outcomes((store, seal), &detail, &state.effects, is_fork).await?);
     Ok(ResumableRun { detail, step: snapshot.step, state, known })
 }
 

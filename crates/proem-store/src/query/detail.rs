@@ -10,6 +10,7 @@ use rusqlite::{Connection, Row};
 use serde_json::Value as Json;
 
 use super::runs::{self, Alive, RunRow, RunState};
+use super::tools::{ToolCallRow, read_tool_calls};
 use super::values::{
     ReadFault, all_rows, column_count, column_json, column_value, count_or_null, first_row, json_or_null, word_or_null,
 };
@@ -39,6 +40,8 @@ pub struct RunDetail {
     pub replayable: Replayable,
     /// Its calls, in order; an assembly without a call is one without attempts and body.
     pub calls: Vec<CallRow>,
+    /// Its calls of tools, in order.
+    pub tools: Vec<ToolCallRow>,
     /// Its events, by hash of what they hold.
     pub steps: Vec<(u32, Time, String)>,
     /// Whether a state to go on from is kept.
@@ -213,6 +216,7 @@ pub(crate) fn read_run_detail(reader: &Connection, id: &RunId, alive: Alive<'_>)
                 why => Replayable::No(why),
             },
             calls: read_calls(reader, &row)?,
+            tools: read_tool_calls(reader, id, row.state)?,
             steps: read_steps(reader, id)?,
             resumable: column_value(line, "resumable")?,
             feedback: read_run_feedback(reader, id)?,

@@ -12,7 +12,7 @@ use crate::error::{Error, Unusable};
 use crate::failpoint;
 
 /// The forms of the tables, each as the statements that make it from the one before.
-const FORMS: [&str; 10] = [
+const FORMS: [&str; 11] = [
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
     include_str!("../../migrations/0003.sql"),
@@ -23,6 +23,7 @@ const FORMS: [&str; 10] = [
     include_str!("../../migrations/0008.sql"),
     WITNESSED,
     JUDGED,
+    TOOLS,
 ];
 
 /// The tables of the newest form as all of [`FORMS`] make them: a new store needs no way that leads there.
@@ -40,8 +41,11 @@ const WITNESSED: &str = include_str!("../../migrations/0009.sql");
 /// The table that form 10 adds.
 const JUDGED: &str = include_str!("../../migrations/0010.sql");
 
+/// The table that form 11 adds.
+const TOOLS: &str = include_str!("../../migrations/0011.sql");
+
 /// Forms that only add tables, each with its statements.
-const ADDED: [(i64, &str); 4] = [(5, EFFECTS), (6, TRIAGE), (9, WITNESSED), (10, JUDGED)];
+const ADDED: [(i64, &str); 5] = [(5, EFFECTS), (6, TRIAGE), (9, WITNESSED), (10, JUDGED), (11, TOOLS)];
 
 /// The form from which on the columns of calls, sums and results are those of the newest.
 const RESULTS: i64 = 4;

@@ -13,13 +13,15 @@ use crate::sqlite::{PATIENCE, Tables, place};
 const READERS: Duration = Duration::from_secs(1);
 
 /// Where hashes of contents stand by themselves.
-const HASHES: [&str; 16] = [
+const HASHES: [&str; 18] = [
     "SELECT inputs FROM runs",
     "SELECT value FROM runs WHERE value IS NOT NULL",
     "SELECT event FROM steps",
     "SELECT report FROM assemblies",
     "SELECT body FROM calls",
     "SELECT result FROM calls WHERE result IS NOT NULL",
+    "SELECT arguments FROM tool_calls",
+    "SELECT result FROM tool_calls WHERE result IS NOT NULL",
     "SELECT form FROM actions WHERE form IS NOT NULL",
     "SELECT bytes FROM actions WHERE bytes IS NOT NULL",
     "SELECT text FROM action_texts",

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::amount::length_as_u64;
 use super::booking::{book_attempt, open_of};
+use super::tool;
 use crate::epoch::{self, Epoch};
 use crate::error::Error;
 use crate::sqlite::{Company, Tables, Transaction, Write, place};
@@ -83,6 +84,7 @@ fn end_epoch(tables: &Tables, Ending { epoch, how, at }: &Ending<'_>) -> Result<
          (SELECT id FROM runs WHERE epoch = ? AND state = 'running')",
         (at.0, epoch),
     )?;
+    tool::doubt_tool_calls(tables, "SELECT id FROM runs WHERE epoch = ? AND state = 'running'", epoch, *at)?;
     tables.execute("UPDATE epochs SET ended = ?, how = ? WHERE id = ?", (at.0, how, epoch))?;
     let settled = length_as_u64(open.len());
     if settled > 0 {

@@ -10,6 +10,7 @@ use super::evaluation::{Judge, Judgement};
 use super::event::RunEvent;
 use super::run::{RunLines, no_run};
 use super::settlement::{pass_settlement, settle_attempt};
+use super::tool;
 use crate::error::Error;
 use crate::failpoint;
 use crate::record::RunFinish;
@@ -74,7 +75,7 @@ fn finish_calls(tables: &Tables, RunFinish { run, calls, .. }: &RunFinish, at: T
          WHERE run = ? AND state = 'pending'",
         (at.0, &run.0),
     )?;
-    Ok(())
+    tool::doubt_tool_calls(tables, "SELECT id FROM runs WHERE id = ?", &run.0, at)
 }
 
 /// Writes the end into the run's own line.

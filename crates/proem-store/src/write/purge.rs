@@ -43,11 +43,12 @@ pub struct PurgeCounts {
 }
 
 /// Tables whose lines have the run that they belong to.
-const OF_RUNS: [&str; 10] = [
+const OF_RUNS: [&str; 11] = [
     "steps",
     "snapshots",
     "assemblies",
     "calls",
+    "tool_calls",
     "attempts",
     "outcomes",
     "failures",

@@ -6,10 +6,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use proem_app::lisp::{DelimiterRepair, LispSource, ProgramEnd, ProgramRun, SourceRefusal, TracedCall};
+use proem_app::records::writing::RecordChoice;
 use proem_lisp::{Meter, SignatureProblem, write_json};
 use proem_text::json;
 use serde_json::json;
 
+use super::agent::ProgramAgent;
 use super::output::{LispCall, LispEnd, LispLabel, LispProblem, LispRunOutput};
 use super::{
     GO_ON, KeptSession, PrintedLines, ProgramArgs, declare_signature, mismatch_lines, note_repairs, read_lisp_source,
@@ -31,6 +33,12 @@ pub(crate) struct LispRunArgs {
     /// Check the input and the result, such as `report(day :string) -> {total :number}`
     #[arg(long, value_name = "SIGNATURE")]
     signature: Option<String>,
+    /// Call the tools of this agent: a file, or a name in `.proem/agents` or your own folder of agents
+    #[arg(long, value_name = "AGENT", conflicts_with = "signature")]
+    agent: Option<PathBuf>,
+    /// Record nothing; only tools without effects are called then
+    #[arg(long, requires = "agent")]
+    no_record: bool,
     /// Correct miscounted brackets where the indentation leaves one way only
     #[arg(long)]
     repair: bool,
@@ -47,7 +55,15 @@ const REFUSED: u8 = 2;
 
 pub(super) fn run_lisp_program(args: &LispRunArgs) -> Result<ExitCode, CommandFailure> {
     let KeptSession { session, memory } = args.program.session(&crate::user_places()?)?;
-    let mut kept = KeptSession { session: declare_signature(session, args.signature.as_deref())?, memory };
+    let session = declare_signature(session, args.signature.as_deref())?;
+    let (agent, session) = match &args.agent {
+        Some(named) => {
+            let (agent, session) = ProgramAgent::find(named, &args.program.root, session)?;
+            (Some(agent), session)
+        }
+        None => (None, session),
+    };
+    let mut kept = KeptSession { session, memory };
     let source = match (&args.expression, &args.file) {
         (Some(expression), _) => LispSource::of_expression(expression)?,
         (None, Some(file)) => read_lisp_source(file, &kept.session.limits)?,
@@ -66,14 +82,25 @@ pub(super) fn run_lisp_program(args: &LispRunArgs) -> Result<ExitCode, CommandFa
     }
     let mut lines = PrintedLines::default();
     let mut output = String::new();
-    let run = kept.session.run(&checked, |printed| {
+    let mut print = |printed: &str| {
         if args.json {
             output.push_str(printed);
         } else {
             lines.push(printed);
         }
-        GO_ON
-    });
+    };
+    let run = match &agent {
+        Some(agent) => {
+            let choice = if args.no_record { RecordChoice::No } else { RecordChoice::AsConfigured };
+            let outcome = agent.run(&kept.session, &checked, choice)?;
+            print(&outcome.printed);
+            kept.session.take_outcome(outcome, &checked)
+        }
+        None => kept.session.run(&checked, |printed| {
+            print(printed);
+            GO_ON
+        }),
+    };
     lines.finish();
     let code = if args.json {
         print_program_json(&run, (output, args.trace), &kept.session.limits)?
@@ -143,7 +170,7 @@ fn print_mismatch(what: &str, lines: &[String]) {
     ui::print_failure(&CommandFailure::finding(format!("{what}{lines}")));
 }
 
-fn print_end(run: &ProgramRun) -> Result<ExitCode, CommandFailure> {
+pub(crate) fn print_end(run: &ProgramRun) -> Result<ExitCode, CommandFailure> {
     match &run.end {
         ProgramEnd::Value(_) => {
             ui::print_lisp_value(&run.text)?;

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 use proem_agents::risk::report::RiskReport;
 use proem_app::agents::running::Resumption;
 use proem_app::agents::{AgentRun, RunResult};
+use proem_app::lisp::running::{self, RecordedProgram, ResumedProgram};
 use proem_app::records::blocking;
 use proem_app::run::agent::PromptRun;
 use proem_app::run::asking::FinishedRun;
@@ -19,9 +20,11 @@ use proem_app::triage::{AskedCycle, TriageDesk};
 use proem_engine::run::{Outcome, Question};
 use proem_runtime::records::ResumeIdentity as Way;
 use proem_store::StoreAccess;
-use proem_store::query::RunState;
+use proem_store::query::{RunDetail, RunState};
 
 use super::{CommandFailure, OpenProject, RecordsPlace};
+use crate::commands::lisp::agent;
+use crate::commands::lisp::run::print_end;
 use crate::commands::run::single::waiting_bar;
 use crate::commands::run::{calling, single};
 use crate::commands::{risk, triage};
@@ -39,6 +42,9 @@ pub(super) fn run_runs_resume(
     let found = blocking(StoppedRun::find(&shipped::agents(), project, run, place.whose(), &mut notes));
     ui::print_notes(&notes);
     let found = found?;
+    if found.detail.row.kind == running::KIND {
+        return resume_program(project, found.detail, if fork { Way::Apart } else { Way::On });
+    }
     if found.detail.row.state == RunState::Asking {
         // Before the run is taken over: it stays as it is.
         ui::answerer(found.detail.row.id.short())?;
@@ -69,6 +75,30 @@ pub(super) fn run_runs_resume(
         ui::print_notes(&resuming.end().await);
         done
     })
+}
+
+/// Goes on with a program and prints its value.
+fn resume_program(project: &OpenProject, detail: RunDetail, way: Way) -> Result<ExitCode, CommandFailure> {
+    let (resumed, report) = calling(async |stop| {
+        let (mut notes, waiting) = (Vec::new(), ui::working("going on with the program"));
+        let person = ui::TerminalQuestions { waiting: &waiting, stop: &stop };
+        let ask = async |run: &str, asked: &[Question]| agent::answers(&person, run, asked).await;
+        let resumed = ResumedProgram::new(project, detail, &mut notes).await;
+        let ran = match &resumed {
+            Ok(resumed) => Some(resumed.run(project, way, ask, (&stop, &mut notes)).await),
+            Err(_) => None,
+        };
+        waiting.finish_and_clear();
+        ui::print_notes(&notes);
+        let resumed = resumed?;
+        Ok((resumed, ran.transpose()?))
+    })?;
+    let Some(report) = report else { return Err(CommandFailure::bug("the run can't go on", "it has no end")) };
+    let outcome = agent::name_run(report)?;
+    ui::aside(&ui::terminal_safe(&outcome.printed));
+    let RecordedProgram { mut session, checked, .. } = resumed.recorded;
+    let run = session.take_outcome(outcome, &checked);
+    print_end(&run)
 }
 
 /// Works on the signals that a run of triage asked about, and prints what came of them.

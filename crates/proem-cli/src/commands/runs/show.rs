@@ -3,6 +3,7 @@
 mod account;
 mod output;
 mod profile;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -110,5 +111,6 @@ fn shown_hashes(run: &RunDetail) -> Vec<String> {
     let events = run.calls.iter().any(|call| call.result.is_none()).then_some(&run.steps);
     let events = events.into_iter().flatten().map(|(_, _, event)| event.clone());
     let reports = run.calls.iter().map(|call| call.report.clone());
-    sections.chain(reports).chain(results).chain(run.value.clone()).chain(events).collect()
+    let tools = run.tools.iter().flat_map(|call| [Some(call.arguments.clone()), call.result.clone()]).flatten();
+    sections.chain(reports).chain(results).chain(tools).chain(run.value.clone()).chain(events).collect()
 }

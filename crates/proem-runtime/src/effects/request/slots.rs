@@ -48,7 +48,7 @@ fn is_name(name: &str) -> bool {
 }
 
 /// The names of a template's slots.
-pub(super) fn names(template: &str) -> Result<BTreeSet<String>, RequestRefusal> {
+pub(crate) fn names(template: &str) -> Result<BTreeSet<String>, RequestRefusal> {
     let name = |piece: SlotPiece<'_>| match piece {
         SlotPiece::Slot(name) => Some(name.to_owned()),
         SlotPiece::Text(_) => None,
@@ -77,7 +77,7 @@ pub(super) fn names_of_body(body: &Json) -> Result<BTreeSet<String>, RequestRefu
 }
 
 /// Whether the slots of an address stand where they change neither whom it reaches nor what it is about.
-pub(super) fn check_places(url: &str) -> Result<(), RequestRefusal> {
+pub(crate) fn check_places(url: &str) -> Result<(), RequestRefusal> {
     let (scheme, rest) = url.split_once("://").unwrap_or((url, ""));
     let (host, path) = rest.find(['/', '?', '#']).and_then(|at| rest.split_at_checked(at)).unwrap_or((rest, ""));
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
@@ -121,7 +121,7 @@ pub(super) fn fill(
 ///
 /// What a parser of addresses would read otherwise than it is written is refused: a segment `..` that a value makes,
 /// even with its dots encoded, takes away the one before it.
-pub(super) fn fill_url(template: &str, values: &BTreeMap<String, String>) -> Result<String, RequestRefusal> {
+pub(crate) fn fill_url(template: &str, values: &BTreeMap<String, String>) -> Result<String, RequestRefusal> {
     for name in names(template)? {
         let value = values.get(&name).ok_or_else(|| RequestRefusal::Missing(name.clone()))?;
         if value.is_empty() || value.chars().any(char::is_control) {

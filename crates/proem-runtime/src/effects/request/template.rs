@@ -171,7 +171,7 @@ impl RequestTemplate {
     }
 }
 
-fn check_header(name: &str, value: &str) -> Result<(), RequestRefusal> {
+pub(crate) fn check_header(name: &str, value: &str) -> Result<(), RequestRefusal> {
     let lower = name.to_ascii_lowercase();
     let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     let is_value = value.bytes().all(|byte| (b' '..=b'~').contains(&byte)) && !value.contains(['{', '}']);

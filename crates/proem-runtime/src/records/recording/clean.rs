@@ -44,6 +44,11 @@ impl<'s> Cleaner<'s> {
         }
     }
 
+    /// Something hidden was left out, so that the run can't be replayed.
+    pub(super) fn note_hidden(&self) {
+        self.redacted.store(true, MemoryOrder::Relaxed);
+    }
+
     /// A text without credentials.
     pub(super) fn text(&self, text: &str) -> String {
         // Those that were loaded first: they have names, which say more than what a shape is called.

@@ -17,7 +17,7 @@ use proem_store::record::{CallState, Replayable, SectionRow};
 use serde::Deserialize as _;
 use serde_json::Value as Json;
 
-use super::{RunView, profile};
+use super::{RunView, profile, tools};
 use crate::commands::runs::list;
 use crate::ui::{
     self, BLUE, BOLD, CYAN, DIM, GOES_ON, GREEN, RED, YELLOW, bar, cut_to_width, group_thousands, style_text,
@@ -56,6 +56,7 @@ pub(super) fn run_account(shown: &RunView<'_>, zone: &TimeZone, full: bool) -> S
     for (index, call) in shown.run.calls.iter().enumerate() {
         page.call(index, call);
     }
+    page.out.push_str(&tools::tree(shown, full));
     page.value();
     page.learned();
     page.people();
@@ -144,7 +145,8 @@ impl RunPage<'_> {
         let at =
             if row.endpoint.is_empty() { String::new() } else { format!(" at {}", cut_to_width(&row.endpoint, 24)) };
         if row.model.is_empty() {
-            self.fact("model", "no model was asked");
+            let programs = row.kind == proem_app::lisp::running::KIND;
+            self.fact("model", if programs { "none; a program called tools" } else { "no model was asked" });
         } else {
             self.fact(
                 "model",

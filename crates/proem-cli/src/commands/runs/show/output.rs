@@ -4,7 +4,7 @@ use proem_store::query::{AttemptRow, CallRow};
 use proem_store::record::{Replayable, SectionRow};
 use serde_json::{Value as Json, json};
 
-use super::RunView;
+use super::{RunView, tools};
 use crate::commands::runs::list;
 use proem_app::runs::diff::CacheFinding;
 use proem_app::runs::versions;
@@ -52,6 +52,7 @@ pub(super) fn run_json(shown: &RunView<'_>) -> Json {
         "notReplayable": why,
         "resumable": run.resumable,
         "calls": calls,
+        "tools": tools::rows(shown),
         "steps": steps,
         "feedback": feedback,
         "approvals": approvals,

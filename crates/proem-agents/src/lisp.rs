@@ -1,0 +1,15 @@
+//! Programs that call tools: what an agent's file says, and a program as a run.
+//!
+//! Invariants: what a definition leaves open fails closed; a program reaches nothing but the tools of its file; every
+//! call passes [`proem_engine::policy::decide_call`], however deep in the program it stands.
+
+mod definition;
+mod file;
+mod program;
+
+pub use self::definition::{
+    AgentDefinition, ArgumentPiece, CommandTool, HttpMethod, HttpTool, ParameterTerms, PromptLimits, ToolDefinition,
+    ToolKind, TurnLimits, argument_pieces,
+};
+pub use self::file::{AGENT_SCHEMA, MAX_AGENT_FILE, parse_agent};
+pub use self::program::{ProgramEnd, ProgramMachine, ProgramOutcome, ProgramTerms, policy_hash};

@@ -1,0 +1,283 @@
+//! What an agent is, as its file says it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use proem_engine::policy::CallTerms;
+use proem_engine::run::ToolPower;
+use proem_lisp::{Limits, Signature};
+use proem_text::{Audience, Label, Source};
+
+/// An agent, as its file defines it.
+#[derive(Debug, Clone)]
+pub struct AgentDefinition {
+    /// Its name.
+    pub name: String,
+    /// What it is for; `{{name}}` stands for an input.
+    pub mission: String,
+    /// Its inputs and its result.
+    pub signature: Signature,
+    /// Inputs that count as written by the user.
+    pub trusted_inputs: BTreeSet<String>,
+    /// How long it goes on.
+    pub turns: TurnLimits,
+    /// How much of data a model is shown.
+    pub prompt: PromptLimits,
+    /// The limits of each program that its file sets, by their keys under `[lisp]`.
+    pub limits: BTreeMap<String, u64>,
+    /// Signatures that are shown and not called, by name.
+    pub catalogue: BTreeMap<String, Arc<Signature>>,
+    /// The tools that its programs may call, by name.
+    pub tools: BTreeMap<String, ToolDefinition>,
+}
+
+/// How long an agent goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnLimits {
+    /// The most turns.
+    pub max_turns: u32,
+    /// How many of them correct a result that doesn't fit the signature.
+    pub retry_turns: u32,
+    /// The most seconds of the whole mission.
+    pub mission_seconds: u32,
+    /// The most levels of agents that call agents.
+    pub max_depth: u32,
+    /// The most turns of it and the agents that it calls together.
+    pub turn_budget: u32,
+}
+
+/// The numbers of the specification of the program agent.
+impl Default for TurnLimits {
+    fn default() -> Self {
+        Self { max_turns: 5, retry_turns: 1, mission_seconds: 60, max_depth: 3, turn_budget: 20 }
+    }
+}
+
+/// How much of data a model is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PromptLimits {
+    /// How many elements of a list are shown.
+    pub list_sample: u32,
+    /// How many characters of a text are shown.
+    pub string_truncate: u32,
+    /// Whether the reference of the language is left out.
+    pub omit_reference: bool,
+}
+
+/// The numbers of the specification of the program agent.
+impl Default for PromptLimits {
+    fn default() -> Self {
+        Self { list_sample: 3, string_truncate: 500, omit_reference: false }
+    }
+}
+
+/// A tool that programs may call.
+#[derive(Debug, Clone)]
+pub struct ToolDefinition {
+    /// Its parameters and its result.
+    pub signature: Arc<Signature>,
+    /// What it does, in a sentence.
+    pub description: String,
+    /// The most seconds of one attempt.
+    pub timeout_seconds: u32,
+    /// How often a call is made again that failed and may be.
+    pub retries: u32,
+    /// What a call may do.
+    pub power: ToolPower,
+    /// The label of its results.
+    pub label: Label,
+    /// When a call needs no question.
+    pub terms: CallTerms,
+    /// What else is said about its parameters, by name.
+    pub parameters: BTreeMap<String, ParameterTerms>,
+    /// What carries a call out.
+    pub kind: ToolKind,
+}
+
+/// What is said about a parameter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ParameterTerms {
+    /// The trusted input whose members are the values that it may have.
+    pub one_of: Option<String>,
+    /// Whether a value may begin with `-`.
+    pub may_be_option: bool,
+}
+
+/// What carries a call out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolKind {
+    /// A program of this machine.
+    Command(CommandTool),
+    /// A server.
+    Http(HttpTool),
+    /// A file of results, relative to the agent's file.
+    Recorded {
+        /// Its path.
+        file: String,
+    },
+}
+
+impl ToolKind {
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Command(_) => "command",
+            Self::Http(_) => "http",
+            Self::Recorded { .. } => "recorded",
+        }
+    }
+}
+
+/// A program of this machine: it gets its arguments as JSON on standard input and prints JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommandTool {
+    /// The program and its arguments; `{name}` stands for a parameter. No shell reads them.
+    pub argv: Vec<String>,
+    /// The folder that it runs in, relative to the project.
+    pub folder: Option<String>,
+    /// The variables of the environment that it sees.
+    pub environment: Vec<String>,
+    /// Variables that hold credentials, by the credential's name.
+    pub secrets: BTreeMap<String, String>,
+}
+
+/// A part of a command's argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ArgumentPiece<'t> {
+    /// Text as it is.
+    Text(&'t str),
+    /// The value of a parameter.
+    Slot(&'t str),
+}
+
+/// The parts of a command's argument: `{name}` is a slot, and any other brace a brace.
+#[must_use]
+pub fn argument_pieces(text: &str) -> Vec<ArgumentPiece<'_>> {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    };
+    let (mut pieces, mut start, mut from) = (Vec::new(), 0, 0);
+    while let Some(open) = text.get(from..).and_then(|rest| rest.find('{')).map(|at| from.saturating_add(at)) {
+        let inner = open.saturating_add(1);
+        let close = text.get(inner..).and_then(|rest| rest.find('}')).map(|at| inner.saturating_add(at));
+        let name = close.and_then(|close| text.get(inner..close)).filter(|name| is_name(name));
+        from = inner;
+        if let (Some(name), Some(close)) = (name, close) {
+            pieces.extend(text.get(start..open).filter(|before| !before.is_empty()).map(ArgumentPiece::Text));
+            pieces.push(ArgumentPiece::Slot(name));
+            from = close.saturating_add(1);
+            start = from;
+        }
+    }
+    pieces.extend(text.get(start..).filter(|rest| !rest.is_empty()).map(ArgumentPiece::Text));
+    pieces
+}
+
+/// A server that is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HttpTool {
+    /// How it is asked.
+    pub method: HttpMethod,
+    /// The address; `{name}` stands for a parameter, in path segments and values of the query only.
+    pub url: String,
+    /// Headers without parameters and without credentials.
+    pub headers: BTreeMap<String, String>,
+    /// Where in the answer the result is, as a JSON pointer; the whole answer without one.
+    pub result: Option<String>,
+    /// The credential that is sent as a bearer token, by its name.
+    pub credential: Option<String>,
+    /// Whether the host may have an address of this machine or of a private network.
+    pub is_private: bool,
+}
+
+/// How a server is asked. All but `GET` and `DELETE` send the arguments as a JSON body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpMethod {
+    /// For something that is there.
+    Get,
+    /// For something new.
+    Post,
+    /// To replace something.
+    Put,
+    /// To change some of something.
+    Patch,
+    /// To take something away.
+    Delete,
+}
+
+impl HttpMethod {
+    /// All of them, with the names that files use.
+    pub const ALL: [(&'static str, Self); 5] = [
+        ("GET", Self::Get),
+        ("POST", Self::Post),
+        ("PUT", Self::Put),
+        ("PATCH", Self::Patch),
+        ("DELETE", Self::Delete),
+    ];
+}
+
+impl AgentDefinition {
+    /// The tool that a program means by a name: `-` and `_` are the same.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<(&str, &ToolDefinition)> {
+        let is_meant = |known: &str| fold_name(known) == fold_name(name);
+        self.tools.iter().find(|(known, _)| is_meant(known)).map(|(known, tool)| (known.as_str(), tool))
+    }
+
+    /// The limits of its programs: those of its file where they are narrower than `configured`.
+    #[must_use]
+    pub fn narrow_limits(&self, configured: Limits) -> Limits {
+        let mut limits = configured;
+        let size = |most: u64| usize::try_from(most).unwrap_or(usize::MAX);
+        for (key, most) in &self.limits {
+            match key.as_str() {
+                "fuel" => limits.fuel = limits.fuel.min(*most),
+                "bytes" => limits.bytes = limits.bytes.min(size(*most)),
+                "collection_size" => limits.collection_size = limits.collection_size.min(size(*most)),
+                "output_bytes" => limits.output_bytes = limits.output_bytes.min(size(*most)),
+                "tool_calls" => limits.tool_calls = limits.tool_calls.min(size(*most)),
+                "parallel_branches" => limits.parallel_branches = limits.parallel_branches.min(size(*most)),
+                _ => limits.memory_bytes = limits.memory_bytes.min(size(*most)),
+            }
+        }
+        limits
+    }
+
+    /// The label of an input.
+    #[must_use]
+    pub fn input_label(&self, name: &str) -> Label {
+        let label =
+            if self.trusted_inputs.contains(name) { Label::trusted() } else { Label::from_source(source("ctx", name)) };
+        if name.starts_with('_') { label.made_secret() } else { label }
+    }
+}
+
+/// The keys of limits that a file may narrow.
+pub(super) const LIMITS: [&str; 7] =
+    ["fuel", "bytes", "collection_size", "output_bytes", "tool_calls", "parallel_branches", "memory_bytes"];
+
+/// A name with `-` and `_` taken as the same; a leading `_` stays.
+pub(super) fn fold_name(name: &str) -> String {
+    match name.strip_prefix('_') {
+        Some(rest) => format!("_{}", rest.replace('-', "_")),
+        None => name.replace('-', "_"),
+    }
+}
+
+/// The source of what has a name of a person's or a model's making.
+pub(super) fn source(family: &str, name: &str) -> Source {
+    let word: String = name
+        .chars()
+        .map(|c| c.to_ascii_lowercase())
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '_' })
+        .take(48)
+        .collect();
+    Source::parse(&format!("{family}/{word}")).unwrap_or_else(|| Source::named("unnamed"))
+}
+
+/// The label of a tool's results, as its flags say.
+pub(super) fn result_label(name: &str, is_trusted: bool, audience: Audience) -> Label {
+    let label = if is_trusted { Label::trusted() } else { Label::from_source(source("tool", name)) };
+    label.narrowed_to(audience)
+}

@@ -1,0 +1,213 @@
+//! An agent's file: how it is written, and everything that is wrong with it.
+
+mod tools;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use proem_engine::Error;
+use proem_engine::toml_reader::{PlacedValue, TableSyntax, TomlReader, read_tables, too_long};
+use proem_lisp::documentation::entry;
+use proem_lisp::{Limits, Signature};
+use proem_text::Span;
+use toml::de::DeTable;
+
+use super::definition::{AgentDefinition, LIMITS, PromptLimits, TurnLimits, fold_name};
+
+/// The schema of an agent's file.
+pub const AGENT_SCHEMA: &str = include_str!("../../data/agent.schema.json");
+
+/// The most bytes of an agent's file.
+pub const MAX_AGENT_FILE: usize = 256 << 10;
+
+/// The form of the file.
+const VERSION: u32 = 1;
+/// The most characters of a name, as providers have it for tools.
+const NAME_CHARACTERS: usize = 64;
+
+const ROOT: [&str; 10] =
+    ["version", "name", "mission", "signature", "trusted_inputs", "turns", "prompt", "limits", "catalogue", "tools"];
+const TURNS: [&str; 5] = ["max_turns", "retry_turns", "mission_seconds", "max_depth", "turn_budget"];
+const PROMPT: [&str; 3] = ["list_sample", "string_truncate", "omit_reference"];
+
+/// Reads an agent's file; `name` is what messages call it. A name that ends in `.json` means JSON of the same form.
+///
+/// # Errors
+///
+/// [`proem_engine::ErrorKind::InvalidFile`] with every problem: its line, column and excerpt.
+pub fn parse_agent(name: &str, text: &str) -> Result<AgentDefinition, Error> {
+    if text.len() > MAX_AGENT_FILE {
+        return Err(too_long(name, MAX_AGENT_FILE, "an agent's file"));
+    }
+    let syntax = if name.ends_with(".json") { TableSyntax::Json } else { TableSyntax::Toml };
+    let read = read_tables(name, text, syntax, |reader, root| AgentReader { reader, text }.agent(root))?;
+    read.ok_or_else(|| Error::new(proem_engine::ErrorKind::InvalidFile, format!("`{name}` is no agent's file")))
+}
+
+/// Reads the parts of an agent's file.
+struct AgentReader<'r> {
+    reader: &'r mut TomlReader,
+    /// The file, for places within signatures.
+    text: &'r str,
+}
+
+impl AgentReader<'_> {
+    /// The agent; `None` only where a problem says why.
+    fn agent(&mut self, root: &DeTable<'_>) -> Option<AgentDefinition> {
+        self.reader.only(root, &ROOT);
+        match root.get("version") {
+            None => self.reader.problem(format!("no version; begin with `version = {VERSION}`"), 0..0),
+            Some(version) if self.reader.number(version, VERSION) != Some(VERSION) => {
+                let message = format!("only version {VERSION} can be read; write `version = {VERSION}`");
+                self.reader.problem(message, version.span());
+            }
+            Some(_) => {}
+        }
+        let name = self.needed_text(root, "name", 0..0);
+        let mission = root.get("mission").and_then(|value| self.reader.text(value)).unwrap_or_default().to_owned();
+        let signature = match root.get("signature") {
+            Some(value) => self.signature(value),
+            None => Signature::parse("()", &Limits::default()).ok(),
+        };
+        let tools = self.tools(root);
+        let definition = AgentDefinition {
+            name: name.unwrap_or_default().to_owned(),
+            mission,
+            signature: signature?,
+            trusted_inputs: Default::default(),
+            turns: self.turns(root),
+            prompt: self.prompt(root),
+            limits: self.limits(root),
+            catalogue: self.catalogue(root),
+            tools,
+        };
+        Some(self.inputs(root, definition))
+    }
+
+    /// The inputs that are trusted and those that the mission names: each is a parameter.
+    fn inputs(&mut self, root: &DeTable<'_>, mut definition: AgentDefinition) -> AgentDefinition {
+        let known: Vec<String> = definition.signature.parameters().map(str::to_owned).collect();
+        if let Some(value) = root.get("trusted_inputs") {
+            for (name, place) in self.reader.texts(value) {
+                if !known.iter().any(|known| known == name) {
+                    self.reader.problem(format!("`{name}` is no parameter of the signature"), place.span());
+                }
+                definition.trusted_inputs.insert(name.to_owned());
+            }
+        }
+        let Some(value) = root.get("mission") else { return definition };
+        for part in definition.mission.split("{{").skip(1) {
+            let name = part.split("}}").next().unwrap_or_default().trim();
+            if !known.iter().any(|known| known == name) {
+                let message = format!("the mission has `{{{{{name}}}}}`, which is no parameter of the signature");
+                self.reader.problem(message, value.span());
+            }
+        }
+        definition
+    }
+
+    fn needed_text<'t>(
+        &mut self,
+        table: &'t DeTable<'t>,
+        key: &str,
+        place: core::ops::Range<usize>,
+    ) -> Option<&'t str> {
+        match table.get(key) {
+            Some(value) => self.reader.text(value),
+            None => {
+                self.reader.problem(format!("no `{key}`; write `{key} = \"…\"`"), place);
+                None
+            }
+        }
+    }
+
+    /// The signature that a value is; its problems have their places in the file.
+    fn signature(&mut self, value: PlacedValue<'_>) -> Option<Signature> {
+        let text = self.reader.text(value)?;
+        let problems = match Signature::parse(text, &Limits::default()) {
+            Ok(signature) => return Some(signature),
+            Err(problems) => problems,
+        };
+        // Behind its quote, where the file has the text as it is; the whole value where it is escaped.
+        let whole = value.span();
+        let inner = whole.start.saturating_add(1);
+        let is_plain = self.text.get(inner..).is_some_and(|rest| rest.starts_with(text));
+        for problem in problems {
+            let mut diagnostic = problem.diagnostic;
+            let span = diagnostic.span.filter(|_| is_plain);
+            let shift = |at: usize| inner.saturating_add(at).min(whole.end);
+            diagnostic.span = Some(
+                span.map_or(Span::new(whole.start, whole.end), |span| Span::new(shift(span.start), shift(span.end))),
+            );
+            self.reader.diagnostic(diagnostic);
+        }
+        None
+    }
+
+    /// The numbers of a table, by the keys that it may have.
+    fn numbers(&mut self, root: &DeTable<'_>, name: &str, keys: &[&str]) -> BTreeMap<String, u32> {
+        let Some(table) = root.get(name).and_then(|value| self.reader.table(value)) else { return BTreeMap::new() };
+        self.reader.only(table, keys);
+        let mut numbers = BTreeMap::new();
+        for (key, value) in table.iter().filter(|(key, _)| keys.contains(&key.get_ref().as_ref())) {
+            if value.get_ref().is_bool() && key.get_ref() == "omit_reference" {
+                numbers.insert(key.get_ref().to_string(), u32::from(value.get_ref().as_bool() == Some(true)));
+            } else if let Some(number) = self.reader.number(value, u32::MAX) {
+                numbers.insert(key.get_ref().to_string(), number);
+            }
+        }
+        numbers
+    }
+
+    fn turns(&mut self, root: &DeTable<'_>) -> TurnLimits {
+        let numbers = self.numbers(root, "turns", &TURNS);
+        let usual = TurnLimits::default();
+        let of = |key: &str, usual: u32| numbers.get(key).copied().unwrap_or(usual);
+        TurnLimits {
+            max_turns: of("max_turns", usual.max_turns),
+            retry_turns: of("retry_turns", usual.retry_turns),
+            mission_seconds: of("mission_seconds", usual.mission_seconds),
+            max_depth: of("max_depth", usual.max_depth).min(usual.max_depth),
+            turn_budget: of("turn_budget", usual.turn_budget),
+        }
+    }
+
+    fn prompt(&mut self, root: &DeTable<'_>) -> PromptLimits {
+        let numbers = self.numbers(root, "prompt", &PROMPT);
+        let usual = PromptLimits::default();
+        let of = |key: &str, usual: u32| numbers.get(key).copied().unwrap_or(usual);
+        PromptLimits {
+            list_sample: of("list_sample", usual.list_sample),
+            string_truncate: of("string_truncate", usual.string_truncate),
+            omit_reference: of("omit_reference", 0) == 1,
+        }
+    }
+
+    fn limits(&mut self, root: &DeTable<'_>) -> BTreeMap<String, u64> {
+        let numbers = self.numbers(root, "limits", &LIMITS);
+        numbers.into_iter().map(|(key, number)| (key, u64::from(number))).collect()
+    }
+
+    fn catalogue(&mut self, root: &DeTable<'_>) -> BTreeMap<String, Arc<Signature>> {
+        let mut catalogue = BTreeMap::new();
+        let Some(table) = root.get("catalogue").and_then(|value| self.reader.table(value)) else { return catalogue };
+        for (key, value) in table.iter() {
+            self.check_name(key.get_ref(), key.span());
+            if let Some(signature) = self.signature(value) {
+                catalogue.insert(key.get_ref().to_string(), Arc::new(signature));
+            }
+        }
+        catalogue
+    }
+
+    /// Refuses a name that no tool can have.
+    fn check_name(&mut self, name: &str, place: core::ops::Range<usize>) {
+        let is_letter = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        if name.is_empty() || name.len() > NAME_CHARACTERS || !name.chars().all(is_letter) {
+            let rule = format!("use 1 to {NAME_CHARACTERS} letters, digits, `_` and `-`");
+            self.reader.problem(format!("`{}` is no name of a tool; {rule}", name.escape_debug()), place);
+        } else if entry(&fold_name(name).replace('_', "-")).is_some() || entry(name).is_some() {
+            self.reader.problem(format!("`{name}` is part of the language; give the tool another name"), place);
+        }
+    }
+}

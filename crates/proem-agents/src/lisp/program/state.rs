@@ -1,0 +1,135 @@
+//! What a program's run waits for, as it is written down.
+
+use proem_engine::run::{EffectId, Question, ToolOutcome, ToolUse};
+use proem_engine::{Error, ErrorKind};
+use proem_lisp::{CallId, Machine, StateKey};
+use proem_text::hex;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value as Json, json};
+
+/// What the run waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(super) enum Phase {
+    /// Its start.
+    New,
+    /// A person's yes or no.
+    Consent {
+        /// What was asked.
+        question: Box<Question>,
+    },
+    /// Calls.
+    Performing,
+    /// What a person knows of calls that may have happened.
+    Doubts {
+        /// What was asked, one for each.
+        questions: Vec<Question>,
+    },
+    /// Nothing any more.
+    Over,
+}
+
+/// A call that the program waits for.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct PlannedCall {
+    /// Its number within the program.
+    pub(super) id: u64,
+    /// The call; `None` if there is no such tool or it can't be called like this.
+    pub(super) call: Option<Box<ToolUse>>,
+    /// How far it is.
+    pub(super) stage: CallStage,
+}
+
+impl PlannedCall {
+    pub(super) const fn call_id(&self) -> CallId {
+        CallId(self.id)
+    }
+}
+
+/// How far a call is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(super) enum CallStage {
+    /// A person has to say so, for these reasons.
+    Waiting {
+        /// In our words.
+        reasons: Vec<String>,
+    },
+    /// It may be made.
+    Ready,
+    /// It is made.
+    Begun {
+        /// As this effect.
+        effect: EffectId,
+    },
+    /// It may have happened.
+    Doubt {
+        /// As this effect.
+        effect: EffectId,
+        /// How that came to be, in our words.
+        message: String,
+    },
+    /// The program's answer is known.
+    Answered {
+        /// What it is.
+        answer: StoredAnswer,
+    },
+}
+
+/// What the program is told of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub(super) enum StoredAnswer {
+    /// What became of it.
+    Outcome {
+        /// As it was performed.
+        outcome: ToolOutcome,
+    },
+    /// Its arguments can't be used.
+    Invalid {
+        /// Why, in our words.
+        message: String,
+    },
+    /// There is no such tool.
+    Missing {
+        /// Its name.
+        name: String,
+    },
+    /// A person said that the program should go on although the call may have happened.
+    MayHaveHappened,
+}
+
+/// What of a run is no part of the language's machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct ProgramState {
+    pub(super) phase: Phase,
+    /// How many questions were asked.
+    pub(super) questions: u32,
+    /// The number of the next effect.
+    pub(super) next: u32,
+    /// What it printed.
+    pub(super) printed: String,
+    /// The calls that it waits for, in its order.
+    pub(super) calls: Vec<PlannedCall>,
+}
+
+impl ProgramState {
+    pub(super) const fn new() -> Self {
+        Self { phase: Phase::New, questions: 0, next: 0, printed: String::new(), calls: Vec::new() }
+    }
+
+    pub(super) fn write(&self, machine: &Machine, key: &StateKey) -> Result<Json, Error> {
+        let unwritable = |why: String| Error::new(ErrorKind::Render, why);
+        let bytes = machine.to_state(key, Machine::MOST_STATE_BYTES).map_err(|error| unwritable(error.to_string()))?;
+        let state = serde_json::to_value(self).map_err(|error| unwritable(error.to_string()))?;
+        Ok(json!({ "program": hex::encode_hex(bytes), "run": state }))
+    }
+
+    pub(super) fn read(written: &Json) -> Result<(Self, Vec<u8>), Error> {
+        let invalid = |why: &str| Error::new(ErrorKind::InvalidInput, format!("this is no state of a program: {why}"));
+        let state = written.get("run").ok_or_else(|| invalid("it has no run"))?;
+        let state = Self::deserialize(state).map_err(|error| invalid(&error.to_string()))?;
+        let bytes = written.get("program").and_then(Json::as_str).and_then(hex::decode_hex);
+        Ok((state, bytes.ok_or_else(|| invalid("it has no program"))?))
+    }
+}

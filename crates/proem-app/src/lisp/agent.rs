@@ -1,0 +1,260 @@
+//! Agents as files: found, trusted, and what their tools need.
+//!
+//! Invariants: an agent's file inside a project counts for nothing before this user has trusted exactly its bytes, and
+//! those of each of the project's files that its tools run or answer with; a credential is loaded only for a tool that
+//! names it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use proem_agents::lisp::{AgentDefinition, MAX_AGENT_FILE, ToolKind, parse_agent, policy_hash};
+use proem_engine::effect::PolicyHash;
+use proem_guard::show;
+use proem_llm::secret::Secret;
+use proem_runtime::Environment;
+use proem_runtime::effects::credentials::{CredentialAccess, CredentialPlace, load};
+use proem_runtime::files::{self, FileContent};
+use proem_runtime::tools::{MAX_RESULT, ToolPlace, ToolSet, check_http};
+
+use crate::config::effects::CredentialFile;
+use crate::error::Error;
+use crate::message::Hint;
+use crate::project::{OpenProject, plain_relative_path};
+use crate::secrets;
+use crate::trust::{MAX_FILE_BYTES, sha256_hex};
+
+/// The folder of a project's agents.
+pub const AGENTS: &str = ".proem/agents";
+/// How the names of agents' files end.
+const ENDINGS: [&str; 2] = [".agent.toml", ".agent.json"];
+/// The most agents of a project that are looked at.
+const MAX_AGENTS: usize = 200;
+
+/// An agent that was read, with the texts that define it.
+#[derive(Debug)]
+pub struct LoadedAgent {
+    /// Its file, as it was found.
+    pub path: PathBuf,
+    /// What it says.
+    pub definition: AgentDefinition,
+    /// Its text.
+    pub text: String,
+    /// The texts of the files that its tools answer with, by the name of the tool.
+    pub results: BTreeMap<String, String>,
+    /// The hash of all that decides what its tools do.
+    pub policy: PolicyHash,
+}
+
+/// Whether a path of a project is an agent's.
+#[must_use]
+pub fn is_agent_file(path: &str) -> bool {
+    let name = path.strip_prefix(AGENTS).and_then(|rest| rest.strip_prefix('/'));
+    name.is_some_and(|name| !name.contains('/') && ENDINGS.iter().any(|ending| name.ends_with(ending)))
+}
+
+/// The agents' files of a project, in order.
+#[must_use]
+pub fn agent_files(root: &Path) -> Vec<String> {
+    let is_folder = |path: &Path| path.symlink_metadata().is_ok_and(|found| found.is_dir());
+    if !is_folder(&root.join(".proem")) || !is_folder(&root.join(AGENTS)) {
+        return Vec::new();
+    }
+    let Ok(entries) = std::fs::read_dir(root.join(AGENTS)) else { return Vec::new() };
+    let named = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+    let mut paths: Vec<String> =
+        named.map(|name| format!("{AGENTS}/{name}")).filter(|path| is_agent_file(path)).take(MAX_AGENTS).collect();
+    paths.sort();
+    paths
+}
+
+/// The text of one of a project's files, if it has one.
+#[must_use]
+pub fn text_beneath(root: &Path, path: &str) -> Option<String> {
+    match files::read_beneath(root, Path::new(path), MAX_FILE_BYTES) {
+        Ok(Some(FileContent::Whole(bytes))) => String::from_utf8(bytes).ok(),
+        _ => None,
+    }
+}
+
+/// The files of the project that an agent's tools run or answer with, relative to its root.
+#[must_use]
+pub fn named_files(path: &str, text: &str, root: &Path) -> BTreeSet<String> {
+    // A file that is wrong runs nothing.
+    parse_agent(path, text).map_or_else(|_| BTreeSet::new(), |agent| project_files(&agent, Path::new(path), root))
+}
+
+/// The files beneath `root` that tools name; `file` is the agent's own, relative to the root.
+fn project_files(agent: &AgentDefinition, file: &Path, root: &Path) -> BTreeSet<String> {
+    let mut named = BTreeSet::new();
+    for tool in agent.tools.values() {
+        match &tool.kind {
+            ToolKind::Command(command) => {
+                let folder = Path::new(command.folder.as_deref().unwrap_or(""));
+                // An interpreter runs what its arguments name, so every argument that is a file counts.
+                for word in command.argv.iter().filter(|word| !word.contains('{')) {
+                    let candidates = [folder.join(word), PathBuf::from(word)];
+                    named.extend(candidates.iter().filter_map(|path| file_of_project(path, root)));
+                }
+            }
+            ToolKind::Recorded { file: results } => {
+                let beside = file.parent().unwrap_or(Path::new("")).join(results);
+                named.extend(file_of_project(&beside, root));
+            }
+            ToolKind::Http(_) => {}
+        }
+    }
+    named
+}
+
+/// A path as one of the project's files, if it is one.
+fn file_of_project(path: &Path, root: &Path) -> Option<String> {
+    let whole = std::fs::canonicalize(root.join(path)).ok()?;
+    let inside = whole.strip_prefix(std::fs::canonicalize(root).ok()?).ok()?;
+    whole.is_file().then(|| inside.to_str().and_then(plain_relative_path))?
+}
+
+/// Finds an agent: a path to its file, or the name of one in the project's folder or the user's.
+///
+/// # Errors
+///
+/// If there is none.
+pub fn find_agent(project: &OpenProject, named: &Path) -> Result<PathBuf, Error> {
+    if named.is_file() {
+        return Ok(named.to_path_buf());
+    }
+    let own = project.root.iter().map(|root| root.join(AGENTS));
+    let folders: Vec<PathBuf> = own.chain([project.places.config.join("agents")]).collect();
+    let is_name = named.components().count() == 1;
+    for folder in folders.iter().filter(|_| is_name) {
+        for ending in ["", ENDINGS[0], ENDINGS[1]] {
+            let path = folder.join(format!("{}{ending}", named.display()));
+            if path.is_file() {
+                return Ok(path);
+            }
+        }
+    }
+    let shown = show::terminal_str(&named.display().to_string()).into_string();
+    let places: Vec<String> = folders.iter().map(|folder| format!("`{}`", folder.display())).collect();
+    Err(Error::invalid(format!("there is no agent `{shown}`: neither a file nor a name in {}", places.join(" or "))))
+}
+
+/// Reads an agent's file with what its tools answer with; nothing is trusted by that.
+///
+/// # Errors
+///
+/// If it can't be read, or all that is wrong with it.
+pub fn read_agent(path: &Path) -> Result<LoadedAgent, Error> {
+    let name = path.display().to_string();
+    let shown = show::terminal_str(&name).into_string();
+    let unread = |error: std::io::Error| Error::outside(format!("could not read `{shown}`: {error}"));
+    let text = files::read_text(path, MAX_AGENT_FILE).map_err(unread)?;
+    let definition = parse_agent(&name, &text)?;
+    let mut results = BTreeMap::new();
+    for (tool, of) in &definition.tools {
+        match &of.kind {
+            ToolKind::Http(http) => {
+                check_http(http).map_err(|why| Error::invalid(format!("tool `{tool}` of `{shown}`: {why}")))?;
+            }
+            ToolKind::Recorded { file } => {
+                let beside = path.parent().unwrap_or(Path::new("")).join(file);
+                let text = files::read_text(&beside, MAX_RESULT).map_err(|error| {
+                    let file = show::terminal_str(file);
+                    Error::invalid(format!("could not read `{file}`, which the tool `{tool}` answers with: {error}"))
+                })?;
+                results.insert(tool.clone(), text);
+            }
+            ToolKind::Command(_) => {}
+        }
+    }
+    let texts: Vec<&str> = std::iter::once(text.as_str()).chain(results.values().map(String::as_str)).collect();
+    let policy = policy_hash(&texts);
+    Ok(LoadedAgent { path: path.to_path_buf(), definition, text, results, policy })
+}
+
+/// An agent that may be run: one of the project's own only as this user trusts it.
+///
+/// # Errors
+///
+/// As [`read_agent`]; if it lies in the project and isn't trusted, or something that its tools run isn't.
+pub fn load_agent(project: &OpenProject, path: &Path) -> Result<LoadedAgent, Error> {
+    let mut agent = read_agent(path)?;
+    let Some(root) = &project.root else { return Ok(agent) };
+    let inside = std::fs::canonicalize(path).ok().zip(std::fs::canonicalize(root).ok());
+    let inside = inside.and_then(|(path, root)| Some(path.strip_prefix(&root).ok()?.to_str()?.to_owned()));
+    if let Some(inside) = &inside {
+        if !is_agent_file(inside) {
+            let shown = show::terminal_str(inside);
+            return Err(Error::invalid(format!(
+                "`{shown}` is part of this project, whose agents count only as you trust them; move it to `{AGENTS}/` \
+                 under a name that ends in `{}`, or to your own folder `{}`",
+                ENDINGS[0],
+                project.places.config.join("agents").display()
+            )));
+        }
+        must_be_trusted(project, inside, &agent.text)?;
+    }
+    let file = PathBuf::from(inside.unwrap_or_default());
+    let mut texts = vec![agent.text.clone()];
+    for named in project_files(&agent.definition, &file, root) {
+        let text = text_beneath(root, &named).ok_or_else(|| {
+            Error::invalid(format!(
+                "`{}`, which a tool names, is no text that can be reviewed",
+                show::terminal_str(&named)
+            ))
+        })?;
+        must_be_trusted(project, &named, &text)?;
+        texts.push(text);
+    }
+    texts.extend(agent.results.values().cloned());
+    // What a tool runs decides what it does, as its definition does.
+    agent.policy = policy_hash(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+    Ok(agent)
+}
+
+/// Trust while a folder is edited is not enough: agents edit files, too.
+fn must_be_trusted(project: &OpenProject, path: &str, text: &str) -> Result<(), Error> {
+    if project.vouched.has(path, &sha256_hex(text.as_bytes())) {
+        return Ok(());
+    }
+    let shown = show::terminal_str(path);
+    let why = format!("`{shown}` is part of this project and decides what tools do, but you have not trusted it");
+    Err(Error::invalid(why).hinting(Hint::ReviewTrust))
+}
+
+/// The tools of an agent, ready to be called, with the credentials that they name.
+///
+/// # Errors
+///
+/// All that is missing.
+pub fn ready_tools(project: &OpenProject, agent: &LoadedAgent) -> Result<(ToolSet, Vec<Secret>), Error> {
+    let environment = Environment::inherited();
+    let mut loaded = BTreeMap::new();
+    for name in named_secrets(&agent.definition) {
+        // Missing ones are named with their tool.
+        let Some(place) = project.config.effects.credentials.get(&name) else { continue };
+        let place = match place {
+            CredentialFile::Variable(variable) => CredentialPlace::Variable(variable.clone()),
+            CredentialFile::File(path) => CredentialPlace::File(project.places.config.join(path)),
+        };
+        let secret = load(&name, &place, CredentialAccess::Own(&environment))
+            .map_err(|refusal| Error::invalid(refusal.to_string()))?;
+        secrets::keep_from_print(&secret);
+        loaded.insert(name, secret);
+    }
+    let here = PathBuf::from(".");
+    let root = project.root.as_deref().unwrap_or(&here);
+    let place = ToolPlace { root, environment: &environment, secrets: &loaded, files: &agent.results };
+    let set = ToolSet::new(&agent.definition, &place).map_err(|problems| Error::invalid(problems.join("\n")))?;
+    Ok((set, loaded.into_values().collect()))
+}
+
+fn named_secrets(agent: &AgentDefinition) -> BTreeSet<String> {
+    let of_tool = |kind: &ToolKind| -> Vec<String> {
+        match kind {
+            ToolKind::Command(command) => command.secrets.values().cloned().collect(),
+            ToolKind::Http(http) => http.credential.iter().cloned().collect(),
+            ToolKind::Recorded { .. } => Vec::new(),
+        }
+    };
+    agent.tools.values().flat_map(|tool| of_tool(&tool.kind)).collect()
+}

@@ -1,0 +1,420 @@
+//! Programs with an agent's tools, as runs that are recorded, replayed and gone on with.
+//!
+//! Invariants: a run goes on only under the definitions that it began with, which this user trusts today; what it was
+//! made from is in its record, so that a replay needs nothing else; a replay calls nothing.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use proem_agents::lisp::{
+    AgentDefinition, ProgramEnd as MachineEnd, ProgramMachine, ProgramOutcome, ProgramTerms, parse_agent,
+};
+use proem_engine::assembly::PromptId;
+use proem_engine::ledger::Pricing;
+use proem_engine::ordered::OrderedJson;
+use proem_engine::policy::CallRecords;
+use proem_engine::run::{EventKind, ExchangeEnd, FallbackReason, Outcome as RunEndOutcome, Question, QuestionAnswer};
+use proem_engine::versions::Versions;
+use proem_guard::Untrusted;
+use proem_lisp::{Meter, StateKey, label_secret_fields, print_source, read_json, write_json};
+use proem_llm::secret::Secret;
+use proem_runtime::driver::{DriveStart, RunBounds};
+use proem_runtime::installation_key;
+use proem_runtime::records::{
+    DriveContext, Ledger, Recording, ReplayReport, ResumeIdentity, ResumeRequest, RunEnd, Start, drive_to_the_end,
+    replay, resumable, resume,
+};
+use proem_runtime::tools::{ToolPerformer, ToolSet};
+use proem_store::Store;
+use proem_store::query::RunDetail;
+use proem_store::record::{Numbers, RunId, content_hash};
+use proem_text::hex;
+use serde_json::{Value as Json, json};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::agent::{LoadedAgent, load_agent, ready_tools};
+use super::files::read_memory_text;
+use super::{CheckedProgram, DelimiterRepair, LispSession, LispSource};
+use crate::agents::basis::RecordedTexts;
+use crate::agents::running::drive_unrecorded;
+use crate::error::Error;
+use crate::message::Note;
+use crate::project::OpenProject;
+use crate::records;
+use crate::records::writing::{CallTerms, OpenRecords, RecordChoice};
+use crate::when;
+
+/// The kind of these runs in the records. It is stored, so it never changes.
+pub const KIND: &str = "program";
+
+/// The names of a run's files.
+const PROGRAM: &str = "program.clj";
+const INPUT: &str = "input.json";
+const MEMORY: &str = "memory.clj";
+/// The folder of what tools answer with.
+const RESULTS: &str = "results/";
+
+/// A program with all that it runs with.
+#[derive(Debug)]
+pub struct ProgramJob {
+    agent: LoadedAgent,
+    tools: ToolSet,
+    secrets: Vec<Secret>,
+    terms: ProgramTerms,
+    files: BTreeMap<String, String>,
+    settings: Json,
+    inputs: OrderedJson,
+    prompt: PromptId,
+    /// Whether an input must stay hidden.
+    has_hidden: bool,
+}
+
+/// What a caller gets of a program's run.
+#[derive(Debug)]
+pub struct ProgramReport {
+    /// Its id, if it is recorded.
+    pub run: Option<RunId>,
+    /// What could not be recorded after something was called, in words.
+    pub trouble: Option<String>,
+    /// What became of the program.
+    pub outcome: ProgramOutcome,
+}
+
+impl ProgramJob {
+    /// A program that was checked, with an agent's tools.
+    ///
+    /// # Errors
+    ///
+    /// All that its tools lack, or if the session's values can't be written down.
+    pub fn new(
+        project: &OpenProject,
+        agent: LoadedAgent,
+        session: &LispSession,
+        checked: &CheckedProgram,
+    ) -> Result<Self, Error> {
+        let (tools, secrets) = ready_tools(project, &agent)?;
+        let key = StateKey::new(installation_key(&project.places.key())?.seal("state of a program", b""));
+        let terms = ProgramTerms {
+            agent: Arc::new(agent.definition.clone()),
+            program: Arc::clone(&checked.program),
+            context: session.context.clone(),
+            memory: session.memory.clone(),
+            limits: session.limits,
+            key,
+            records: CallRecords::Content,
+            policy: agent.policy,
+        };
+        let unwritten = |fault: proem_lisp::Fault| Error::invalid(fault.message().to_owned());
+        let meter = || Meter::new(session.limits);
+        // What is secret is written as `[Hidden]`.
+        let shown = label_secret_fields(session.context.clone());
+        let has_hidden = shown.label().is_secret();
+        let input = write_json(&shown, &mut meter()).map_err(unwritten)?;
+        let mut files = BTreeMap::from([
+            (agent_file(&agent.path), agent.text.clone()),
+            (PROGRAM.to_owned(), checked.source.given.text.clone()),
+            (INPUT.to_owned(), input.clone()),
+            (MEMORY.to_owned(), print_source(&session.memory, &mut meter()).map_err(unwritten)?),
+        ]);
+        files.extend(agent.results.iter().map(|(tool, text)| (format!("{RESULTS}{tool}"), text.clone())));
+        let inputs = serde_json::from_str(&input).map_err(|error| Error::bug("an input is no JSON", error))?;
+        let written: String =
+            files.iter().map(|(name, text)| format!("{name}\n{}\n", content_hash(text.as_bytes()))).collect();
+        let prompt = PromptId {
+            agent: agent.definition.name.clone(),
+            name: KIND.to_owned(),
+            version: "1".to_owned(),
+            closure: content_hash(written.as_bytes()),
+        };
+        let path = std::fs::canonicalize(&agent.path).unwrap_or_else(|_| agent.path.clone());
+        let settings = json!({
+            "agent": path,
+            "program": checked.source.given.name,
+            "fuel": session.limits.fuel,
+            "proem": env!("CARGO_PKG_VERSION"),
+            "versions": Versions::TODAY,
+        });
+        Ok(Self { agent, tools, secrets, terms, files, settings, inputs, prompt, has_hidden })
+    }
+
+    fn start<'s>(&'s self, id: RunId, policy: &'s str) -> Start<'s> {
+        Start {
+            id,
+            parent: None,
+            kind: KIND,
+            prompt: &self.prompt,
+            role: "",
+            model: "",
+            endpoint: "",
+            line: None,
+            files: &self.files,
+            inputs: &self.inputs,
+            settings: &self.settings,
+            policy,
+            profiles: None,
+            report: None,
+            monolithic_tokens: None,
+            steps: 0,
+        }
+    }
+
+    /// Whether a tool may change something.
+    fn has_effects(&self) -> bool {
+        self.agent.definition.tools.values().any(|tool| tool.power != proem_engine::run::ToolPower::Free)
+    }
+
+    /// Opens the records; where none can be kept, a program without effects runs all the same.
+    async fn records(
+        &self,
+        project: &OpenProject,
+        choice: RecordChoice,
+        notes: &mut Vec<Note>,
+    ) -> Result<Option<OpenRecords>, Error> {
+        let ledger = Ledger { caps: Vec::new(), priced: Pricing::Free };
+        let terms = CallTerms { ledger, secrets: self.secrets.clone() };
+        let needs_records = self.has_effects() || !self.secrets.is_empty() || choice == RecordChoice::Needed;
+        let opened = OpenRecords::begin(project, choice, needs_records.then_some(terms)).await?;
+        Ok(opened.collect(notes))
+    }
+
+    /// Runs the program to its end. What it asks `ask` has a person answer; an answer without an option is nobody's.
+    /// What there is to say goes to `notes`.
+    ///
+    /// # Errors
+    ///
+    /// If the records can't be kept, and those of `ask`.
+    pub async fn run(
+        mut self,
+        project: &OpenProject,
+        choice: RecordChoice,
+        mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
+        (stop, notes): (&CancellationToken, &mut Vec<Note>),
+    ) -> Result<ProgramReport, Error> {
+        let opened = self.records(project, choice, notes).await?;
+        let (began, policy, bounds) = (Instant::now(), hex::encode_hex(self.agent.policy.0), bounds(stop));
+        let kept = opened.as_ref().map(OpenRecords::kept);
+        let Some(kept) = &kept else {
+            self.terms.records = CallRecords::Missing;
+            let world = ToolPerformer::new(&self.tools, None, self.agent.policy);
+            let mut machine = ProgramMachine::new(self.terms.clone());
+            let ask = async |asked: &[Question]| ask("", asked).await;
+            let outcome =
+                drive_unrecorded(&mut machine, DriveStart::Event(EventKind::Started), &world, &bounds, ask).await?;
+            return Ok(ProgramReport { run: None, trouble: None, outcome });
+        };
+        let recording = Recording::new(kept, &self.start(OpenRecords::id()?, &policy));
+        if self.has_hidden {
+            recording.note_hidden();
+        }
+        if !recording.keeps_content() {
+            self.terms.records = CallRecords::Missing;
+        }
+        let world = ToolPerformer::new(&self.tools, Some(&recording), self.agent.policy);
+        let mut machine = ProgramMachine::new(self.terms.clone());
+        let id = recording.id().short().to_owned();
+        let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
+        let from = DriveStart::Event(EventKind::Started);
+        let asking = async |asked: &[Question]| ask(&id, asked).await;
+        let outcome = drive_to_the_end(&mut machine, from, context, asking).await;
+        let report = match outcome {
+            Ok(outcome) => Ok(self.finish(outcome, &recording, began).await),
+            Err(error) => Err(error),
+        };
+        if let Some(opened) = opened {
+            notes.extend(opened.end().await);
+        }
+        report
+    }
+
+    /// Writes the end of a run into its record.
+    async fn finish(&self, outcome: ProgramOutcome, recording: &Recording<'_>, began: Instant) -> ProgramReport {
+        let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let end = RunEnd {
+            at: when::time_now(),
+            outcome: recorded_end(&outcome, &self.terms),
+            assembly: None,
+            numbers: Numbers { took_ms: Some(took), ..Numbers::default() },
+            evaluations: Vec::new(),
+        };
+        recording.finish(end).await;
+        ProgramReport { run: Some(recording.id().clone()), trouble: recording.trouble(), outcome }
+    }
+}
+
+fn bounds(stop: &CancellationToken) -> RunBounds {
+    // Each tool has a time of its own, and a person who is asked may take any.
+    RunBounds { stop: stop.clone(), time: None }
+}
+
+/// The name of an agent's file in a record, which says how it is written.
+fn agent_file(path: &std::path::Path) -> String {
+    let is_json = path.extension().is_some_and(|ending| ending == "json");
+    if is_json { "agent.json".to_owned() } else { "agent.toml".to_owned() }
+}
+
+/// A program's end as a record has it.
+fn recorded_end(outcome: &ProgramOutcome, terms: &ProgramTerms) -> RunEndOutcome {
+    let ended = match &outcome.end {
+        MachineEnd::Value(value) => {
+            let text = write_json(value, &mut Meter::new(terms.limits)).ok();
+            let json = text.and_then(|text| serde_json::from_str(&text).ok());
+            // What has no form in JSON, such as a function, is a value all the same.
+            let value = json.unwrap_or_else(|| Json::String("a value that JSON has no form for".to_owned()));
+            ExchangeEnd::Answered { value: Untrusted::new(value, outcome.label.clone()) }
+        }
+        MachineEnd::Cancelled(why) => ExchangeEnd::Failed { because: FallbackReason::Cancelled(*why) },
+        MachineEnd::Mismatch(..) | MachineEnd::Fail(_) | MachineEnd::Problem(_) => {
+            ExchangeEnd::Failed { because: FallbackReason::Program }
+        }
+    };
+    RunEndOutcome { ended, attempts: Vec::new() }
+}
+
+/// What a recorded program was made from.
+#[derive(Debug)]
+pub struct RecordedProgram {
+    /// The values that it began with.
+    pub session: LispSession,
+    /// The program.
+    pub checked: CheckedProgram,
+    /// The agent's definition, as it was.
+    pub definition: AgentDefinition,
+    /// Why this is not what it was made from, if it isn't.
+    pub changed: Option<String>,
+}
+
+/// Reads a program back from its record.
+///
+/// # Errors
+///
+/// If something of it isn't kept or can't be read.
+pub async fn read_back(store: &Store, project: &OpenProject, detail: &RunDetail) -> Result<RecordedProgram, Error> {
+    let refused = |why: String| Error::negative(format!("run {} can't be read back: {why}", detail.row.id.short()));
+    let texts = RecordedTexts::read(store, detail).await.map_err(refused)?;
+    let text = |name: &str| texts.files.get(name).cloned().ok_or_else(|| refused(format!("`{name}` is missing")));
+    let toml = texts.files.contains_key("agent.toml");
+    let name = if toml { "agent.toml" } else { "agent.json" };
+    let definition = parse_agent(name, &text(name)?)?;
+    let mut configured = project.config.lisp;
+    configured.fuel = detail.settings.get("fuel").and_then(Json::as_u64).or(configured.fuel);
+    let limits = definition.narrow_limits(configured.limits());
+    let mut meter = Meter::new(limits);
+    let input = read_json(&text(INPUT)?, &mut meter).map_err(|problem| refused(problem.diagnostic.message))?;
+    let memory = read_memory_text(&text(MEMORY)?, &limits).map_err(|why| refused(why.to_string()))?;
+    let session = agent_session(LispSession::new(limits, input, memory), &definition);
+    let program = detail.settings.get("program").and_then(Json::as_str).unwrap_or(PROGRAM).to_owned();
+    let source = LispSource { name: program, text: text(PROGRAM)? };
+    let checked = session
+        .check(source, DelimiterRepair::Offer)
+        .map_err(|_| refused("its program has problems by this version of the language; run it again".to_owned()))?;
+    Ok(RecordedProgram { session, checked, definition, changed: texts.changed })
+}
+
+/// A session whose programs have an agent's inputs, result and tools.
+#[must_use]
+pub fn agent_session(session: LispSession, agent: &AgentDefinition) -> LispSession {
+    let tools = agent.tools.iter().map(|(name, tool)| (name.clone(), Arc::clone(&tool.signature))).collect();
+    session.with_signature(agent.signature.clone()).with_tools(tools)
+}
+
+/// A recorded program with all that it goes on with.
+#[derive(Debug)]
+pub struct ResumedProgram {
+    /// What it was made from.
+    pub recorded: RecordedProgram,
+    job: ProgramJob,
+    detail: RunDetail,
+}
+
+impl ResumedProgram {
+    /// Before a run is taken over: its definitions are those of today, and its tools are there.
+    ///
+    /// # Errors
+    ///
+    /// If they are not, or this user doesn't trust them.
+    pub async fn new(project: &OpenProject, detail: RunDetail, notes: &mut Vec<Note>) -> Result<Self, Error> {
+        resumable(&detail, &records::records_owner(project)).map_err(|error| Error::invalid(error.to_string()))?;
+        let store = records::look_at_records(project).await?.collect(notes);
+        let recorded = read_back(&store, project, &detail).await;
+        store.close().await;
+        let recorded = recorded?;
+        if let Some(why) = &recorded.changed {
+            return Err(Error::invalid(format!("run {} can't go on: {why}", detail.row.id.short())));
+        }
+        let path = detail.settings.get("agent").and_then(Json::as_str).map(PathBuf::from);
+        let path = path.ok_or_else(|| Error::invalid("the run does not say which agent it is of; start it again"))?;
+        let agent = load_agent(project, &path)?;
+        let job = ProgramJob::new(project, agent, &recorded.session, &recorded.checked)?;
+        Ok(Self { recorded, job, detail })
+    }
+
+    /// Goes on to the run's end, under its own id or apart. What it asks `ask` has a person answer.
+    ///
+    /// # Errors
+    ///
+    /// If it can't be taken over, as when what its tools do has changed, and those of `ask`.
+    pub async fn run(
+        &self,
+        project: &OpenProject,
+        way: ResumeIdentity,
+        mut ask: impl AsyncFnMut(&str, &[Question]) -> Result<Vec<QuestionAnswer>, Error>,
+        (stop, notes): (&CancellationToken, &mut Vec<Note>),
+    ) -> Result<ProgramReport, Error> {
+        let (job, old) = (&self.job, &self.detail.row);
+        let Some(opened) = job.records(project, RecordChoice::Needed, notes).await? else {
+            return Err(Error::invalid(records::writing::NONE_TO_GO_ON_IN));
+        };
+        let began = Instant::now();
+        let policy = hex::encode_hex(job.agent.policy.0);
+        let report = {
+            let kept = opened.kept();
+            let request = ResumeRequest { run: &old.id, identity: way, project: kept.project, policy: &policy };
+            let resumed = resume(kept.store, kept.seal, request).await;
+            let resumed = resumed.map_err(|error| Error::invalid(error.to_string()))?;
+            let mut machine = ProgramMachine::restore(job.terms.clone(), &resumed.state.machine)?;
+            let (id, parent) = match way {
+                ResumeIdentity::On => (old.id.clone(), None),
+                ResumeIdentity::Apart => (OpenRecords::id()?, Some(old.id.clone())),
+            };
+            let start = Start { parent, steps: resumed.step, ..job.start(id, &policy) };
+            let recording = Recording::new(&kept, &start);
+            let world = ToolPerformer::new(&job.tools, Some(&recording), job.agent.policy);
+            let bounds = bounds(stop);
+            let context = DriveContext { world: &world, bounds: &bounds, recording: &recording };
+            let id = recording.id().short().to_owned();
+            let asking = async |asked: &[Question]| ask(&id, asked).await;
+            let outcome = resumed.to_the_end(&mut machine, context, asking).await?;
+            job.finish(outcome, &recording, began).await
+        };
+        notes.extend(opened.end().await);
+        Ok(report)
+    }
+}
+
+/// Feeds a recorded program its recorded events and compares every call and the end; nothing is called.
+///
+/// # Errors
+///
+/// If something of the record is missing, damaged or changed.
+pub async fn replay_program(store: &Store, project: &OpenProject, detail: &RunDetail) -> Result<ReplayReport, Error> {
+    let recorded = read_back(store, project, detail).await?;
+    if let Some(why) = recorded.changed {
+        return Err(Error::negative(format!("run {} can't be replayed: {why}", detail.row.id.short())));
+    }
+    let RecordedProgram { session, checked, definition, .. } = recorded;
+    let terms = ProgramTerms {
+        agent: Arc::new(definition),
+        program: Arc::clone(&checked.program),
+        context: session.context.clone(),
+        memory: session.memory.clone(),
+        limits: session.limits,
+        // No state of a replay is written down.
+        key: StateKey::new([0; 32]),
+        records: CallRecords::Content,
+        policy: proem_agents::lisp::policy_hash(&[]),
+    };
+    let mut machine = ProgramMachine::new(terms.clone());
+    Ok(replay(store, detail, &[], &mut machine, |outcome| recorded_end(outcome, &terms)).await?)
+}

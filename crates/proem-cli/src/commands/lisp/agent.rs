@@ -1,0 +1,180 @@
+//! `proem lisp agent` and `proem lisp run --agent`: an agent's file, and programs with its tools.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use proem_agents::lisp::{AgentDefinition, ProgramOutcome, ToolDefinition};
+use proem_app::lisp::agent::{find_agent, load_agent, read_agent};
+use proem_app::lisp::running::{ProgramJob, ProgramReport, agent_session};
+use proem_app::lisp::{CheckedProgram, LispSession};
+use proem_app::operator::Operator;
+use proem_app::project::OpenProject;
+use proem_app::records::writing::RecordChoice;
+use proem_engine::run::{Question, QuestionAnswer, ToolPower};
+use proem_text::json;
+use serde_json::{Value as Json, json};
+
+use crate::commands::run::calling;
+use crate::failure::CommandFailure;
+use crate::ui::{self, count_with_noun};
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  proem lisp agent check orders.agent.toml
+  proem lisp agent check .proem/agents/*.agent.toml --json
+
+Nothing is trusted or called by a check. Exit code 2: a file has problems.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentCommand {
+    /// List what is wrong with agents' files, and what their tools may do
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(AgentCheckArgs),
+}
+
+#[derive(Debug, Parser)]
+pub(crate) struct AgentCheckArgs {
+    /// Agents' files, such as `orders.agent.toml`, or names in `.proem/agents` or your own folder of agents
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// A folder in the project whose agents are meant by name
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    root: PathBuf,
+    /// Print JSON: the tools of each file
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run_lisp_agent(command: &AgentCommand) -> Result<ExitCode, CommandFailure> {
+    let AgentCommand::Check(args) = command;
+    let (mut checked, mut failures) = (Vec::new(), Vec::new());
+    for named in &args.files {
+        let path = match named.is_file() {
+            true => named.clone(),
+            false => {
+                let project = OpenProject::without_book(&args.root, &crate::user_places()?)?;
+                find_agent(&project, named)?
+            }
+        };
+        match read_agent(&path) {
+            Ok(agent) => checked.push((named, agent.definition)),
+            Err(failure) => failures.push(failure.to_string()),
+        }
+    }
+    if args.json {
+        let files: Vec<Json> = checked.iter().map(|(path, agent)| file_json(path, agent)).collect();
+        ui::print_json_document(&json::compact(
+            &json!({ "ok": failures.is_empty(), "files": files, "problems": failures }),
+        ))?;
+    } else {
+        let page: String = checked.iter().map(|(path, agent)| file_lines(path, agent)).collect();
+        ui::print_listing(&page)?;
+    }
+    match failures.is_empty() {
+        true => Ok(ExitCode::SUCCESS),
+        false if args.json => Ok(ExitCode::from(2)),
+        false => Err(CommandFailure::usage(failures.join("\n"))),
+    }
+}
+
+const fn power_words(power: ToolPower) -> &'static str {
+    match power {
+        ToolPower::Free => "no effect",
+        ToolPower::Idempotent => "an effect, idempotent",
+        ToolPower::Effectful => "an effect",
+    }
+}
+
+fn file_lines(path: &Path, agent: &AgentDefinition) -> String {
+    let (file, name) = (ui::terminal_safe(&path.display().to_string()), ui::terminal_safe(&agent.name));
+    let number = u64::try_from(agent.tools.len()).unwrap_or(u64::MAX);
+    let mut out = format!("{file}: agent {name}, {}\n", count_with_noun(number, "tool"));
+    for (name, tool) in &agent.tools {
+        let of = format!("{}, {}", tool.kind.as_str(), power_words(tool.power));
+        out.push_str(&format!("  {}  {of}\n", ui::terminal_safe(&signature_words(name, tool))));
+    }
+    out
+}
+
+/// A signature under its tool's name.
+fn signature_words(name: &str, tool: &ToolDefinition) -> String {
+    let text = tool.signature.to_string();
+    if tool.signature.name().is_some() { text } else { format!("{name}{text}") }
+}
+
+fn file_json(path: &Path, agent: &AgentDefinition) -> Json {
+    let tool = |(name, tool): (&String, &ToolDefinition)| {
+        json!({
+            "name": name, "signature": tool.signature.to_string(), "kind": tool.kind.as_str(),
+            "power": tool.power.as_str(), "description": tool.description,
+        })
+    };
+    let tools: Vec<Json> = agent.tools.iter().map(tool).collect();
+    json!({ "file": path.display().to_string(), "name": agent.name, "tools": tools })
+}
+
+/// An agent that a program is to be run with.
+#[derive(Debug)]
+pub(super) struct ProgramAgent {
+    project: OpenProject,
+    path: PathBuf,
+}
+
+impl ProgramAgent {
+    /// Finds the agent, and gives the session its inputs, its result and its tools.
+    pub(super) fn find(named: &Path, root: &Path, session: LispSession) -> Result<(Self, LispSession), CommandFailure> {
+        let project = OpenProject::without_book(root, &crate::user_places()?)?;
+        ui::print_notes(&project.all_notes());
+        let path = find_agent(&project, named)?;
+        let definition = load_agent(&project, &path)?.definition;
+        let mut session = agent_session(session, &definition);
+        session.limits = definition.narrow_limits(session.limits);
+        Ok((Self { project, path }, session))
+    }
+
+    /// Runs a program to its end.
+    pub(super) fn run(
+        &self,
+        session: &LispSession,
+        checked: &CheckedProgram,
+        choice: RecordChoice,
+    ) -> Result<ProgramOutcome, CommandFailure> {
+        let job = ProgramJob::new(&self.project, load_agent(&self.project, &self.path)?, session, checked)?;
+        let report = calling(async |stop| {
+            let (mut notes, waiting) = (Vec::new(), ui::working("running the program"));
+            let person = ui::TerminalQuestions { waiting: &waiting, stop: &stop };
+            let ask = async |run: &str, asked: &[Question]| answers(&person, run, asked).await;
+            let ran = job.run(&self.project, choice, ask, (&stop, &mut notes)).await;
+            waiting.finish_and_clear();
+            ui::print_notes(&notes);
+            Ok(ran?)
+        })?;
+        name_run(report)
+    }
+}
+
+/// A person's answers; nobody's where there is no terminal, so that what needs a person is not done.
+pub(crate) async fn answers(
+    person: &ui::TerminalQuestions<'_>,
+    run: &str,
+    questions: &[Question],
+) -> Result<Vec<QuestionAnswer>, proem_app::Error> {
+    if let Err(absent) = Operator::at_terminal() {
+        let asked = questions.iter().map(|question| question.text.as_str()).collect::<Vec<_>>().join(" ");
+        ui::print_note(&format!("nobody answered, as {}: {}", absent.in_words(), ui::terminal_safe(&asked)));
+        return Ok(vec![QuestionAnswer::default(); questions.len()]);
+    }
+    person.answers(run, questions).await.map_err(CommandFailure::into_error)
+}
+
+/// Names a run that is recorded, and what of it could not be.
+pub(crate) fn name_run(report: ProgramReport) -> Result<ProgramOutcome, CommandFailure> {
+    if let Some(run) = &report.run {
+        ui::print_note(&format!("recorded as run {}; `proem runs show {}` has its calls", run.short(), run.short()));
+    }
+    match report.trouble {
+        Some(trouble) => Err(CommandFailure::outside(trouble)),
+        None => Ok(report.outcome),
+    }
+}

@@ -1,0 +1,122 @@
+//! The calls of tools of a run, as a tree.
+//!
+//! Arguments and results may be an attacker's: each is JSON on one line, escaped and cut_to_width, behind a mark.
+
+use proem_engine::run::{ToolLabels, ToolOutcome};
+use proem_guard::show;
+use proem_store::query::ToolCallRow;
+use proem_store::record::ToolCallState;
+use serde_json::{Value as Json, json};
+
+use super::RunView;
+use crate::ui::{self, BOLD, DIM, GREEN, RED, YELLOW, count_with_noun, cut_to_width, style_text};
+use proem_app::when;
+
+/// The cells of a line of arguments or of a result, unless all of it is asked for.
+const CELLS: usize = 64;
+
+/// The tree; empty for a run without calls of tools.
+pub(super) fn tree(shown: &RunView<'_>, full: bool) -> String {
+    let calls = &shown.run.tools;
+    if calls.is_empty() {
+        return String::new();
+    }
+    let mut out = format!(
+        "\n{}\n",
+        style_text(BOLD, &count_with_noun(u64::try_from(calls.len()).unwrap_or(u64::MAX), "tool call"))
+    );
+    for (index, call) in calls.iter().enumerate() {
+        let is_last = index.saturating_add(1) == calls.len();
+        branch(shown, call, (is_last, full), &mut out);
+    }
+    out
+}
+
+fn branch(shown: &RunView<'_>, call: &ToolCallRow, (is_last, full): (bool, bool), out: &mut String) {
+    let (fork, stem) = if is_last { ("└─", "  ") } else { ("├─", "│ ") };
+    let style = match call.state {
+        ToolCallState::Answered => GREEN,
+        ToolCallState::Failed | ToolCallState::Denied => RED,
+        ToolCallState::Pending | ToolCallState::Unknown => YELLOW,
+    };
+    let attempts = if call.attempts > 1 {
+        format!(", {}", count_with_noun(call.attempts.into(), "attempt"))
+    } else {
+        String::new()
+    };
+    let state = style_text(style, state_words(call.state));
+    let took = format!("{} ms{attempts}, {}", call.took_ms, call.power.as_str());
+    out.push_str(&format!(
+        "{fork} {} {}  {state}  {}\n",
+        call.effect.0,
+        cut_to_width(&call.tool, 40),
+        style_text(DIM, &took)
+    ));
+    let mut leaf = |name: &str, text: &str| out.push_str(&format!("{stem}   {}  {text}\n", style_text(DIM, name)));
+    if let Some(arguments) = shown.texts.get(&call.arguments) {
+        leaf("arguments", &one_line_text(arguments, full));
+    }
+    leaf("from     ", &ui::terminal_safe(&sources(&call.labels)));
+    match outcome(shown, call) {
+        Some(ToolOutcome::Answered { result }) => leaf("result   ", &one_line_text(&result, full)),
+        Some(ToolOutcome::Failed { message } | ToolOutcome::Denied { message } | ToolOutcome::Unknown { message }) => {
+            leaf("why      ", &one_line_text(&message, full));
+        }
+        None => {}
+    }
+    if let Some(child) = &call.child {
+        leaf("run      ", &cut_to_width(child, 16));
+    }
+}
+
+const fn state_words(state: ToolCallState) -> &'static str {
+    match state {
+        ToolCallState::Pending => "under way",
+        ToolCallState::Answered => "answered",
+        ToolCallState::Failed => "failed",
+        ToolCallState::Denied => "not made",
+        ToolCallState::Unknown => "may have happened",
+    }
+}
+
+/// Where a call came from, in words.
+fn sources(labels: &ToolLabels) -> String {
+    let hidden = if labels.decision.secret { ", and something hidden" } else { "" };
+    let named = |(name, label): (&String, &proem_engine::run::CallLabel)| {
+        (label != &labels.decision).then(|| format!("; `{name}` from {}", label.in_words()))
+    };
+    let others: String = labels.arguments.iter().filter_map(named).collect();
+    format!("{}{others}{hidden}", labels.decision.in_words())
+}
+
+/// Somebody's text on one line.
+fn one_line_text(text: &str, full: bool) -> String {
+    let text = show::terminal_str(text).into_string();
+    if full { text } else { cut_to_width(&text, CELLS) }
+}
+
+fn outcome(shown: &RunView<'_>, call: &ToolCallRow) -> Option<ToolOutcome> {
+    let text = shown.texts.get(call.result.as_deref()?)?;
+    serde_json::from_str(text).ok()
+}
+
+/// The calls for programs.
+pub(super) fn rows(shown: &RunView<'_>) -> Vec<Json> {
+    let row = |call: &ToolCallRow| {
+        json!({
+            "effect": call.effect,
+            "at": when::rfc3339(call.at),
+            "tool": call.tool,
+            "power": call.power,
+            "key": call.key,
+            "arguments": shown.texts.json(&call.arguments),
+            "labels": call.labels,
+            "state": call.state,
+            "outcome": outcome(shown, call),
+            "tookMs": call.took_ms,
+            "attempts": call.attempts,
+            "child": call.child,
+        })
+    };
+    shown.run.tools.iter().map(row).collect()
+}

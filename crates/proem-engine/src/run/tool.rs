@@ -1,0 +1,223 @@
+//! Calls of tools as effects of a run.
+//!
+//! Invariants: arguments and results are texts of JSON, so that no number loses a digit on the way; what a tool's
+//! definition leaves open fails closed; a call that may have happened is neither a result nor a failure.
+
+use std::collections::BTreeSet;
+
+use proem_text::{Label, Secrecy, Source, Sources};
+use serde::{Deserialize, Serialize};
+use serde_json::Value as Json;
+
+use super::{EffectId, ShownHash};
+
+/// What a call of a tool may do to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ToolPower {
+    /// Nothing: it may be called again at any time.
+    Free,
+    /// Something, and a second call under the same key does nothing more.
+    Idempotent,
+    /// Something, each time.
+    Effectful,
+}
+
+impl ToolPower {
+    /// The word that is stored.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Idempotent => "idempotent",
+            Self::Effectful => "effectful",
+        }
+    }
+
+    /// Whether a call of which nobody knows what became may be made again.
+    #[must_use]
+    pub const fn is_repeatable(self) -> bool {
+        matches!(self, Self::Free | Self::Idempotent)
+    }
+}
+
+/// Which untrusted sources had a part in something, as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallLabel {
+    /// Their names; `None` if there are too many to name.
+    pub sources: Option<BTreeSet<String>>,
+    /// Whether something of it must stay hidden.
+    pub secret: bool,
+}
+
+impl Default for CallLabel {
+    fn default() -> Self {
+        Self { sources: Some(BTreeSet::new()), secret: false }
+    }
+}
+
+impl From<&Label> for CallLabel {
+    fn from(label: &Label) -> Self {
+        let sources = match label.sources() {
+            Sources::Many => None,
+            Sources::Named(named) => Some(named.iter().map(|source| source.as_str().to_owned()).collect()),
+        };
+        Self { sources, secret: label.secrecy() == Secrecy::Secret }
+    }
+}
+
+impl CallLabel {
+    /// The label that it stands for; a name that no source can have counts as too many.
+    #[must_use]
+    pub fn to_label(&self) -> Label {
+        let named = self.sources.as_ref().map(|names| names.iter().map(|name| Source::parse(name)));
+        let label = match named {
+            None => Label::from_many(),
+            Some(names) => names.into_iter().fold(Label::trusted(), |label, source| {
+                label.join(&source.map_or_else(Label::from_many, Label::from_source))
+            }),
+        };
+        if self.secret { label.made_secret() } else { label }
+    }
+
+    /// Whether all of its sources are among these.
+    #[must_use]
+    pub fn is_within(&self, permitted: &BTreeSet<String>) -> bool {
+        self.sources.as_ref().is_some_and(|sources| sources.is_subset(permitted))
+    }
+
+    /// The least label that covers both.
+    #[must_use]
+    pub fn join(&self, other: &Self) -> Self {
+        Self::from(&self.to_label().join(&other.to_label()))
+    }
+
+    /// The sources in words.
+    #[must_use]
+    pub fn in_words(&self) -> String {
+        match &self.sources {
+            None => "many sources".to_owned(),
+            Some(sources) if sources.is_empty() => "nothing from outside".to_owned(),
+            Some(sources) => {
+                let names: Vec<String> = sources.iter().map(|source| format!("`{source}`")).collect();
+                names.join(", ")
+            }
+        }
+    }
+}
+
+/// A call of a tool that a run asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolUse {
+    /// The tool, by the name of its definition.
+    pub tool: String,
+    /// Its arguments, as the text of a JSON object.
+    pub arguments: String,
+    /// What it may do.
+    pub power: ToolPower,
+    /// Where each argument came from, and under `decision` what decided that the call is made.
+    pub labels: ToolLabels,
+    /// The hash of what a person was shown and said yes to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<ShownHash>,
+    /// The effect of which this is another attempt: both have one key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<EffectId>,
+}
+
+/// Where what a call says came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolLabels {
+    /// Each argument, by the name of its parameter.
+    pub arguments: std::collections::BTreeMap<String, CallLabel>,
+    /// What decided that the call is made.
+    pub decision: CallLabel,
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum ToolOutcome {
+    /// It gave a result.
+    Answered {
+        /// The result, as the text of a JSON value.
+        result: String,
+    },
+    /// It gave none, and nothing of it is to be expected.
+    Failed {
+        /// Why, in our words.
+        message: String,
+    },
+    /// It was not made.
+    Denied {
+        /// Why, in our words.
+        message: String,
+    },
+    /// It may have happened; nobody knows.
+    Unknown {
+        /// How that came to be, in our words.
+        message: String,
+    },
+}
+
+/// What stands for a value that must stay hidden.
+const HIDDEN: &str = "[Hidden]";
+
+/// The text of a JSON value with every field hidden whose name begins with `_`; `None` if there is none, or the text is
+/// no JSON.
+#[must_use]
+pub fn hide_fields(text: &str) -> Option<String> {
+    if !text.contains("\"_") && !text.contains("\\u") {
+        return None;
+    }
+    let mut value: Json = serde_json::from_str(text).ok()?;
+    let mut open = vec![&mut value];
+    let mut is_hidden = false;
+    while let Some(part) = open.pop() {
+        match part {
+            Json::Array(items) => open.extend(items.iter_mut()),
+            Json::Object(fields) => {
+                for (name, field) in fields.iter_mut() {
+                    if name.starts_with('_') {
+                        *field = Json::String(HIDDEN.to_owned());
+                        is_hidden = true;
+                    } else {
+                        open.push(field);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    is_hidden.then(|| proem_text::json::compact(&value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_stored_and_read_back() {
+        let mail = Label::from_source(Source::named("ctx/mail"));
+        for label in [Label::trusted(), mail.clone(), mail.made_secret(), Label::from_many()] {
+            assert_eq!(CallLabel::from(&label).to_label(), label);
+        }
+        let odd = CallLabel { sources: Some(BTreeSet::from(["No Source".to_owned()])), secret: false };
+        assert_eq!(odd.to_label(), Label::from_many(), "a name that was changed fails closed");
+    }
+
+    #[test]
+    fn a_field_that_begins_with_a_line_is_hidden_at_any_depth() {
+        let hidden = hide_fields(r#"{"a":[{"_b":{"c":1},"d":2}],"\u005fe":3}"#);
+        assert_eq!(hidden.as_deref(), Some(r#"{"_e":"[Hidden]","a":[{"_b":"[Hidden]","d":2}]}"#));
+        assert_eq!(hide_fields(r#"{"a":"_b"}"#), None);
+        assert_eq!(hide_fields("no JSON \"_"), None);
+    }
+
+    #[test]
+    fn too_many_sources_are_within_nothing() {
+        let all = BTreeSet::from(["a".to_owned()]);
+        assert!(CallLabel::default().is_within(&BTreeSet::new()));
+        assert!(!CallLabel::from(&Label::from_many()).is_within(&all));
+    }
+}

@@ -1,0 +1,227 @@
+//! Calls of tools of a recorded run: written before they are made, and as each of them ends.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use proem_engine::policy::call_key;
+use proem_engine::run::{
+    Effect, EffectId, EffectResult, Event, EventKind, ToolOutcome, ToolPower, ToolUse, hide_fields,
+};
+use proem_llm::caller::wall_clock;
+use proem_store::query::{RunDetail, ToolCallRow};
+use proem_store::record::{HashedContent, NewToolCall, RunId, ToolCallState, ToolEnd, ToolIntent};
+use proem_store::{Store, failpoint};
+
+use super::{RecordDepth, Recording, SendState};
+use crate::records::sealed::{SealBinding, SealKey, SealedState, open, seal};
+
+/// What became of a call, as its performer knows it.
+#[derive(Debug, Clone)]
+pub struct ToolReport<'r> {
+    /// Which effect of the run.
+    pub effect: EffectId,
+    /// What became of it.
+    pub outcome: &'r ToolOutcome,
+    /// How long it took.
+    pub took: Duration,
+    /// How often it was tried.
+    pub attempts: u32,
+}
+
+impl Recording<'_> {
+    /// Whether what its tools do can be looked up later.
+    #[must_use]
+    pub const fn keeps_content(&self) -> bool {
+        matches!(self.kept.keeping, RecordDepth::Content)
+    }
+
+    /// Writes that a call is about to be made, with what the run did before.
+    ///
+    /// # Errors
+    ///
+    /// [`proem_store::Error`] if it can't be written; the call must not be made then.
+    pub async fn intend_tool(&self, effect: EffectId, call: &ToolUse) -> Result<(), proem_store::Error> {
+        self.intend_tools(vec![self.new_call(effect, call)]).await?;
+        failpoint::pass("before-tool");
+        Ok(())
+    }
+
+    /// Writes calls that may be made again at any time, with what the run did before, in one transaction.
+    pub(super) async fn intend_free_tools(&self, effects: &[(EffectId, Effect)]) -> Result<(), proem_store::Error> {
+        let call = |(effect, what): &(EffectId, Effect)| match what {
+            Effect::Tool { call } if call.power == ToolPower::Free => Some(self.new_call(*effect, call)),
+            _ => None,
+        };
+        self.intend_tools(effects.iter().filter_map(call).collect()).await
+    }
+
+    async fn intend_tools(&self, calls: Vec<NewToolCall>) -> Result<(), proem_store::Error> {
+        let intent = {
+            // Copied and not taken: if the store fails, the next write brings them along.
+            let held = self.held();
+            let (begins, steps, snapshot) = (held.begins.clone(), held.steps.clone(), held.snapshot.clone());
+            ToolIntent { run: self.id.clone(), at: wall_clock(), begins, steps, snapshot, calls }
+        };
+        let taken = intent.steps.last().map(|last| last.step.saturating_add(1));
+        let state = intent.snapshot.as_ref().map(|snapshot| snapshot.step);
+        self.kept.store.intend_tools(intent).await?;
+        self.written(taken.max(state).unwrap_or(0));
+        self.held().asked = SendState::Something;
+        Ok(())
+    }
+
+    fn new_call(&self, effect: EffectId, call: &ToolUse) -> NewToolCall {
+        NewToolCall {
+            effect,
+            tool: call.tool.clone(),
+            power: call.power,
+            key: call_key(&self.id.0, call, effect).to_string(),
+            arguments: match hide_fields(&call.arguments) {
+                Some(hidden) => {
+                    self.cleaner.note_hidden();
+                    self.cleaner.content(&hidden)
+                }
+                None => self.cleaner.content(&call.arguments),
+            },
+            labels: call.labels.clone(),
+        }
+    }
+
+    /// Writes what became of a call. What can't be written is remembered as the run's trouble.
+    pub async fn end_tool(&self, report: &ToolReport<'_>) {
+        failpoint::pass("after-tool");
+        let (state, result, sealed) = self.kept_outcome(report.effect, report.outcome);
+        let end = ToolEnd {
+            run: self.id.clone(),
+            effect: report.effect,
+            at: wall_clock(),
+            state,
+            result,
+            sealed,
+            took_ms: u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX),
+            attempts: report.attempts,
+        };
+        if let Err(error) = self.kept.store.end_tool(end).await {
+            self.remember(&error.to_string());
+        }
+    }
+
+    /// An outcome as it is kept: its text without credentials, and sealed beside it if that is another.
+    fn kept_outcome(&self, effect: EffectId, outcome: &ToolOutcome) -> (ToolCallState, HashedContent, Option<Vec<u8>>) {
+        let state = match outcome {
+            ToolOutcome::Answered { .. } => ToolCallState::Answered,
+            ToolOutcome::Failed { .. } => ToolCallState::Failed,
+            ToolOutcome::Denied { .. } => ToolCallState::Denied,
+            ToolOutcome::Unknown { .. } => ToolCallState::Unknown,
+        };
+        let exact = serde_json::to_vec(outcome).unwrap_or_default();
+        let result = self.cleaner.serialised(&self.hidden_outcome(outcome));
+        let is_exact = result
+            .bytes
+            .as_deref()
+            .is_some_and(|bytes| serde_json::from_slice::<ToolOutcome>(bytes).is_ok_and(|kept| kept == *outcome));
+        if is_exact || self.kept.keeping == RecordDepth::Hashes {
+            return (state, result, None);
+        }
+        let binding = outcome_binding(&self.kept.project.0, &self.id.0, effect, &self.closure);
+        match seal(self.kept.seal, &binding, &exact) {
+            Ok(SealedState(bytes)) => (state, result, Some(bytes)),
+            Err(error) => {
+                self.remember(&error.to_string());
+                (state, result, None)
+            }
+        }
+    }
+}
+
+impl Recording<'_> {
+    /// An outcome without the fields that must stay hidden.
+    fn hidden_outcome(&self, outcome: &ToolOutcome) -> ToolOutcome {
+        match outcome {
+            ToolOutcome::Answered { result } => match hide_fields(result) {
+                Some(result) => {
+                    self.cleaner.note_hidden();
+                    ToolOutcome::Answered { result }
+                }
+                None => outcome.clone(),
+            },
+            _ => outcome.clone(),
+        }
+    }
+
+    /// An event without the fields of tools' results that must stay hidden.
+    pub(super) fn hidden_event(&self, event: &Event) -> Event {
+        let EventKind::Performed { results } = &event.what else { return event.clone() };
+        let hidden = |(effect, result): &(EffectId, EffectResult)| match result {
+            EffectResult::Tool { outcome } => (*effect, EffectResult::Tool { outcome: self.hidden_outcome(outcome) }),
+            other => (*effect, other.clone()),
+        };
+        Event { now: event.now, what: EventKind::Performed { results: results.iter().map(hidden).collect() } }
+    }
+
+    /// Something that the run was made from must stay hidden, so that it can't be replayed.
+    pub fn note_hidden(&self) {
+        self.cleaner.note_hidden();
+    }
+}
+
+/// What a sealed outcome is bound to: it opens as no other call's, and as no state.
+fn outcome_binding<'b>(project: &'b str, run: &'b str, effect: EffectId, definition: &'b str) -> SealBinding<'b> {
+    SealBinding { project, run, step: effect.0, definition, policy: "outcome of a tool" }
+}
+
+/// What is known of the calls that a state waits for: outcomes as they were, and that a call may have happened which
+/// began and has none, unless it may be made again.
+///
+/// # Errors
+///
+/// [`proem_store::Error`] if the records can't be read.
+pub(in crate::records) async fn known_outcomes(
+    (store, key): (&Store, &SealKey),
+    detail: &RunDetail,
+    effects: &[(EffectId, Effect)],
+    is_fork: bool,
+) -> Result<BTreeMap<EffectId, EffectResult>, proem_store::Error> {
+    let mut known = BTreeMap::new();
+    for (effect, what) in effects {
+        let Effect::Tool { call } = what else { continue };
+        let Some(row) = detail.tools.iter().find(|row| row.effect == *effect) else { continue };
+        let outcome = match row.state {
+            ToolCallState::Pending | ToolCallState::Unknown => {
+                // A fork has another key, by which nobody can tell its call from a second one.
+                let may_repeat = match call.power {
+                    ToolPower::Free => true,
+                    power => power.is_repeatable() && !is_fork,
+                };
+                (!may_repeat).then(|| ToolOutcome::Unknown { message: "the run broke off before its end".to_owned() })
+            }
+            _ => Some(stored_outcome(store, key, detail, row).await?),
+        };
+        known.extend(outcome.map(|outcome| (*effect, EffectResult::Tool { outcome })));
+    }
+    Ok(known)
+}
+
+/// The outcome of a call that has ended. One that can't be read may have happened: nobody knows how it ended.
+async fn stored_outcome(
+    store: &Store,
+    key: &SealKey,
+    detail: &RunDetail,
+    row: &ToolCallRow,
+) -> Result<ToolOutcome, proem_store::Error> {
+    let RunId(run) = &detail.row.id;
+    let bytes = match (&row.sealed, &row.result) {
+        (Some(sealed), _) => {
+            let binding = outcome_binding(&detail.row.project.0, run, row.effect, &detail.row.prompt.closure);
+            open(key, &binding, &SealedState(sealed.clone()))
+        }
+        (None, Some(hash)) => {
+            let bytes = store.contents(std::slice::from_ref(hash)).await?.remove(hash);
+            // A text that was changed in the records is not what was answered.
+            bytes.filter(|bytes| proem_store::record::content_hash(bytes) == *hash)
+        }
+        (None, None) => None,
+    };
+    let outcome = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    Ok(outcome.unwrap_or_else(|| ToolOutcome::Unknown { message: "what became of it can't be read".to_owned() }))
+}

@@ -1,0 +1,219 @@
+//! Carries calls of tools out: commands, servers and recorded results.
+//!
+//! Invariants: a tool that may change something is called one after the other, in the order of the calls, with a permit
+//! that is asked for right before, and only after its intent is recorded; what may have happened is never called again
+//! unless its tool is declared idempotent, and then under the same key; results are JSON in UTF-8, within bounds, and
+//! hold no credential that was loaded.
+
+mod command;
+mod http;
+mod recorded;
+mod set;
+
+use std::time::Duration;
+
+use proem_engine::effect::PolicyHash;
+use proem_engine::policy::{CallRecords, CallRequest, CallRuling, Permit, call_key, decide_call};
+use proem_engine::run::{Effect, EffectId, EffectResult, ToolOutcome, ToolPower, ToolUse};
+use tokio::sync::{Mutex, Semaphore};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use self::command::call_command;
+use self::http::call_server;
+use self::recorded::recorded_result;
+use self::set::{ReadyKind, ReadyTool};
+use crate::driver::Perform;
+use crate::records::{Recording, ToolReport};
+
+pub use self::http::check_http;
+pub use self::set::{ToolPlace, ToolSet};
+
+/// How many calls without effects are made at once.
+const AT_ONCE: usize = 16;
+/// The most bytes of a result.
+pub const MAX_RESULT: usize = 4 << 20;
+/// How long it is waited before a call is made again: at first, and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+
+/// How one attempt ended.
+#[derive(Debug)]
+enum AttemptEnd {
+    /// With a result: the text of a JSON value.
+    Answered(String),
+    /// Without one; nothing of it was begun.
+    Unbegun(String),
+    /// Without one, by the tool's own word.
+    Refused(String),
+    /// It was begun, and how it ended is not known.
+    Doubtful(String),
+}
+
+/// Performs the calls of tools of one run.
+#[derive(Debug)]
+pub struct ToolPerformer<'t> {
+    tools: &'t ToolSet,
+    recording: Option<&'t Recording<'t>>,
+    policy: PolicyHash,
+    at_once: Semaphore,
+    /// Held by a call that may change something; who waits gets it in order.
+    order: Mutex<()>,
+}
+
+impl<'t> ToolPerformer<'t> {
+    /// The calls of a run with these tools; `recording` is `None` where none is kept.
+    #[must_use]
+    pub fn new(tools: &'t ToolSet, recording: Option<&'t Recording<'t>>, policy: PolicyHash) -> Self {
+        Self { tools, recording, policy, at_once: Semaphore::new(AT_ONCE), order: Mutex::new(()) }
+    }
+
+    /// Whether what these tools do can be looked up later.
+    fn records(&self) -> CallRecords {
+        match self.recording {
+            Some(recording) if recording.keeps_content() => CallRecords::Content,
+            _ => CallRecords::Missing,
+        }
+    }
+
+    async fn call(&self, effect: EffectId, call: &ToolUse, stop: &CancellationToken) -> ToolOutcome {
+        let Some(tool) = self.tools.get(&call.tool) else {
+            return ToolOutcome::Denied { message: "its definition is gone".to_owned() };
+        };
+        // By the definition and not by what the run says of it: the narrower holds.
+        let call = &ToolUse { power: tool.definition.power.max(call.power), ..call.clone() };
+        if call.power == ToolPower::Free {
+            let Ok(_room) = self.at_once.acquire().await else {
+                return ToolOutcome::Failed { message: "the run was given up".to_owned() };
+            };
+            if stop.is_cancelled() {
+                return ToolOutcome::Failed { message: "the run was given up".to_owned() };
+            }
+            return match self.permit(tool, effect, call) {
+                Ok(permit) => self.attempts(tool, permit, (effect, call), stop).await,
+                Err(outcome) => outcome,
+            };
+        }
+        let _turn = self.order.lock().await;
+        if stop.is_cancelled() {
+            return ToolOutcome::Denied { message: "the run was given up before".to_owned() };
+        }
+        let permit = match self.permit(tool, effect, call) {
+            Ok(permit) => permit,
+            Err(outcome) => return outcome,
+        };
+        let Some(recording) = self.recording else {
+            return ToolOutcome::Denied { message: "nothing is recorded".to_owned() };
+        };
+        if let Err(error) = recording.intend_tool(effect, call).await {
+            return ToolOutcome::Denied { message: format!("it can't be recorded: {error}") };
+        }
+        self.attempts(tool, permit, (effect, call), stop).await
+    }
+
+    /// Whether the call may be made at this moment.
+    fn permit(&self, tool: &ReadyTool, effect: EffectId, call: &ToolUse) -> Result<Permit, ToolOutcome> {
+        let run = self.recording.map_or("", |recording| recording.id().0.as_str());
+        let request = CallRequest {
+            call,
+            terms: &tool.definition.terms,
+            records: self.records(),
+            key: call_key(run, call, effect),
+            policy: self.policy,
+        };
+        match decide_call(&request) {
+            CallRuling::Permit(permit) => Ok(permit),
+            CallRuling::Ask(reasons) => {
+                let reasons: Vec<String> = reasons.iter().map(ToString::to_string).collect();
+                Err(ToolOutcome::Denied { message: format!("nobody permitted it: {}", reasons.join("; ")) })
+            }
+            CallRuling::Refusal(reason) => Err(ToolOutcome::Denied { message: reason.to_string() }),
+        }
+    }
+
+    /// Calls until there is an outcome, and records that. The permit is good for this call and is used up by it.
+    async fn attempts(
+        &self,
+        tool: &ReadyTool,
+        permit: Permit,
+        (effect, call): (EffectId, &ToolUse),
+        stop: &CancellationToken,
+    ) -> ToolOutcome {
+        let (began, key) = (Instant::now(), permit.key().to_string());
+        let (mut attempts, mut pause) = (0_u32, PAUSES.0);
+        let outcome = loop {
+            attempts = attempts.saturating_add(1);
+            let end = attempt(tool, call, &key, stop).await;
+            let may_repeat = match (&end, tool.definition.power) {
+                (AttemptEnd::Answered(_), _) => false,
+                (AttemptEnd::Unbegun(_), _) => true,
+                (AttemptEnd::Refused(_) | AttemptEnd::Doubtful(_), power) => power.is_repeatable(),
+            };
+            if !may_repeat || attempts > tool.definition.retries || stop.is_cancelled() {
+                break self.outcome(end, tool.definition.power);
+            }
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = stop.cancelled() => break self.outcome(end, tool.definition.power),
+            }
+            pause = pause.saturating_mul(2).min(PAUSES.1);
+        };
+        drop(permit);
+        if let Some(recording) = self.recording {
+            let report = ToolReport { effect, outcome: &outcome, took: began.elapsed(), attempts };
+            recording.end_tool(&report).await;
+        }
+        outcome
+    }
+
+    /// What the last attempt means for the call.
+    fn outcome(&self, end: AttemptEnd, power: ToolPower) -> ToolOutcome {
+        match end {
+            AttemptEnd::Answered(result) => {
+                // What a server or a program echoes of a credential reaches no program and no record.
+                ToolOutcome::Answered { result: self.tools.without_secrets(result) }
+            }
+            AttemptEnd::Doubtful(message) if power != ToolPower::Free => ToolOutcome::Unknown { message },
+            AttemptEnd::Unbegun(message) | AttemptEnd::Refused(message) | AttemptEnd::Doubtful(message) => {
+                ToolOutcome::Failed { message }
+            }
+        }
+    }
+}
+
+async fn attempt(tool: &ReadyTool, call: &ToolUse, key: &str, stop: &CancellationToken) -> AttemptEnd {
+    match &tool.kind {
+        ReadyKind::Command(command) => call_command(command, &tool.definition, call, key, stop).await,
+        ReadyKind::Http(server) => call_server(server, &tool.definition, call, key, stop).await,
+        ReadyKind::Recorded(results) => recorded_result(results, call),
+    }
+}
+
+impl Perform for ToolPerformer<'_> {
+    async fn perform(&self, id: EffectId, effect: &Effect, stop: &CancellationToken) -> EffectResult {
+        let outcome = match effect {
+            Effect::Tool { call } => self.call(id, call, stop).await,
+            _ => ToolOutcome::Denied { message: "a program asks for calls of tools only".to_owned() },
+        };
+        EffectResult::Tool { outcome }
+    }
+}
+
+/// The result that a tool wrote, if it is JSON in UTF-8.
+fn json_result(bytes: Vec<u8>) -> Result<String, String> {
+    let text = String::from_utf8(bytes)
+        .map_err(|error| format!("its result is not UTF-8 from byte {} on", error.utf8_error().valid_up_to()))?;
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("it wrote nothing, and its result is JSON; `null` is nothing".to_owned());
+    }
+    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => {
+            let (line, column) = (error.line(), error.column());
+            Err(format!("its result is not JSON alone: line {line}, column {column}"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

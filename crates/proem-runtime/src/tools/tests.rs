@@ -1,0 +1,280 @@
+//! Tools against hostile arguments, hostile programs and hostile servers.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant as Clock};
+
+use proem_agents::lisp::{AgentDefinition, parse_agent, policy_hash};
+use proem_engine::run::ToolLabels;
+use proem_llm::scripted::{Reply, ScriptedServer};
+use proem_llm::secret::Secret;
+use serde_json::{Value as Json, json};
+
+use super::*;
+use crate::Environment;
+
+/// An agent whose tools are these lines of TOML each.
+fn agent(tools: &[(&str, &str, &str)]) -> AgentDefinition {
+    let mut text = "version = 1\nname = \"a\"\n".to_owned();
+    for (name, signature, rest) in tools {
+        text.push_str(&format!("[tools.{name}]\nsignature = \"{signature}\"\ndescription = \"x\"\n{rest}\n"));
+    }
+    parse_agent("a.agent.toml", &text).unwrap()
+}
+
+/// A set of tools in a folder of its own.
+fn set(agent: &AgentDefinition, files: &[(&str, &str)], secrets: &[(&str, &str)]) -> Result<ToolSet, Vec<String>> {
+    let folder = tempfile::tempdir().unwrap();
+    let environment = Environment::inherited();
+    let secrets: BTreeMap<String, Secret> =
+        secrets.iter().map(|(name, value)| ((*name).to_owned(), Secret::new(*name, (*value).to_owned()))).collect();
+    let files = files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+    ToolSet::new(
+        agent,
+        &ToolPlace { root: &folder.keep(), environment: &environment, secrets: &secrets, files: &files },
+    )
+}
+
+/// How an attempt ends, in words: what it is, then its result or why.
+fn end_words(end: AttemptEnd) -> String {
+    match end {
+        AttemptEnd::Answered(result) => format!("answered {result}"),
+        AttemptEnd::Unbegun(why) => format!("unbegun {why}"),
+        AttemptEnd::Refused(why) => format!("refused {why}"),
+        AttemptEnd::Doubtful(why) => format!("doubtful {why}"),
+    }
+}
+
+fn tool_use(tool: &str, arguments: &Json, power: ToolPower) -> ToolUse {
+    let (tool, arguments) = (tool.to_owned(), arguments.to_string());
+    ToolUse { tool, arguments, power, labels: ToolLabels::default(), approval: None, repeats: None }
+}
+
+async fn try_once(set: &ToolSet, tool: &str, arguments: &Json) -> String {
+    let ready = set.get(tool).unwrap();
+    let call = tool_use(tool, arguments, ready.definition.power);
+    end_words(attempt(ready, &call, "key", &CancellationToken::new()).await)
+}
+
+/// A command that runs a script of the shell; what `{x}` stands for is its first argument.
+fn script(text: &str) -> String {
+    format!(
+        "effect = false\ntimeout_seconds = 1\ncommand = {{ argv = [\"sh\", \"-c\", '''{text}''', \"sh\", \"{{x}}\"], environment = [\"PATH\"] }}"
+    )
+}
+
+#[tokio::test]
+async fn a_command_gets_its_arguments_as_words_that_no_shell_reads() {
+    let rest = script(r#"cat >/dev/null; printf '["%s"]' "$1""#);
+    let agent = agent(&[("echo", "(x :string?) -> :any", &rest)]);
+    let set = set(&agent, &[], &[]).unwrap();
+    for (value, expected) in [
+        ("a b", r#"answered ["a b"]"#),
+        ("${HOME}$(id)`id`", r#"answered ["${HOME}$(id)`id`"]"#),
+        ("../../etc/passwd", r#"answered ["../../etc/passwd"]"#),
+        ("; touch /tmp/x", r#"answered ["; touch /tmp/x"]"#),
+        ("-rf", "refused `x` begins with `-` and would be an option; it is not passed on"),
+        ("--output=/etc/passwd", "refused `x` begins with `-` and would be an option; it is not passed on"),
+        ("a\u{0}b", "refused `x` has a NUL, which no word of a command has"),
+    ] {
+        assert_eq!(try_once(&set, "echo", &json!({ "x": value })).await, expected, "{value:?}");
+    }
+    // A number may begin with `-`, too.
+    assert!(try_once(&set, "echo", &json!({ "x": -5 })).await.starts_with("refused"));
+    assert!(try_once(&set, "echo", &json!({ "x": ["a"] })).await.contains("is a list or a map"));
+    assert_eq!(try_once(&set, "echo", &json!({})).await, r#"answered [""]"#, "left out");
+}
+
+#[tokio::test]
+async fn a_command_that_misbehaves_ends_in_its_time_and_says_why() {
+    let cases = [
+        ("never", "sleep 100", "doubtful it did not end within 1 s and was killed"),
+        ("deaf", "trap '' TERM INT HUP; while :; do sleep 1; done", "doubtful it did not end within 1 s"),
+        ("flood", "yes", "doubtful it wrote more than"),
+        ("prose", "echo 'Here you are:'; echo '{}'", "doubtful its result is not JSON alone: line 1, column 1"),
+        ("two", "echo '{} {}'", "doubtful its result is not JSON alone: line 1, column 4"),
+        ("nothing", "true", "doubtful it wrote nothing"),
+        ("bytes", "printf '\"\\377\"'", "doubtful its result is not UTF-8 from byte 1 on"),
+        ("failed", "echo '{\"ok\": true}'; exit 1", "refused it ended with exit code 1"),
+        ("killed", "kill -9 $$", "doubtful a signal ended it"),
+        ("left", "(sleep 100 &) ; echo 1", "answered 1"),
+    ];
+    let rests: Vec<String> = cases.iter().map(|(_, text, _)| script(text)).collect();
+    let tools: Vec<(&str, &str, &str)> =
+        cases.iter().zip(&rests).map(|((name, ..), rest)| (*name, "(x :string?) -> :any", rest.as_str())).collect();
+    let set = set(&agent(&tools), &[], &[]).unwrap();
+    for (name, _, expected) in cases {
+        let began = Clock::now();
+        let found = try_once(&set, name, &json!({})).await;
+        assert!(found.starts_with(expected), "{name}: {found}");
+        assert!(began.elapsed() < Duration::from_secs(30), "{name}: {:?}", began.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_command_sees_the_variables_that_it_declares_and_no_other() {
+    let rest = "effect = false\ncommand = { argv = [\"sh\", \"-c\", 'printf \"[\\\"%s\\\",\\\"%s\\\",\\\"%s\\\"]\" \"$HOME\" \"$TOKEN\" \"$PROEM_CALL_KEY\"'], environment = [\"PATH\"], secrets = { TOKEN = \"mail\" } }";
+    let agent = agent(&[("show", "() -> :any", rest)]);
+    let missing = set(&agent, &[], &[]).unwrap_err();
+    assert_eq!(missing, ["tool `show`: no credential `mail`; set `effects.credentials.mail` in your configuration"]);
+    let set = set(&agent, &[], &[("mail", "hunter2-hunter2-hunter2")]).unwrap();
+    let found = try_once(&set, "show", &json!({})).await;
+    assert_eq!(found, r#"answered ["","hunter2-hunter2-hunter2","key"]"#);
+    // What goes on to the program and to the record has it no more.
+    let performer = ToolPerformer::new(&set, None, policy_hash(&[]));
+    let call = tool_use("show", &json!({}), ToolPower::Free);
+    let effect = Effect::Tool { call: Box::new(call) };
+    let performed = performer.perform(EffectId(0), &effect, &CancellationToken::new()).await;
+    let EffectResult::Tool { outcome: ToolOutcome::Answered { result } } = performed else { panic!("{performed:?}") };
+    assert!(!result.contains("hunter2") && result.contains("redacted"), "{result}");
+}
+
+#[test]
+fn a_program_that_is_not_there_and_an_address_that_cannot_be_asked_are_named() {
+    let tools = [
+        ("gone", "() -> :any", "command = { argv = [\"no-such-program\"] }"),
+        ("whither", "() -> :any", "command = { argv = [\"sh\"], folder = \"missing\" }"),
+        ("host", "(host :string) -> :any", "http = { url = \"https://{host}/x\" }"),
+        ("port", "(port :int) -> :any", "http = { url = \"https://example.org:{port}/x\" }"),
+        ("plain", "() -> :any", "http = { url = \"ftp://example.org/x\" }"),
+        ("secret", "() -> :any", "http = { url = \"https://example.org/\", headers = { Authorization = \"x\" } }"),
+        ("line", "() -> :any", "http = { url = \"https://example.org/\", headers = { A = \"x\\r\\nB: c\" } }"),
+        ("brace", "(x :string) -> :any", "http = { url = \"https://example.org/\", headers = { A = \"{x}\" } }"),
+    ];
+    let problems = set(&agent(&tools), &[], &[]).unwrap_err();
+    let expected = [
+        ("brace", "has the header `A`"),
+        ("gone", "there is no program `no-such-program`"),
+        ("host", "a slot stands in the host or port"),
+        ("line", "has the header `A`"),
+        ("plain", "`ftp:` is not asked"),
+        ("port", "a slot stands in the host or port"),
+        ("secret", "has the header `Authorization`"),
+        ("whither", "there is no folder `missing`"),
+    ];
+    assert_eq!(problems.len(), expected.len(), "{problems:?}");
+    for ((tool, problem), found) in expected.iter().zip(&problems) {
+        assert!(found.starts_with(&format!("tool `{tool}`: ")) && found.contains(problem), "{tool}: {found}");
+    }
+}
+
+/// A server of tools with paths under `/t/`.
+fn server(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> ScriptedServer {
+    ScriptedServer::answering(move |request| answer(&request.path)).unwrap()
+}
+
+fn asking(server: &ScriptedServer, rest: &str, path: &str) -> String {
+    format!(
+        "{rest}\nhttp = {{ url = \"http://{}/t/{path}\", private = true, method = \"POST\", result = \"/items\" }}",
+        server.address()
+    )
+}
+
+#[tokio::test]
+async fn a_value_changes_neither_host_nor_path_of_an_address() {
+    let server = server(|_| Reply::raw(200, r#"{"items": [1]}"#));
+    let rest = asking(&server, "effect = false", "{id}/x?q={q}");
+    let set = set(&agent(&[("ask", "(id :string, q :string) -> :any", &rest)]), &[], &[]).unwrap();
+    for (id, q, expected) in [
+        ("7", "a", "answered [1]"),
+        ("a/b", "a&b=c#d", "answered [1]"),
+        ("@evil.example:80", "x", "answered [1]"),
+        ("..", "x", "refused `id`, `q` can't stand in the address"),
+        ("%2e%2e", "x", "answered [1]"),
+        ("a\r\nHost: evil", "x", "refused `id` can't stand in the address"),
+        ("", "x", "refused `id` can't stand in the address"),
+    ] {
+        let found = try_once(&set, "ask", &json!({ "id": id, "q": q })).await;
+        assert!(found.starts_with(expected), "{id:?}: {found}");
+    }
+    let paths: Vec<String> = server.requests().iter().map(|request| request.path.clone()).collect();
+    assert_eq!(
+        paths,
+        ["/t/7/x?q=a", "/t/a%2Fb/x?q=a%26b%3Dc%23d", "/t/%40evil.example%3A80/x?q=x", "/t/%252e%252e/x?q=x"]
+    );
+    assert!(server.requests().iter().all(|request| request.header("idempotency-key").is_none()));
+}
+
+#[tokio::test]
+async fn a_server_says_what_became_of_a_call_and_redirects_nowhere() {
+    let server = server(|path| match path {
+        "/t/moved" => Reply::raw(302, "").header("location", "http://127.0.0.1:1/"),
+        "/t/gone" => Reply::raw(404, "{}"),
+        "/t/busy" => Reply::raw(503, "{}"),
+        "/t/prose" => Reply::raw(200, "fine"),
+        "/t/other" => Reply::raw(200, "{}"),
+        _ => Reply::raw(200, r#"{"items": 18446744073709551615}"#),
+    });
+    let rest = asking(&server, "", "{id}");
+    let set = set(&agent(&[("ask", "(id :string) -> :any", &rest)]), &[], &[]).unwrap();
+    for (id, expected) in [
+        ("fine", "answered 18446744073709551615"),
+        ("moved", "refused the server sends the request elsewhere (status 302), which is not followed"),
+        ("gone", "refused the server refused it (status 404)"),
+        ("busy", "doubtful the server answered with status 503"),
+        ("prose", "doubtful its result is not JSON alone"),
+        ("other", "doubtful its answer has nothing at `/items`"),
+    ] {
+        let found = try_once(&set, "ask", &json!({ "id": id })).await;
+        assert!(found.starts_with(expected), "{id}: {found}");
+    }
+    let request = &server.requests()[0];
+    assert_eq!(request.header("idempotency-key"), Some("key"), "the key is sent along with what may do something");
+    assert_eq!(request.json(), Some(json!({ "id": "fine" })));
+}
+
+#[tokio::test]
+async fn a_private_address_is_asked_only_by_a_tool_that_says_so() {
+    let server = server(|_| Reply::raw(200, "1"));
+    let rest = format!("effect = false\nhttp = {{ url = \"http://localhost:{}/\" }}", server.address().port());
+    let set = set(&agent(&[("ask", "() -> :any", &rest)]), &[], &[]);
+    let found = match set {
+        Ok(set) => try_once(&set, "ask", &json!({})).await,
+        Err(problems) => problems.join("\n"),
+    };
+    assert!(found.contains("address of this machine") || found.contains("localhost"), "{found}");
+    assert_eq!(server.requests().len(), 0);
+}
+
+#[tokio::test]
+async fn a_call_that_may_be_made_again_is_and_every_other_is_made_once() {
+    let server = server(|path| if path.ends_with("busy") { Reply::raw(503, "{}") } else { Reply::raw(200, "1") });
+    let http = format!("retries = 2\nhttp = {{ url = \"http://{}/busy\", private = true }}", server.address());
+    let agent = agent(&[("free", "() -> :any", &format!("effect = false\n{http}")), ("once", "() -> :any", &http)]);
+    let set = set(&agent, &[], &[]).unwrap();
+    let performer = ToolPerformer::new(&set, None, policy_hash(&[]));
+    let perform = async |tool: &str, power: ToolPower| {
+        let effect = Effect::Tool { call: Box::new(tool_use(tool, &json!({}), power)) };
+        match performer.perform(EffectId(0), &effect, &CancellationToken::new()).await {
+            EffectResult::Tool { outcome } => outcome,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(matches!(perform("free", ToolPower::Free).await, ToolOutcome::Failed { .. }));
+    assert_eq!(server.requests().len(), 3, "with two retries");
+    // Without records nothing that may do something is called, whatever the run says of its power.
+    for power in [ToolPower::Free, ToolPower::Effectful] {
+        let outcome = perform("once", power).await;
+        assert!(matches!(&outcome, ToolOutcome::Denied { message } if message.contains("records")), "{outcome:?}");
+    }
+    assert_eq!(server.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn recorded_results_are_found_by_their_arguments() {
+    let rest = "effect = false\nrecorded = { file = \"x.json\" }";
+    let agent = agent(&[("old", "(n :int, m :int?) -> :any", rest)]);
+    let text = r#"[{"arguments": {"m": 2, "n": 1}, "result": {"tool": "other", "result": null}},
+                   {"arguments": {"n": 2}, "error": "no such order"}, {"arguments": {"n": 3}, "result": null}]"#;
+    let set = set(&agent, &[("old", text)], &[]).unwrap();
+    for (arguments, expected) in [
+        (json!({ "n": 1, "m": 2 }), r#"answered {"result":null,"tool":"other"}"#),
+        (json!({ "n": 2 }), "refused no such order"),
+        (json!({ "n": 3 }), "answered null"),
+        (json!({ "n": 4 }), "refused its file has no result for {\"n\":4}"),
+    ] {
+        assert_eq!(try_once(&set, "old", &arguments).await, expected);
+    }
+    for broken in ["[{\"arguments\": {}}]", "{}", "[{\"arguments\": {}, \"result\": 1, \"more\": 2}]"] {
+        assert!(self::set(&agent, &[("old", broken)], &[]).is_err(), "{broken}");
+    }
+}

@@ -1,0 +1,114 @@
+//! Calls of tools, as they are kept.
+
+use proem_engine::run::{EffectId, Time, ToolLabels, ToolPower};
+use rusqlite::{Connection, Row};
+
+use super::runs::RunState;
+use super::values::{ReadFault, all_rows, column_count, column_json, column_value, word_or_null};
+use crate::Store;
+use crate::error::Error;
+use crate::record::{RunId, ToolCallState};
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCallRow {
+    /// Which effect of its run.
+    pub effect: EffectId,
+    /// When it was intended.
+    pub at: Time,
+    /// The tool.
+    pub tool: String,
+    /// What it may do.
+    pub power: ToolPower,
+    /// The key that was sent along.
+    pub key: String,
+    /// Its arguments as JSON, by hash.
+    pub arguments: String,
+    /// Where they came from, and what decided that it was made.
+    pub labels: ToolLabels,
+    /// How far it is.
+    pub state: ToolCallState,
+    /// What became of it as JSON, by hash.
+    pub result: Option<String>,
+    /// The same, sealed, if the text is not what it was.
+    pub sealed: Option<Vec<u8>>,
+    /// When it ended.
+    pub ended: Option<Time>,
+    /// How long it took.
+    pub took_ms: u64,
+    /// How often it was tried.
+    pub attempts: u32,
+    /// The run that it started, if it is an agent's.
+    pub child: Option<String>,
+}
+
+/// How often a tool was called, and how that went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolTally {
+    /// The tool.
+    pub tool: String,
+    /// How many calls.
+    pub calls: u64,
+    /// How many of them gave no result, or may have.
+    pub failed: u64,
+    /// How long all of them took.
+    pub took_ms: u64,
+}
+
+impl Store {
+    /// How often each tool was called since then, the most called first.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unusable`].
+    pub async fn tool_tallies(&self, project: Option<&str>, since: Option<Time>) -> Result<Vec<ToolTally>, Error> {
+        let (project, since) = (project.map(str::to_owned), since.map(|since| since.0));
+        self.read(move |reader, _site| {
+            let tallies = "SELECT tool, count(*) AS calls, sum(state IN ('failed', 'unknown')) AS failed, \
+                           sum(took_ms) AS took_ms FROM tool_calls WHERE project = coalesce(?, project) \
+                           AND at >= coalesce(?, at) GROUP BY tool ORDER BY calls DESC, tool";
+            all_rows(reader, tallies, (project, since), |row| {
+                Ok(ToolTally {
+                    tool: column_value(row, "tool")?,
+                    calls: column_count(row, "calls")?,
+                    failed: column_count(row, "failed")?,
+                    took_ms: column_count(row, "took_ms")?,
+                })
+            })
+        })
+        .await
+    }
+}
+
+/// The calls of a run, in order. One without an end is under way only as long as its run is.
+pub(super) fn read_tool_calls(
+    reader: &Connection,
+    run: &RunId,
+    state: RunState,
+) -> Result<Vec<ToolCallRow>, ReadFault> {
+    all_rows(reader, "SELECT * FROM tool_calls WHERE run = ? ORDER BY effect", [&run.0], |row| {
+        let found = read_tool_call(row)?;
+        let is_lost = found.state == ToolCallState::Pending && !matches!(state, RunState::Running);
+        Ok(ToolCallRow { state: if is_lost { ToolCallState::Unknown } else { found.state }, ..found })
+    })
+}
+
+fn read_tool_call(row: &Row<'_>) -> Result<ToolCallRow, ReadFault> {
+    let odd = |what: &str| ReadFault::Odd(format!("a call of a tool has no known {what}"));
+    Ok(ToolCallRow {
+        effect: EffectId(column_count(row, "effect")?),
+        at: Time(column_value(row, "at")?),
+        tool: column_value(row, "tool")?,
+        power: word_or_null(row, "power")?.ok_or_else(|| odd("power"))?,
+        key: column_value(row, "key")?,
+        arguments: column_value(row, "arguments")?,
+        labels: column_json(row, "labels")?,
+        state: word_or_null(row, "state")?.ok_or_else(|| odd("state"))?,
+        result: column_value(row, "result")?,
+        sealed: column_value(row, "sealed")?,
+        ended: column_value::<Option<i64>>(row, "ended")?.map(Time),
+        took_ms: column_count(row, "took_ms")?,
+        attempts: column_count(row, "attempts")?,
+        child: column_value(row, "child")?,
+    })
+}
