@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use proem_engine::prompt::file::PromptFile;
-use proem_engine::prompt::import::{ImportKind, ImportSource, read_prompts, recognise, wanted_files, write_prompt};
+use proem_engine::prompt::import::{
+    CodeChecks, ImportKind, ImportSource, read_prompts, recognise, wanted_files, write_prompt,
+};
 
 /// The name that each kind is told by.
 const NAMES: [&str; 13] = [
@@ -41,8 +43,13 @@ pub fn feed(text: &str) {
 
 fn import(kind: ImportKind, path: &str, text: &str, beside: &BTreeMap<String, String>) {
     _ = wanted_files(kind, path, text);
-    let source = ImportSource { path, folder: "p", text, beside };
-    let prompts = match read_prompts(kind, &source) {
+    [CodeChecks::Refused, CodeChecks::LeftOut].into_iter().for_each(|code_checks| {
+        import_source(kind, &ImportSource { path, folder: "p", text, beside, code_checks });
+    });
+}
+
+fn import_source(kind: ImportKind, source: &ImportSource<'_>) {
+    let prompts = match read_prompts(kind, source) {
         Ok(prompts) => prompts,
         Err(error) => return assert!(!error.problems().is_empty()),
     };

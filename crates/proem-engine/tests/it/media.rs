@@ -213,6 +213,7 @@ fn a_bound_counts_a_picture_by_its_rule_and_not_by_its_bytes() {
         model: "claude-haiku-4-5".to_owned(),
         assembly,
         answer: AnswerForm::Text,
+        way: None,
         sampling: Sampling::default(),
         arrival: Arrival::Whole,
         inquiry: None,

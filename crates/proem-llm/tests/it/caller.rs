@@ -9,6 +9,7 @@ mod limits;
 mod listener;
 mod recorded;
 #[path = "../../src/sample.rs"]
+#[expect(dead_code, reason = "some samples are for unit tests alone")]
 mod sample;
 
 use std::num::{NonZeroU32, NonZeroUsize};
