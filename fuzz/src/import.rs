@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use proem_engine::prompt::file::PromptFile;
-use proem_engine::prompt::import::{ImportKind, ImportSource, read_prompts, recognise, wanted_files, write_prompt};
+use proem_engine::prompt::import::{
+    ImportKind, ImportSource, files_beside_source, read_prompts, recognise_source, write_prompt,
+};
 
 /// The name that each kind is told by.
 const NAMES: [&str; 13] = [
@@ -28,7 +30,7 @@ pub fn feed(text: &str) {
         .map(|name| (name.to_owned(), text.to_owned()))
         .into();
     for name in NAMES {
-        if let Ok(kind) = recognise(name, text) {
+        if let Ok(kind) = recognise_source(name, text) {
             import(kind, name, text, &beside);
         }
     }
@@ -40,7 +42,7 @@ pub fn feed(text: &str) {
 }
 
 fn import(kind: ImportKind, path: &str, text: &str, beside: &BTreeMap<String, String>) {
-    _ = wanted_files(kind, path, text);
+    _ = files_beside_source(kind, path, text);
     let source = ImportSource { path, folder: "p", text, beside };
     let prompts = match read_prompts(kind, &source) {
         Ok(prompts) => prompts,

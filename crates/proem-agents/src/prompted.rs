@@ -4,12 +4,12 @@
 //! it is looked at by the guard and reaches the model contained. What the guard keeps out is noted.
 
 use crate::screen::{PromptPlace, Screen, Screening, ScreeningNote};
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::Appendix;
 use proem_engine::budget::AnswerLength;
 use proem_engine::cache::{CachePlan, plan_request};
 use proem_engine::call::{AnswerForm, Arrival, CacheInquiry, Request};
-use proem_engine::contract::form;
+use proem_engine::contract::form_for_model;
 use proem_engine::input::{DeclaredTrust, InputTrust, Inputs};
 use proem_engine::ordered::OrderedJson;
 use proem_engine::profile::Profile;
@@ -150,7 +150,7 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
         profile: ask.profile,
         ..AssemblyOptions::new(ask.key)
     };
-    let (mut assembly, report) = assemble(ask.prompt, ask.inputs, counts, &options)?;
+    let (mut assembly, report) = assemble_request(ask.prompt, ask.inputs, counts, &options)?;
     if let Some(format) = &format {
         assembly.append("answer-format", Appendix::Ours(format), counter);
     }
@@ -179,7 +179,7 @@ fn format_note(answer: &AnswerForm, model: &Model) -> Option<String> {
         return None;
     }
     let is_listed = !model.sources.is_empty();
-    Some(match form(&tool.schema).filter(|_| !is_listed) {
+    Some(match form_for_model(&tool.schema).filter(|_| !is_listed) {
         Some(form) => format!(
             "The answer is one JSON object and nothing else: no fence, no words before or after it. It has this form, \
              with other values:\n{form}"

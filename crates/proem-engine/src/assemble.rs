@@ -85,7 +85,7 @@ impl<'o> AssemblyOptions<'o> {
 /// [`InvalidInput`](crate::ErrorKind::InvalidInput) with every problem and its path,
 /// [`TrustViolation`](crate::ErrorKind::TrustViolation), [`BudgetTooSmall`](crate::ErrorKind::BudgetTooSmall) naming what
 /// can't shrink, or [`Render`](crate::ErrorKind::Render).
-pub fn assemble(
+pub fn assemble_request(
     prompt: &Prompt,
     inputs: &Inputs,
     counts: &mut CachingCounter<'_>,
@@ -93,33 +93,40 @@ pub fn assemble(
 ) -> Result<(Assembly, Report), Error> {
     let mut renderer = Renderer::new(prompt, inputs, counts, options)?;
     let learned = ProfileText::of(prompt, options.profile, renderer.counts.counter())?;
-    let limits = limits(prompt, options, learned.as_ref());
+    let limits = token_limits(prompt, options, learned.as_ref());
     let choices = choose::everything(&mut renderer)?;
-    let chosen = choose::choose(&mut renderer, choices, &limits)?;
-    Ok(place(prompt, &chosen, learned.as_ref(), options, renderer.counts))
+    let chosen = choose::choose_rungs(&mut renderer, choices, &limits)?;
+    Ok(place_sections(prompt, &chosen, learned.as_ref(), options, renderer.counts))
 }
 
 /// The limits that hold: every capped layer, then the whole.
-fn limits(prompt: &Prompt, options: &AssemblyOptions<'_>, learned: Option<&ProfileText>) -> Vec<Limit> {
+fn token_limits(prompt: &Prompt, options: &AssemblyOptions<'_>, learned: Option<&ProfileText>) -> Vec<Limit> {
     let limit = |layer: Option<Layer>, tokens: u64| {
         let learned = learned.filter(|_| layer.is_none_or(|layer| layer == learned::LAYER));
-        Limit { layer, and: None, tokens, learned: learned.map_or(0, |learned| wide(learned.tokens)), window: None }
+        Limit {
+            layer,
+            and: None,
+            tokens,
+            learned: learned.map_or(0, |learned| tokens_as_u64(learned.tokens)),
+            window: None,
+        }
     };
-    let layers = options.layers.iter().map(|(layer, tokens)| limit(Some(*layer), wide(*tokens)));
+    let layers = options.layers.iter().map(|(layer, tokens)| limit(Some(*layer), tokens_as_u64(*tokens)));
     let both = options.context_and_code;
-    let both = both.map(|tokens| Limit { and: Some(Layer::Code), ..limit(Some(Layer::Context), wide(tokens)) });
-    let whole = whole(prompt, options).map(|(tokens, window)| Limit { window, ..limit(None, tokens) });
+    let both =
+        both.map(|tokens| Limit { and: Some(Layer::Code), ..limit(Some(Layer::Context), tokens_as_u64(tokens)) });
+    let whole = whole_limit(prompt, options).map(|(tokens, window)| Limit { window, ..limit(None, tokens) });
     layers.chain(both).chain(whole).collect()
 }
 
 /// The most tokens in all, with the window where that is why: the lowest of the window less the answer, the caller's
 /// limit, and the file's if the caller's doesn't replace it.
-fn whole(prompt: &Prompt, options: &AssemblyOptions<'_>) -> Option<(u64, Option<ModelWindow>)> {
+fn whole_limit(prompt: &Prompt, options: &AssemblyOptions<'_>) -> Option<(u64, Option<ModelWindow>)> {
     let of_file =
         prompt.file.strict.input_budget.filter(|_| !(options.replaces_budget && options.input_tokens.is_some()));
-    let asked = [of_file, options.input_tokens].into_iter().flatten().min().map(wide);
+    let asked = [of_file, options.input_tokens].into_iter().flatten().min().map(tokens_as_u64);
     let window = options.window.map(|tokens| {
-        let (tokens, answer) = (wide(tokens), wide(answer_tokens(prompt, options)));
+        let (tokens, answer) = (tokens_as_u64(tokens), tokens_as_u64(answer_tokens(prompt, options)));
         (tokens.saturating_sub(answer), Some(ModelWindow { tokens, answer }))
     });
     // Of equal limits the first is named.
@@ -169,10 +176,10 @@ impl Choice<'_> {
     fn placed(&self, range: Span, tokens: usize) -> (Option<PlacedSection>, SectionReport) {
         let (section, shown, full) = (self.section, &self.shown, self.full.tokens);
         if shown.is_empty() {
-            return (None, report::section(section, report::SectionPlacement::Absent, full, self.shrunk(), &[]));
+            return (None, report::report_section(section, report::SectionPlacement::Absent, full, self.shrunk(), &[]));
         }
         let at = report::SectionPlacement::At { range, tokens };
-        let mut report = report::section(section, at, full, self.shrunk(), shown.contained());
+        let mut report = report::report_section(section, at, full, self.shrunk(), shown.contained());
         // Nobody vouches for a section that prints text from outside after all.
         let label = label_of(shown.contained());
         report.trust = if label.is_trusted() { section.spec.trust } else { Trust::Untrusted };
@@ -198,7 +205,7 @@ pub(crate) fn label_of(contained: &[PlacedContainment]) -> Label {
 }
 
 /// Lays the chosen sections and the profile one behind the other, and accounts for them.
-fn place(
+fn place_sections(
     prompt: &Prompt,
     chosen: &RungSelection<'_>,
     learned: Option<&ProfileText>,
@@ -207,7 +214,7 @@ fn place(
 ) -> (Assembly, Report) {
     let mut items: Vec<Item<'_>> = chosen.choices.iter().map(Item::Section).collect();
     if let Some(learned) = learned {
-        items.insert(learned::place(&prompt.file.sections).min(items.len()), Item::Learned(learned));
+        items.insert(learned::profile_place(&prompt.file.sections).min(items.len()), Item::Learned(learned));
     }
     let texts: Vec<&str> = items.iter().map(|item| item.text()).collect();
     let (mut sections, mut reports) = (Vec::new(), Vec::new());
@@ -228,18 +235,18 @@ fn place(
         output_tokens: answer_tokens(prompt, options),
     };
     let facts = report::AssemblyFigures {
-        content_hash: report::hash(items.iter().map(|item| item.keyless_text())),
+        content_hash: report::texts_hash(items.iter().map(|item| item.keyless_text())),
         key_id: options.key.id(),
-        limit: whole(prompt, options).map(|(tokens, _)| tokens),
+        limit: whole_limit(prompt, options).map(|(tokens, _)| tokens),
         worth: chosen.worth,
         bound: chosen.bound,
         monolithic: options.monolithic,
     };
-    let report = report::report(prompt, &assembly, reports, counts.counter(), facts);
+    let report = report::assembly_report(prompt, &assembly, reports, counts.counter(), facts);
     (assembly, report)
 }
 
-fn wide(tokens: usize) -> u64 {
+fn tokens_as_u64(tokens: usize) -> u64 {
     u64::try_from(tokens).unwrap_or(u64::MAX)
 }
 

@@ -140,7 +140,7 @@ pub enum Pricing {
 /// longest time, or neither. The answer counts up to the cap that is sent: what the assembly keeps
 /// free, as far as the model can. A price beyond what 64 bits hold is the most that they hold.
 #[must_use]
-pub fn bound(body_bytes: usize, request: &Request, model: &Model, priced: Pricing) -> Option<Bound> {
+pub fn bound_of_attempt(body_bytes: usize, request: &Request, model: &Model, priced: Pricing) -> Option<Bound> {
     let input = u64::try_from(body_bytes).ok()?.checked_add(TEMPLATE_TOKENS)?;
     let output = output_cap(request.assembly.output_tokens, model)?;
     let tokens = input.checked_add(output)?;
@@ -197,7 +197,7 @@ fn dearest_input(prices: &Prices, lifetimes: &[Lifetime]) -> u128 {
 /// without a price is held by the caps that count tokens; where none does, no cap of dollars lets it
 /// pass.
 #[must_use]
-pub fn judge(bound: &Bound, caps: &[(Cap, CapBalance)]) -> BookingDecision {
+pub fn judge_booking(bound: &Bound, caps: &[(Cap, CapBalance)]) -> BookingDecision {
     let counts_tokens = caps.iter().any(|(cap, _)| cap.unit == CapUnit::Tokens);
     let mut wait = None;
     for (cap, spent) in caps {

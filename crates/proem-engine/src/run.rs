@@ -12,7 +12,7 @@ pub use self::exchange::{
     AnswerRequirement, Attempt, BrokenRule, CallRequirement, Exchange, ExchangeEnd, ExchangeLimits, ExchangeTerms,
     FallbackReason, Outcome,
 };
-pub use self::question::{Question, QuestionAnswer, ShownHash, check_answers, shown};
+pub use self::question::{Question, QuestionAnswer, ShownHash, check_answers, question_hash};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;

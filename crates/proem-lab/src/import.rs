@@ -10,12 +10,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::message::Role;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::import::{
-    ImportKind, ImportSource, WrittenPrompt, read_prompts, recognise, wanted_files, write_prompt,
+    ImportKind, ImportSource, WrittenPrompt, files_beside_source, read_prompts, recognise_source, write_prompt,
 };
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
@@ -94,13 +94,13 @@ fn import_one(root: &Path, path: &str) -> Result<Outcome, String> {
         equal: false,
         why: first_line(&error.to_string()),
     };
-    let kind = match recognise(path, &text) {
+    let kind = match recognise_source(path, &text) {
         Ok(kind) => kind,
         Err(error) => return Ok(refused(None, error)),
     };
     let folder = whole.parent().unwrap_or(root);
     let mut beside = BTreeMap::new();
-    for wanted in wanted_files(kind, path, &text).unwrap_or_default() {
+    for wanted in files_beside_source(kind, path, &text).unwrap_or_default() {
         if let Ok(text) = fs::read_to_string(folder.join(&wanted)) {
             beside.insert(wanted, text);
         }
@@ -180,8 +180,8 @@ fn messages(written: &WrittenPrompt, values: &mut BTreeMap<String, Json>) -> Res
     let inputs = own.iter().map(|(name, value)| Ok((name.clone(), outside(value)?))).collect::<Result<_, String>>()?;
     let key = InstallationKey::new([0; 32]);
     let options = AssemblyOptions::new(&key);
-    let (assembly, _) =
-        assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).map_err(|e| e.to_string())?;
+    let (assembly, _) = assemble_request(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
+        .map_err(|e| e.to_string())?;
     let mut messages: Vec<ChatMessage> = Vec::new();
     for section in &assembly.sections {
         let text = match section.trust {

@@ -43,7 +43,7 @@ fn processors() -> usize {
 
 /// What `work` makes of each item, in their order, on all processors. What panics there panics here.
 pub fn map_on_all<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
-    workers::map(&AllProcessors, items, work)
+    workers::map_with_workers(&AllProcessors, items, work)
 }
 
 /// The time of the processor that this thread has taken.

@@ -7,7 +7,7 @@
 use std::num::NonZeroU32;
 
 use proem_engine::call::NanoDollars;
-use proem_engine::ledger::bound;
+use proem_engine::ledger::bound_of_attempt;
 use proem_engine::ordered::OrderedJson;
 use proem_llm::codec::encode;
 use proem_score::interval::{Interval, Z95, wilson};
@@ -76,7 +76,8 @@ pub(super) fn most_of_run(
     // Whoever is asked again reads what was wrong with the first answer, which is capped, and that answer.
     let attempts = u64::from(attempts.get());
     let again = bytes.saturating_mul(2).saturating_add(FEEDBACK);
-    let nanos = |bytes| bound(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos);
+    let nanos =
+        |bytes| bound_of_attempt(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos);
     let most = nanos(bytes).zip(nanos(again)).map(|(first, second)| {
         NanoDollars(first.0.saturating_add(second.0.saturating_mul(attempts.saturating_sub(1))))
     });

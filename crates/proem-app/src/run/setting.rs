@@ -8,7 +8,7 @@ use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_p
 use proem_engine::ErrorKind;
 use proem_engine::call::{CacheInquiry, NanoDollars};
 use proem_engine::contract::{AnswerContract, Contract, schema_from_line};
-use proem_engine::ledger::bound;
+use proem_engine::ledger::bound_of_attempt;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;
@@ -344,7 +344,7 @@ impl RunSetting {
         let asked = &self.access.asked;
         let encoded = encode(&prepared.request, &asked.model, &prepared.plan)?;
         let bytes = proem_text::json::compact_in_order(&encoded.wire.body).len();
-        Ok(bound(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos))
+        Ok(bound_of_attempt(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos))
     }
 
     /// Whether somebody can be expected to give the prompt's inputs.

@@ -23,7 +23,7 @@ const MAX_CHOICES: usize = 30;
 
 /// What a model is told of the shape of its answer: an instance, and what each field is.
 /// `None` where one instance can't show it, since several shapes are allowed.
-pub(super) fn form(schema: &Json) -> Option<String> {
+pub(super) fn form_of_schema(schema: &Json) -> Option<String> {
     if has_alternatives(schema) {
         return None;
     }
@@ -57,14 +57,14 @@ impl<'s> FormWriter<'s, '_> {
         if depth >= MAX_DEPTH {
             return OrderedJson::Null;
         }
-        let schema = followed(self.root, schema);
+        let schema = follow_references(self.root, schema);
         if let Some(only) = schema.get("const") {
             return only.clone().into();
         }
         if let Some(choices) = schema.get("enum").and_then(Json::as_array) {
             return choices.first().cloned().unwrap_or_default().into();
         }
-        match kind(schema) {
+        match first_type(schema) {
             "object" => self.object(schema, path, depth),
             "array" => {
                 let items = schema.get("items").or_else(|| schema.pointer("/prefixItems/0")).unwrap_or(&Json::Null);
@@ -94,7 +94,7 @@ impl<'s> FormWriter<'s, '_> {
         for (name, field) in names.iter().filter_map(|name| Some((name, properties?.get(name)?))) {
             let place = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
             let need = if required.contains(&name.as_str()) { "" } else { "; leave it out if it is not known" };
-            let line = format!("- {place}: {}{need}", words(followed(self.root, field)));
+            let line = format!("- {place}: {}{need}", field_description(follow_references(self.root, field)));
             self.lines.push(line);
             let value = self.instance(field, &place, name, depth.saturating_add(1));
             instance.insert(name.as_str(), value);
@@ -104,7 +104,7 @@ impl<'s> FormWriter<'s, '_> {
 }
 
 /// The schema behind references and the first branch of a union that is not null.
-fn followed<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
+fn follow_references<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
     let mut schema = schema;
     for _ in 0..MAX_DEPTH {
         let branches = ["anyOf", "oneOf", "allOf"].iter().find_map(|union| schema.get(union).and_then(Json::as_array));
@@ -125,7 +125,7 @@ fn followed<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
 }
 
 /// The first type of a schema that is not null.
-fn kind(schema: &Json) -> &str {
+fn first_type(schema: &Json) -> &str {
     match schema.get("type") {
         Some(Json::String(kind)) => kind,
         Some(Json::Array(kinds)) => {
@@ -137,14 +137,14 @@ fn kind(schema: &Json) -> &str {
 }
 
 /// What a field is, in words.
-fn words(schema: &Json) -> String {
+fn field_description(schema: &Json) -> String {
     let choices = schema.get("enum").and_then(Json::as_array);
-    let mut words = match (choices, kind(schema)) {
+    let mut words = match (choices, first_type(schema)) {
         (Some(choices), _) => {
             let named: Vec<String> = choices.iter().take(MAX_CHOICES).map(choice_name).collect();
             format!("one of {}", named.join(", "))
         }
-        (None, "array") => match schema.get("items").map(kind) {
+        (None, "array") => match schema.get("items").map(first_type) {
             Some("string") => "a list of texts".to_owned(),
             Some("integer") => "a list of whole numbers".to_owned(),
             Some("object") => "a list of objects".to_owned(),
@@ -179,7 +179,7 @@ fn choice_name(choice: &Json) -> String {
 mod tests {
     use super::*;
     use crate::contract::Contract;
-    use crate::decode::{DecodeFailure, decode};
+    use crate::decode::{DecodeFailure, decode_value};
 
     fn order() -> Json {
         json!({
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn a_form_has_an_instance_and_a_line_on_each_field() {
         assert_eq!(
-            form(&order()).unwrap(),
+            form_of_schema(&order()).unwrap(),
             "{\"buyer\":{\"name\":\"<name>\"},\"count\":1,\"due\":\"2000-01-31\",\"item\":\"<item>\",\"note\":\"<note>\",\
              \"size\":\"small\",\"tags\":[\"<tags>\"]}\n\
              - buyer: an object\n\
@@ -222,7 +222,7 @@ mod tests {
             r#"{ "type": "object", "properties": { "steps": { "type": "string" }, "answer": { "type": "string" } } }"#,
         )
         .unwrap();
-        let form_of = |schema: &Json| form(schema);
+        let form_of = |schema: &Json| form_of_schema(schema);
         let shown = form_of(&crate::schema::with_order(&written)).unwrap();
         assert!(shown.starts_with(r#"{"steps":"<steps>","answer":"<answer>"}"#), "{shown}");
         let one = json!({ "anyOf": [{ "type": "string" }, { "type": "null" }] });
@@ -233,10 +233,10 @@ mod tests {
     #[test]
     fn a_form_that_comes_back_unfilled_is_no_answer() {
         let contract = Contract::new("order", "", order()).unwrap();
-        let form = form(contract.schema()).unwrap();
+        let form = form_of_schema(contract.schema()).unwrap();
         let instance = form.lines().next().unwrap();
         assert!(contract.accepts(&serde_json::from_str(instance).unwrap()), "{instance}");
-        assert_eq!(decode(instance, &contract), Err(DecodeFailure::Unfilled));
-        assert_eq!(decode(&format!("Here it is:\n{instance}"), &contract), Err(DecodeFailure::Unfilled));
+        assert_eq!(decode_value(instance, &contract), Err(DecodeFailure::Unfilled));
+        assert_eq!(decode_value(&format!("Here it is:\n{instance}"), &contract), Err(DecodeFailure::Unfilled));
     }
 }

@@ -91,7 +91,8 @@ impl ToolContracts {
             let problem = format!("two tools are called `{}`; rename one", twice.tool().name);
             return Err(Error::new(ErrorKind::InvalidFile, problem));
         }
-        let calls: Vec<Json> = tools.iter().enumerate().map(|(place, contract)| call(place, contract)).collect();
+        let calls: Vec<Json> =
+            tools.iter().enumerate().map(|(place, contract)| tool_call_schema(place, contract)).collect();
         let schema = json!({
             "type": "object",
             "properties": { "calls": {
@@ -138,10 +139,10 @@ impl ToolContracts {
 }
 
 /// One call as the object holds it.
-fn call(place: usize, contract: &Contract) -> Json {
+fn tool_call_schema(place: usize, contract: &Contract) -> Json {
     let tool = contract.tool();
     let mut arguments = tool.schema.clone();
-    moved(&mut arguments, &format!("#/properties/calls/items/anyOf/{place}/properties/arguments"));
+    move_references(&mut arguments, &format!("#/properties/calls/items/anyOf/{place}/properties/arguments"));
     json!({
         "type": "object",
         "description": tool.description,
@@ -152,7 +153,7 @@ fn call(place: usize, contract: &Contract) -> Json {
 }
 
 /// Lets the references of a schema lead to where it stands.
-fn moved(schema: &mut Json, base: &str) {
+fn move_references(schema: &mut Json, base: &str) {
     match schema {
         Json::Object(fields) => {
             for (name, inner) in fields.iter_mut() {
@@ -162,11 +163,11 @@ fn moved(schema: &mut Json, base: &str) {
                             *reference = format!("{base}{place}");
                         }
                     }
-                    (_, inner) => moved(inner, base),
+                    (_, inner) => move_references(inner, base),
                 }
             }
         }
-        Json::Array(items) => items.iter_mut().for_each(|item| moved(item, base)),
+        Json::Array(items) => items.iter_mut().for_each(|item| move_references(item, base)),
         _ => {}
     }
 }

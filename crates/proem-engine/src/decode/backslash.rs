@@ -120,7 +120,7 @@ impl Backslashes {
             let word = rest.get(..len).unwrap_or_default();
             COMMANDS.iter().any(|command| command.strip_prefix(letter) == Some(word))
         };
-        if is_path(text) || self.controls.iter().all(|(at, _)| is_command(*at)) {
+        if is_windows_path(text) || self.controls.iter().all(|(at, _)| is_command(*at)) {
             Reading::Literal
         } else {
             Reading::Ambiguous
@@ -143,7 +143,7 @@ impl Backslashes {
 }
 
 /// Whether a text is a path of Windows, which has no control characters.
-fn is_path(text: &str) -> bool {
+fn is_windows_path(text: &str) -> bool {
     matches!(text.as_bytes(), [drive, b':', b'\\' | 8 | 9 | 10 | 12 | 13, ..] if drive.is_ascii_alphabetic())
         && !text.contains(' ')
 }

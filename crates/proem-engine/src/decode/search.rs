@@ -6,10 +6,10 @@ use serde_json::Value as Json;
 
 use proem_text::Span;
 
-use super::around::{describe, is_space, peeled, trim};
-use super::choice::{ValueCandidate, choose};
+use super::around::{describe, is_space_between_values, peel_wrappers, trim_span};
+use super::choice::{ValueCandidate, choose_value};
 use super::cursor::LenientReader;
-use super::fit::fit;
+use super::fit::align_with_schema;
 use super::place::place_repairs;
 use super::reader::Stop;
 use super::reasoning::{Reasoning, next_reasoning};
@@ -31,29 +31,29 @@ const MAX_KEY_BYTES: usize = 256;
 const MAX_INDENT_BYTES: usize = 64;
 
 /// The value that all of `body` is, as the contract wants it.
-pub(super) fn whole(text: &str, body: Span, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
-    let tree = LenientReader::new(text, body).tree().map_err(|stop| unreadable(text, body, stop))?;
-    let judged = choose(text, judge(text, tree, contract).into_iter().collect(), contract)?;
+pub(super) fn whole_value(text: &str, body: Span, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
+    let tree = LenientReader::new(text, body).tree().map_err(|stop| decode_failure(text, body, stop))?;
+    let judged = choose_value(text, judge_candidate(text, tree, contract).into_iter().collect(), contract)?;
     let judged = judged.ok_or(DecodeFailure::NoValue)?;
     let repairs = place_repairs(text, body, contract.schema(), judged.repairs.into_sorted());
     Ok(DecodedValue { value: judged.value, repairs })
 }
 
 /// The best of the values in `body`.
-pub(super) fn best(text: &str, body: Span, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
-    let (trees, earlier) = trees(text, body).map_err(|stop| unreadable(text, body, stop))?;
+pub(super) fn best_value(text: &str, body: Span, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
+    let (trees, earlier) = trees(text, body).map_err(|stop| decode_failure(text, body, stop))?;
     let mut candidates: Vec<ValueCandidate> =
-        trees.into_iter().filter_map(|tree| judge(text, tree, contract)).collect();
+        trees.into_iter().filter_map(|tree| judge_candidate(text, tree, contract)).collect();
     // The turn that holds an answer is the model's; what follows it was invented.
     if let Some(turn) = candidates.iter().find(|one| one.is_attempt(text, contract)).map(|one| one.turn) {
         candidates.retain(|candidate| candidate.turn <= turn);
     }
     let count = candidates.len();
-    let best = match choose(text, candidates, contract)? {
+    let best = match choose_value(text, candidates, contract)? {
         Some(chosen) => Some(chosen),
-        None => choose(text, scalar(text, body, contract).into_iter().collect(), contract)?,
+        None => choose_value(text, scalar_candidate(text, body, contract).into_iter().collect(), contract)?,
     };
-    let best = best.ok_or_else(|| unreadable(text, body, Stop::NoValue))?;
+    let best = best.ok_or_else(|| decode_failure(text, body, Stop::NoValue))?;
     let mut repairs = best.repairs;
     if count > 1 {
         repairs.push(RepairKind::Candidates, best.span);
@@ -67,10 +67,10 @@ pub(super) fn best(text: &str, body: Span, contract: &Contract) -> Result<Decode
     Ok(DecodedValue { value: best.value, repairs })
 }
 
-fn unreadable(text: &str, body: Span, stop: Stop) -> DecodeFailure {
+fn decode_failure(text: &str, body: Span, stop: Stop) -> DecodeFailure {
     match stop {
         Stop::TooDeep => DecodeFailure::TooDeep,
-        Stop::NoValue if trim(text, body).is_empty() => DecodeFailure::Empty,
+        Stop::NoValue if trim_span(text, body).is_empty() => DecodeFailure::Empty,
         Stop::NoValue => DecodeFailure::NoValue,
     }
 }
@@ -132,7 +132,7 @@ impl TreeSearch<'_> {
             let rest = self.text.get(self.from..self.body.end)?;
             let at = rest.bytes().position(|byte| matches!(byte, b'{' | b'[')).unwrap_or(rest.len());
             let reasoning = next_reasoning(rest, at);
-            let turn = next_turn(rest, at, starts_line(self.text, self.from));
+            let turn = next_turn(rest, at, is_near_line_start(self.text, self.from));
             let turn = turn.filter(|turn| reasoning.as_ref().is_none_or(|reasoning| turn.start < reasoning.start));
             let (start, end) = match (&turn, &reasoning) {
                 (Some(turn), _) => (turn.start, turn.end),
@@ -197,7 +197,7 @@ impl TreeSearch<'_> {
 }
 
 /// Whether only a few spaces stand before `at` in its line.
-fn starts_line(text: &str, at: usize) -> bool {
+fn is_near_line_start(text: &str, at: usize) -> bool {
     let from = text.floor_char_boundary(at.saturating_sub(MAX_INDENT_BYTES));
     let before = text.get(from..at).unwrap_or_default().trim_end_matches([' ', '\t', '#', '*']);
     before.ends_with('\n') || (from == 0 && before.is_empty())
@@ -213,7 +213,7 @@ fn join_neighbours(text: &str, body: Span, trees: &mut VecDeque<JsonTree>) {
     if let Some(previous) = trees.back_mut() {
         let between = Span::new(previous.span(previous.root).end, span.start);
         let between = text.get(between.start..between.end).unwrap_or_default();
-        let adjoins = between.trim_matches(|c| c == ',' || is_space(c)).is_empty();
+        let adjoins = between.trim_matches(|c| c == ',' || is_space_between_values(c)).is_empty();
         if adjoins && (follows.closes || previous.torn) {
             previous.torn = true;
             last.torn = true;
@@ -231,10 +231,10 @@ struct Continuation {
 }
 
 fn continuation(text: &str, rest: Span) -> Continuation {
-    let after = text.get(rest.start..rest.end).unwrap_or_default().trim_start_matches(is_space);
-    let open = after.trim_start_matches(|c| matches!(c, '}' | ']') || is_space(c));
+    let after = text.get(rest.start..rest.end).unwrap_or_default().trim_start_matches(is_space_between_values);
+    let open = after.trim_start_matches(|c| matches!(c, '}' | ']') || is_space_between_values(c));
     let closes = after.starts_with(['}', ']']);
-    let comma = open.strip_prefix(',').map(|rest| rest.trim_start_matches(is_space));
+    let comma = open.strip_prefix(',').map(|rest| rest.trim_start_matches(is_space_between_values));
     let next = comma.unwrap_or(open);
     let is_bracket = comma.is_some() && next.starts_with(['{', '[']);
     // A key is short, so that looking for one behind each value costs little.
@@ -243,7 +243,7 @@ fn continuation(text: &str, rest: Span) -> Continuation {
     let mut reader = LenientReader::new(text, Span::new(start, end));
     let is_key = next.starts_with('"')
         && reader.quoted(StringPosition::Key).is_some_and(|key| !key.open)
-        && reader.rest().trim_start_matches(is_space).starts_with(':');
+        && reader.rest().trim_start_matches(is_space_between_values).starts_with(':');
     Continuation { closes, continues: is_bracket || is_key }
 }
 
@@ -259,9 +259,9 @@ fn is_prose(tree: &JsonTree) -> bool {
     words && kinds().any(|kind| matches!(kind, JsonNodeKind::List(_) | JsonNodeKind::Object(_)))
 }
 
-fn judge(text: &str, tree: JsonTree, contract: &Contract) -> Option<ValueCandidate> {
+fn judge_candidate(text: &str, tree: JsonTree, contract: &Contract) -> Option<ValueCandidate> {
     let span = tree.span(tree.root);
-    let fitted = fit(text, &tree, contract.schema());
+    let fitted = align_with_schema(text, &tree, contract.schema());
     let (cut, torn, turn, lead) = (tree.cut, tree.torn, tree.turn, tree.lead);
     let (value, repairs) = tree.into_value(fitted.edits);
     // A torn one counts though none of it can be read: something was meant there.
@@ -271,8 +271,8 @@ fn judge(text: &str, tree: JsonTree, contract: &Contract) -> Option<ValueCandida
 }
 
 /// The text, number or literal that `body` is, such as a text that holds an object.
-fn scalar(text: &str, body: Span, contract: &Contract) -> Option<ValueCandidate> {
-    let mut reader = LenientReader::new(text, peeled(text, trim(text, body)));
+fn scalar_candidate(text: &str, body: Span, contract: &Contract) -> Option<ValueCandidate> {
+    let mut reader = LenientReader::new(text, peel_wrappers(text, trim_span(text, body)));
     let tree = reader.tree().ok().filter(|_| reader.is_at_end())?;
-    judge(text, tree, contract)
+    judge_candidate(text, tree, contract)
 }

@@ -155,7 +155,7 @@ impl AnswerExpectation {
             differ(&self.answer, answer, String::new(), &mut differences);
         }
         let mut texts = Vec::new();
-        texts_of(answer, &mut texts);
+        collect_answer_texts(answer, &mut texts);
         let lacks = |words: &&String| !texts.iter().any(|text| text.contains(&words.to_lowercase()));
         differences.extend(self.contains.iter().filter(lacks).map(|words| format!("lacks `{words}`")));
         differences
@@ -163,11 +163,11 @@ impl AnswerExpectation {
 }
 
 /// All texts of an answer in lower case, wherever they stand.
-fn texts_of(answer: &Json, texts: &mut Vec<String>) {
+fn collect_answer_texts(answer: &Json, texts: &mut Vec<String>) {
     match answer {
         Json::String(text) => texts.push(text.to_lowercase()),
-        Json::Array(items) => items.iter().for_each(|item| texts_of(item, texts)),
-        Json::Object(fields) => fields.values().for_each(|field| texts_of(field, texts)),
+        Json::Array(items) => items.iter().for_each(|item| collect_answer_texts(item, texts)),
+        Json::Object(fields) => fields.values().for_each(|field| collect_answer_texts(field, texts)),
         Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }

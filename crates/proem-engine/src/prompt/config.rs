@@ -8,7 +8,7 @@ use super::header::{Diagnostics, StrictHeader};
 use super::yaml::{YamlNode, YamlValue};
 use crate::call::Sampling;
 use crate::error::error_at;
-use crate::providers::distance;
+use crate::providers::edit_distance;
 
 /// The keys of `config`, <https://google.github.io/dotprompt/reference/frontmatter/>.
 const CONFIG: [&str; 5] = ["maxOutputTokens", "stopSequences", "temperature", "topK", "topP"];
@@ -57,7 +57,7 @@ pub(crate) struct ConfigValues {
 }
 
 /// Reads `config`, and remarks on every key of the front matter that changes no request.
-pub(crate) fn read_config(
+pub(crate) fn read_dotprompt_config(
     root: &YamlNode,
     remarks: &mut Vec<HeaderRemark>,
     problems: &mut Diagnostics,
@@ -77,7 +77,7 @@ pub(crate) fn read_config(
     };
     let mut part = |key: &str, most: u16, parts: u16, expected: &str| {
         let node = config.get(key).filter(|node| !is_null(node))?;
-        let part = decimal(node, most, parts);
+        let part = scaled_decimal(node, most, parts);
         if part.is_none() {
             wrong(key, expected, node.span);
         }
@@ -96,7 +96,7 @@ pub(crate) fn read_config(
     values.sampling.top_k = count("topK").map(|(count, _)| count);
     values.output_tokens = count("maxOutputTokens").and_then(|(count, at)| Some((usize::try_from(count).ok()?, at)));
     if let Some(node) = config.get("stopSequences").filter(|node| !is_null(node)) {
-        match stops(node) {
+        match stop_sequences(node) {
             Some(stops) => values.sampling.stop = stops,
             None => {
                 wrong("stopSequences", &format!("a list of at most {MAX_STOPS} texts that are not blank"), node.span);
@@ -123,12 +123,12 @@ fn is_null(node: &YamlNode) -> bool {
 }
 
 /// A number from 0 to `most` in so many parts of one; `None` for anything else, such as a number that would be rounded.
-fn decimal(node: &YamlNode, most: u16, parts: u16) -> Option<u16> {
+fn scaled_decimal(node: &YamlNode, most: u16, parts: u16) -> Option<u16> {
     let whole = node.to_json().as_f64()? * f64::from(parts);
     (0..=most.saturating_mul(parts)).find(|part| (f64::from(*part) - whole).abs() < 1e-9)
 }
 
-fn stops(node: &YamlNode) -> Option<Vec<String>> {
+fn stop_sequences(node: &YamlNode) -> Option<Vec<String>> {
     let YamlValue::List(items) = &node.data else { return None };
     let texts: Vec<String> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<_>>()?;
     let are_texts = texts.iter().all(|text| !text.trim().is_empty());
@@ -140,7 +140,7 @@ fn unknown_keys(node: &YamlNode, what: &str, known: &[&str], remarks: &mut Vec<H
     let YamlValue::Map(entries) = &node.data else { return };
     for (key, _) in entries.iter().filter(|(key, _)| !key.name.contains('.') && !known.contains(&key.name.as_str())) {
         let unsupported = UNSUPPORTED.iter().find(|(name, _)| what == "the front matter" && *name == key.name);
-        let text = match (unsupported, nearest(&key.name, known)) {
+        let text = match (unsupported, nearest_key(&key.name, known)) {
             (Some((name, why)), _) => format!("`{name}` has no effect: {why}"),
             (None, Some(near)) => {
                 format!("{what} has no key `{}`, so it has no effect; did you mean `{near}`?", key.name)
@@ -154,14 +154,14 @@ fn unknown_keys(node: &YamlNode, what: &str, known: &[&str], remarks: &mut Vec<H
 }
 
 /// The known key that was probably meant.
-fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
+fn nearest_key<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let alias = ALIASES.iter().find(|(other, _)| *other == key);
     if let Some(meant) = alias.and_then(|(_, meant)| known.iter().find(|known| *known == meant)) {
         return Some(meant);
     }
     let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
     let key = plain(key);
-    let near = known.iter().map(|known| (distance(&key, &plain(known)), *known)).min()?;
+    let near = known.iter().map(|known| (edit_distance(&key, &plain(known)), *known)).min()?;
     (near.0 <= MAX_EDITS && near.0 < key.len()).then_some(near.1)
 }
 
@@ -182,14 +182,15 @@ mod tests {
             ("seed", None),
             ("x", None),
         ] {
-            assert_eq!(nearest(key, &CONFIG), expected, "{key}");
+            assert_eq!(nearest_key(key, &CONFIG), expected, "{key}");
         }
     }
 
     #[test]
     fn numbers_are_taken_exactly_or_not_at_all() {
-        let read =
-            |text: &str, most, parts| decimal(&super::super::yaml::parse(text, 0).unwrap().unwrap(), most, parts);
+        let read = |text: &str, most, parts| {
+            scaled_decimal(&super::super::yaml::parse_yaml(text, 0).unwrap().unwrap(), most, parts)
+        };
         for (text, expected) in
             [("0", Some(0)), ("0.7", Some(70)), ("2", Some(200)), ("2.01", None), ("0.123", None), ("-0.1", None)]
         {

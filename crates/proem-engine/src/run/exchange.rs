@@ -14,7 +14,7 @@ use proem_guard::{InstallationKey, Untrusted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use self::answer::{AnswerReading, read};
+use self::answer::{AnswerReading, read_answer};
 use super::{CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Machine, Step, Time};
 use crate::call::stored::outside_json;
 use crate::call::{CallFailure, FailureKind, FinishReason, NanoDollars, Request, Response, Usage};
@@ -309,7 +309,7 @@ impl<'t> Exchange<'t> {
             return None;
         }
         let mut request = self.state.request.clone();
-        feedback::append(&mut request.assembly, problems, self.terms.key, self.terms.counter);
+        feedback::append_feedback(&mut request.assembly, problems, self.terms.key, self.terms.counter);
         let tokens = self.state.spent.saturating_add(most_tokens(&request));
         self.terms.limits.tokens.is_none_or(|most| tokens <= most).then_some(request)
     }
@@ -339,8 +339,8 @@ impl<'t> Exchange<'t> {
         attempt.usage = Some(usage);
         let read = match finish {
             FinishReason::Refusal | FinishReason::Length => None,
-            FinishReason::Unknown => Some(read(&response, self.terms.owed, &self.state.request).unless_cut()),
-            _ => Some(read(&response, self.terms.owed, &self.state.request)),
+            FinishReason::Unknown => Some(read_answer(&response, self.terms.owed, &self.state.request).unless_cut()),
+            _ => Some(read_answer(&response, self.terms.owed, &self.state.request)),
         };
         attempt.response = Some(response);
         match read {
@@ -383,7 +383,7 @@ impl<'t> Exchange<'t> {
             broken: BrokenRule {
                 rule: "tool".to_owned(),
                 path: String::new(),
-                expected: answer::offered(&self.state.request),
+                expected: answer::offered_tools(&self.state.request),
             },
             found: failure.said.clone(),
         };

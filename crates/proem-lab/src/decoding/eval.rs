@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 use proem_engine::contract::Contract;
-use proem_engine::decode::decode;
+use proem_engine::decode::decode_value;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
@@ -133,7 +133,7 @@ fn own_values(answers: &[JudgedAnswer], contracts: &BTreeMap<String, Contract>) 
 
 /// The value that a run takes from an answer.
 pub(super) fn accepted(answer: &str, contract: &Contract) -> Option<Json> {
-    let decoded = decode(answer, contract).ok().filter(|decoded| decoded.losses().next().is_none())?;
+    let decoded = decode_value(answer, contract).ok().filter(|decoded| decoded.losses().next().is_none())?;
     contract.accepts(&decoded.value).then_some(decoded.value)
 }
 

@@ -48,7 +48,7 @@ pub(super) fn original_messages(
 
 fn document(text: &str) -> Json {
     let read = serde_json::from_str(text).ok();
-    read.or_else(|| Some(yaml::parse(text, 0).ok()??.to_json())).unwrap_or_default()
+    read.or_else(|| Some(yaml::parse_yaml(text, 0).ok()??.to_json())).unwrap_or_default()
 }
 
 /// What follows the front matter, if there is one.

@@ -5,11 +5,11 @@ use std::hint::black_box;
 
 use proem_agents::adapt;
 use proem_agents::screen::Screening;
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::{Assembly, PromptId};
 use proem_engine::call::{AnswerForm, Arrival, Request};
 use proem_engine::contract::Contract;
-use proem_engine::decode::decode;
+use proem_engine::decode::decode_value;
 use proem_engine::input::Inputs;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::{Book, BookLayer};
@@ -174,9 +174,9 @@ pub(super) const ENTRIES: &[EntryPoint] = &[
         consume(normalise_signals(text, &SourceContext { now: Time(0), mail_servers: &[], audiences: &[] }));
     }),
     entry("triage: charter", |_, text| consume(ProjectCharter::parse(text, "charter.md"))),
-    entry("engine: decode", |with, text| consume(decode(text, &with.contract))),
+    entry("engine: decode", |with, text| consume(decode_value(text, &with.contract))),
     entry("engine: decode in an object", |with, text| {
-        consume(decode(&format!("Here: {{\"a\": [\"{text}\"], \"b\": 'c"), &with.contract));
+        consume(decode_value(&format!("Here: {{\"a\": [\"{text}\"], \"b\": 'c"), &with.contract));
     }),
     entry("engine: contract", |with, text| {
         let value = json!({ "a": [text], "b": text, text: 1 });
@@ -368,7 +368,7 @@ fn read_assembled(with: &Fixtures, text: &str) {
     inputs.insert("a".to_owned(), LabelTree::Outside(outside(text)));
     let (key, layers) = (InstallationKey::new([7; 32]), BTreeMap::new());
     let options = AssemblyOptions { layers: &layers, ..AssemblyOptions::new(&key) };
-    consume(assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options));
+    consume(assemble_request(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options));
 }
 
 fn read_document(kind: DocumentKind, text: &str) {

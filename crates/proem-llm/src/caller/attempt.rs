@@ -1,6 +1,6 @@
 //! What an attempt is read as, whether it is live or comes from a cassette.
 
-use proem_engine::call::{CallFailure, FailureKind, PlausibleUsage, Response, Usage, estimated_usage};
+use proem_engine::call::{CallFailure, FailureKind, PlausibleUsage, Response, Usage, most_plausible_usage};
 
 use super::{PendingCall, TRY_AGAIN, listener};
 use crate::cassette::TapeEnd;
@@ -98,7 +98,7 @@ impl<'c> AnswerStream<'c> {
         let ended = reader.end().map(|mut response| {
             let plausible = PlausibleUsage::new(body.len(), request, model, &response.content);
             response.usage = plausible.judge(response.usage);
-            let estimate = estimated_usage(body.len(), request, &response, content_bytes);
+            let estimate = most_plausible_usage(body.len(), request, &response, content_bytes);
             Response { usage: Usage { estimate, ..response.usage }, ..response }
         });
         ended.map_err(|failure| {

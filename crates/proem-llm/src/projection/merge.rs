@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use proem_engine::schema::{escape, property_names, set_order};
+use proem_engine::schema::{escape_pointer_segment, property_names, set_order};
 use proem_text::json::PROPERTY_ORDER;
 use serde_json::{Map, Value as Json, json};
 
@@ -118,7 +118,7 @@ impl<'s> SchemaMerge<'s> {
             match (keyword.as_str(), map.get_mut(&keyword), value) {
                 ("properties", Some(Json::Object(known)), Json::Object(properties)) => {
                     for (name, property) in properties {
-                        let path = format!("{path}/properties/{}", escape(&name));
+                        let path = format!("{path}/properties/{}", escape_pointer_segment(&name));
                         match known.get(&name) {
                             Some(same) if *same == property => {}
                             Some(_) => self.say(path, "given in two places; only one is sent"),

@@ -1,6 +1,6 @@
 //! OpenAI's strict mode: which keywords it takes is in the parent's documentation.
 
-use proem_engine::schema::{escape, property_names};
+use proem_engine::schema::{escape_pointer_segment, property_names};
 use proem_text::json::PROPERTY_ORDER;
 use serde_json::{Map, Value as Json, json};
 
@@ -151,7 +151,8 @@ impl StrictProjection<'_> {
             match (keyword.as_str(), value) {
                 ("$defs" | "definitions", Json::Object(schemas)) => {
                     let inner = |(name, schema): (String, Json)| {
-                        let schema = self.node(&schema, &format!("{at}/{}", escape(&name)), SchemaDepth::Inside);
+                        let schema =
+                            self.node(&schema, &format!("{at}/{}", escape_pointer_segment(&name)), SchemaDepth::Inside);
                         (name, schema)
                     };
                     let schemas: Map<String, Json> = schemas.into_iter().map(inner).collect();
@@ -217,7 +218,7 @@ impl StrictProjection<'_> {
         let mut all = Map::new();
         let names = property_names(full);
         for (name, property) in names.iter().filter_map(|name| properties.get_key_value(name)) {
-            let at = format!("{path}/properties/{}", escape(name));
+            let at = format!("{path}/properties/{}", escape_pointer_segment(name));
             let mut projected = self.node(property, &at, SchemaDepth::Inside);
             if !required.contains(&json!(name)) && !accepts_null(self.root, property, 0) {
                 projected = nullable(projected);

@@ -9,7 +9,7 @@ use proem_engine::cache::plan_request;
 use proem_engine::call::{FailureKind, Request};
 use proem_engine::providers::Model;
 use proem_engine::run::{Effect, EffectId, EffectResult, Event, EventKind, Machine, Outcome, Step};
-use proem_engine::versions::{VersionChange, in_words};
+use proem_engine::versions::{VersionChange, version_change_words};
 use proem_llm::codec::encode;
 use proem_store::Store;
 use proem_store::body::unfold;
@@ -133,7 +133,7 @@ impl ReplayReport {
             return self;
         };
         if !changed.is_empty() {
-            let (recorded, found) = in_words(changed);
+            let (recorded, found) = version_change_words(changed);
             (difference.byte, difference.recorded, difference.found) = (None, recorded, found);
         }
         self

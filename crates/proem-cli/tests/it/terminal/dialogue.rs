@@ -148,7 +148,7 @@ fn what_somebody_else_wrote_passes_for_nothing_of_ours() {
     left.is_tidy();
     assert_eq!(kept(&asking)["approvals"], json!([["Send the reply to this mail?", 1]]));
     let shown = asking.fixture.proem(&["runs", "show", &asking.run, "--json"]).json();
-    let hash = proem_engine::run::shown(&mail()).unwrap().to_string();
+    let hash = proem_engine::run::question_hash(&mail()).unwrap().to_string();
     assert_eq!(json!([shown["approvals"][0]["shown"], shown["approvals"][0]["words"]]), json!([hash, "it can't wait"]));
     let (dialogue, _) = left.shown.split_once("error: ").unwrap_or((&left.shown, ""));
     assert!(!left.raw.contains("\u{1b}[2J") && !left.raw.contains('\u{202e}'), "{}", left.raw);

@@ -12,7 +12,7 @@ use crate::prompt::yaml::YamlNode;
 /// # Errors
 ///
 /// [`ErrorKind::InvalidFile`] if the file is none of the kinds, with what to do with it instead.
-pub fn recognise(path: &str, text: &str) -> Result<ImportKind, Error> {
+pub fn recognise_source(path: &str, text: &str) -> Result<ImportKind, Error> {
     let refused = |problem: &str| Err(Error::new(ErrorKind::InvalidFile, format!("{path}: {problem}")));
     let base = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| base.ends_with(ending));
@@ -90,7 +90,8 @@ fn by_keys(root: &YamlNode) -> Option<ImportKind> {
 fn plain_text(text: &str) -> Option<ImportKind> {
     let has_double = text.contains("{{");
     let single = text.replace("{{", "").replace("}}", "");
-    let is_placeholder = |rest: &str| rest.split_once('}').is_some_and(|(name, _)| super::placeholder::is_name(name));
+    let is_placeholder =
+        |rest: &str| rest.split_once('}').is_some_and(|(name, _)| super::placeholder::is_placeholder_name(name));
     let has_single =
         single.match_indices('{').any(|(at, _)| is_placeholder(single.get(at.saturating_add(1)..).unwrap_or_default()));
     match (has_double, has_single) {

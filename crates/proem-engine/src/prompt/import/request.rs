@@ -3,7 +3,7 @@
 //! Sources: <https://platform.openai.com/docs/api-reference/chat>,
 //! <https://platform.openai.com/docs/api-reference/responses>, <https://platform.claude.com/docs/en/api/messages>.
 
-use super::document::{entries, items, parse_document};
+use super::document::{items, mapping_entries, parse_document};
 use super::source::{Fragment, ImportReader, SourceFile, is_secret_key};
 use super::{ImportedPrompt, ImportedTurn, TextPiece};
 use crate::message::Role;
@@ -21,7 +21,7 @@ pub(super) fn read_request(reader: &mut ImportReader<'_>) -> Vec<ImportedPrompt>
     };
     let stem = file.base_name().split('.').next().unwrap_or_default().to_owned();
     let mut prompt = reader.prompt(&stem);
-    for (key, value) in entries(Some(&root)) {
+    for (key, value) in mapping_entries(Some(&root)) {
         let at = key.span.start;
         match key.name.as_str() {
             "model" => prompt.settings.model = value.as_str().map(str::to_owned),
@@ -122,7 +122,7 @@ pub(super) fn content_fragments<'s>(
     }
     let mut fragments = Vec::new();
     for part in items(Some(node)) {
-        if let Some(key) = entries(Some(part)).iter().find(|(key, _)| key.name == "cache_control") {
+        if let Some(key) = mapping_entries(Some(part)).iter().find(|(key, _)| key.name == "cache_control") {
             reader.leave_out(
                 file,
                 key.0.span.start,

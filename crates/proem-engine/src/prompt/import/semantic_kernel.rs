@@ -5,8 +5,8 @@
 
 use serde_json::Value as Json;
 
-use super::document::{entries, items, parse_document, scalar_text};
-use super::placeholder::{PlaceholderStyle, scan};
+use super::document::{items, mapping_entries, parse_document, scalar_text};
+use super::placeholder::{PlaceholderStyle, scan_placeholders};
 use super::source::{Fragment, ImportReader, SourceFile, input_name, text_input};
 use super::{ImportedPrompt, ImportedTurn};
 use crate::message::Role;
@@ -24,7 +24,7 @@ pub(super) fn read_semantic_kernel(reader: &mut ImportReader<'_>) -> Vec<Importe
     let mut style = PlaceholderStyle::SemanticKernel;
     if let Some(config) = reader.beside("config.json") {
         match parse_document(config) {
-            Ok(root) => style = read_config(&root, config, &mut prompt, reader),
+            Ok(root) => style = read_kernel_config(&root, config, &mut prompt, reader),
             Err(problem) => reader.refuse_whole(problem),
         }
     }
@@ -39,7 +39,7 @@ fn read_yaml(reader: &mut ImportReader<'_>) -> Option<ImportedPrompt> {
     let stem = file.base_name().split('.').next().unwrap_or_default().to_owned();
     let name = root.get("name").and_then(YamlNode::as_str).unwrap_or(&stem).to_owned();
     let mut prompt = reader.prompt(&name);
-    let style = read_config(&root, file, &mut prompt, reader);
+    let style = read_kernel_config(&root, file, &mut prompt, reader);
     let Some(fragment) = root.get("template").and_then(|node| Fragment::of_node(file, node)) else {
         reader.refuse(file, root.span.start, "`template` is missing or no text", "");
         return None;
@@ -60,26 +60,26 @@ fn push_turn(
         reader.refuse(fragment.file, fragment.place(&snippet), "messages as XML are not imported", help);
         return;
     }
-    let pieces = scan(fragment, style, reader);
+    let pieces = scan_placeholders(fragment, style, reader);
     prompt.turns.push(ImportedTurn { role: Role::User, pieces, line: fragment.file.line(fragment.start) });
 }
 
 /// Reads what both forms call alike, and says in which language the template is.
-fn read_config(
+fn read_kernel_config(
     root: &YamlNode,
     file: SourceFile<'_>,
     prompt: &mut ImportedPrompt,
     reader: &mut ImportReader<'_>,
 ) -> PlaceholderStyle {
     let mut style = PlaceholderStyle::SemanticKernel;
-    for (key, value) in entries(Some(root)) {
+    for (key, value) in mapping_entries(Some(root)) {
         let at = key.span.start;
         match key.name.as_str() {
             "name" | "template" | "schema" | "type" => {}
             "description" => prompt.purpose = value.as_str().filter(|text| !text.is_empty()).map(str::to_owned),
             "input_variables" => items(Some(value)).iter().for_each(|item| read_variable(item, prompt)),
             "input" => items(value.get("parameters")).iter().for_each(|item| read_variable(item, prompt)),
-            "execution_settings" | "completion" => read_settings(value, file, prompt, reader),
+            "execution_settings" | "completion" => read_kernel_settings(value, file, prompt, reader),
             "template_format" => match value.as_str() {
                 Some("semantic-kernel") | None => {}
                 Some("jinja2") => style = PlaceholderStyle::Jinja,
@@ -108,11 +108,19 @@ fn read_variable(node: &YamlNode, prompt: &mut ImportedPrompt) {
 }
 
 /// Settings of the service `default`, or of the only one.
-fn read_settings(node: &YamlNode, file: SourceFile<'_>, prompt: &mut ImportedPrompt, reader: &mut ImportReader<'_>) {
-    let services: Vec<&YamlNode> =
-        entries(Some(node)).iter().filter(|(_, v)| !entries(Some(v)).is_empty()).map(|(_, v)| v).collect();
+fn read_kernel_settings(
+    node: &YamlNode,
+    file: SourceFile<'_>,
+    prompt: &mut ImportedPrompt,
+    reader: &mut ImportReader<'_>,
+) {
+    let services: Vec<&YamlNode> = mapping_entries(Some(node))
+        .iter()
+        .filter(|(_, v)| !mapping_entries(Some(v)).is_empty())
+        .map(|(_, v)| v)
+        .collect();
     let settings = node.get("default").or_else(|| services.first().copied()).unwrap_or(node);
-    for (key, value) in entries(Some(settings)) {
+    for (key, value) in mapping_entries(Some(settings)) {
         match key.name.as_str() {
             "temperature" => prompt.settings.temperature = Some(value.to_ordered()),
             "max_tokens" => prompt.settings.output_tokens = value.to_json().as_u64(),

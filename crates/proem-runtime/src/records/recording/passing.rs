@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use proem_engine::call::{CallFailure, FailureKind};
-use proem_engine::ledger::{Bound, Refusal, bound};
+use proem_engine::ledger::{Bound, Refusal, bound_of_attempt};
 use proem_engine::run::EffectId;
 use proem_llm::caller::gate::{AttemptEnd, CallAttempt, Gate, GateFuture, Last};
 use proem_llm::caller::wall_clock;
@@ -161,7 +161,8 @@ impl Recording<'_> {
         let effect = EffectId(attempt.slot.effect);
         let number = attempt.number.saturating_add(self.earlier(effect).await?);
         let caps = self.kept.ledger.caps.clone();
-        let bound = match bound(attempt.body.len(), attempt.request, attempt.model, self.kept.ledger.priced) {
+        let bound = match bound_of_attempt(attempt.body.len(), attempt.request, attempt.model, self.kept.ledger.priced)
+        {
             Some(bound) => bound,
             // Without a budget nothing depends on it; an attempt without a bound is booked as the most there is.
             None if caps.is_empty() => Bound { nanos: None, tokens: u64::MAX },

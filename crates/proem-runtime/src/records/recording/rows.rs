@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proem_engine::assembly::Assembly;
-use proem_engine::call::{CallFailure, FailureKind, Response, cost};
+use proem_engine::call::{CallFailure, FailureKind, Response, call_cost};
 use proem_engine::ledger::Pricing;
 use proem_engine::run::{EffectId, ExchangeEnd, FallbackReason, Outcome};
 use proem_llm::caller::gate::{AttemptEnd, CallAttempt};
@@ -155,7 +155,7 @@ pub(super) fn used(attempt: &CallAttempt<'_>, left: &AttemptEnd<'_>, priced: Pri
             }
             let (Some(input), Some(_)) = (usage.input, usage.output) else { return AttemptUsage::Unknown };
             let listed = attempt.model.prices_for(usize::try_from(input).unwrap_or(usize::MAX)).is_some();
-            match (priced, cost(usage, attempt.model)) {
+            match (priced, call_cost(usage, attempt.model)) {
                 (Pricing::Free, _) => AttemptUsage::Reported(usage.clone(), Some(proem_engine::call::NanoDollars(0))),
                 // Counts that contradict each other have no cost, and that is no reason to book none.
                 (Pricing::Listed, None) if listed => AttemptUsage::Unknown,
