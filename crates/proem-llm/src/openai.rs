@@ -27,12 +27,12 @@ const MAX_KEY_CHARACTERS: usize = 64;
 ///
 /// [`Error::NoUserMessage`] and [`Error::NoOutput`].
 pub fn openai(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Value, Error> {
-    fields(assembly, model, plan).map(Value::Object)
+    openai_fields(assembly, model, plan).map(Value::Object)
 }
 
 /// The fields of that body.
-pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Map<String, Value>, Error> {
-    let messages = turns(assembly, plan)?.into_iter().map(|turn| message(turn, model)).collect();
+pub(crate) fn openai_fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Map<String, Value>, Error> {
+    let messages = turns(assembly, plan)?.into_iter().map(|turn| openai_message(turn, model)).collect();
     let mut body = Map::new();
     body.insert(String::from("model"), json!(model.name));
     let output_key = match model.output_key {
@@ -51,7 +51,7 @@ pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Re
     Ok(body)
 }
 
-fn message(turn: MessageTurn, model: &Model) -> Value {
+fn openai_message(turn: MessageTurn, model: &Model) -> Value {
     let role = match (turn.role, model.operator) {
         (Role::System, OperatorRole::System) => "system",
         (Role::System, OperatorRole::Developer) => "developer",
@@ -60,13 +60,13 @@ fn message(turn: MessageTurn, model: &Model) -> Value {
     };
     let content = match (model.caching.mode, turn.role) {
         // An assistant's parts take no breakpoint.
-        (CacheControl::Explicit, Role::System | Role::User) => turn.blocks.iter().map(part).collect(),
+        (CacheControl::Explicit, Role::System | Role::User) => turn.blocks.iter().map(openai_part).collect(),
         _ => Value::String(turn.blocks.into_iter().map(|block| block.text).collect()),
     };
     json!({ "role": role, "content": content })
 }
 
-fn part(block: &TurnBlock) -> Value {
+fn openai_part(block: &TurnBlock) -> Value {
     match block.end {
         BlockEnd::Plain => json!({ "type": "text", "text": block.text }),
         BlockEnd::Breakpoint => {
@@ -82,8 +82,8 @@ mod tests {
 
     #[track_caller]
     fn check(model: &str, sections: &str, expected: &Value) {
-        let (assembly, plan) = sample::parse(sections);
-        let body = openai(&assembly, &sample::model(model), &plan).unwrap();
+        let (assembly, plan) = sample::parse_sample(sections);
+        let body = openai(&assembly, &sample::built_in_model(model), &plan).unwrap();
         assert_eq!(&body, expected, "{model} {sections:?}");
     }
 

@@ -41,7 +41,7 @@ pub(crate) fn turns(assembly: &Assembly, plan: &CachePlan) -> Result<Vec<Message
     let mut turns: Vec<MessageTurn> = Vec::new();
     for (index, section) in assembly.sections.iter().enumerate() {
         if !section.text.trim().is_empty() {
-            add(&mut turns, section.role, &section.text);
+            add_to_turns(&mut turns, section.role, &section.text);
         }
         let last = turns.last_mut().and_then(|turn| turn.blocks.last_mut());
         if let Some(block) = last.filter(|_| plan.breakpoints.iter().any(|breakpoint| breakpoint.after == index)) {
@@ -54,7 +54,7 @@ pub(crate) fn turns(assembly: &Assembly, plan: &CachePlan) -> Result<Vec<Message
     }
 }
 
-fn add(turns: &mut Vec<MessageTurn>, role: Role, text: &str) {
+fn add_to_turns(turns: &mut Vec<MessageTurn>, role: Role, text: &str) {
     let block = || TurnBlock { text: text.to_owned(), end: BlockEnd::Plain };
     match turns.last_mut() {
         Some(turn) if turn.role == role => match turn.blocks.last_mut() {
@@ -73,7 +73,7 @@ mod tests {
     /// Sections as `role:text`, `|` after a breakpoint; blocks the same way, `/` between turns.
     #[track_caller]
     fn check(sections: &str, expected: &str) {
-        let (assembly, plan) = sample::parse(sections);
+        let (assembly, plan) = sample::parse_sample(sections);
         let show = |turn: MessageTurn| {
             let blocks = turn.blocks.into_iter().map(|block| match block.end {
                 BlockEnd::Plain => block.text,

@@ -151,7 +151,7 @@ pub(super) const ENTRIES: &[EntryPoint] = &[
     }),
     entry("guard: html", |_, text| consume(show::html(&outside(text)))),
     entry("guard: label tree", |_, text| consume(LabelTree::read(text))),
-    entry("llm: secrets", |with, text| consume(secret::redact(&with.secrets, text))),
+    entry("llm: secrets", |with, text| consume(secret::redact_secrets(&with.secrets, text))),
     entry("llm: secrets, streamed", |with, text| {
         let mut stream = SecretStream::new(&with.secrets);
         pieces(text).for_each(|piece| consume(stream.push(piece)));

@@ -4,7 +4,7 @@ use proem_engine::call::{CallFailure, FailureKind, PlausibleUsage, Response, Usa
 
 use super::{PendingCall, TRY_AGAIN, listener};
 use crate::cassette::TapeEnd;
-use crate::codec::{AnswerReader, refused};
+use crate::codec::{AnswerReader, refusal_failure};
 use crate::wire::{Flow, ResponseHead};
 
 /// The most bytes of an answer that is no success: its message is cut far below that anyway.
@@ -90,7 +90,12 @@ impl<'c> AnswerStream<'c> {
         let reader = match self.body {
             AnswerBody::Answer(reader) => reader,
             AnswerBody::Refusal(body) => {
-                return Err(refused(self.ready.paced.endpoint.provider, &self.head, &body, &self.ready.names()));
+                return Err(refusal_failure(
+                    self.ready.paced.endpoint.provider,
+                    &self.head,
+                    &body,
+                    &self.ready.names(),
+                ));
             }
         };
         let PendingCall { request, model, body, .. } = self.ready;

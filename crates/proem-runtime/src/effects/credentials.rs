@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use mail_parser::MessageParser;
 use proem_engine::effect::key::OutboxForm;
-use proem_llm::secret::{SHORTEST, Secret, find};
+use proem_llm::secret::{SHORTEST, Secret, find_secret};
 
 use serde_json::Value as Json;
 use url::{Url, form_urlencoded};
@@ -154,7 +154,7 @@ pub fn leaking<'s>(delivery: &DeliveryBytes<'_>, secrets: &'s [Secret]) -> Optio
             let value = secret.expose().as_bytes();
             (1..SHORTEST).contains(&value.len()) && view.windows(value.len()).any(|window| window == value)
         };
-        find(secrets, view).or_else(|| secrets.iter().find(short))
+        find_secret(secrets, view).or_else(|| secrets.iter().find(short))
     })
 }
 

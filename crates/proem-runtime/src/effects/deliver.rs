@@ -9,7 +9,7 @@ use proem_engine::effect::key::OutboxForm;
 use proem_guard::Untrusted;
 use proem_llm::client::hosts::HostScope;
 use proem_llm::client::once::{HostCredential, HostLimits};
-use proem_llm::secret::{Secret, redact};
+use proem_llm::secret::{Secret, redact_secrets};
 
 use super::smtp::{SmtpLogin, SmtpServer};
 use super::{DeliveryBytes, DeliveryOutcome, DeliveryTrouble, credentials, outbox, request, smtp};
@@ -87,7 +87,7 @@ fn wrong(problem: &str) -> DeliveryOutcome {
 
 /// The outcome without what a receiver echoes of a credential.
 fn cleared(outcome: DeliveryOutcome, secrets: &[Secret]) -> DeliveryOutcome {
-    let clear = |words: Untrusted<String>| words.map(|text| redact(secrets, &text).unwrap_or(text));
+    let clear = |words: Untrusted<String>| words.map(|text| redact_secrets(secrets, &text).unwrap_or(text));
     let trouble = |DeliveryTrouble { message, answer }| DeliveryTrouble { message, answer: answer.map(clear) };
     match outcome {
         DeliveryOutcome::Sent { answer } => DeliveryOutcome::Sent { answer: answer.map(clear) },

@@ -10,7 +10,7 @@ use proem_engine::call::{FailureKind, Request};
 use proem_engine::providers::Model;
 use proem_engine::run::{Effect, EffectId, EffectResult, Event, EventKind, Machine, Outcome, Step};
 use proem_engine::versions::{VersionChange, version_change_words};
-use proem_llm::codec::encode;
+use proem_llm::codec::encode_request;
 use proem_store::Store;
 use proem_store::body::unfold;
 use proem_store::query::{CallRow, RunDetail, RunState};
@@ -243,7 +243,7 @@ impl RunRecord {
         let named = models.iter().find(|model| model.name == request.model).or_else(|| models.first());
         let Some(model) = named.copied() else { return Err(self.missing("the model of a request")) };
         let plan = plan_request(request, model, model.counter().as_ref());
-        let encoded = encode(request, model, &plan);
+        let encoded = encode_request(request, model, &plan);
         let Some(call) = self.calls.get(&effect) else {
             // A call that never came to be sent is in the events alone.
             if encoded.is_ok() && !was_unsent(effect, next) {

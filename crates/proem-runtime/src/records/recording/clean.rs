@@ -168,7 +168,7 @@ pub(super) fn written(value: &impl Serialize) -> Json {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proem_llm::secret::find;
+    use proem_llm::secret::find_secret;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -256,7 +256,7 @@ mod tests {
             let secrets = [Secret::new("KEY", key)];
             let cleaner = Cleaner::new(&secrets, RecordDepth::Content);
             let bytes = cleaner.json_content(&value).bytes.unwrap();
-            prop_assert!(find(&secrets, &bytes).is_none());
+            prop_assert!(find_secret(&secrets, &bytes).is_none());
             prop_assert!(cleaner.missing().is_some());
         }
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proem_engine::run::Time;
 use proem_llm::scripted::Reply;
-use proem_llm::secret::{Secret, find};
+use proem_llm::secret::{Secret, find_secret};
 use proem_runtime::records::{RecordDepth, assembled};
 use proem_store::query::RunState;
 use proem_store::record::{Numbers, Replayable, RunOutcome};
@@ -71,7 +71,7 @@ async fn credentials_are_taken_out_of_everything() {
     assert_eq!(ran.trouble, None);
     let detail = store.run(&id("1")).await.unwrap();
     assert_eq!(detail.replayable, Replayable::No("it contained a credential, which was removed".to_owned()));
-    assert!(find(&scene.secrets, &everything(folder.path())).is_none());
+    assert!(find_secret(&scene.secrets, &everything(folder.path())).is_none());
     let hash = detail.calls[0].sections[1].text.clone();
     let kept = store.contents(std::slice::from_ref(&hash)).await.unwrap();
     assert_eq!(kept[&hash], b"My key is [redacted:TEST_KEY].\n\n");
@@ -87,7 +87,7 @@ async fn a_credential_in_the_answer_alone_is_taken_out_too() {
     scene.run(&store, "1").await;
     let detail = store.run(&id("1")).await.unwrap();
     assert_eq!(detail.replayable, Replayable::No("it contained a credential, which was removed".to_owned()));
-    assert!(find(&scene.secrets, &everything(folder.path())).is_none());
+    assert!(find_secret(&scene.secrets, &everything(folder.path())).is_none());
 }
 
 #[tokio::test]
