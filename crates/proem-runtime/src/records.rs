@@ -14,11 +14,13 @@ mod resume;
 mod sealed;
 mod unsent;
 
-pub use self::recording::{ASSEMBLED_ONLY, Ledger, RecordDepth, Recording, RecordingContext, RunEnd, Start, assembled};
+pub use self::recording::{
+    ASSEMBLED_ONLY, Ledger, RecordDepth, Recording, RecordingContext, RunEnd, Start, assembly_record,
+};
 pub use self::replay::{Difference, ReplayReport, replay};
 pub use self::resume::{
     DriveContext, RememberedWorld, ResumableRun, ResumeIdentity, ResumeRequest, SnapshotState, drive_to_the_end,
     resumable, resume,
 };
-pub use self::sealed::{SealBinding, SealKey, SealedState, open, seal};
-pub use self::unsent::{Necessity, unsent};
+pub use self::sealed::{SealBinding, SealKey, SealedState, open_sealed_state, seal};
+pub use self::unsent::{Necessity, unsent_reason};

@@ -107,7 +107,7 @@ fn read_attachment(path: &Path) -> Result<Attachment, Error> {
     };
     let mut bytes = Vec::new();
     let most = (MAX_FILE as u64).saturating_add(1);
-    _ = files::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(failed)?;
+    _ = files::open_regular(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(failed)?;
     if is_binary_content(&bytes) {
         return Err(Error::invalid(format!("`{shown}` is binary; convert it to text, such as by `strings`")));
     }

@@ -100,7 +100,7 @@ pub fn lock_book(target: &LockTarget) -> Result<LockSummary, Error> {
         let plural = if errors == 1 { "" } else { "s" };
         return Err(about(&format!("it has {errors} error{plural}")).hinting(Hint::CheckBook));
     }
-    files::replace(&target.folder, Path::new("book.lock"), text.as_bytes(), FileAccess::Shared)?;
+    files::replace_file(&target.folder, Path::new("book.lock"), text.as_bytes(), FileAccess::Shared)?;
     let before = book.layers().iter().find(|layer| layer.origin == target.origin);
     let before = before.and_then(|layer| layer.files.get("book.lock")).map_or("", |text| text.as_str());
     let is_version = |line: &&str| line.starts_with('"') && line.contains('@');

@@ -13,8 +13,8 @@ use proem_embed::StaticModel;
 use proem_risk::history::{History, ObjectId};
 use proem_runtime::Environment;
 use proem_runtime::context::{ContextCorpus, ContextLimits, ContextReader, ContextTree, CorpusPast};
-use proem_runtime::git::{GitProgram, Repository, discover};
-use proem_runtime::history::{HistoryWanted, history};
+use proem_runtime::git::{GitProgram, Repository, discover_repository_around};
+use proem_runtime::history::{HistoryWanted, read_repository_history};
 use proem_runtime::structure::TreeState;
 use proem_select::context::words::Term;
 use proem_select::context::{ContextTask, Corpus, FilePurpose, LineSpan, SubjectModel};
@@ -65,7 +65,7 @@ impl Clone {
     pub(super) fn open(folder: &Path, cache: &Path) -> Result<Self, String> {
         let words = |error: &dyn std::fmt::Display| format!("`{}`: {error}", folder.display());
         let git = GitProgram::find(&Environment::inherited()).map_err(|error| words(&error))?;
-        let repository: Repository = discover(&git, folder, SMALL)
+        let repository: Repository = discover_repository_around(&git, folder, SMALL)
             .map_err(|error| words(&error))?
             .ok_or_else(|| words(&"is not in a git repository"))?;
         let name = clone_name(folder);
@@ -78,7 +78,8 @@ impl Clone {
             said(folder, &["log", "-1", "--format=%ct"])?.trim().parse().map_err(|_| words(&"has no date"))?;
         let wanted = HistoryWanted { tips: vec![head], now: date, ..HistoryWanted::default() };
         let model = StaticModel::built_in().map_err(|error| words(&error))?;
-        let reading = history(&git, &repository, &wanted, Some(&cache), &|_| ()).map_err(|error| words(&error))?;
+        let reading = read_repository_history(&git, &repository, &wanted, Some(&cache), &|_| ())
+            .map_err(|error| words(&error))?;
         Ok(Self { name, folder: folder.to_owned(), reader, history: reading.history, model })
     }
 

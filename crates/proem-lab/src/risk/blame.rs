@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 use proem_risk::history::Mends;
 use proem_risk::path::{FileRole, GitAttributes, PathRules, RepoPath, classify_path};
 use proem_runtime::Environment;
-use proem_runtime::git::{GitProgram, discover};
-use proem_runtime::history::{HistoryWanted, history};
+use proem_runtime::git::{GitProgram, discover_repository_around};
+use proem_runtime::history::{HistoryWanted, read_repository_history};
 
 /// The ids of commits, newest first: without merges, at most `last` behind the newest `skip`.
 pub(super) fn commits(folder: &Path, revision: &str, skip: usize, last: usize) -> Result<Vec<String>, String> {
@@ -53,10 +53,10 @@ fn fixes(folder: &Path, revision: &str) -> Result<BTreeSet<String>, String> {
     let tip = proem_risk::history::ObjectId::parse(tip.trim().as_bytes()).ok_or("git gave no id of a commit")?;
     let words = |error: proem_runtime::Error| error.to_string();
     let git = GitProgram::find(&Environment::inherited()).map_err(words)?;
-    let repository = discover(&git, folder, std::time::Duration::from_mins(1)).map_err(words)?;
+    let repository = discover_repository_around(&git, folder, std::time::Duration::from_mins(1)).map_err(words)?;
     let repository = repository.ok_or("this is no git repository")?;
     let wanted = HistoryWanted { tips: vec![tip], now: date(folder, revision)?, ..HistoryWanted::default() };
-    let read = history(&git, &repository, &wanted, None, &|_| ()).map_err(words)?;
+    let read = read_repository_history(&git, &repository, &wanted, None, &|_| ()).map_err(words)?;
     let fixes = read.history.commits().iter().filter(|commit| commit.mends == Mends::Fix);
     Ok(fixes.map(|commit| commit.id.to_string()).collect())
 }

@@ -16,8 +16,8 @@ use proem_risk::history::ObjectId;
 use proem_risk::level::{Level, LevelRules, Thresholds};
 use proem_risk::metric::MetricName;
 use proem_runtime::Environment;
-use proem_runtime::change::{ChangeLimits, ResolvedChange, Spec, change, resolve};
-use proem_runtime::git::{GitProgram, Repository, discover};
+use proem_runtime::change::{ChangeLimits, ResolvedChange, Spec, read_change, resolve_change};
+use proem_runtime::git::{GitProgram, Repository, discover_repository_around};
 use proem_runtime::risk::{Assessor, AssessorOptions};
 
 use super::blame;
@@ -91,17 +91,17 @@ fn name_of(folder: &str) -> String {
 fn assess(folder: &Path, revision: &str, args: &EvalLevels) -> Result<Vec<CommitLevels>, String> {
     let words = |error: &dyn std::fmt::Display| format!("`{}`: {error}", folder.display());
     let git = GitProgram::find(&Environment::inherited()).map_err(|error| words(&error))?;
-    let repository = discover(&git, folder, SMALL).map_err(|error| words(&error))?;
+    let repository = discover_repository_around(&git, folder, SMALL).map_err(|error| words(&error))?;
     let repository = repository.ok_or_else(|| words(&"is not in a git repository"))?;
     let commits = blame::commits(folder, revision, args.skip, args.last)?;
     let buggy = if args.labelled { blame::needed_a_fix(folder, revision, &commits)? } else { BTreeSet::new() };
     let now = blame::date(folder, revision)?;
     let specs = commits.iter().map(|id| Spec::Rev(id.clone()));
-    let changes = specs.map(|spec| resolve(&git, &repository, &spec, now)).collect::<Result<Vec<_>, _>>();
+    let changes = specs.map(|spec| resolve_change(&git, &repository, &spec, now)).collect::<Result<Vec<_>, _>>();
     let changes = changes.map_err(|error| words(&error))?;
     let assessor = open(&git, &repository, &changes, now).map_err(|error| words(&error))?;
     let one = |resolved: &ResolvedChange| {
-        let change = change(&git, &repository, resolved, assessor.rules(), &ChangeLimits::default())?;
+        let change = read_change(&git, &repository, resolved, assessor.rules(), &ChangeLimits::default())?;
         judge(&assessor, &change, resolved.id.is_some_and(|id: ObjectId| buggy.contains(&id.to_string())))
     };
     changes.iter().map(one).collect::<Result<_, _>>().map_err(|error| words(&error))

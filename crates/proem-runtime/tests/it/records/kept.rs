@@ -5,7 +5,7 @@ use std::path::Path;
 use proem_engine::run::Time;
 use proem_llm::scripted::Reply;
 use proem_llm::secret::{Secret, find_secret};
-use proem_runtime::records::{RecordDepth, assembled};
+use proem_runtime::records::{RecordDepth, assembly_record};
 use proem_store::query::RunState;
 use proem_store::record::{Numbers, Replayable, RunOutcome};
 use tempfile::TempDir;
@@ -101,7 +101,7 @@ async fn an_assembly_without_a_call_is_kept_too() {
     let given = Given::new(&scene.text);
     let start = given.start(&Begun { id: id("1"), parent: None, steps: 0 });
     let numbers = Numbers { embedding_calls: Some(1), ..Numbers::default() };
-    let finish = assembled(&kept, &start, &scene.request().assembly, numbers).unwrap();
+    let finish = assembly_record(&kept, &start, &scene.request().assembly, numbers).unwrap();
     assert!(finish.at > Time(0));
     store.finish(finish).await.unwrap();
     let detail = store.run(&id("1")).await.unwrap();
