@@ -52,7 +52,7 @@ struct Outcome {
     why: String,
 }
 
-pub(crate) fn run(args: &EvalImport) -> Result<String, String> {
+pub(crate) fn run_eval_import(args: &EvalImport) -> Result<String, String> {
     let list = fs::read_to_string(&args.list).map_err(|error| format!("{}: {error}", args.list.display()))?;
     let mut rows = String::new();
     let (mut total, mut equal) = (0_usize, 0_usize);
@@ -92,7 +92,7 @@ fn import_one(root: &Path, path: &str) -> Result<Outcome, String> {
         kind: kind.map_or("none", ImportKind::as_str),
         state: "impossible",
         equal: false,
-        why: first_line(&error.to_string()),
+        why: first_filled_line(&error.to_string()),
     };
     let kind = match recognise_source(path, &text) {
         Ok(kind) => kind,
@@ -117,15 +117,16 @@ fn import_one(root: &Path, path: &str) -> Result<Outcome, String> {
     let mut values = BTreeMap::new();
     let mut found = Vec::new();
     for prompt in &written {
-        match messages(prompt, &mut values) {
+        match request_messages(prompt, &mut values) {
             Ok(messages) => found.push(messages),
             Err(why) => differences.push(why),
         }
     }
     let expected = original_messages(kind, path, &text, &beside, &values);
     for (index, expected) in expected.iter().enumerate() {
-        differences
-            .extend(found.get(index).map_or(Some("it is missing".to_owned()), |found| difference(expected, found)));
+        differences.extend(
+            found.get(index).map_or(Some("it is missing".to_owned()), |found| conversation_difference(expected, found)),
+        );
     }
     let moved = written.iter().flat_map(|prompt| &prompt.left_out).find(|left| left.text.contains("begins the user"));
     let equal = differences.is_empty() && expected.len() == found.len();
@@ -137,7 +138,7 @@ fn import_one(root: &Path, path: &str) -> Result<Outcome, String> {
     Ok(Outcome { kind: kind.as_str(), state: "imported", equal, why })
 }
 
-fn first_line(text: &str) -> String {
+fn first_filled_line(text: &str) -> String {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default().trim_start_matches("error: ");
     let place = lines.next().unwrap_or_default();
@@ -146,7 +147,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// How two conversations differ, in words; `None` if they are the same bytes.
-fn difference(expected: &[ChatMessage], found: &[ChatMessage]) -> Option<String> {
+fn conversation_difference(expected: &[ChatMessage], found: &[ChatMessage]) -> Option<String> {
     if expected == found {
         return None;
     }
@@ -167,7 +168,7 @@ fn difference(expected: &[ChatMessage], found: &[ChatMessage]) -> Option<String>
 }
 
 /// The messages of a written prompt's request without the delimiters around inputs; `values` gets the inputs' values.
-fn messages(written: &WrittenPrompt, values: &mut BTreeMap<String, Json>) -> Result<Vec<ChatMessage>, String> {
+fn request_messages(written: &WrittenPrompt, values: &mut BTreeMap<String, Json>) -> Result<Vec<ChatMessage>, String> {
     let files = written.files.iter().map(|(path, text)| (path.clone(), PartialText::Template(text.clone()))).collect();
     let book = Book::new(vec![BookLayer { origin: Origin::User, files }]).map_err(|error| error.to_string())?;
     let prompt = book.prompt(&written.prompt, None).map_err(|error| error.to_string())?;
