@@ -5,6 +5,7 @@
 //! workspace, so it builds, and speaks, when the workspace doesn't.
 
 mod fast;
+mod house;
 mod skips;
 mod steps;
 mod suite;
@@ -28,18 +29,21 @@ Commands:
           with --ci a skipped test is a finding unless crates/xtask/permitted-skips.toml lists it
   tidy    the project's own rules: code map, dependencies, licences, file sizes, wording
   docs    writes the reference documents anew from the program's own help
+  house   how well the sources read, in counts, each with its limit; `house COUNT` lists its cases
 
 Exit codes: 0 all is well, 1 something was found, 2 wrong usage, 3 a tool could not be run.
 ";
 
 /// What was asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum AutomationCommand {
     Check(Strictness),
     /// The same with the tests of what a change touches.
     FastCheck,
     Tidy,
     Docs,
+    /// Every count, or the cases of one.
+    House(Option<String>),
     Help,
 }
 
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         AutomationCommand::FastCheck => steps::fast_check(&root),
         AutomationCommand::Tidy => tidy::run(&root),
         AutomationCommand::Docs => steps::docs(&root),
+        AutomationCommand::House(listed) => house::run_house(&root, listed.as_deref()),
         AutomationCommand::Help => {
             say(USAGE);
             Ok(())
@@ -90,9 +95,13 @@ fn parse(arguments: &[String]) -> Result<AutomationCommand, String> {
         ["check", "--fast"] => Ok(AutomationCommand::FastCheck),
         ["tidy"] => Ok(AutomationCommand::Tidy),
         ["docs"] => Ok(AutomationCommand::Docs),
+        ["house"] => Ok(AutomationCommand::House(None)),
+        ["house", count] => Ok(AutomationCommand::House(Some((*count).to_owned()))),
         ["--help" | "-h" | "help"] => Ok(AutomationCommand::Help),
         [] => Err("error: no command given".to_owned()),
-        ["check" | "tidy" | "docs", extra, ..] => Err(format!("error: unexpected argument `{extra}`")),
+        ["check" | "tidy" | "docs", extra, ..] | ["house", _, extra, ..] => {
+            Err(format!("error: unexpected argument `{extra}`"))
+        }
         [unknown, ..] => Err(format!("error: unknown command `{unknown}`")),
     }
 }
@@ -125,6 +134,9 @@ mod tests {
             ("check --fast", Ok(AutomationCommand::FastCheck)),
             ("tidy", Ok(AutomationCommand::Tidy)),
             ("docs", Ok(AutomationCommand::Docs)),
+            ("house", Ok(AutomationCommand::House(None))),
+            ("house circles", Ok(AutomationCommand::House(Some("circles".to_owned())))),
+            ("house circles all", Err("error: unexpected argument `all`".to_owned())),
             ("--help", Ok(AutomationCommand::Help)),
             ("-h", Ok(AutomationCommand::Help)),
             ("", Err("error: no command given".to_owned())),

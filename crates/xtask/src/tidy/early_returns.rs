@@ -179,7 +179,7 @@ fn skipping_names<'s>(functions: &[SourceFunction<'s>]) -> BTreeSet<&'s str> {
 }
 
 /// The name of the function that a line begins.
-fn function_name(line: &str) -> Option<&str> {
+pub(crate) fn function_name(line: &str) -> Option<&str> {
     let mut rest = line;
     for word in ["pub(crate) ", "pub(super) ", "pub ", "const ", "async "] {
         rest = rest.strip_prefix(word).unwrap_or(rest);

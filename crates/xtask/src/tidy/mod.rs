@@ -22,18 +22,24 @@ mod wording;
 
 use std::{path::Path, process::Command};
 
-pub(crate) use self::graph::CrateGraph;
 #[cfg(test)]
 pub(crate) use self::graph::sketch;
-use self::{finding::TidyFinding, tree::SourceTree};
-use crate::{TaskFailure, complain, say, toolchain::cargo};
+pub(crate) use self::{
+    early_returns::function_name,
+    finding::TidyFinding,
+    graph::CrateGraph,
+    names::{TypeNames, is_source},
+    sizes::without_tests,
+    tree::SourceTree,
+};
+use crate::{TaskFailure, complain, house, say, toolchain::cargo};
 
 /// Reads the project, applies every rule and prints what was found.
 pub(crate) fn run(root: &Path) -> Result<(), TaskFailure> {
     let tree = SourceTree::read(root).map_err(TaskFailure::Outside)?;
     let graph = graph(root)?;
     let findings = check(&tree, &graph);
-    say(&format!("tidy: {}\n", names::TypeNames::of(&tree).in_words()));
+    say(&format!("tidy: {}\n", TypeNames::of(&tree).in_words()));
     if findings.is_empty() {
         say(&format!("tidy: {} files, {} packages, nothing to report\n", tree.len(), graph.packages.len()));
         return Ok(());
@@ -56,6 +62,7 @@ fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
         duplicates::check(tree, graph),
         early_returns::check(tree),
         glossary::check(tree),
+        house::check_house(tree),
         licences::check(tree, graph),
         names::check(tree),
         opens::check(tree),

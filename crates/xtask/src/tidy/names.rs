@@ -64,7 +64,7 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
 }
 
 /// Whether a path is that of a crate's source outside its tests.
-pub(super) fn is_source(path: &str) -> bool {
+pub(crate) fn is_source(path: &str) -> bool {
     let mut parts = path.split('/');
     (parts.next(), parts.nth(1)) == (Some("crates"), Some("src"))
         && path.ends_with(".rs")

@@ -33,7 +33,7 @@ fn is_counted(path: &str) -> bool {
 }
 
 /// Lines before the trailing test module. Clippy sees to it that nothing follows that module.
-pub(super) fn without_tests(text: &str) -> Vec<&str> {
+pub(crate) fn without_tests(text: &str) -> Vec<&str> {
     let mut lines: Vec<&str> = text.lines().collect();
     let begins = |index: usize| {
         let mut rest = lines.iter().skip(index);
