@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use self::functions::{FunctionPlace, FunctionRole};
 use crate::{
-    TaskFailure, say,
+    TaskFailure, print_to_stdout,
     tidy::{SourceTree, TidyFinding, TypeNames, is_source},
 };
 
@@ -97,14 +97,14 @@ pub(crate) fn run_house(root: &std::path::Path, listed: Option<&str>) -> Result<
     let Some(key) = listed else {
         let head = format!("{:>6}  {:>7}  {:>8}  {:18}what is counted\n", "count", "share", "limit", "key");
         let rows: String = counts.iter().map(HouseCount::row).collect();
-        say(&format!("{head}{rows}"));
+        print_to_stdout(&format!("{head}{rows}"));
         return Ok(());
     };
     let Some(count) = counts.iter().find(|count| count.key == key) else {
         let keys: Vec<&str> = counts.iter().map(|count| count.key).collect();
         return Err(TaskFailure::Outside(format!("nothing is counted as `{key}`; name one of {}", keys.join(", "))));
     };
-    say(&count.cases.iter().map(|case| format!("{case}\n")).collect::<String>());
+    print_to_stdout(&count.cases.iter().map(|case| format!("{case}\n")).collect::<String>());
     Ok(())
 }
 
