@@ -97,7 +97,7 @@ pub(crate) struct HeaderSpans {
 /// The problems met so far.
 pub(crate) type Diagnostics = Vec<Diagnostic>;
 
-fn push_header_error(problems: &mut Diagnostics, message: String, span: Span) {
+fn push_error(problems: &mut Diagnostics, message: String, span: Span) {
     problems.push(error_at(message, span));
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn decode_header(root: Option<&YamlNode>, named: &NamedSchemas, probl
     let Some(root) = root else { return Header::default() };
     let YamlValue::Map(_) = root.data else {
         if root.data != YamlValue::Scalar(Json::Null) {
-            push_header_error(problems, "front matter is not a mapping of keys to values".into(), root.span);
+            push_error(problems, "front matter is not a mapping of keys to values".into(), root.span);
         }
         return Header::default();
     };
@@ -115,7 +115,7 @@ pub(crate) fn decode_header(root: Option<&YamlNode>, named: &NamedSchemas, probl
         match picoschema::expand_picoschema(&node.to_ordered(), named) {
             Ok(schema) => Some(schema),
             Err(message) => {
-                push_header_error(problems, format!("{part}.schema: {message}"), place_of_fault(node, named));
+                push_error(problems, format!("{part}.schema: {message}"), place_of_fault(node, named));
                 None
             }
         }
@@ -142,11 +142,7 @@ pub(crate) fn decode_header(root: Option<&YamlNode>, named: &NamedSchemas, probl
         }
         let calls = header.strict.as_ref().is_some_and(|strict| !strict.tools.is_empty());
         if let Some(schema) = root.get("output").and_then(|output| output.get("schema")).filter(|_| calls) {
-            push_header_error(
-                problems,
-                "output.schema and proem.tools exclude each other; remove one".into(),
-                schema.span,
-            );
+            push_error(problems, "output.schema and proem.tools exclude each other; remove one".into(), schema.span);
         }
     }
     header
@@ -203,7 +199,7 @@ fn decode_strict_header(node: &YamlNode, places: &mut HeaderSpans, problems: &mu
         let node = node.get("budget")?.get(key)?;
         let tokens = node.to_json().as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
         if tokens.is_none() {
-            push_header_error(problems, format!("proem.budget.{key} is not a positive number of tokens"), node.span);
+            push_error(problems, format!("proem.budget.{key} is not a positive number of tokens"), node.span);
         }
         tokens
     };
@@ -244,11 +240,7 @@ fn stable(budget: Option<&YamlNode>, problems: &mut Diagnostics) -> u8 {
     let Some(node) = budget.and_then(|budget| budget.get("stable")) else { return STABLE_PERCENT };
     let percent = node.to_json().as_u64().and_then(|n| u8::try_from(n).ok()).filter(|n| (1..=100).contains(n));
     if percent.is_none() {
-        push_header_error(
-            problems,
-            "proem.budget.stable is not a whole number of per cent from 1 to 100".into(),
-            node.span,
-        );
+        push_error(problems, "proem.budget.stable is not a whole number of per cent from 1 to 100".into(), node.span);
     }
     percent.unwrap_or(STABLE_PERCENT)
 }
@@ -257,7 +249,7 @@ fn stable(budget: Option<&YamlNode>, problems: &mut Diagnostics) -> u8 {
 fn decode_tools(node: &YamlNode, problems: &mut Diagnostics) -> Vec<String> {
     let Some(list) = node.get("tools") else { return Vec::new() };
     let YamlValue::List(items) = &list.data else {
-        push_header_error(
+        push_error(
             problems,
             "proem.tools is not a list of files; write `tools: [answer.schema.json]`".into(),
             list.span,
@@ -265,14 +257,10 @@ fn decode_tools(node: &YamlNode, problems: &mut Diagnostics) -> Vec<String> {
         return Vec::new();
     };
     if items.is_empty() {
-        push_header_error(problems, "proem.tools is empty; name a tool, or remove the key".into(), list.span);
+        push_error(problems, "proem.tools is empty; name a tool, or remove the key".into(), list.span);
     }
     if node.get("output_schema").is_some() {
-        push_header_error(
-            problems,
-            "proem.tools and proem.output_schema exclude each other; remove one".into(),
-            list.span,
-        );
+        push_error(problems, "proem.tools and proem.output_schema exclude each other; remove one".into(), list.span);
     }
     let mut files: Vec<String> = Vec::new();
     for item in items {
@@ -280,9 +268,9 @@ fn decode_tools(node: &YamlNode, problems: &mut Diagnostics) -> Vec<String> {
         if !file.ends_with(TOOL_FILE) || file.contains('/') {
             let message =
                 format!("`{file}` is not the contract of a tool; expected a name such as `answer{TOOL_FILE}`");
-            push_header_error(problems, message, item.span);
+            push_error(problems, message, item.span);
         } else if files.contains(&file) {
-            push_header_error(problems, format!("proem.tools names `{file}` twice"), item.span);
+            push_error(problems, format!("proem.tools names `{file}` twice"), item.span);
         } else {
             files.push(file);
         }
@@ -296,7 +284,7 @@ fn baseline(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Baseline {
         None | Some((Json::Bool(false), _)) => Baseline::Unwanted,
         Some((Json::Bool(true), _)) => Baseline::Wanted,
         Some((other, span)) => {
-            push_header_error(problems, format!("proem.profile is `{other}`; expected true or false"), span);
+            push_error(problems, format!("proem.profile is `{other}`; expected true or false"), span);
             Baseline::Unwanted
         }
     }
@@ -309,10 +297,10 @@ fn decode_version(node: &YamlNode, problems: &mut Diagnostics) -> String {
         (Some(version), _) if is_version(version) => return version.to_owned(),
         (_, Some(shown)) => {
             let message = format!("proem.version is `{shown}`; expected three numbers such as `1.0.0`");
-            push_header_error(problems, message, found.map_or(node.span, |n| n.span));
+            push_error(problems, message, found.map_or(node.span, |n| n.span));
         }
         (_, None) => {
-            push_header_error(
+            push_error(
                 problems,
                 "proem.version is missing; expected three numbers such as `1.0.0`".into(),
                 span_start(node.span),
@@ -362,11 +350,11 @@ fn decode_sections(
 ) -> Vec<SectionSpec> {
     let Some(node) = node else {
         let message = "proem.sections is missing; every part of a prompt belongs to a section";
-        push_header_error(problems, message.into(), span_start(whole));
+        push_error(problems, message.into(), span_start(whole));
         return Vec::new();
     };
     let YamlValue::List(items) = &node.data else {
-        push_header_error(problems, "proem.sections is not a list".into(), node.span);
+        push_error(problems, "proem.sections is not a list".into(), node.span);
         return Vec::new();
     };
     places.sections_known = true;
@@ -377,13 +365,13 @@ fn decode_sections(
             continue;
         };
         if let Some(earlier) = specs.iter().find(|earlier| earlier.name == spec.name) {
-            push_header_error(problems, format!("section `{}` is declared twice", earlier.name), item.span);
+            push_error(problems, format!("section `{}` is declared twice", earlier.name), item.span);
             continue;
         }
         if let Some(earlier) = specs.iter().rev().find(|earlier| !layout.allows(earlier.rank(), spec.rank())) {
             let (a, b) = (spec.rank().as_str(), earlier.rank().as_str());
             let message = format!("section `{}` ({a}) comes after `{}` ({b}); move it before", spec.name, earlier.name);
-            push_header_error(problems, message, item.span);
+            push_error(problems, message, item.span);
         }
         places.sections.insert(spec.name.clone(), item.span);
         specs.push(spec);
@@ -398,7 +386,7 @@ fn decode_section(node: &YamlNode, problems: &mut Diagnostics) -> Option<Section
     known_keys(entries, &SECTION_KEYS, "a section", problems);
     let name = node.get("name").and_then(|n| expect_string(n, "name", problems));
     let Some(name) = name.filter(|name| is_section_name(name)) else {
-        push_header_error(
+        push_error(
             problems,
             "a section needs a name of letters, digits, `-` and `_`; `output` is reserved".into(),
             node.span,
@@ -408,7 +396,7 @@ fn decode_section(node: &YamlNode, problems: &mut Diagnostics) -> Option<Section
     let trust = node.get("trust").and_then(|n| expect_word(n, "trust", &Trust::WORDS, problems));
     if node.get("trust").is_none() {
         let words: Vec<&str> = Trust::WORDS.iter().map(|(word, _)| *word).collect();
-        push_header_error(
+        push_error(
             problems,
             format!("section `{name}` has no `trust`; expected one of {}", words.join(", ")),
             node.span,
@@ -425,7 +413,7 @@ fn decode_section(node: &YamlNode, problems: &mut Diagnostics) -> Option<Section
         && (layer, trust) != (Layer::Capabilities, Trust::Untrusted)
         && (layer, trust) != (Layer::Code, Trust::Untrusted)
     {
-        push_header_error(
+        push_error(
             problems,
             format!("section `{name}`: layer `{}` can't be combined with trust `{}`", layer.as_str(), trust.as_str()),
             node.span,
@@ -436,7 +424,7 @@ fn decode_section(node: &YamlNode, problems: &mut Diagnostics) -> Option<Section
         Some(n) => match n.as_str().and_then(Tag::new) {
             Some(tag) => tag,
             None => {
-                push_header_error(problems, "`tag` must consist of letters, digits and `_`".into(), n.span);
+                push_error(problems, "`tag` must consist of letters, digits and `_`".into(), n.span);
                 return None;
             }
         },
@@ -445,7 +433,7 @@ fn decode_section(node: &YamlNode, problems: &mut Diagnostics) -> Option<Section
     let containment = node.get("contain").map_or(Some(SectionContainment::default()), |n| {
         if trust != Trust::Untrusted {
             let message = format!("section `{name}` is {} and contains nothing; remove `contain`", trust.as_str());
-            push_header_error(problems, message, n.span);
+            push_error(problems, message, n.span);
         }
         expect_word(n, "contain", &SectionContainment::WORDS, problems)
     })?;
@@ -480,7 +468,7 @@ fn decode_priority(node: &YamlNode, trust: Trust, problems: &mut Diagnostics) ->
     let priority = node.get("priority").and_then(|n| {
         let priority = n.to_json().as_u64().and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 100);
         if priority.is_none() {
-            push_header_error(problems, "priority is not a whole number from 0 to 100".into(), n.span);
+            push_error(problems, "priority is not a whole number from 0 to 100".into(), n.span);
         }
         priority
     });
@@ -489,13 +477,13 @@ fn decode_priority(node: &YamlNode, trust: Trust, problems: &mut Diagnostics) ->
         Some(n) => match n.as_str() {
             Some("required") => true,
             _ => {
-                push_header_error(problems, "`keep` accepts only `required`; otherwise use `priority`".into(), n.span);
+                push_error(problems, "`keep` accepts only `required`; otherwise use `priority`".into(), n.span);
                 always
             }
         },
     };
     if required && let Some(n) = node.get("priority") {
-        push_header_error(problems, "a section with `keep: required` can't have a priority".into(), n.span);
+        push_error(problems, "a section with `keep: required` can't have a priority".into(), n.span);
     }
     if required { SectionPriority::Required } else { SectionPriority::Priority(priority.unwrap_or(50)) }
 }
@@ -514,7 +502,7 @@ fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
                 items.iter().map(|item| expect_word(item, "a rung", &Rung::WORDS, problems)).collect()
             }
             _ => {
-                push_header_error(
+                push_error(
                     problems,
                     "a ladder must be a list of shortening steps, the fullest first".into(),
                     node.span,
@@ -525,11 +513,11 @@ fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
         let Some(rungs) = rungs else { continue };
         if rungs.is_empty() || rungs.windows(2).any(|pair| matches!(pair, [a, b] if a >= b)) {
             let order = "full, parts, brief, excerpt, outline, named, count, omitted";
-            push_header_error(problems, format!("the steps of a ladder must be in the order {order}"), node.span);
+            push_error(problems, format!("the steps of a ladder must be in the order {order}"), node.span);
             continue;
         }
         if let Some(problem) = misplaced_rung(climber, &rungs) {
-            push_header_error(problems, problem.into(), node.span);
+            push_error(problems, problem.into(), node.span);
             continue;
         }
         ladders.push(Ladder { input: key.name.clone(), rungs, climber });
@@ -563,7 +551,7 @@ pub(crate) fn expect_map<'n>(
     match &node.data {
         YamlValue::Map(entries) => Some(entries),
         _ => {
-            push_header_error(problems, format!("{what} is not a mapping of keys to values"), node.span);
+            push_error(problems, format!("{what} is not a mapping of keys to values"), node.span);
             None
         }
     }
@@ -572,7 +560,7 @@ pub(crate) fn expect_map<'n>(
 pub(crate) fn expect_string(node: &YamlNode, what: &str, problems: &mut Diagnostics) -> Option<String> {
     let text = node.as_str().map(str::to_owned);
     if text.is_none() {
-        push_header_error(problems, format!("{what} is not a string; put it in quotes"), node.span);
+        push_error(problems, format!("{what} is not a string; put it in quotes"), node.span);
     }
     text
 }
@@ -588,7 +576,7 @@ pub(crate) fn expect_word<T: Copy>(
     if found.is_none() {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let shown = text.map_or_else(|| node.to_json().to_string(), str::to_owned);
-        push_header_error(problems, format!("{what} is `{shown}`; expected one of {}", known.join(", ")), node.span);
+        push_error(problems, format!("{what} is `{shown}`; expected one of {}", known.join(", ")), node.span);
     }
     found
 }
