@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proem_score::linear::{Logistic, TrainingOptions, fit};
+use proem_score::linear::{Logistic, TrainingOptions, fit_logistic};
 use proem_select::context::{
     AbstentionWeights, ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, TASK_SIGNAL_NAMES, TaskSignals,
     signals_of_task,
@@ -352,7 +352,7 @@ fn weights(examples: &[&TaskExample], labels: &[bool]) -> Vec<f32> {
 fn learn_abstention(examples: &[&TaskExample]) -> Result<Logistic, String> {
     let rows: Vec<TaskSignals> = examples.iter().map(|example| example.signals).collect();
     let labels: Vec<bool> = examples.iter().map(|example| example.kind.is_about_code()).collect();
-    let trained = fit(&rows, &labels, &weights(examples, &labels), TrainingOptions::default());
+    let trained = fit_logistic(&rows, &labels, &weights(examples, &labels), TrainingOptions::default());
     trained.map(|trained| trained.model).map_err(|error| error.to_string())
 }
 

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use proem_embed::StaticModel;
-use proem_score::linear::{Logistic, TrainingOptions, fit};
+use proem_score::linear::{Logistic, TrainingOptions, fit_logistic};
 use proem_select::context::ContextTask;
 use proem_select::embedding::Embedder as _;
 use serde::Deserialize;
@@ -98,7 +98,7 @@ impl SoftwareTexts {
             weights.resize(rows.len(), weight);
         }
         let options = TrainingOptions { l2: SOFTWARE_L2, ..TrainingOptions::default() };
-        let trained = fit(&rows, &labels, &balanced_label_weights(&labels, &weights), options)
+        let trained = fit_logistic(&rows, &labels, &balanced_label_weights(&labels, &weights), options)
             .map_err(|error| error.to_string())?;
         Ok(trained.model)
     }

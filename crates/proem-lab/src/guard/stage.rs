@@ -11,7 +11,7 @@ use std::path::Path;
 use proem_guard::learned::SentenceScorer;
 use proem_guard::score::{InjectionFeatures, NAMES, TextScorer};
 use proem_guard::{FindingKind, Guard, Scan, Severity, Untrusted};
-use proem_score::linear::{Logistic, TrainingOptions, fit};
+use proem_score::linear::{Logistic, TrainingOptions, fit_logistic};
 use proem_text::{Label, Source};
 use serde_json::json;
 
@@ -90,7 +90,7 @@ pub(crate) fn learn(examples: &[&StageExample]) -> Result<Logistic, String> {
     let mut rows = rows;
     loop {
         let options = TrainingOptions { l2: PENALTY, ..TrainingOptions::default() };
-        let model = fit(&rows, &labels, &weights, options).map_err(|error| error.to_string())?.model;
+        let model = fit_logistic(&rows, &labels, &weights, options).map_err(|error| error.to_string())?.model;
         // Nothing that is suspicious may speak for a text; without it the others are weighed anew.
         let Some(worst) = (0..NAMES.len()).find(|index| model.weights.get(*index).is_some_and(|weight| *weight < 0.0))
         else {

@@ -108,7 +108,7 @@ fn pooled_forest(parts: &[ProjectSlice<'_>], inputs: &[Input]) -> Result<(Forest
             weights.push(part_weight(part));
         }
     }
-    let line = linear::fit(
+    let line = linear::fit_logistic(
         &rows,
         &labels,
         &single_precision(&weights),

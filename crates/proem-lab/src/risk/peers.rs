@@ -24,8 +24,8 @@ impl Regression {
         let rows: Vec<[f32; Feature::ALL.len()]> =
             commits.iter().map(|commit| regression_row(&commit.features, &means)).collect();
         let labels: Vec<bool> = commits.iter().map(|commit| commit.is_bug).collect();
-        let fitted =
-            linear::fit(&rows, &labels, &[], linear::TrainingOptions::default()).map_err(|error| error.to_string())?;
+        let fitted = linear::fit_logistic(&rows, &labels, &[], linear::TrainingOptions::default())
+            .map_err(|error| error.to_string())?;
         Ok(Self { model: fitted.model, means })
     }
 

@@ -186,8 +186,12 @@ impl<'a> Trainer<'a> {
                 row_weights.push(case.weight as f32);
             }
         }
-        let fitted =
-            linear::fit(&rows, &labels, &row_weights, linear::TrainingOptions { l2: 1e-3, ..Default::default() });
+        let fitted = linear::fit_logistic(
+            &rows,
+            &labels,
+            &row_weights,
+            linear::TrainingOptions { l2: 1e-3, ..Default::default() },
+        );
         let model = fitted.map_err(|error| error.to_string())?.model;
         let [sum, share] = model.weights.as_slice() else { return Err("calibration has two slopes".into()) };
         let mut calibration = SelectionWeights {

@@ -13,7 +13,7 @@ use clap::Args;
 use proem_agents::screen::Screening;
 use proem_embed::StaticModel;
 use proem_guard::{Guard, Policy};
-use proem_score::softmax::{DescentOptions, SparseExample, fit};
+use proem_score::softmax::{DescentOptions, SparseExample, fit_softmax};
 use proem_triage::contract::{SignalCategory, SignalImportance};
 use proem_triage::{
     CategoryWeights, ClassificationContext, SignalInBatch, SignalTrait, TriageLexicon, sanitise_signal, traits,
@@ -171,7 +171,7 @@ impl Trainer {
             .copied()
             .map(|example| SparseExample { features: &example.traits, class: label(example) })
             .collect();
-        let weights = fit(&examples, self.names.len() + size, N, DESCENT).map_err(|error| error.to_string())?;
+        let weights = fit_softmax(&examples, self.names.len() + size, N, DESCENT).map_err(|error| error.to_string())?;
         Ok(weights.as_chunks().0.to_vec())
     }
 
