@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use proem_engine::contract::Contract;
-use proem_engine::decode::{MAX_REPAIRS, RepairKind, decode};
+use proem_engine::decode::{MAX_REPAIRS, RepairKind, decode_value};
 use serde_json::Value as Json;
 
 static CONTRACT: LazyLock<Contract> = LazyLock::new(|| {
@@ -15,7 +15,7 @@ static CONTRACT: LazyLock<Contract> = LazyLock::new(|| {
 
 /// Holds one input to the laws.
 pub fn feed(text: &str) {
-    let Ok(decoded) = decode(text, &CONTRACT) else { return };
+    let Ok(decoded) = decode_value(text, &CONTRACT) else { return };
     assert!(decoded.repairs.len() <= MAX_REPAIRS + 1);
     for repair in &decoded.repairs {
         assert!(text.get(repair.span.start..repair.span.end).is_some(), "{repair:?}");
@@ -26,7 +26,7 @@ pub fn feed(text: &str) {
     if decoded.repairs.iter().any(|repair| matches!(repair.kind, RepairKind::OpenEnd | RepairKind::More)) {
         return;
     }
-    let again = decode(&canonical, &CONTRACT).expect("a value");
+    let again = decode_value(&canonical, &CONTRACT).expect("a value");
     assert!(is_same(&again.value, &decoded.value), "{} after {canonical}", again.value);
 }
 

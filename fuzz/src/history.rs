@@ -3,7 +3,9 @@
 
 use jiff::Timestamp;
 use proem_agents::adapt;
-use proem_engine::profile::{Ageing, Baseline, Registry, ResultRecord, Signals, Wishes, derive, grounded, known_risks};
+use proem_engine::profile::{
+    Ageing, Baseline, Registry, ResultRecord, Signals, Wishes, adapt_with_grounds, derive, known_risks,
+};
 use proem_engine::run::Time;
 use serde_json::{Value as Json, json};
 
@@ -20,13 +22,13 @@ pub fn feed(text: &str) {
     let now = read.iter().map(|record| record.at).max().unwrap_or(Time(0));
     let signals = derive(&read, Wishes::default(), Ageing::default(), now).signals;
     let agents = Registry::Closed(["planner".to_owned(), "reviews/triage".to_owned()].into());
-    let shown = grounded(&signals, &agents, &known_risks(), Baseline::Wanted).profile;
+    let shown = adapt_with_grounds(&signals, &agents, &known_risks(), Baseline::Wanted).profile;
     let neutral = Signals {
         last_failure_subagents: neutral(&signals.last_failure_subagents, &agents),
         risk_tags: neutral(&signals.risk_tags, &known_risks()),
         ..signals
     };
-    assert_eq!(shown, grounded(&neutral, &agents, &known_risks(), Baseline::Wanted).profile);
+    assert_eq!(shown, adapt_with_grounds(&neutral, &agents, &known_risks(), Baseline::Wanted).profile);
 }
 
 /// A time as text, or milliseconds since 1970, so that none is rounded.

@@ -30,7 +30,7 @@ pub fn feed(text: &str) {
         .map(|name| (name.to_owned(), text.to_owned()))
         .into();
     for name in NAMES {
-        if let Ok(kind) = recognise(name, text) {
+        if let Ok(kind) = recognise_source(name, text) {
             import(kind, name, text, &beside);
         }
     }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use proem_engine::ErrorKind;
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::input::Inputs;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::{Book, BookLayer};
@@ -63,7 +63,7 @@ fn strict(file: &str, partials: &BTreeMap<String, String>) {
             input_tokens: full.then_some(60),
             ..AssemblyOptions::new(&key)
         };
-        match assemble(&prompt, &inputs, &mut CachingCounter::new(&Bytes), &options) {
+        match assemble_request(&prompt, &inputs, &mut CachingCounter::new(&Bytes), &options) {
             Ok((assembly, report)) => {
                 assert_eq!(report.totals.tokens, assembly.text().len());
                 assert!(report.fit.worth <= report.fit.bound);

@@ -4,7 +4,7 @@
 use proem_engine::assembly::{Assembly, PromptId};
 use proem_engine::call::{AnswerForm, Arrival, CallFailure, Request, Response, Sampling, Tool, ToolChoice};
 use proem_engine::providers::Provider;
-use proem_llm::codec::{AnswerReader, EndpointNames, refused};
+use proem_llm::codec::{AnswerReader, EndpointNames, refusal_failure};
 use proem_llm::embeddings::decode_embeddings;
 use proem_llm::wire::ResponseHead;
 
@@ -25,7 +25,7 @@ pub fn feed(bytes: &[u8]) {
             assert_eq!(read(provider, &request, bytes.chunks(size)), whole);
         }
         let names = EndpointNames { endpoint: "e", variable: None, model: "m", url: "http://e", body_bytes: 1 };
-        let failure = refused(provider, &ResponseHead { status: 400, headers: Vec::new() }, bytes, &names);
+        let failure = refusal_failure(provider, &ResponseHead { status: 400, headers: Vec::new() }, bytes, &names);
         assert!(failure.said.is_none_or(|said| said.len() <= 500));
     }
     if let Ok(vectors) = decode_embeddings(bytes, 1, None) {

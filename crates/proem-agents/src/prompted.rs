@@ -4,7 +4,7 @@
 //! it is looked at by the guard and reaches the model contained. What the guard keeps out is noted.
 
 use crate::screen::{PromptPlace, Screen, Screening, ScreeningNote};
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::Appendix;
 use proem_engine::budget::AnswerLength;
 use proem_engine::cache::{CachePlan, plan_request};
@@ -161,7 +161,7 @@ pub fn prepare_labelled(ask: &LabelledCall<'_>, counts: &mut CachingCounter<'_>)
         output_format: printed.as_deref(),
         ..AssemblyOptions::new(ask.key)
     };
-    let (mut assembly, report) = assemble(ask.prompt, ask.inputs, counts, &options)?;
+    let (mut assembly, report) = assemble_request(ask.prompt, ask.inputs, counts, &options)?;
     if let Some(format) = &format {
         assembly.append(FORMAT_SECTION, Appendix::Ours(format), counter);
     }

@@ -127,7 +127,7 @@ async fn recorded_results(
 ///
 /// If it can't be read, is too long or is not UTF-8.
 pub fn read_history_file(file: &Path) -> Result<String, Error> {
-    history_text(file, proem_runtime::files::open(file).and_then(read_capped_text))
+    history_text(file, proem_runtime::files::open_regular(file).and_then(read_capped_text))
 }
 
 /// The text that is handed over as `file`.

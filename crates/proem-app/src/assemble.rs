@@ -26,7 +26,7 @@ use proem_engine::tokens::CachingCounter;
 use proem_engine::versions::Versions;
 use proem_guard::{Untrusted, Verdict};
 use proem_llm::endpoint::Endpoint;
-use proem_runtime::records::{Start as RunStart, assembled as recorded_assembly};
+use proem_runtime::records::{Start as RunStart, assembly_record as recorded_assembly};
 use proem_runtime::{AllProcessors, Environment, GatherOptions};
 use proem_select::mode::{Hints, ModeBasis};
 use proem_store::record::Numbers;

@@ -7,7 +7,7 @@
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use proem_engine::call::{Arrival, FailureKind, NanoDollars, Usage, cost};
+use proem_engine::call::{Arrival, FailureKind, NanoDollars, Usage, call_cost};
 use proem_engine::ledger::Pricing;
 use proem_engine::providers::{EnforcementSource, Model, Prices, Provider, Providers};
 use proem_llm::endpoint::{Authorities, Endpoint, EndpointKey, EndpointLimits};
@@ -71,7 +71,7 @@ impl ModelEndpoint {
     pub fn cost(&self, usage: &Usage) -> Option<NanoDollars> {
         match self.priced() {
             Pricing::Free => Some(NanoDollars(0)),
-            Pricing::Listed => cost(usage, &self.model),
+            Pricing::Listed => call_cost(usage, &self.model),
         }
     }
 }

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use proem_engine::tokens::{OpenAi, TokenCounter as _};
 use proem_guard::{Untrusted, show};
-use proem_runtime::catalogue::{CatalogueLocations, ConfigOwner, MANIFESTS, NamedSource, SourceFormat, discover};
+use proem_runtime::catalogue::{
+    CatalogueLocations, ConfigOwner, MANIFESTS, NamedSource, SourceFormat, discover_catalogue,
+};
 use proem_runtime::files::{self, FileAccess};
 use proem_select::catalogue::{Approvals, Capability, Catalogue, CatalogueName, Sha256Hash, SourceTrust};
 
@@ -60,7 +62,7 @@ pub fn load_catalogue(project: &OpenProject) -> Result<LoadedCatalogue, Error> {
     let vouching = |path: &str, bytes: &[u8]| {
         if project.vouched.covers(path, &sha256_hex(bytes)) { SourceTrust::Trusted } else { SourceTrust::Outside }
     };
-    let mut found = discover(&sources, &vouching);
+    let mut found = discover_catalogue(&sources, &vouching);
     let servers = servers(std::mem::take(&mut found.parsed.servers), found.manifests);
     let catalogue = Catalogue::new(found.parsed, &approvals);
     let notes = catalogue_notes(&catalogue, &servers);

@@ -10,7 +10,7 @@ pub mod settings;
 
 use std::path::Path;
 
-use proem_engine::prompt::check::check;
+use proem_engine::prompt::check::check_book;
 use proem_engine::tokens::OpenAi;
 use proem_guard::show;
 use proem_runtime::Environment;
@@ -251,7 +251,7 @@ fn book_line(folder: &Path, places: &Places) -> CheckupLine {
         }
         Ok((book, None)) => {
             let prompts = count_with_noun(u64::try_from(book.prompts().len()).unwrap_or(u64::MAX), "prompt");
-            match check(&book, &OpenAi::O200k) {
+            match check_book(&book, &OpenAi::O200k) {
                 Ok(remarks) => {
                     match remarks.iter().filter(|remark| remark.severity == DiagnosticSeverity::Error).count() {
                         0 => CheckupLine::new(subject, CheckupState::Good, prompts),

@@ -14,7 +14,9 @@ use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
 use proem_guard::{InstallationKey, show};
 use proem_runtime::files::{self, FileContent};
-use proem_runtime::git::{GitAnswers, GitProgram, RepositoryKind, StateLimits, discover, state};
+use proem_runtime::git::{
+    GitAnswers, GitProgram, RepositoryKind, StateLimits, discover_repository_around, repository_state,
+};
 use proem_runtime::{Environment, TrustedFile, delimiting_key};
 
 use self::restricted::restrict;
@@ -157,7 +159,7 @@ pub fn locate_project(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf
     if !folder.is_dir() {
         return Err(Error::invalid(format!("`{shown}` is not a folder")).hinting(Hint::NameFolder));
     }
-    Ok(match discover(git, &folder, git.limits().question)? {
+    Ok(match discover_repository_around(git, &folder, git.limits().question)? {
         Some(repository) => {
             let key = repository.common_dir.to_string_lossy().into_owned();
             let root = match repository.place {
@@ -177,9 +179,9 @@ pub fn locate_project(folder: &Path, git: &GitProgram) -> Result<(Option<PathBuf
 /// If git can't be asked.
 pub fn head_commit(folder: &Path, git: &GitProgram) -> Result<Option<String>, Error> {
     let question = git.limits().question;
-    let Some(repository) = discover(git, folder, question)? else { return Ok(None) };
+    let Some(repository) = discover_repository_around(git, folder, question)? else { return Ok(None) };
     let limits = StateLimits { head: question, changes: Duration::ZERO, bytes: 64 * 1024, paths: 0 };
-    Ok(state(git, &repository, &limits)?.git.commit)
+    Ok(repository_state(git, &repository, &limits)?.git.commit)
 }
 
 /// A relative path with nothing but names in it, written the one way.

@@ -14,7 +14,7 @@ use std::io::Read;
 use std::path::Path;
 
 use proem_runtime::readers::{
-    Document, DocumentKind, DocumentLimits, DocumentOptions, ReadError, read_file, read_stream,
+    Document, DocumentKind, DocumentLimits, DocumentOptions, ReadError, read_named_document, read_stream,
 };
 use proem_text::Source;
 
@@ -45,7 +45,7 @@ impl ScanOptions {
     ///
     /// [`ReadError`] if there is no file, or it can't be read.
     pub fn read(&self, path: &Path) -> Result<Document, ReadError> {
-        read_file(path, &self.ask())
+        read_named_document(path, &self.ask())
     }
 
     /// Reads what somebody hands over.

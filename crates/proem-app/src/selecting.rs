@@ -178,7 +178,7 @@ impl SelectionInputs {
         let done = done.map_err(|error| error.to_string())?;
         if done.made > 0 || done.removed > 0 {
             let kept = std::fs::create_dir_all(&places.cache).map_err(|error| error.to_string()).and_then(|()| {
-                files::replace(&places.cache, path, stored.write().as_bytes(), FileAccess::Private)
+                files::replace_file(&places.cache, path, stored.write().as_bytes(), FileAccess::Private)
                     .map_err(|error| error.to_string())
             });
             if let Err(error) = kept {

@@ -65,7 +65,7 @@ impl StateFile {
             .create(&places.state)
             .map_err(|error| Error::outside(format!("could not create `{}`: {error}", places.state.display())))?;
         let text = format!("{}\n", json::pretty(&value));
-        files::replace(&places.state, Path::new(self.name), text.as_bytes(), FileAccess::Private)?;
+        files::replace_file(&places.state, Path::new(self.name), text.as_bytes(), FileAccess::Private)?;
         Ok(())
     }
 

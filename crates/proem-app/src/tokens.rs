@@ -8,7 +8,7 @@ use proem_engine::tokens::{Exactness, OpenAi, TokenCounter};
 use proem_guard::show;
 use proem_runtime::Environment;
 use proem_runtime::files::{self, FileContent};
-use proem_runtime::folder::{EntryKind, list};
+use proem_runtime::folder::{EntryKind, list_files_below};
 
 use crate::calling;
 use crate::error::Error;
@@ -164,7 +164,8 @@ pub fn count_folder(
     columns: &[TokenColumn],
     tell: &mut dyn FnMut(usize, usize),
 ) -> Result<FolderCount, String> {
-    let listing = list(&Environment::inherited(), path).map_err(|error| format!("could not be listed: {error}"))?;
+    let listing =
+        list_files_below(&Environment::inherited(), path).map_err(|error| format!("could not be listed: {error}"))?;
     let mut count = FolderCount { files: 0, bytes: 0, tokens: vec![0; columns.len()], left_out: 0 };
     for (number, entry) in listing.entries.iter().enumerate() {
         tell(number, listing.entries.len());
@@ -199,7 +200,7 @@ fn text_beneath(folder: &Path, path: &Path) -> Option<String> {
 ///
 /// In words, if it can't be read, is too long or is no text.
 pub fn read_counted_file(path: &Path) -> Result<String, String> {
-    decode_counted_text(files::open(path).and_then(read_capped_bytes))
+    decode_counted_text(files::open_regular(path).and_then(read_capped_bytes))
 }
 
 /// The text that somebody hands over.

@@ -228,7 +228,7 @@ impl TrustStore {
                 let hash = sha256_hex(bytes);
                 // A file with a credential is trusted without a copy; its next version is shown in full.
                 if credential::find_credentials(&String::from_utf8_lossy(bytes)).is_empty() {
-                    files::replace(&self.folder, &Path::new(COPIES).join(&hash), bytes, FileAccess::Private)?;
+                    files::replace_file(&self.folder, &Path::new(COPIES).join(&hash), bytes, FileAccess::Private)?;
                 }
                 let file = repository.files.entry(path.clone()).or_default();
                 file.hashes.insert(hash.clone());
@@ -332,7 +332,7 @@ impl TrustStore {
         let json = serde_json::to_value(&stored).map_err(|e| Error::bug("could not write JSON", e))?;
         let mut text = proem_text::json::pretty(&json);
         text.push('\n');
-        files::replace(&self.folder, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
+        files::replace_file(&self.folder, Path::new(FILE), text.as_bytes(), FileAccess::Private)?;
         self.remove_old_copies(&stored);
         Ok(())
     }
@@ -355,7 +355,7 @@ impl TrustStore {
             Err(error) => return Err(error.into()),
         }
         let path = self.folder.join(LOCK);
-        let lock = files::open(&path).map_err(failed("open", &path))?;
+        let lock = files::open_regular(&path).map_err(failed("open", &path))?;
         lock.lock().map_err(failed("lock", &path))?;
         Ok(lock)
     }

@@ -13,7 +13,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use proem_engine::contract::Contract;
-use proem_engine::decode::decode;
+use proem_engine::decode::decode_value;
 use serde_json::{Value as Json, json};
 
 /// How many rounds; both are timed in each.
@@ -23,12 +23,12 @@ fn main() {
     let contract = contract();
     for items in [1, 32, 1600] {
         let text = answer(items).to_string();
-        assert!(decode(&text, &contract).unwrap().repairs.is_empty());
+        assert!(decode_value(&text, &contract).unwrap().repairs.is_empty());
         let calls = 1 + 500_000 / text.len();
         let (mut ours, mut theirs) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             theirs.push(nanos(calls, || _ = black_box(serde_json::from_str::<Json>(black_box(&text)).unwrap())));
-            ours.push(nanos(calls, || _ = black_box(decode(black_box(&text), &contract).unwrap())));
+            ours.push(nanos(calls, || _ = black_box(decode_value(black_box(&text), &contract).unwrap())));
         }
         let value = answer(items);
         let check = median((0..ROUNDS).map(|_| nanos(calls, || _ = black_box(contract.accepts(&value)))).collect());
@@ -41,12 +41,13 @@ fn main() {
     }
     let sloppy =
         format!("Here:\n```json\n{}\n```", answer(32).to_string().replace("\"id\"", "id").replace("]}", ",],}"));
-    let micros = median((0..ROUNDS).map(|_| nanos(20, || _ = black_box(decode(&sloppy, &contract)))).collect()) / 1000;
+    let micros =
+        median((0..ROUNDS).map(|_| nanos(20, || _ = black_box(decode_value(&sloppy, &contract)))).collect()) / 1000;
     println!("{} bytes with repairs: {micros} µs", sloppy.len());
     for piece in ["[", "{\"items\":", "{a:'x' ", "[a {", "{\"a\": \"x\" y\"", "{}", "\"", "word "] {
         let [short, long] = [1_000_000, 10_000_000].map(|len: usize| {
             let text = piece.repeat(len / piece.len());
-            nanos(1, || _ = black_box(decode(&text, &contract))) / 1_000_000
+            nanos(1, || _ = black_box(decode_value(&text, &contract))) / 1_000_000
         });
         println!("{piece:?} again and again: 1 MB {short} ms, 10 MB {long} ms");
     }

@@ -93,7 +93,7 @@ impl<'o> AssemblyOptions<'o> {
 /// [`InvalidInput`](crate::ErrorKind::InvalidInput) with every problem and its path,
 /// [`TrustViolation`](crate::ErrorKind::TrustViolation), [`BudgetTooSmall`](crate::ErrorKind::BudgetTooSmall) naming what
 /// can't shrink, or [`Render`](crate::ErrorKind::Render).
-pub fn assemble(
+pub fn assemble_request(
     prompt: &Prompt,
     inputs: &Inputs,
     counts: &mut CachingCounter<'_>,
@@ -132,21 +132,22 @@ fn limits(prompt: &Prompt, options: &AssemblyOptions<'_>, extras: &Extras) -> Ve
         let history = if counts(history::LAYER) { turns } else { 0 };
         Limit { layer, and: None, tokens, learned, history, window: None }
     };
-    let layers = options.layers.iter().map(|(layer, tokens)| limit(Some(*layer), wide(*tokens)));
+    let layers = options.layers.iter().map(|(layer, tokens)| limit(Some(*layer), tokens_as_u64(*tokens)));
     let both = options.context_and_code;
-    let both = both.map(|tokens| Limit { and: Some(Layer::Code), ..limit(Some(Layer::Context), wide(tokens)) });
-    let whole = whole(prompt, options).map(|(tokens, window)| Limit { window, ..limit(None, tokens) });
+    let both =
+        both.map(|tokens| Limit { and: Some(Layer::Code), ..limit(Some(Layer::Context), tokens_as_u64(tokens)) });
+    let whole = whole_limit(prompt, options).map(|(tokens, window)| Limit { window, ..limit(None, tokens) });
     layers.chain(both).chain(whole).collect()
 }
 
 /// The most tokens in all, with the window where that is why: the lowest of the window less the answer, the caller's
 /// limit, and the file's if the caller's doesn't replace it.
-fn whole(prompt: &Prompt, options: &AssemblyOptions<'_>) -> Option<(u64, Option<ModelWindow>)> {
+fn whole_limit(prompt: &Prompt, options: &AssemblyOptions<'_>) -> Option<(u64, Option<ModelWindow>)> {
     let of_file =
         prompt.file.strict.input_budget.filter(|_| !(options.replaces_budget && options.input_tokens.is_some()));
-    let asked = [of_file, options.input_tokens].into_iter().flatten().min().map(wide);
+    let asked = [of_file, options.input_tokens].into_iter().flatten().min().map(tokens_as_u64);
     let window = options.window.map(|tokens| {
-        let (tokens, answer) = (wide(tokens), wide(answer_tokens(prompt, options)));
+        let (tokens, answer) = (tokens_as_u64(tokens), tokens_as_u64(answer_tokens(prompt, options)));
         (tokens.saturating_sub(answer), Some(ModelWindow { tokens, answer }))
     });
     // Of equal limits the first is named.
@@ -208,7 +209,7 @@ impl Choice<'_> {
             return (Vec::new(), report::section(section, report::SectionPlacement::Absent, full, self.shrunk(), &[]));
         }
         let at = report::SectionPlacement::At { range, tokens };
-        let mut report = report::section(section, at, full, self.shrunk(), shown.contained());
+        let mut report = report::report_section(section, at, full, self.shrunk(), shown.contained());
         // Nobody vouches for a section that prints text from outside after all.
         let media = shown.media();
         let label = media.iter().fold(label_of(shown.contained()), |label, media| label.join(&media.label));
@@ -261,7 +262,7 @@ pub(crate) fn label_of(contained: &[PlacedContainment]) -> Label {
 }
 
 /// Lays the chosen sections and the profile one behind the other, and accounts for them.
-fn place(
+fn place_sections(
     prompt: &Prompt,
     chosen: &RungSelection<'_>,
     extras: &Extras,
@@ -298,18 +299,18 @@ fn place(
         output_tokens: answer_tokens(prompt, options),
     };
     let facts = report::AssemblyFigures {
-        content_hash: report::hash(items.iter().map(|item| item.keyless_text())),
+        content_hash: report::texts_hash(items.iter().map(|item| item.keyless_text())),
         key_id: options.key.id(),
-        limit: whole(prompt, options).map(|(tokens, _)| tokens),
+        limit: whole_limit(prompt, options).map(|(tokens, _)| tokens),
         worth: chosen.worth,
         bound: chosen.bound,
         monolithic: options.monolithic,
     };
-    let report = report::report(prompt, &assembly, reports, counts.counter(), facts);
+    let report = report::assembly_report(prompt, &assembly, reports, counts.counter(), facts);
     (assembly, report)
 }
 
-fn wide(tokens: usize) -> u64 {
+fn tokens_as_u64(tokens: usize) -> u64 {
     u64::try_from(tokens).unwrap_or(u64::MAX)
 }
 

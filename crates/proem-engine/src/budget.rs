@@ -2,7 +2,7 @@
 //!
 //! The problem is a multiple-choice knapsack: each [`FitUnit`] takes one of its rungs, worth its
 //! share of its priority times 1, 0.5, 0.1 or 0, and a tenth of its presence while anything of it is shown.
-//! [`fit`] is greedy by worth lost per token saved, ties by order, and reports the linear
+//! [`fit_units`] is greedy by worth lost per token saved, ties by order, and reports the linear
 //! relaxation's value as an upper bound (Kellerer, Pferschy and Pisinger, *Knapsack Problems*,
 //! 2004, §11.2).
 //!
@@ -108,7 +108,7 @@ impl FitLimit {
     }
 }
 
-/// What [`fit`] chose.
+/// What [`fit_units`] chose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fit {
     /// For each unit, in the order given, the step that it takes.
@@ -175,11 +175,11 @@ impl Loss {
 
 /// Chooses a rung for every unit so that all caps are kept.
 #[must_use]
-pub fn fit(units: &[FitUnit], caps: &[FitLimit]) -> Fit {
+pub fn fit_units(units: &[FitUnit], caps: &[FitLimit]) -> Fit {
     let mut standing: Vec<Standing<'_>> = units.iter().map(|unit| Standing { unit, step: unit.best }).collect();
-    let all = worth(&standing);
+    let all = total_worth(&standing);
     for cap in caps {
-        while cap.used(&standing) > cap.limit && shrink(&mut standing, cap) {}
+        while cap.used(&standing) > cap.limit && shrink_one_step(&mut standing, cap) {}
     }
     regain(&mut standing, caps);
     // Each cap alone is a relaxation of the problem, so the lowest of their bounds holds too.
@@ -187,16 +187,16 @@ pub fn fit(units: &[FitUnit], caps: &[FitLimit]) -> Fit {
     let fits = caps.iter().all(|cap| cap.used(&standing) <= cap.limit);
     let outcome = if fits { Feasibility::Fits } else { Feasibility::TooLarge };
     let chosen = standing.iter().map(|standing| standing.step).collect();
-    Fit { worth: worth(&standing), bound, outcome, chosen }
+    Fit { worth: total_worth(&standing), bound, outcome, chosen }
 }
 
-fn worth(units: &[Standing<'_>]) -> u64 {
+fn total_worth(units: &[Standing<'_>]) -> u64 {
     units.iter().fold(0, |sum, standing| sum.saturating_add(standing.worth()))
 }
 
 /// Takes the step down under `cap` that loses the least worth for each token saved, the first of
 /// equals; whether there was one.
-fn shrink(units: &mut [Standing<'_>], cap: &FitLimit) -> bool {
+fn shrink_one_step(units: &mut [Standing<'_>], cap: &FitLimit) -> bool {
     let under = units.iter_mut().filter(|standing| cap.holds(standing.unit));
     let losses = under.filter_map(|standing| standing.cheapest_loss().map(|loss| (standing, loss)));
     let Some((standing, loss)) = losses.min_by(|(_, one), (_, other)| one.compare(other)) else { return false };
@@ -305,7 +305,7 @@ mod tests {
 
     /// `expected` is rungs, worth and bound.
     fn check(units: &[FitUnit], limit: u64, fixed: u64, expected: (&[Rung], u64, u64)) {
-        let fit = fit(units, &[FitLimit { layer: None, and: None, limit, fixed }]);
+        let fit = fit_units(units, &[FitLimit { layer: None, and: None, limit, fixed }]);
         let rungs: Vec<Rung> = fit.chosen.iter().map(|step| step.rung).collect();
         assert_eq!((rungs.as_slice(), fit.worth, fit.bound), expected);
     }
@@ -349,7 +349,7 @@ mod tests {
     #[test]
     fn what_cannot_shrink_is_said_to_be_too_large() {
         let cap = FitLimit { layer: None, and: None, limit: 10, fixed: 11 };
-        assert_eq!(fit(&[], &[cap]).outcome, Feasibility::TooLarge);
+        assert_eq!(fit_units(&[], &[cap]).outcome, Feasibility::TooLarge);
     }
 
     #[test]
@@ -358,7 +358,7 @@ mod tests {
             unit(20, &[(Rung::Full, 50), (Rung::Omitted, 0)]),
             FitUnit { layer: Layer::Task, ..unit(10, &[(Rung::Full, 50), (Rung::Omitted, 0)]) },
         ];
-        let fit = fit(&units, &[FitLimit { layer: Some(Layer::Context), and: None, limit: 10, fixed: 0 }]);
+        let fit = fit_units(&units, &[FitLimit { layer: Some(Layer::Context), and: None, limit: 10, fixed: 0 }]);
         assert_eq!(
             fit.chosen,
             [RungCost { rung: Rung::Omitted, tokens: 0 }, RungCost { rung: Rung::Full, tokens: 50 }]

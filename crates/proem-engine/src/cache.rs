@@ -98,12 +98,12 @@ pub fn plan_request(request: &Request, model: &Model, counter: &dyn TokenCounter
 }
 
 fn plan_behind(assembly: &Assembly, before: usize, model: &Model, exactness: Exactness) -> CachePlan {
-    let prefixes = prefixes(assembly, before);
+    let prefixes = stable_prefixes(assembly, before);
     let stable_tokens = prefixes.last().map_or(0, |prefix| prefix.prefix_tokens);
     let minimum = model.min_prefix_tokens.map(NonZeroUsize::get);
     let verdict = match model.caching.mode {
         CacheControl::Never => CachePrediction::NeverCaches,
-        CacheControl::Explicit | CacheControl::Implicit => verdict(stable_tokens, minimum, exactness),
+        CacheControl::Explicit | CacheControl::Implicit => predict_cache(stable_tokens, minimum, exactness),
     };
     let mut plan = CachePlan {
         model: model.name.clone(),
@@ -131,19 +131,19 @@ impl CachePlan {
     /// The plan as one sentence, without a full stop.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let (stable, total, model) = (grouped(self.stable_tokens), grouped(self.total_tokens), &self.model);
+        let (stable, total, model) = (comma_grouped(self.stable_tokens), comma_grouped(self.total_tokens), &self.model);
         match self.verdict {
             CachePrediction::Caches => format!("{model} caches the first {stable} of {total} tokens{}", self.worth()),
             CachePrediction::ProbablyCaches { minimum } => format!(
                 "{model} probably caches the first {stable} of {total} tokens (an estimate; it caches no prefix \
                  shorter than {}){}",
-                grouped(minimum),
+                comma_grouped(minimum),
                 self.worth()
             ),
             CachePrediction::TooShort { tokens, minimum } => {
                 let near = self.exactness == Exactness::Estimate && tokens.saturating_mul(2) > minimum;
                 let probably = if near { "probably " } else { "" };
-                let minimum = grouped(minimum);
+                let minimum = comma_grouped(minimum);
                 format!(
                     "the first {stable} of {total} tokens are stable, but {model} caches no prefix shorter than \
                      {minimum}, so every call {probably}pays for all of them"
@@ -177,7 +177,7 @@ impl CachePlan {
 }
 
 /// The stable prefixes, ascending; a group of no tokens makes none.
-fn prefixes(assembly: &Assembly, before: usize) -> Vec<Breakpoint> {
+fn stable_prefixes(assembly: &Assembly, before: usize) -> Vec<Breakpoint> {
     let mut prefixes: Vec<Breakpoint> = Vec::new();
     let mut prefix_tokens = before;
     for (after, section) in assembly.sections.iter().enumerate() {
@@ -207,7 +207,7 @@ fn breakpoints(mut prefixes: Vec<Breakpoint>, model: &Model) -> Vec<Breakpoint> 
 
 /// An estimate is at most twice the count of its base (`percent` in `providers.toml`), so twice the
 /// minimum is long enough even if the model's tokeniser is as good as the base.
-fn verdict(tokens: usize, minimum: Option<usize>, exactness: Exactness) -> CachePrediction {
+fn predict_cache(tokens: usize, minimum: Option<usize>, exactness: Exactness) -> CachePrediction {
     match minimum {
         _ if tokens == 0 => CachePrediction::NothingStable,
         None => CachePrediction::Unknown,
@@ -259,7 +259,7 @@ impl CachePrices {
 }
 
 /// The number with a comma between each three digits.
-fn grouped(number: usize) -> String {
+fn comma_grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn numbers_are_grouped() {
         for (number, expected) in [(0, "0"), (999, "999"), (1_000, "1,000"), (1_234_567, "1,234,567")] {
-            assert_eq!(grouped(number), expected);
+            assert_eq!(comma_grouped(number), expected);
         }
     }
 

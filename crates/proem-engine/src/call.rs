@@ -11,8 +11,8 @@ mod usage;
 
 pub use self::diagnosis::{CacheDiagnosis, CacheInquiry, DiagnosedDifference};
 pub use self::failure::{CallFailure, FailureKind, FailureSpeaker};
-pub use self::plausible::{PlausibleUsage, TOKEN_WORDS, UNCAPPED_TOKENS, UsageDoubt, WORD_BYTES, estimated_usage};
-pub use self::usage::{CacheWriteUsage, NanoDollars, Usage, UsageEstimate, cost};
+pub use self::plausible::{PlausibleUsage, TOKEN_WORDS, UNCAPPED_TOKENS, UsageDoubt, WORD_BYTES, most_plausible_usage};
+pub use self::usage::{CacheWriteUsage, NanoDollars, Usage, UsageEstimate, call_cost};
 
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};

@@ -21,7 +21,7 @@ use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::Value as Json;
 
-use self::ends::{checked, endless, fill};
+use self::ends::{endless_parts, fill_maxima, schema_as_checked};
 pub use self::notation::schema_from_line;
 pub use self::tools::{AnswerContract, CallChoice, ToolContracts};
 use crate::call::Tool;
@@ -113,7 +113,7 @@ impl Contract {
     /// Those of [`Contract::new`], but for maxima.
     pub fn bounded(name: &str, description: &str, mut schema: Json) -> Result<(Self, Vec<String>), Error> {
         let written = schema.clone();
-        let filled = fill(&mut schema);
+        let filled = fill_maxima(&mut schema);
         let mut contract = Self::new(name, description, schema)?;
         contract.tool.schema = written;
         Ok((contract, filled))
@@ -210,13 +210,13 @@ impl Contract {
         if name.is_empty() || name.len() > Self::MAX_NAME_CHARS || !name.chars().all(letters) {
             problems.push("the name is not 1 to 64 letters, digits, `_` and `-`; rename it".to_owned());
         }
-        let endless = endless(&schema);
+        let endless = endless_parts(&schema);
         problems.extend(endless.iter().map(ends::SchemaDefect::words));
         // A schema that can't be followed is not compiled, which would say the same again.
         let compiled = if endless.iter().any(ends::SchemaDefect::is_broken) {
             None
         } else {
-            let compiled = compile_with_formats(&checked(&schema));
+            let compiled = compile_with_formats(&schema_as_checked(&schema));
             compiled.map_err(|problem| problems.push(format!("the schema does not compile: {problem}"))).ok()
         };
         match compiled {
@@ -288,7 +288,7 @@ impl Contract {
 }
 
 /// Leaves out what only schemars says: titles, and the names of Rust's number types as formats.
-fn plain(schema: &mut Schema) {
+fn strip_schemars_extras(schema: &mut Schema) {
     schema.remove("title");
     let numbers = |kind: &Json| match kind {
         Json::String(kind) => matches!(kind.as_str(), "integer" | "number"),
@@ -304,7 +304,7 @@ fn plain(schema: &mut Schema) {
 /// What a type's doc comment says, and its schema without it.
 fn schema_of<T: JsonSchema>() -> (String, Json) {
     let settings = schemars::generate::SchemaSettings::draft2020_12();
-    let generator = settings.with_transform(RecursiveTransform(plain)).into_generator();
+    let generator = settings.with_transform(RecursiveTransform(strip_schemars_extras)).into_generator();
     let mut schema: Json = generator.into_root_schema_for::<T>().into();
     let mut description = None;
     if let Json::Object(root) = &mut schema {

@@ -89,9 +89,9 @@ impl DecodedValue {
 ///
 /// [`DecodeFailure`] if there is none, if the text can be read in more than one way or doesn't give its value as an
 /// answer, or if the value is a form that nobody filled in.
-pub fn decode(text: &str, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
-    let body = around::trimmed(text);
-    let strict = strict::read(text.get(body.start..body.end).unwrap_or_default());
+pub fn decode_value(text: &str, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
+    let body = around::trimmed_text_span(text);
+    let strict = strict::read_strict(text.get(body.start..body.end).unwrap_or_default());
     match strict {
         Some(read) if !read.duplicates => {
             let is_respelled = read.respell || (read.whole_floats && fit::wants_integers(contract.schema()));
@@ -101,11 +101,11 @@ pub fn decode(text: &str, contract: &Contract) -> Result<DecodedValue, DecodeFai
                 }
                 return Ok(DecodedValue { value: read.value, repairs: Vec::new() });
             }
-            search::whole(text, body, contract)
+            search::whole_value(text, body, contract)
         }
         Some(_) => search::whole(text, body, contract),
         None if let Some(decoded) = search::escaped(text, body, contract) => Ok(decoded),
         // White space at the end says that a number before it is whole.
-        None => search::best(text, Span::new(body.start, text.len()), contract),
+        None => search::best_value(text, Span::new(body.start, text.len()), contract),
     }
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value as Json};
 use crate::error::{Error, ErrorKind};
 use crate::history;
 use crate::ordered::OrderedJson;
-use crate::schema::{self, compile, declared_names, property_names};
+use crate::schema::{self, compile_schema, declared_names, property_names};
 
 /// Whether an input's text is ours or from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,7 +120,7 @@ impl Slots {
         if let Some(defaults) = defaults {
             collect_ordered(defaults, &mut texts);
         }
-        let mark = unused(|see| {
+        let mark = unused_character(|see| {
             texts.iter().for_each(|text| see(text));
             inputs.values().for_each(|value| each_text(value, see));
         });
@@ -140,8 +140,10 @@ impl Slots {
             (LabelTree::Number(number), _) => OrderedJson::Number(number.clone()),
             (LabelTree::Scalar(_), _) => OrderedJson::from(show::tree_json(value)),
             (LabelTree::Text(text), InputTrust::Trusted) => OrderedJson::from(text.as_str()),
-            (LabelTree::Text(text), InputTrust::Untrusted) => self
-                .mark(Untrusted::new(text.clone(), Label::from_source(input_source(name))), ContainmentMode::Delimit),
+            (LabelTree::Text(text), InputTrust::Untrusted) => self.mark(
+                Untrusted::new(text.clone(), Label::from_source(unlabelled_input_source(name))),
+                ContainmentMode::Delimit,
+            ),
             (LabelTree::Outside(text), _) => self.mark(text.clone(), ContainmentMode::Delimit),
             (LabelTree::Flagged(text), _) => self.mark(text.clone(), ContainmentMode::Datamark),
             (LabelTree::List(items), _) => {
@@ -181,7 +183,7 @@ impl Slots {
 
 /// A noncharacter, else a private character, that occurs in none of the texts; they are gone through once, or twice if the first choice
 /// occurs in one.
-pub(crate) fn unused(each_text: impl Fn(&mut dyn FnMut(&str))) -> Option<char> {
+pub(crate) fn unused_character(each_text: impl Fn(&mut dyn FnMut(&str))) -> Option<char> {
     const FIRST: char = '\u{fdd0}';
     let mut is_used = false;
     each_text(&mut |text| is_used = is_used || text.contains(FIRST));
@@ -210,7 +212,7 @@ pub fn collect_ordered<'v>(value: &'v OrderedJson, texts: &mut Vec<&'v str>) {
 }
 
 /// The source of an input that nobody labelled.
-fn input_source(name: &str) -> Source {
+fn unlabelled_input_source(name: &str) -> Source {
     let name: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' }).collect();
     Source::parse(&format!("input/{name}")).unwrap_or(Source::named("input"))
@@ -345,7 +347,7 @@ fn complete_fields(fields: &mut OrderedMap<OrderedJson>, schema: &Json) {
             fields.insert(name.as_str(), OrderedJson::Null);
         }
         let Some(value) = fields.get_mut(name) else { continue };
-        if *value == OrderedJson::Null && schema::kind(property) == schema::ValueKind::List {
+        if *value == OrderedJson::Null && schema::kind_of_schema(property) == schema::ValueKind::List {
             *value = OrderedJson::List(Arc::default());
         }
         complete(value, property);

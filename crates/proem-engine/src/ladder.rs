@@ -25,7 +25,7 @@ pub(crate) struct ShrunkValue {
 /// In brief a list keeps its first three and last two items, each text in it its first line; a
 /// text keeps its first line. As a count nothing is kept but the number of items, or of lines
 /// and bytes.
-pub(crate) fn shrink(name: &str, value: &LabelTree, rung: Rung) -> ShrunkValue {
+pub(crate) fn shrink_value(name: &str, value: &LabelTree, rung: Rung) -> ShrunkValue {
     let kept = |value: LabelTree, note: Option<String>| ShrunkValue { value, note };
     match (value, rung) {
         // The last four are for items that bring them themselves; a file that asks for one here is refused.
@@ -62,7 +62,7 @@ pub(crate) fn shrink(name: &str, value: &LabelTree, rung: Rung) -> ShrunkValue {
                 changed = shrink_text(name, text, rung).0 != *text;
             });
             let short: Untrusted<String> = text.clone().map(|text| shrink_text(name, &text, rung).0);
-            kept(value.with_outside(short), note(name, rung, lines, bytes).filter(|_| changed))
+            kept(value.with_outside(short), shrink_note(name, rung, lines, bytes).filter(|_| changed))
         }
     }
 }
@@ -70,14 +70,14 @@ pub(crate) fn shrink(name: &str, value: &LabelTree, rung: Rung) -> ShrunkValue {
 fn shrink_text(name: &str, text: &str, rung: Rung) -> (String, Option<String>) {
     let short = match rung {
         Rung::Full | Rung::Parts | Rung::Excerpt | Rung::Outline | Rung::Named => text.to_owned(),
-        Rung::Brief => first_line(text),
+        Rung::Brief => first_cut_line(text),
         Rung::Count | Rung::Omitted => String::new(),
     };
-    let note = note(name, rung, text.lines().count(), text.len()).filter(|_| short != text);
+    let note = shrink_note(name, rung, text.lines().count(), text.len()).filter(|_| short != text);
     (short, note)
 }
 
-fn note(name: &str, rung: Rung, lines: usize, bytes: usize) -> Option<String> {
+fn shrink_note(name: &str, rung: Rung, lines: usize, bytes: usize) -> Option<String> {
     match rung {
         Rung::Full | Rung::Parts | Rung::Excerpt | Rung::Outline | Rung::Named | Rung::Omitted => None,
         Rung::Brief => Some(format!("[{name}: the first of {lines} lines]")),
@@ -87,9 +87,9 @@ fn note(name: &str, rung: Rung, lines: usize, bytes: usize) -> Option<String> {
 
 fn first_lines(value: &LabelTree) -> LabelTree {
     match value {
-        LabelTree::Text(text) => LabelTree::Text(first_line(text)),
+        LabelTree::Text(text) => LabelTree::Text(first_cut_line(text)),
         LabelTree::Outside(text) | LabelTree::Flagged(text) => {
-            value.with_outside(text.clone().map(|text| first_line(&text)))
+            value.with_outside(text.clone().map(|text| first_cut_line(&text)))
         }
         LabelTree::List(items) => list_like(items, items.iter().map(first_lines).collect()),
         LabelTree::Map(map) => LabelTree::Map(map.map(first_lines)),
@@ -102,7 +102,7 @@ fn list_like(list: &LabelList, items: Vec<LabelTree>) -> LabelTree {
     LabelTree::List(LabelList::new(list.label().clone(), items))
 }
 
-fn first_line(text: &str) -> String {
+fn first_cut_line(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let cut: String = line.chars().take(LINE).collect();
     if cut.len() < line.len() { format!("{cut}…") } else { cut }

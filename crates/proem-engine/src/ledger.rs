@@ -200,7 +200,7 @@ fn dearest_input(prices: &Prices, lifetimes: &[Lifetime]) -> u128 {
 /// without a price is held by the caps that count tokens; where none does, no cap of dollars lets it
 /// pass.
 #[must_use]
-pub fn judge(bound: &Bound, caps: &[(Cap, CapBalance)]) -> BookingDecision {
+pub fn judge_booking(bound: &Bound, caps: &[(Cap, CapBalance)]) -> BookingDecision {
     let counts_tokens = caps.iter().any(|(cap, _)| cap.unit == CapUnit::Tokens);
     let mut wait = None;
     for (cap, spent) in caps {

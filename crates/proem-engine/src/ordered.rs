@@ -14,7 +14,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap as _, SerializeSeq as _, Serializer};
 use serde_json::{Number, Value as Json};
 
-pub(crate) use self::number::print as print_number;
+pub(crate) use self::number::print_number;
 
 /// A JSON value; a copy shares what it holds.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -18,13 +18,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::evaluate::{evaluate, of_judgement, of_outcome};
+pub use self::evaluate::{evaluate_result, of_judgement, of_outcome};
 pub use self::format::Format;
 pub use self::grounds::{LineGround, List};
-pub use self::lines::{adapt, grounded};
+pub use self::lines::{adapt, adapt_with_grounds};
 pub use self::parts::{contract_parts, is_contract_part};
-pub use self::registry::{Registry, is_identifier, is_path, known_risks};
-pub use self::signals::{SignalDerivation, derive, signals};
+pub use self::registry::{Registry, is_registry_identifier, is_registry_path, known_risks};
+pub use self::signals::{SignalDerivation, derive, history_signals};
 use crate::run::Time;
 
 /// The version of profiles. It is raised with every change that gives the same history and wishes another profile,

@@ -20,7 +20,7 @@ pub use self::{
 
 use std::collections::BTreeMap;
 
-pub(crate) use self::distance::distance;
+pub(crate) use self::distance::edit_distance;
 use crate::error::{Error, ErrorKind};
 
 /// The file that is built in.
@@ -92,7 +92,7 @@ impl Providers {
         let names = self.roles.keys().chain(self.models.keys());
         // At most a third of the letters may differ, or the suggestion is no help.
         let near = names
-            .map(|known| (distance(name, known), known))
+            .map(|known| (edit_distance(name, known), known))
             .filter(|(distance, known)| distance.saturating_mul(3) <= known.chars().count())
             .min();
         let hint = near.map_or_else(String::new, |(_, known)| format!("; did you mean `{known}`?"));

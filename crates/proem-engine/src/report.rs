@@ -270,7 +270,7 @@ pub(crate) struct AssemblyFigures {
 }
 
 /// The account of one section.
-pub(crate) fn section(
+pub(crate) fn report_section(
     section: &Section,
     place: SectionPlacement,
     full: usize,
@@ -296,14 +296,14 @@ pub(crate) fn section(
         trust: section.spec.trust,
         cache: section.spec.cache,
         layer: section.spec.layer,
-        reason: reason(section, state, &shrunk, full.saturating_sub(tokens)),
+        reason: section_reason(section, state, &shrunk, full.saturating_sub(tokens)),
         state,
         tokens,
         full_tokens: full,
         range: range.map(Range::from),
         sources: sources(&label_of(contained)),
         shrunk: if state == SectionState::Shrunk { shrunk } else { Vec::new() },
-        neutralised: neutralised(contained),
+        neutralised: neutralised_counts(contained),
         contained: contained.iter().flat_map(|placed| ranges(placed, start)).collect(),
         media: Vec::new(),
     }
@@ -337,7 +337,7 @@ fn ranges(placed: &PlacedContainment, start: usize) -> impl Iterator<Item = Rang
     map.map(move |at| Range { start: start.saturating_add(at.output.start), end: start.saturating_add(at.output.end) })
 }
 
-fn reason(section: &Section, state: SectionState, shrunk: &[ShrunkReport], lost: usize) -> Option<String> {
+fn section_reason(section: &Section, state: SectionState, shrunk: &[ShrunkReport], lost: usize) -> Option<String> {
     let priority = match section.spec.keep {
         SectionPriority::Required => "required".to_owned(),
         SectionPriority::Priority(priority) => format!("priority {priority}"),
@@ -347,14 +347,14 @@ fn reason(section: &Section, state: SectionState, shrunk: &[ShrunkReport], lost:
         SectionState::Empty => Some("it has no input".into()),
         SectionState::Dropped => Some(format!("over budget ({priority}): {lost} tokens left out")),
         SectionState::Shrunk => {
-            let steps = steps(shrunk);
+            let steps = shrunk_steps(shrunk);
             Some(format!("over budget ({priority}): {}, {lost} tokens left out", steps.join(", ")))
         }
     }
 }
 
 /// What shrank to what, items counted together.
-fn steps(shrunk: &[ShrunkReport]) -> Vec<String> {
+fn shrunk_steps(shrunk: &[ShrunkReport]) -> Vec<String> {
     let mut items: BTreeMap<(&str, Rung), usize> = BTreeMap::new();
     for step in shrunk.iter().filter(|step| step.item.is_some()) {
         let count = items.entry((&step.input, step.rung)).or_default();
@@ -386,7 +386,7 @@ pub(crate) fn sources(label: &Label) -> Vec<String> {
     }
 }
 
-fn neutralised(contained: &[PlacedContainment]) -> BTreeMap<String, usize> {
+fn neutralised_counts(contained: &[PlacedContainment]) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for finding in contained.iter().flat_map(|placed| placed.contained.findings()) {
         let count: &mut usize = counts.entry(finding.kind.as_str().to_owned()).or_default();
@@ -396,13 +396,13 @@ fn neutralised(contained: &[PlacedContainment]) -> BTreeMap<String, usize> {
 }
 
 /// SHA-256 of texts one behind the other, hexadecimal.
-pub(crate) fn hash<'t>(texts: impl Iterator<Item = Cow<'t, str>>) -> String {
+pub(crate) fn texts_hash<'t>(texts: impl Iterator<Item = Cow<'t, str>>) -> String {
     let mut hasher = Sha256::new();
     texts.for_each(|text| hasher.update(text.as_bytes()));
     proem_text::hex::encode_hex(hasher.finalize())
 }
 
-pub(crate) fn report(
+pub(crate) fn assembly_report(
     prompt: &Prompt,
     assembly: &Assembly,
     sections: Vec<SectionReport>,
@@ -435,7 +435,7 @@ pub(crate) fn report(
             saved: facts.monolithic.map(|all| signed(all).saturating_sub(signed(tokens))),
         },
         fit: FitReport { worth: facts.worth, bound: facts.bound, gap: facts.bound.saturating_sub(facts.worth) },
-        hash: hash(assembly.sections.iter().map(|section| section.text.as_str().into())),
+        hash: texts_hash(assembly.sections.iter().map(|section| section.text.as_str().into())),
         content_hash: facts.content_hash,
         key_id: facts.key_id,
     }

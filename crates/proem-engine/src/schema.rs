@@ -12,8 +12,8 @@ use crate::ordered::OrderedJson;
 /// # Errors
 ///
 /// What is wrong with the schema.
-pub(crate) fn compile(schema: &Json) -> Result<jsonschema::Validator, String> {
-    build(&jsonschema::options(), schema)
+pub(crate) fn compile_schema(schema: &Json) -> Result<jsonschema::Validator, String> {
+    build_validator(&jsonschema::options(), schema)
 }
 
 /// A compiled JSON Schema that also checks formats.
@@ -22,10 +22,10 @@ pub(crate) fn compile(schema: &Json) -> Result<jsonschema::Validator, String> {
 ///
 /// What is wrong with the schema.
 pub(crate) fn compile_with_formats(schema: &Json) -> Result<jsonschema::Validator, String> {
-    build(&jsonschema::options().should_validate_formats(true), schema)
+    build_validator(&jsonschema::options().should_validate_formats(true), schema)
 }
 
-fn build(options: &jsonschema::ValidationOptions, schema: &Json) -> Result<jsonschema::Validator, String> {
+fn build_validator(options: &jsonschema::ValidationOptions, schema: &Json) -> Result<jsonschema::Validator, String> {
     options.clone().with_pattern_options(jsonschema::PatternOptions::regex()).build(schema).map_err(|e| {
         match e.instance_path().to_string() {
             path if path.is_empty() => e.to_string(),
@@ -55,7 +55,7 @@ impl ValueKind {
 }
 
 /// The kind of value that `schema` describes; what can't be told is [`ValueKind::Unknown`].
-pub(crate) fn kind(schema: &Json) -> ValueKind {
+pub(crate) fn kind_of_schema(schema: &Json) -> ValueKind {
     if let Some(Json::Array(values)) = schema.get("enum") {
         let scalars = values.iter().all(|value| !value.is_array() && !value.is_object());
         return if scalars { ValueKind::Scalar } else { ValueKind::Unknown };
@@ -128,7 +128,9 @@ pub fn subschemas(schema: &Json) -> Vec<(String, &Json)> {
                 inner.extend(items.iter().enumerate().map(|(index, item)| (format!("/{keyword}/{index}"), item)));
             }
             Json::Object(map) if NAMED.contains(&keyword.as_str()) => {
-                inner.extend(map.iter().map(|(name, item)| (format!("/{keyword}/{}", escape(name)), item)));
+                inner.extend(
+                    map.iter().map(|(name, item)| (format!("/{keyword}/{}", escape_pointer_segment(name)), item)),
+                );
             }
             _ => {}
         }
@@ -138,7 +140,7 @@ pub fn subschemas(schema: &Json) -> Vec<(String, &Json)> {
 
 /// A name as a segment of a JSON pointer (RFC 6901).
 #[must_use]
-pub fn escape(name: &str) -> String {
+pub fn escape_pointer_segment(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 

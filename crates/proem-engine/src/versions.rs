@@ -21,18 +21,18 @@ pub struct Versions {
     /// Of rendering: [`prompt::RENDERING`].
     pub rendering: u32,
     /// Of the form that a contract is shown as: [`contract::FORM`].
-    #[serde(default = "first")]
+    #[serde(default = "first_version")]
     pub form: u32,
 }
 
-const fn first() -> u32 {
+const fn first_version() -> u32 {
     1
 }
 
 /// Those of a record that names none, since it is from before they were written down.
 impl Default for Versions {
     fn default() -> Self {
-        Self { profile: 1, containment: 1, rendering: 1, form: first() }
+        Self { profile: 1, containment: 1, rendering: 1, form: first_version() }
     }
 }
 
@@ -76,7 +76,7 @@ impl Versions {
 
 /// Which versions a record was made with and which there are today, in words: `containment 1` and `containment 2`.
 #[must_use]
-pub fn in_words(changed: &[VersionChange]) -> (String, String) {
+pub fn version_change_words(changed: &[VersionChange]) -> (String, String) {
     let listed = |version: fn(&VersionChange) -> u32| {
         let words: Vec<String> = changed.iter().map(|one| format!("{} {}", one.what, version(one))).collect();
         match words.split_last() {
@@ -97,7 +97,7 @@ mod tests {
         let check = |recorded: [u32; 3], today: [u32; 3], was: &str, is: &str| {
             let of =
                 |[profile, containment, rendering]: [u32; 3]| Versions { profile, containment, rendering, form: 1 };
-            assert_eq!(in_words(&of(recorded).changed_to(of(today))), (was.to_owned(), is.to_owned()));
+            assert_eq!(version_change_words(&of(recorded).changed_to(of(today))), (was.to_owned(), is.to_owned()));
         };
         check([1, 1, 1], [1, 1, 1], "", "");
         check([1, 1, 1], [1, 2, 1], "containment 1", "containment 2");

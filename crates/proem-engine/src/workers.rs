@@ -27,7 +27,7 @@ impl Workers for Sequential {
 }
 
 /// What `work` makes of each item, in their order.
-pub fn map<I: Sync, T: Send>(workers: &dyn Workers, items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
+pub fn map_with_workers<I: Sync, T: Send>(workers: &dyn Workers, items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let pieces: Vec<&[I]> = items.chunks(items.len().div_ceil(PIECES).max(1)).collect();
     let made: Vec<Mutex<Vec<T>>> = pieces.iter().map(|_| Mutex::new(Vec::new())).collect();
     workers.each(pieces.len(), &|number| {
@@ -118,7 +118,7 @@ mod tests {
             let items: Vec<usize> = (0..count).collect();
             let doubled: Vec<usize> = items.iter().map(|item| item * 2).collect();
             for workers in [&Sequential as &dyn Workers, &Careless] {
-                assert_eq!(map(workers, &items, |item| item * 2), doubled, "{count} by {workers:?}");
+                assert_eq!(map_with_workers(workers, &items, |item| item * 2), doubled, "{count} by {workers:?}");
             }
         }
     }

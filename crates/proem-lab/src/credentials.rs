@@ -29,12 +29,12 @@ struct FolderCount {
     places: Vec<String>,
 }
 
-pub(crate) fn run(args: &EvalCredentials) -> Result<String, String> {
+pub(crate) fn run_eval_credentials(args: &EvalCredentials) -> Result<String, String> {
     let mut out = "| folder | files | MB | skipped | found |\n|---|---|---|---|---|\n".to_owned();
     let mut places = String::new();
     for folder in &args.folders {
         let mut read = FolderCount::default();
-        walk(folder, folder, &mut read)?;
+        walk_folder(folder, folder, &mut read)?;
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         let megabytes = read.bytes / 1_000_000;
         out.push_str(&format!(
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &EvalCredentials) -> Result<String, String> {
     Ok(format!("{out}\n{places}"))
 }
 
-fn walk(root: &Path, folder: &Path, read: &mut FolderCount) -> Result<(), String> {
+fn walk_folder(root: &Path, folder: &Path, read: &mut FolderCount) -> Result<(), String> {
     let failed = |error| format!("{}: {error}", folder.display());
     let mut paths: Vec<PathBuf> =
         fs::read_dir(folder).and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect()).map_err(failed)?;
@@ -56,15 +56,15 @@ fn walk(root: &Path, folder: &Path, read: &mut FolderCount) -> Result<(), String
     for path in paths {
         let metadata = path.symlink_metadata().map_err(failed)?;
         if metadata.is_dir() && path.file_name().is_some_and(|name| name != ".git") {
-            walk(root, &path, read)?;
+            walk_folder(root, &path, read)?;
         } else if metadata.is_file() {
-            file(root, &path, metadata.len(), read)?;
+            scan_file_for_credentials(root, &path, metadata.len(), read)?;
         }
     }
     Ok(())
 }
 
-fn file(root: &Path, path: &Path, bytes: u64, read: &mut FolderCount) -> Result<(), String> {
+fn scan_file_for_credentials(root: &Path, path: &Path, bytes: u64, read: &mut FolderCount) -> Result<(), String> {
     let text = match bytes {
         0..=MOST_BYTES => {
             String::from_utf8(fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?).ok()

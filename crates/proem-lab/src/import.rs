@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::message::Role;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
@@ -52,7 +52,7 @@ struct Outcome {
     why: String,
 }
 
-pub(crate) fn run(args: &EvalImport) -> Result<String, String> {
+pub(crate) fn run_eval_import(args: &EvalImport) -> Result<String, String> {
     let list = fs::read_to_string(&args.list).map_err(|error| format!("{}: {error}", args.list.display()))?;
     let mut rows = String::new();
     let (mut total, mut equal) = (0_usize, 0_usize);
@@ -92,15 +92,15 @@ fn import_one(root: &Path, path: &str) -> Result<Outcome, String> {
         kind: kind.map_or("none", ImportKind::as_str),
         state: "impossible",
         equal: false,
-        why: first_line(&error.to_string()),
+        why: first_filled_line(&error.to_string()),
     };
-    let kind = match recognise(path, &text) {
+    let kind = match recognise_source(path, &text) {
         Ok(kind) => kind,
         Err(error) => return Ok(refused(None, error)),
     };
     let folder = whole.parent().unwrap_or(root);
     let mut beside = BTreeMap::new();
-    for wanted in wanted_files(kind, path, &text).unwrap_or_default() {
+    for wanted in files_beside_source(kind, path, &text).unwrap_or_default() {
         if let Ok(text) = fs::read_to_string(folder.join(&wanted)) {
             beside.insert(wanted, text);
         }
@@ -119,15 +119,16 @@ fn import_one(root: &Path, path: &str) -> Result<Outcome, String> {
     let mut values = BTreeMap::new();
     let mut found = Vec::new();
     for prompt in &written {
-        match messages(prompt, &mut values) {
+        match request_messages(prompt, &mut values) {
             Ok(messages) => found.push(messages),
             Err(why) => differences.push(why),
         }
     }
     let expected = original_messages(kind, path, &text, &beside, &values);
     for (index, expected) in expected.iter().enumerate() {
-        differences
-            .extend(found.get(index).map_or(Some("it is missing".to_owned()), |found| difference(expected, found)));
+        differences.extend(
+            found.get(index).map_or(Some("it is missing".to_owned()), |found| conversation_difference(expected, found)),
+        );
     }
     let moved = written.iter().flat_map(|prompt| &prompt.left_out).find(|left| left.text.contains("begins the user"));
     let equal = differences.is_empty() && expected.len() == found.len();
@@ -139,7 +140,7 @@ fn import_one(root: &Path, path: &str) -> Result<Outcome, String> {
     Ok(Outcome { kind: kind.as_str(), state, equal, why })
 }
 
-fn first_line(text: &str) -> String {
+fn first_filled_line(text: &str) -> String {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default().trim_start_matches("error: ");
     let place = lines.next().unwrap_or_default();
@@ -148,7 +149,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// How two conversations differ, in words; `None` if they are the same bytes.
-fn difference(expected: &[ChatMessage], found: &[ChatMessage]) -> Option<String> {
+fn conversation_difference(expected: &[ChatMessage], found: &[ChatMessage]) -> Option<String> {
     if expected == found {
         return None;
     }
@@ -169,7 +170,7 @@ fn difference(expected: &[ChatMessage], found: &[ChatMessage]) -> Option<String>
 }
 
 /// The messages of a written prompt's request without the delimiters around inputs; `values` gets the inputs' values.
-fn messages(written: &WrittenPrompt, values: &mut BTreeMap<String, Json>) -> Result<Vec<ChatMessage>, String> {
+fn request_messages(written: &WrittenPrompt, values: &mut BTreeMap<String, Json>) -> Result<Vec<ChatMessage>, String> {
     let files = written.files.iter().map(|(path, text)| (path.clone(), PartialText::Template(text.clone()))).collect();
     let book = Book::new(vec![BookLayer { origin: Origin::User, files }]).map_err(|error| error.to_string())?;
     let prompt = book.prompt(&written.prompt, None).map_err(|error| error.to_string())?;
@@ -182,8 +183,8 @@ fn messages(written: &WrittenPrompt, values: &mut BTreeMap<String, Json>) -> Res
     let inputs = own.iter().map(|(name, value)| Ok((name.clone(), outside(value)?))).collect::<Result<_, String>>()?;
     let key = InstallationKey::new([0; 32]);
     let options = AssemblyOptions::new(&key);
-    let (assembly, _) =
-        assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).map_err(|e| e.to_string())?;
+    let (assembly, _) = assemble_request(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
+        .map_err(|e| e.to_string())?;
     let mut messages: Vec<ChatMessage> = Vec::new();
     for section in &assembly.sections {
         let text = match section.trust {

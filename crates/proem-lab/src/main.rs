@@ -109,7 +109,7 @@ fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { 2 } else { 0 });
         }
     };
-    match report(args.command) {
+    match report_data_command(args.command) {
         Ok(report) => {
             // A closed pipe is the reader's choice.
             _ = std::io::stdout().write_all(report.as_bytes());
@@ -123,31 +123,31 @@ fn main() -> ExitCode {
 }
 
 /// What a command found out, or why it did not.
-fn report(command: DataCommand) -> Result<String, String> {
+fn report_data_command(command: DataCommand) -> Result<String, String> {
     match command {
-        DataCommand::Pack(pack) => pack::run(&pack),
-        DataCommand::Train(Train::Abstention(args)) => context::abstention::run(&args),
-        DataCommand::Train(Train::Context(args)) => context::train::run(&args),
-        DataCommand::Train(Train::Guard(args)) => guard::train::run(&args),
-        DataCommand::Train(Train::Risk(args)) => risk::train::run(&args),
-        DataCommand::Train(Train::Select(args)) => selection::train::run(&args),
-        DataCommand::Train(Train::Triage(args)) => triage::train::run(&args),
-        DataCommand::Eval(Eval::Context(args)) => context::eval::run(&args),
-        DataCommand::Eval(Eval::ContextCold(args)) => context::cold::run(&args),
-        DataCommand::Eval(Eval::Credentials(args)) => credentials::run(&args),
-        DataCommand::Eval(Eval::Decoding(args)) => decoding::eval::run(&args),
-        DataCommand::Eval(Eval::Guard(args)) => guard::eval::run(&args),
-        DataCommand::Eval(Eval::GuardFiles(args)) => guard::files::run(&args),
-        DataCommand::Eval(Eval::Handlebars(args)) => handlebars::eval::run(&args),
-        DataCommand::Eval(Eval::Import(args)) => import::run(&args),
-        DataCommand::Eval(Eval::Linear(args)) => linear::run(&args),
-        DataCommand::Eval(Eval::Lisp(args)) => lisp::eval::run(&args),
-        DataCommand::Eval(Eval::Mode(args)) => mode::eval::run(&args),
-        DataCommand::Eval(Eval::Prompts(args)) => context::prompts::run(&args),
-        DataCommand::Eval(Eval::Risk(args)) => risk::eval::run(&args),
-        DataCommand::Eval(Eval::RiskLevels(args)) => risk::levels::run(&args),
-        DataCommand::Eval(Eval::Selection(args)) => selection::eval::run(&args),
-        DataCommand::Eval(Eval::Triage(args)) => triage::eval::run(&args),
+        DataCommand::Pack(pack) => pack::run_pack(&pack),
+        DataCommand::Train(Train::Abstention(args)) => context::abstention::run_train_abstention(&args),
+        DataCommand::Train(Train::Context(args)) => context::train::run_train_context(&args),
+        DataCommand::Train(Train::Guard(args)) => guard::train::run_train_guard(&args),
+        DataCommand::Train(Train::Risk(args)) => risk::train::run_train_risk(&args),
+        DataCommand::Train(Train::Select(args)) => selection::train::run_train_select(&args),
+        DataCommand::Train(Train::Triage(args)) => triage::train::run_train_triage(&args),
+        DataCommand::Eval(Eval::Context(args)) => context::eval::run_eval_context(&args),
+        DataCommand::Eval(Eval::ContextCold(args)) => context::cold::run_eval_cold(&args),
+        DataCommand::Eval(Eval::Credentials(args)) => credentials::run_eval_credentials(&args),
+        DataCommand::Eval(Eval::Decoding(args)) => decoding::eval::run_eval_decoding(&args),
+        DataCommand::Eval(Eval::Guard(args)) => guard::eval::run_eval_guard(&args),
+        DataCommand::Eval(Eval::GuardFiles(args)) => guard::files::run_eval_guard_files(&args),
+        DataCommand::Eval(Eval::Handlebars(args)) => handlebars::eval::run_eval_handlebars(&args),
+        DataCommand::Eval(Eval::Import(args)) => import::run_eval_import(&args),
+        DataCommand::Eval(Eval::Linear(args)) => linear::run_eval_linear(&args),
+        DataCommand::Eval(Eval::Lisp(args)) => lisp::eval::run_eval_lisp(&args),
+        DataCommand::Eval(Eval::Mode(args)) => mode::eval::run_eval_mode(&args),
+        DataCommand::Eval(Eval::Prompts(args)) => context::prompts::run_eval_prompts(&args),
+        DataCommand::Eval(Eval::Risk(args)) => risk::eval::run_eval_risk(&args),
+        DataCommand::Eval(Eval::RiskLevels(args)) => risk::levels::run_eval_levels(&args),
+        DataCommand::Eval(Eval::Selection(args)) => selection::eval::run_eval_selection(&args),
+        DataCommand::Eval(Eval::Triage(args)) => triage::eval::run_eval_triage(&args),
     }
 }
 
@@ -159,7 +159,7 @@ mod tests {
     fn a_folder_without_data_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let args = ["proem-lab", "pack", "embed", "--to", "x", "--from", folder.path().to_str().unwrap()];
-        let error = report(DataCommandLine::try_parse_from(args).unwrap().command).unwrap_err();
+        let error = report_data_command(DataCommandLine::try_parse_from(args).unwrap().command).unwrap_err();
         assert!(error.starts_with("could not read `") && error.contains("table-256-int8.npy"), "{error}");
     }
 }

@@ -54,7 +54,7 @@ impl<'a> Array<'a> {
     pub(crate) fn halves(&self) -> Result<Vec<f32>, String> {
         match (self.kind, self.shape.as_slice()) {
             ("<f2", [_]) => {
-                Ok(self.elements.as_chunks().0.iter().map(|bytes| half(u16::from_le_bytes(*bytes))).collect())
+                Ok(self.elements.as_chunks().0.iter().map(|bytes| half_to_single(u16::from_le_bytes(*bytes))).collect())
             }
             (kind, shape) => Err(format!("`{kind}` of shape {shape:?}; one dimension of `<f2` is needed")),
         }
@@ -73,7 +73,7 @@ fn parse_header(header: &str) -> Option<(&str, Vec<usize>)> {
 }
 
 /// A number of half precision (IEEE 754 binary16), which single precision holds exactly.
-fn half(bits: u16) -> f32 {
+fn half_to_single(bits: u16) -> f32 {
     let sign = u32::from(bits & 0x8000) << 16;
     let (exponent, fraction) = (u32::from(bits >> 10) & 0x1f, u32::from(bits & 0x3ff));
     let magnitude = match exponent {
@@ -127,9 +127,9 @@ mod tests {
             (0x7bff, 65504.0),
             (0xfc00, f32::NEG_INFINITY),
         ] {
-            assert_eq!(half(bits).to_bits(), f32::to_bits(expected), "{bits:#x}");
+            assert_eq!(half_to_single(bits).to_bits(), f32::to_bits(expected), "{bits:#x}");
         }
-        assert!(half(0x7e00).is_nan());
+        assert!(half_to_single(0x7e00).is_nan());
     }
 
     #[test]

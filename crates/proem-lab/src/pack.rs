@@ -23,14 +23,14 @@ pub(crate) enum Pack {
 }
 
 /// Runs the command and says what it made.
-pub(crate) fn run(pack: &Pack) -> Result<String, String> {
+pub(crate) fn run_pack(pack: &Pack) -> Result<String, String> {
     match pack {
-        Pack::Embed { from, to } => embed(from, to),
+        Pack::Embed { from, to } => pack_embedding(from, to),
     }
 }
 
-fn embed(from: &Path, to: &Path) -> Result<String, String> {
-    let file = file(from, &|_, scale| scale)?;
+fn pack_embedding(from: &Path, to: &Path) -> Result<String, String> {
+    let file = pack_raw_folder(from, &|_, scale| scale)?;
     let model = StaticModel::load(&file).map_err(|error| error.to_string())?;
     model.verify().map_err(|error| error.to_string())?;
     std::fs::write(to, &file).map_err(|error| format!("could not write `{}`: {error}", to.display()))?;
@@ -39,7 +39,7 @@ fn embed(from: &Path, to: &Path) -> Result<String, String> {
 }
 
 /// Packs the raw files of a folder, each row's scale as `scale` makes it.
-pub(crate) fn file(from: &Path, scale_of: &dyn Fn(usize, f32) -> f32) -> Result<Vec<u8>, String> {
+pub(crate) fn pack_raw_folder(from: &Path, scale_of: &dyn Fn(usize, f32) -> f32) -> Result<Vec<u8>, String> {
     let read = |name: &str| {
         let path = from.join(name);
         std::fs::read(&path).map_err(|error| format!("could not read `{}`: {error}", path.display()))

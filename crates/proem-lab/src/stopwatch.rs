@@ -10,17 +10,17 @@ pub(crate) struct Stopwatch {
 
 impl Stopwatch {
     pub(crate) fn start() -> Self {
-        Self { start: Instant::now(), used: processor_time() }
+        Self { start: Instant::now(), used: thread_processor_time() }
     }
 
     pub(crate) fn elapsed(&self) -> Duration {
-        let used = processor_time().zip(self.used).map(|(now, before)| now.saturating_sub(before));
+        let used = thread_processor_time().zip(self.used).map(|(now, before)| now.saturating_sub(before));
         used.unwrap_or_else(|| self.start.elapsed())
     }
 }
 
 /// The first number of the file is the nanoseconds on a processor (Linux, Documentation/scheduler/sched-stats.rst).
-fn processor_time() -> Option<Duration> {
+fn thread_processor_time() -> Option<Duration> {
     // The system brings that number up to date when a thread offers its place to others, else some times a second.
     std::thread::yield_now();
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;

@@ -21,7 +21,7 @@ use proem_engine::run::{
 };
 use proem_engine::tokens::{CachingCounter, OpenAi};
 use proem_guard::InstallationKey;
-use proem_llm::codec::{AnswerReader, encode};
+use proem_llm::codec::{AnswerReader, encode_request};
 use proem_text::json;
 use serde_json::json;
 
@@ -120,7 +120,7 @@ fn call(
         inquiry: None,
     };
     let plan = plan_request(&request, model, &OpenAi::O200k);
-    let encoded = encode(&request, model, &plan).unwrap();
+    let encoded = encode_request(&request, model, &plan).unwrap();
     lap(1);
     let body = json::compact(&encoded.wire.body);
     black_box(&body);

@@ -22,12 +22,16 @@ use crate::{Error, output_tokens};
 ///
 /// Every [`Error`]: Anthropic wants a token for the answer, a user who speaks first and all of the
 /// operator's text before that.
-pub fn anthropic(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Value, Error> {
-    fields(assembly, model, plan).map(Value::Object)
+pub fn anthropic_body(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Value, Error> {
+    anthropic_fields(assembly, model, plan).map(Value::Object)
 }
 
 /// The fields of that body.
-pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Map<String, Value>, Error> {
+pub(crate) fn anthropic_fields(
+    assembly: &Assembly,
+    model: &Model,
+    plan: &CachePlan,
+) -> Result<Map<String, Value>, Error> {
     let mut system: Option<Value> = None;
     let mut messages = Vec::new();
     for turn in turns(assembly, plan)? {
@@ -85,8 +89,8 @@ mod tests {
 
     #[track_caller]
     fn check(sections: &str, expected: &Value) {
-        let (assembly, plan) = sample::parse(sections);
-        let body = anthropic(&assembly, &sample::model("claude-haiku-4-5"), &plan).unwrap();
+        let (assembly, plan) = sample::parse_sample(sections);
+        let body = anthropic_body(&assembly, &sample::built_in_model("claude-haiku-4-5"), &plan).unwrap();
         assert_eq!(&body, expected, "{sections:?}");
     }
 
@@ -160,23 +164,23 @@ mod tests {
 
     #[test]
     fn what_anthropic_would_refuse_or_reorder_is_an_error() {
-        let model = sample::model("claude-haiku-4-5");
+        let model = sample::built_in_model("claude-haiku-4-5");
         for (sections, output_tokens, expected) in [
             ("system:a", 200, Error::NoUserMessage),
             ("system:a user:b system:c", 200, Error::SystemAfterUser),
             ("user:b", 0, Error::NoOutput),
         ] {
-            let (mut assembly, plan) = sample::parse(sections);
+            let (mut assembly, plan) = sample::parse_sample(sections);
             assembly.output_tokens = output_tokens;
-            assert_eq!(anthropic(&assembly, &model, &plan), Err(expected), "{sections:?}");
+            assert_eq!(anthropic_body(&assembly, &model, &plan), Err(expected), "{sections:?}");
         }
     }
 
     #[test]
     fn an_answer_is_no_longer_than_the_model_can() {
-        let (mut assembly, plan) = sample::parse("user:a");
+        let (mut assembly, plan) = sample::parse_sample("user:a");
         assembly.output_tokens = 1_000_000;
-        let body = anthropic(&assembly, &sample::model("claude-haiku-4-5"), &plan).unwrap();
+        let body = anthropic_body(&assembly, &sample::built_in_model("claude-haiku-4-5"), &plan).unwrap();
         assert_eq!(body["max_tokens"], 64_000);
     }
 }

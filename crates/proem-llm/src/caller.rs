@@ -10,7 +10,7 @@ pub mod listener;
 mod live;
 mod replayed;
 
-pub use self::live::{chance, wall_clock};
+pub use self::live::{random_backoff_share, wall_clock};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -30,7 +30,7 @@ use self::listener::TextListener;
 use self::live::CallBounds;
 use crate::cassette::{Recorder, Replayer};
 use crate::client::Client;
-use crate::codec::{EndpointNames, encode, restored};
+use crate::codec::{EndpointNames, encode_request, restore_response};
 use crate::endpoint::Endpoint;
 use crate::pace::Pace;
 use crate::projection::Omission;
@@ -165,7 +165,7 @@ impl Caller {
         let Some(paced) = self.endpoints.get(call.endpoint) else {
             return refuse(format!("no provider `{}` is configured; {}", call.endpoint, self.configured()));
         };
-        let encoded = match encode(call.request, call.model, call.plan) {
+        let encoded = match encode_request(call.request, call.model, call.plan) {
             Ok(encoded) => encoded,
             Err(error) => return refuse(error.to_string()),
         };
@@ -182,11 +182,11 @@ impl Caller {
                 live::with_listed_window(client, &ready, bounds, result).await
             }
             Wire::Recorded(client, recorder) => {
-                live::carry(client, Some(recorder), &ready, bounds, &mut attempts).await
+                live::carry_live(client, Some(recorder), &ready, bounds, &mut attempts).await
             }
-            Wire::Replayed(replayer) => replayed::carry(replayer, &ready, &mut attempts),
+            Wire::Replayed(replayer) => replayed::carry_replayed(replayer, &ready, &mut attempts),
         };
-        let result = result.map(|response| restored(response, request, &encoded.strict));
+        let result = result.map(|response| restore_response(response, request, &encoded.strict));
         CallOutcome { result, attempts, dropped: encoded.dropped }
     }
 
@@ -249,7 +249,7 @@ fn named_cause(begun: Option<&CallFailure>, last: CallFailure) -> CallFailure {
 
 /// The failure of the last attempt, with how many there were.
 #[must_use]
-pub fn last(mut failure: CallFailure, attempts: usize, over: RetryStop) -> CallFailure {
+pub fn last_failure(mut failure: CallFailure, attempts: usize, over: RetryStop) -> CallFailure {
     if attempts > 1 || over != RetryStop::Settled {
         let plural = if attempts == 1 { "" } else { "s" };
         let told = fmt::from_fn(|f| write!(f, "; gave up after {attempts} attempt{plural}{over}"));
@@ -258,7 +258,7 @@ pub fn last(mut failure: CallFailure, attempts: usize, over: RetryStop) -> CallF
     failure
 }
 
-fn cancelled() -> CallFailure {
+fn cancelled_failure() -> CallFailure {
     CallFailure::new(FailureKind::Cancelled, "the call was cancelled")
 }
 
@@ -270,7 +270,10 @@ mod tests {
     fn the_last_failure_counts_attempts() {
         let check = |attempts, over, expected: &str| {
             let failure = CallFailure::new(FailureKind::Server, "the provider failed; try again");
-            assert_eq!(last(failure, attempts, over).message, format!("the provider failed; try again{expected}"));
+            assert_eq!(
+                last_failure(failure, attempts, over).message,
+                format!("the provider failed; try again{expected}")
+            );
         };
         check(1, RetryStop::Settled, "");
         check(2, RetryStop::Settled, "; gave up after 2 attempts");

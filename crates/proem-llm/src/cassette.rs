@@ -22,7 +22,7 @@ use proem_guard::show;
 
 use self::name::CassetteName;
 use self::stored::CassetteFile;
-use crate::secret::{Secret, find};
+use crate::secret::{Secret, find_secret};
 use crate::wire::{CallSlot, ResponseHead, WireRequest};
 
 /// What went over the wire in one attempt.
@@ -75,12 +75,12 @@ impl Recorder {
     ///
     /// If the folder can't be made or holds cassettes already.
     pub fn open(folder: &Path, secrets: Vec<Secret>) -> Result<Self, CassetteError> {
-        let failed = |error| CassetteError(format!("the folder {} can't be created: {error}", quoted(folder)));
+        let failed = |error| CassetteError(format!("the folder {} can't be created: {error}", quote_path(folder)));
         make_folder(folder).map_err(failed)?;
-        if let Some(name) = names(folder)?.first() {
+        if let Some(name) = cassette_names(folder)?.first() {
             return Err(CassetteError(format!(
                 "the folder {} already holds cassettes, such as `{name}`; name an empty one or remove them",
-                quoted(folder)
+                quote_path(folder)
             )));
         }
         Ok(Self { folder: folder.to_owned(), secrets })
@@ -103,9 +103,9 @@ impl Recorder {
         let path = self.folder.join(name.to_string());
         let failed = |error: std::io::Error| match error.kind() {
             ErrorKind::AlreadyExists => {
-                CassetteError(format!("{} already exists; name an empty folder", quoted(&path)))
+                CassetteError(format!("{} already exists; name an empty folder", quote_path(&path)))
             }
-            _ => CassetteError(format!("{} can't be written: {error}", quoted(&path))),
+            _ => CassetteError(format!("{} can't be written: {error}", quote_path(&path))),
         };
         write_once(&path, text.as_bytes()).map_err(failed)
     }
@@ -113,14 +113,14 @@ impl Recorder {
     /// Refuses what holds a secret, in the file or in what the file's escapes and base64 stand for.
     fn search(&self, name: CassetteName, tape: &Tape, stored: &CassetteFile, text: &str) -> Result<(), CassetteError> {
         let body = tape.chunks.concat();
-        let together = spread::texts(&body);
+        let together = spread::streamed_texts(&body);
         let sent = proem_text::json::compact_in_order(&tape.request.body);
         let parts = [("the address", stored.url.as_bytes()), ("the request's body", sent.as_bytes())];
         let headers = stored.headers().map(|(place, value)| (place, value.as_bytes()));
         let parts = parts.into_iter().chain(headers).chain([("the answer's body", &*body)]);
         let spread = together.iter().map(|text| ("the reassembled body of the answer", text.as_bytes()));
         for (place, bytes) in parts.chain([("the cassette", text.as_bytes())]).chain(spread) {
-            if let Some(secret) = find(&self.secrets, bytes) {
+            if let Some(secret) = find_secret(&self.secrets, bytes) {
                 let variable = show::terminal_str(secret.name());
                 return Err(CassetteError(format!(
                     "{place} holds the value of `{variable}`, so `{name}` was not written; remove the secret from the \
@@ -148,16 +148,17 @@ impl Replayer {
     /// If there are none or one can't be read.
     pub fn open(folder: &Path) -> Result<Self, CassetteError> {
         let mut cassettes = BTreeMap::new();
-        for name in names(folder)? {
+        for name in cassette_names(folder)? {
             let path = folder.join(name.to_string());
-            let bytes = file::read(&path)
-                .map_err(|error| CassetteError(format!("the cassette {} can't be read: {error}", quoted(&path))))?;
-            let stored = CassetteFile::parse(&bytes)
-                .map_err(|problem| CassetteError(format!("the cassette {} can't be read: {problem}", quoted(&path))))?;
+            let bytes = file::read_cassette_file(&path)
+                .map_err(|error| CassetteError(format!("the cassette {} can't be read: {error}", quote_path(&path))))?;
+            let stored = CassetteFile::parse(&bytes).map_err(|problem| {
+                CassetteError(format!("the cassette {} can't be read: {problem}", quote_path(&path)))
+            })?;
             cassettes.insert(name, stored);
         }
         if cassettes.is_empty() {
-            let folder = quoted(folder);
+            let folder = quote_path(folder);
             return Err(CassetteError(format!("the folder {folder} holds no cassettes; record into it first")));
         }
         Ok(Self { folder: folder.to_owned(), cassettes, used: Mutex::default() })
@@ -174,8 +175,8 @@ impl Replayer {
         _ = url;
         let name = CassetteName { slot, attempt };
         let Some(stored) = self.cassettes.get(&name) else { return Err(self.missing(name)) };
-        let path = quoted(&self.folder.join(name.to_string()));
-        if let Some(difference) = difference::between(stored, request) {
+        let path = quote_path(&self.folder.join(name.to_string()));
+        if let Some(difference) = difference::request_difference(stored, request) {
             return Err(CassetteError(format!(
                 "the cassette {path} holds another request (- recorded, + to be sent); record again if the change is \
                  intended\n{difference}"
@@ -212,20 +213,20 @@ impl Replayer {
         CassetteError(format!(
             "the folder {} holds no cassette `{name}`; its cassettes{whose} are {}{more}; record again if the change \
              is intended",
-            quoted(&self.folder),
+            quote_path(&self.folder),
             listed.join(", ")
         ))
     }
 }
 
 /// A path as it is shown.
-fn quoted(path: &Path) -> String {
+fn quote_path(path: &Path) -> String {
     format!("`{}`", show::terminal_str(&path.display().to_string()))
 }
 
 /// The cassettes of a folder, sorted.
-fn names(folder: &Path) -> Result<Vec<CassetteName>, CassetteError> {
-    let failed = |error| CassetteError(format!("the folder {} can't be read: {error}", quoted(folder)));
+fn cassette_names(folder: &Path) -> Result<Vec<CassetteName>, CassetteError> {
+    let failed = |error| CassetteError(format!("the folder {} can't be read: {error}", quote_path(folder)));
     let mut names = Vec::new();
     for entry in fs::read_dir(folder).map_err(failed)? {
         let file = entry.map_err(failed)?.file_name();
@@ -235,7 +236,7 @@ fn names(folder: &Path) -> Result<Vec<CassetteName>, CassetteError> {
         let Some(name) = file.to_str().and_then(CassetteName::parse) else {
             return Err(CassetteError(format!(
                 "{} does not have the name of a cassette, such as `0001-00-00.json`; move it out of the folder",
-                quoted(&folder.join(file))
+                quote_path(&folder.join(file))
             )));
         };
         names.push(name);
@@ -260,10 +261,12 @@ fn write_once(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     }
     let temporary = path.with_extension("part");
     let in_the_way = |error: std::io::Error| match error.kind() {
-        ErrorKind::AlreadyExists => std::io::Error::other(format!("{} is in the way; remove it", quoted(&temporary))),
+        ErrorKind::AlreadyExists => {
+            std::io::Error::other(format!("{} is in the way; remove it", quote_path(&temporary)))
+        }
         _ => error,
     };
-    let mut file = file::make(&temporary).map_err(in_the_way)?;
+    let mut file = file::make_cassette_file(&temporary).map_err(in_the_way)?;
     let written = file.write_all(bytes).and_then(|()| fs::rename(&temporary, path));
     if written.is_err() {
         // The first error says more than one about cleaning up.

@@ -29,8 +29,8 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::anthropic::ask::VERSION;
 use crate::endpoint::{Authorities, Endpoint, EndpointLimits, HostLocation};
-use crate::models::{ListedWindow, listed_window, props_window};
-use crate::retry::seconds;
+use crate::models::{ListedWindow, props_window, window_in_list};
+use crate::retry::whole_seconds;
 use crate::wire::{ResponseHead, WireRequest};
 
 /// Sends requests. Cheap to clone; clones share connections.
@@ -124,7 +124,7 @@ impl Client {
     /// The context window that an endpoint's list of models names for one of them, or llama.cpp's server under `/props`;
     /// `None` if nobody says so. `list` is what [`Self::models`] gave.
     pub async fn window(&self, endpoint: &Endpoint, list: &ModelList, model: &str) -> Option<NonZeroUsize> {
-        match listed_window(&list.body, model) {
+        match window_in_list(&list.body, model) {
             ListedWindow::Tokens(tokens) => Some(tokens),
             ListedWindow::Unsaid => None,
             ListedWindow::AskProps => {
@@ -144,7 +144,7 @@ impl Client {
         body: Option<Bytes>,
     ) -> Result<HttpAnswer, CallFailure> {
         let (url, place) = endpoint.address(path)?;
-        let key = endpoint.credential()?.map(|key| header(endpoint.provider, key)).transpose()?;
+        let key = endpoint.credential()?.map(|key| key_header(endpoint.provider, key)).transpose()?;
         let encryption = if url.scheme() == "https" { Encryption::Tls } else { Encryption::Plain };
         let asked = HostDescription::new(endpoint, &url);
         let authorities = endpoint.authorities.clone();
@@ -164,7 +164,7 @@ impl Client {
         // An end that lies beyond all times is none that could be missed in a day.
         let until = now.checked_add(endpoint.limits.call).unwrap_or(now + Duration::from_secs(86_400));
         match timeout_at(until, sending.send()).await {
-            Ok(Ok(response)) => Ok(HttpAnswer { head: head(&response), response, until, asked }),
+            Ok(Ok(response)) => Ok(HttpAnswer { head: response_head(&response), response, until, asked }),
             Ok(Err(error)) => Err(asked.unsent(&error)),
             Err(_) => Err(asked.slow("call_seconds", endpoint.limits.call, "answered")),
         }
@@ -293,7 +293,7 @@ impl HostDescription {
     /// Nothing happened for as long as a setting allows.
     fn slow(&self, setting: &str, limit: Duration, what: &str) -> CallFailure {
         let Self { host, settings, .. } = self;
-        let limit = seconds(limit);
+        let limit = whole_seconds(limit);
         let message = format!("`{host}` has not {what} within {limit}; raise `{settings}{setting}` or ask for less");
         CallFailure::new(FailureKind::TimedOut, message)
     }
@@ -307,7 +307,7 @@ impl HostDescription {
     fn unsent(&self, error: &reqwest::Error) -> CallFailure {
         let Self { host, base_url, settings, limits } = self;
         let (kind, message) = if error.is_connect() && error.is_timeout() {
-            let limit = seconds(limits.connect);
+            let limit = whole_seconds(limits.connect);
             let message = format!(
                 "no connection to `{host}` within {limit}; check the network, or raise `{settings}connect_seconds`"
             );
@@ -331,7 +331,7 @@ impl HostDescription {
                 ),
                 _ => format!("check `{base_url}` and any proxy in between"),
             };
-            (kind, format!("{}; {remedy}", tls(host, broken)))
+            (kind, format!("{}; {remedy}", tls_problem(host, broken)))
         } else if cause::<io::Error>(error).is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused) {
             (FailureKind::Unreachable, format!("nothing listens at `{host}`; start the server or check `{base_url}`"))
         } else if error.is_connect() {
@@ -348,7 +348,7 @@ impl HostDescription {
 }
 
 /// What is wrong with an encrypted connection.
-fn tls(host: &str, error: &rustls::Error) -> String {
+fn tls_problem(host: &str, error: &rustls::Error) -> String {
     use CertificateError as E;
     match error {
         rustls::Error::InvalidCertificate(E::UnknownIssuer) => {
@@ -384,7 +384,7 @@ fn cause<'e, E: Error + 'static>(error: &'e (dyn Error + 'static)) -> Option<&'e
 }
 
 /// The header of a key.
-fn header(provider: Provider, key: &str) -> Result<(&'static str, HeaderValue), CallFailure> {
+fn key_header(provider: Provider, key: &str) -> Result<(&'static str, HeaderValue), CallFailure> {
     let (name, value) = match provider {
         Provider::Anthropic => ("x-api-key", HeaderValue::from_str(key)),
         Provider::OpenAi => ("authorization", HeaderValue::from_str(&format!("Bearer {key}"))),
@@ -396,7 +396,7 @@ fn header(provider: Provider, key: &str) -> Result<(&'static str, HeaderValue), 
     Ok((name, value))
 }
 
-fn head(response: &reqwest::Response) -> ResponseHead {
+fn response_head(response: &reqwest::Response) -> ResponseHead {
     let headers = response.headers().iter();
     let text = |value: &HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     ResponseHead {
@@ -412,14 +412,14 @@ mod tests {
     #[test]
     fn keys_are_never_shown() {
         for provider in [Provider::Anthropic, Provider::OpenAi] {
-            let shown = format!("{:?}", header(provider, "hunter2").unwrap());
+            let shown = format!("{:?}", key_header(provider, "hunter2").unwrap());
             assert!(shown.contains("Sensitive") && !shown.contains("hunter2"), "{shown}");
         }
     }
 
     #[test]
     fn tls_is_told_in_our_words() {
-        let check = |error: rustls::Error, expected: &str| assert_eq!(tls("host", &error), expected);
+        let check = |error: rustls::Error, expected: &str| assert_eq!(tls_problem("host", &error), expected);
         let certificate = rustls::Error::InvalidCertificate;
         check(
             certificate(CertificateError::UnknownIssuer),

@@ -15,7 +15,7 @@ mod window;
 
 pub use self::reader::AnswerReader;
 pub(crate) use self::refused::{error_in, provider_failed};
-pub(crate) use self::restored::restored;
+pub(crate) use self::restored::restore_response;
 pub(crate) use self::window::POSSIBLE_WINDOWS;
 
 use proem_engine::cache::CachePlan;
@@ -56,8 +56,8 @@ pub fn encode(request: &Request, model: &Model, plan: &CachePlan) -> Result<Enco
     let held = request.way.map(|way| model.held_by(way));
     let model = held.as_ref().unwrap_or(model);
     let fields = match model.provider() {
-        Provider::Anthropic => anthropic::fields(&request.assembly, model, plan)?,
-        Provider::OpenAi => openai::fields(&request.assembly, model, plan)?,
+        Provider::Anthropic => anthropic::anthropic_fields(&request.assembly, model, plan)?,
+        Provider::OpenAi => openai::openai_fields(&request.assembly, model, plan)?,
     };
     let mut draft = BodyBuilder { fields, dropped: Vec::new(), strict: Vec::new() };
     if let AnswerForm::Tools { tools, choice } = &request.answer {
@@ -74,8 +74,8 @@ pub fn encode(request: &Request, model: &Model, plan: &CachePlan) -> Result<Enco
         draft.set("stream", json!(true));
     }
     let (path, mut headers) = match model.provider() {
-        Provider::Anthropic => anthropic::ask::answer(&mut draft, request, model),
-        Provider::OpenAi => openai::ask::answer(&mut draft, request, model),
+        Provider::Anthropic => anthropic::ask::set_anthropic_answer(&mut draft, request, model),
+        Provider::OpenAi => openai::ask::set_openai_answer(&mut draft, request, model),
     };
     headers.push((CONTENT_TYPE.0, CONTENT_TYPE.1.to_owned()));
     let BodyBuilder { fields, dropped, strict } = draft;
@@ -102,9 +102,9 @@ pub struct EndpointNames<'n> {
 /// Providers differ in statuses more than in words for what is wrong, so both are read the same way
 /// whoever answers: a proxy may stand in between anyway.
 #[must_use]
-pub fn refused(provider: Provider, head: &ResponseHead, body: &[u8], names: &EndpointNames<'_>) -> CallFailure {
+pub fn refusal_failure(provider: Provider, head: &ResponseHead, body: &[u8], names: &EndpointNames<'_>) -> CallFailure {
     _ = provider;
-    refused::refused(head, body, names)
+    refused::read_refusal(head, body, names)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use proem_text::{Label, Source};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::codec::{CONTENT_TYPE, draft::said};
+use crate::codec::{CONTENT_TYPE, draft::capped_outside_text};
 use crate::wire::WireRequest;
 
 /// The most bytes of a server's message that are kept.
@@ -46,35 +46,43 @@ pub fn encode_embeddings(model: &str, texts: &[&str], dimensions: Option<u32>) -
 /// [`FailureKind::Malformed`] that says what is wrong; [`FailureKind::Server`] if the server says
 /// that something went wrong.
 pub fn decode_embeddings(bytes: &[u8], count: usize, dimensions: Option<u32>) -> Result<Vec<Vec<f32>>, CallFailure> {
-    let answer: EmbeddingsAnswer = serde_json::from_slice(bytes).map_err(|error| unreadable(bytes, &error))?;
+    let answer: EmbeddingsAnswer = serde_json::from_slice(bytes).map_err(|error| unreadable_vectors(bytes, &error))?;
     let Some(entries) = answer.data else {
         let message = answer.error.as_ref().and_then(|error| error.pointer("/message").unwrap_or(error).as_str());
         let label = Label::from_source(Source::named("provider"));
         let failure = match message {
             Some(_) => CallFailure::new(FailureKind::Server, "the server failed instead of embedding; try again"),
-            None => malformed("the answer has no `data`; check that `base_url` is the address of an embeddings API"),
+            None => {
+                malformed_vectors("the answer has no `data`; check that `base_url` is the address of an embeddings API")
+            }
         };
-        return Err(CallFailure { said: message.and_then(|text| said(text, MAX_SAID_BYTES, &label)), ..failure });
+        return Err(CallFailure {
+            said: message.and_then(|text| capped_outside_text(text, MAX_SAID_BYTES, &label)),
+            ..failure
+        });
     };
     if entries.len() != count {
-        return Err(malformed(format!("the server sent {} vectors for {count} texts; check the model", entries.len())));
+        return Err(malformed_vectors(format!(
+            "the server sent {} vectors for {count} texts; check the model",
+            entries.len()
+        )));
     }
     let mut vectors: Vec<Option<Vec<f32>>> = vec![None; count];
     let mut length = dimensions.and_then(|dimensions| usize::try_from(dimensions).ok());
     for (place, entry) in entries.into_iter().enumerate() {
         let index = entry.index.unwrap_or(place);
         let Some(slot) = vectors.get_mut(index) else {
-            return Err(malformed(format!(
+            return Err(malformed_vectors(format!(
                 "a vector has index {index}, but only {count} were requested; check the model"
             )));
         };
         if slot.is_some() {
-            return Err(malformed(format!("two vectors have index {index}; check the server")));
+            return Err(malformed_vectors(format!("two vectors have index {index}; check the server")));
         }
         let expected = *length.get_or_insert(entry.embedding.len());
         if entry.embedding.len() != expected || expected == 0 {
             let found = entry.embedding.len();
-            return Err(malformed(format!(
+            return Err(malformed_vectors(format!(
                 "vector {index} has {found} numbers where {expected} are expected; check the model and `dimensions`"
             )));
         }
@@ -92,28 +100,28 @@ fn finite(index: usize, numbers: &[Option<f64>]) -> Result<Vec<f32>, CallFailure
     let number = |number: &Option<f64>| number.map(|number| number as f32).filter(|number| number.is_finite());
     let numbers: Option<Vec<f32>> = numbers.iter().map(number).collect();
     numbers.ok_or_else(|| {
-        malformed(format!("vector {index} contains a value that is not a finite number; check the server"))
+        malformed_vectors(format!("vector {index} contains a value that is not a finite number; check the server"))
     })
 }
 
 /// Python's servers write `NaN`, which no JSON has.
-fn unreadable(bytes: &[u8], error: &serde_json::Error) -> CallFailure {
+fn unreadable_vectors(bytes: &[u8], error: &serde_json::Error) -> CallFailure {
     let (line, column) = (error.line(), error.column());
     let near = bytes.split(|byte| *byte == b'\n').nth(line.saturating_sub(1)).unwrap_or_default();
     let (from, to) = (column.saturating_sub(3).min(near.len()), column.saturating_add(3).min(near.len()));
     let near = near.get(from..to).unwrap_or_default();
     if bytes.trim_ascii_start().starts_with(b"<") {
-        malformed("the answer is a web page, not JSON; check `base_url`")
+        malformed_vectors("the answer is a web page, not JSON; check `base_url`")
     } else if near.windows(3).any(|word| matches!(word, b"NaN" | b"Inf")) {
-        malformed("a vector contains a value that is not a finite number; check the server")
+        malformed_vectors("a vector contains a value that is not a finite number; check the server")
     } else if error.is_eof() {
         CallFailure::new(FailureKind::Cut, "the answer is incomplete; try again")
     } else {
-        malformed(format!("the answer holds no vectors at line {line}, column {column}; check `base_url`"))
+        malformed_vectors(format!("the answer holds no vectors at line {line}, column {column}; check `base_url`"))
     }
 }
 
-fn malformed(message: impl Into<String>) -> CallFailure {
+fn malformed_vectors(message: impl Into<String>) -> CallFailure {
     CallFailure::new(FailureKind::Malformed, message)
 }
 

@@ -169,7 +169,7 @@ impl Endpoint {
         if url.query().is_some() || url.fragment().is_some() {
             return Err(self.misplaced("holds `?` or `#`; end it with the path"));
         }
-        let place = place(&url);
+        let place = host_location(&url);
         if let (Some(variable), "http", HostLocation::Elsewhere) = (self.key.variable(), url.scheme(), place) {
             let host = url.host_str().unwrap_or_default();
             let problem = format!("would send the key in `{variable}` to `{host}` unencrypted; write `https:`");
@@ -213,7 +213,7 @@ impl Endpoint {
 
 /// Where a host is. A name is only believed if the standard reserves it:
 /// <https://www.rfc-editor.org/rfc/rfc6761#section-6.3>.
-pub(crate) fn place(url: &Url) -> HostLocation {
+pub(crate) fn host_location(url: &Url) -> HostLocation {
     let is_local = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),

@@ -2,14 +2,14 @@
 //!
 //! Providers: requests and answers on the wire, and who carries them.
 //!
-//! [`request()`] turns an assembly into the body that its model's provider wants, and
-//! [`codec::encode`] adds how it should be answered. Bodies are values: they are written with
+//! [`request_body()`] turns an assembly into the body that its model's provider wants, and
+//! [`codec::encode_request`] adds how it should be answered. Bodies are values: they are written with
 //! `proem_text::json`, so that the same request makes the same bytes. The number and roles of a
 //! body's messages follow from the sections' roles, never from their text, and what stands before a
 //! breakpoint follows from the sections before it alone.
 //!
 //! [`codec::AnswerReader`] reads what comes back, in one piece or as a stream of [`sse`], whatever its
-//! chunks; [`codec::refused`] reads what a provider says instead of an answer; [`embeddings`] is the
+//! chunks; [`codec::refusal_failure`] reads what a provider says instead of an answer; [`embeddings`] is the
 //! same for vectors. Codecs send nothing and wait for nothing: that is [`caller`] and, for the one
 //! place that speaks HTTP, [`client`].
 
@@ -34,7 +34,7 @@ pub mod sse;
 mod turn;
 pub mod wire;
 
-pub use anthropic::anthropic;
+pub use anthropic::anthropic_body;
 pub use openai::openai;
 
 use proem_engine::assembly::Assembly;
@@ -70,9 +70,9 @@ pub enum Error {
 /// # Errors
 ///
 /// [`Error`] if the provider would refuse it or read it in another order.
-pub fn request(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Value, Error> {
+pub fn request_body(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Value, Error> {
     match model.provider() {
-        Provider::Anthropic => anthropic(assembly, model, plan),
+        Provider::Anthropic => anthropic_body(assembly, model, plan),
         Provider::OpenAi => openai(assembly, model, plan),
     }
 }
@@ -157,9 +157,9 @@ mod tests {
         #[test]
         fn bodies_hold_the_assemblys_text(all in vec(text(), 1..6), system in 0usize..6, cuts in vec(0usize..6, 0..4)) {
             let system = system.min(all.len() - 1);
-            let (assembly, plan) = sample::make(sections(all, system), &cuts);
+            let (assembly, plan) = sample::sample_assembly(sections(all, system), &cuts);
             for name in MODELS {
-                let body = request(&assembly, &sample::model(name), &plan).unwrap();
+                let body = request_body(&assembly, &sample::built_in_model(name), &plan).unwrap();
                 prop_assert_eq!(texts(&body).concat(), assembly.text());
             }
         }
@@ -168,11 +168,11 @@ mod tests {
         fn roles_do_not_depend_on_texts(all in vec((text(), text()), 1..6), system in 0usize..6, cuts in vec(0usize..6, 0..4)) {
             let system = system.min(all.len() - 1);
             let (one, other): (Vec<_>, Vec<_>) = all.into_iter().unzip();
-            let (one, plan) = sample::make(sections(one, system), &cuts);
-            let (other, _) = sample::make(sections(other, system), &cuts);
+            let (one, plan) = sample::sample_assembly(sections(one, system), &cuts);
+            let (other, _) = sample::sample_assembly(sections(other, system), &cuts);
             for name in MODELS {
-                let model = sample::model(name);
-                let (one, other) = (request(&one, &model, &plan).unwrap(), request(&other, &model, &plan).unwrap());
+                let model = sample::built_in_model(name);
+                let (one, other) = (request_body(&one, &model, &plan).unwrap(), request_body(&other, &model, &plan).unwrap());
                 prop_assert_eq!(roles(&one), roles(&other));
                 prop_assert_eq!(texts(&one).len(), texts(&other).len());
             }
@@ -186,12 +186,12 @@ mod tests {
             let at = (cut + at).min(all.len() - 1);
             let mut edited = all.clone();
             edited[at] = edit;
-            let (one, plan) = sample::make(sections(all, system), &[cut]);
-            let (other, _) = sample::make(sections(edited, system), &[cut]);
+            let (one, plan) = sample::sample_assembly(sections(all, system), &[cut]);
+            let (other, _) = sample::sample_assembly(sections(edited, system), &[cut]);
             for (name, mark) in [("claude-haiku-4-5", "cache_control"), ("gpt-6-sol", "prompt_cache_breakpoint")] {
-                let model = sample::model(name);
+                let model = sample::built_in_model(name);
                 let before = |assembly: &Assembly| {
-                    let mut parts = parts(&request(assembly, &model, &plan).unwrap());
+                    let mut parts = parts(&request_body(assembly, &model, &plan).unwrap());
                     let last = parts.iter().rposition(|(_, part)| part.get(mark).is_some()).unwrap();
                     parts.truncate(last + 1);
                     parts

@@ -38,7 +38,7 @@ pub enum ListedWindow {
 ///
 /// A list of one model is about that one whatever it is called: a server of one model answers to every name.
 #[must_use]
-pub fn listed_window(list: &[u8], model: &str) -> ListedWindow {
+pub fn window_in_list(list: &[u8], model: &str) -> ListedWindow {
     let list: Value = serde_json::from_slice(list).unwrap_or_default();
     let Some(models) = list.get("data").or_else(|| list.get("models")).and_then(Value::as_array) else {
         return ListedWindow::Unsaid;
@@ -89,9 +89,9 @@ mod tests {
     #[test]
     fn lists_name_windows_in_many_ways() {
         let check = |list: Value, expected: ListedWindow| {
-            assert_eq!(listed_window(list.to_string().as_bytes(), "m"), expected, "{list}");
+            assert_eq!(window_in_list(list.to_string().as_bytes(), "m"), expected, "{list}");
         };
-        assert_eq!(listed_window(LLAMA.as_bytes(), "any"), tokens(2_048));
+        assert_eq!(window_in_list(LLAMA.as_bytes(), "any"), tokens(2_048));
         for key in ["max_model_len", "max_context_length", "context_length", "context_window"] {
             check(json!({ "data": [{ "id": "other", key: 1 }, { "id": "m", key: 4_096 }] }), tokens(4_096));
         }
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_list_that_is_wrong_says_nothing() {
-        let check = |list: &str| assert_eq!(listed_window(list.as_bytes(), "m"), ListedWindow::Unsaid, "{list}");
+        let check = |list: &str| assert_eq!(window_in_list(list.as_bytes(), "m"), ListedWindow::Unsaid, "{list}");
         check("");
         check("<html>");
         check("[]");
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn older_llama_servers_name_the_window_elsewhere() {
         let list = json!({ "data": [{ "id": "m", "owned_by": "llamacpp", "meta": { "n_ctx_train": 8_192 } }] });
-        assert_eq!(listed_window(list.to_string().as_bytes(), "m"), ListedWindow::AskProps);
+        assert_eq!(window_in_list(list.to_string().as_bytes(), "m"), ListedWindow::AskProps);
         let props = json!({ "default_generation_settings": { "n_ctx": 2_048 } });
         assert_eq!(props_window(props.to_string().as_bytes()), NonZeroUsize::new(2_048));
         assert_eq!(props_window(b"{}"), None);

@@ -28,7 +28,7 @@ const MAX_KEY_CHARACTERS: usize = 64;
 ///
 /// [`Error::NoUserMessage`] and [`Error::NoOutput`].
 pub fn openai(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Value, Error> {
-    fields(assembly, model, plan).map(Value::Object)
+    openai_fields(assembly, model, plan).map(Value::Object)
 }
 
 /// The fields of that body.
@@ -138,8 +138,8 @@ mod tests {
 
     #[track_caller]
     fn check(model: &str, sections: &str, expected: &Value) {
-        let (assembly, plan) = sample::parse(sections);
-        let body = openai(&assembly, &sample::model(model), &plan).unwrap();
+        let (assembly, plan) = sample::parse_sample(sections);
+        let body = openai(&assembly, &sample::built_in_model(model), &plan).unwrap();
         assert_eq!(&body, expected, "{model} {sections:?}");
     }
 

@@ -81,14 +81,14 @@ const MAX_DEPTH: usize = 128;
 /// The schema as a provider takes it, with what it doesn't get. The whole one still holds: answers are checked
 /// against that.
 #[must_use]
-pub fn project(schema: &Json, target: SchemaDialect) -> Projection {
+pub fn project_schema(schema: &Json, target: SchemaDialect) -> Projection {
     let (sent, mut dropped, target) = match target {
         SchemaDialect::OpenAiPlain => (schema.clone(), Vec::new(), target),
         SchemaDialect::AnthropicTool => {
-            let (sent, dropped) = anthropic(schema);
+            let (sent, dropped) = project_for_anthropic(schema);
             (sent, dropped, target)
         }
-        SchemaDialect::OpenAiStrict => match strict::project(schema) {
+        SchemaDialect::OpenAiStrict => match strict::project_strictly(schema) {
             Ok((sent, dropped)) => (sent, dropped, target),
             Err(unsayable) => (schema.clone(), unsayable, SchemaDialect::OpenAiPlain),
         },
@@ -99,7 +99,7 @@ pub fn project(schema: &Json, target: SchemaDialect) -> Projection {
 }
 
 /// The root without unions, and everything below it as it is.
-fn anthropic(schema: &Json) -> (Json, Vec<Omission>) {
+fn project_for_anthropic(schema: &Json) -> (Json, Vec<Omission>) {
     let Json::Object(root) = schema else { return (schema.clone(), Vec::new()) };
     let mut root = root.clone();
     let mut merging = SchemaMerge::new(schema);
@@ -123,7 +123,7 @@ fn anthropic(schema: &Json) -> (Json, Vec<Omission>) {
 /// The places of all references that lead nowhere.
 fn dangling(schema: &Json) -> Vec<String> {
     let mut found = Vec::new();
-    each(schema, "", &mut |node, path| {
+    visit_schemas(schema, "", &mut |node, path| {
         let leads = |reference: &str| reference.strip_prefix('#').is_some_and(|to| schema.pointer(to).is_some());
         if node.get("$ref").and_then(Json::as_str).is_some_and(|reference| !leads(reference)) {
             found.push(path.to_owned());
@@ -133,26 +133,26 @@ fn dangling(schema: &Json) -> Vec<String> {
 }
 
 /// Looks at every schema inside a schema, and at itself.
-fn each(schema: &Json, path: &str, look: &mut dyn FnMut(&Map<String, Json>, &str)) {
+fn visit_schemas(schema: &Json, path: &str, look: &mut dyn FnMut(&Map<String, Json>, &str)) {
     let Json::Object(map) = schema else { return };
     look(map, path);
     for (suffix, inner) in subschemas(schema) {
-        each(inner, &format!("{path}{suffix}"), look);
+        visit_schemas(inner, &format!("{path}{suffix}"), look);
     }
 }
 
 /// The schema that a `$ref` of this document leads to.
-fn target<'s>(root: &'s Json, reference: &str) -> Option<&'s Json> {
+fn referenced_schema<'s>(root: &'s Json, reference: &str) -> Option<&'s Json> {
     root.pointer(reference.strip_prefix('#')?)
 }
 
 /// Whether null meets a schema, as far as kinds and listed values tell.
-fn accepts_null(root: &Json, schema: &Json, depth: usize) -> bool {
+fn schema_accepts_null(root: &Json, schema: &Json, depth: usize) -> bool {
     let Json::Object(map) = schema else { return *schema == Json::Bool(true) };
     if depth >= MAX_DEPTH {
         return false;
     }
-    let inner = |schema: &Json| accepts_null(root, schema, depth.saturating_add(1));
+    let inner = |schema: &Json| schema_accepts_null(root, schema, depth.saturating_add(1));
     map.iter().all(|(keyword, value)| match (keyword.as_str(), value) {
         ("type", Json::String(kind)) => kind == "null",
         ("type", Json::Array(kinds)) => kinds.contains(&json!("null")),
@@ -160,7 +160,7 @@ fn accepts_null(root: &Json, schema: &Json, depth: usize) -> bool {
         ("const", value) => value.is_null(),
         ("anyOf" | "oneOf", Json::Array(branches)) => branches.iter().any(inner),
         ("allOf", Json::Array(members)) => members.iter().all(inner),
-        ("$ref", Json::String(reference)) => target(root, reference).is_some_and(inner),
+        ("$ref", Json::String(reference)) => referenced_schema(root, reference).is_some_and(inner),
         _ => true,
     })
 }

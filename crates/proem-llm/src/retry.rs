@@ -115,11 +115,11 @@ impl fmt::Display for RetryStop {
         match self {
             Self::Settled | Self::Attempts => Ok(()),
             Self::Asked { wait, most } => {
-                let (wait, most) = (seconds(*wait), seconds(*most));
+                let (wait, most) = (whole_seconds(*wait), whole_seconds(*most));
                 write!(f, ", because the provider asks to wait {wait} and the maximum wait is {most}")
             }
             Self::Time { wait } => {
-                write!(f, ", because the remaining time is shorter than the next wait of {}", seconds(*wait))
+                write!(f, ", because the remaining time is shorter than the next wait of {}", whole_seconds(*wait))
             }
         }
     }
@@ -146,7 +146,7 @@ impl RetryPolicy {
                 return RetryDecision::Over(RetryStop::Asked { wait, most: self.longest_asked });
             }
             Some(wait) if !wait.is_zero() => wait,
-            _ => part(self.bound(failed.attempt), chance),
+            _ => part_of_time(self.bound(failed.attempt), chance),
         };
         match failed.left {
             // Told at once: nobody gains by waiting for an attempt that can't be made.
@@ -188,14 +188,14 @@ fn may_pass(failed: &FailedAttempt) -> bool {
 }
 
 /// As much of a time as `chance` is of [`u32::MAX`].
-fn part(time: Duration, chance: u32) -> Duration {
+fn part_of_time(time: Duration, chance: u32) -> Duration {
     let whole = u128::from(u32::MAX);
     let nanos = time.as_nanos().saturating_mul(u128::from(chance)).checked_div(whole).unwrap_or_default();
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
 /// A time for people, rounded up.
-pub(crate) fn seconds(time: Duration) -> String {
+pub(crate) fn whole_seconds(time: Duration) -> String {
     let millis = time.as_nanos().div_ceil(1_000_000);
     let (whole, rest) = (millis.checked_div(1_000).unwrap_or_default(), millis.checked_rem(1_000).unwrap_or_default());
     if rest == 0 {
@@ -213,12 +213,12 @@ pub(crate) fn seconds(time: Duration) -> String {
 #[must_use]
 pub fn advice(head: &ResponseHead, now: Time) -> Advice {
     let after = head.header("retry-after").map(str::trim);
-    let millis = head.header("retry-after-ms").and_then(|value| number(value.trim(), 0.001));
-    let seconds = after.and_then(|value| number(value, 1.0));
+    let millis = head.header("retry-after-ms").and_then(|value| parse_delay(value.trim(), 0.001));
+    let seconds = after.and_then(|value| parse_delay(value, 1.0));
     let wait = millis.or(seconds).or_else(|| {
         // Both from one clock, so that ours may be wrong by any amount.
-        let now = head.header("date").and_then(date).unwrap_or(now);
-        let wait = date(after?)?.0.saturating_sub(now.0);
+        let now = head.header("date").and_then(parse_http_date).unwrap_or(now);
+        let wait = parse_http_date(after?)?.0.saturating_sub(now.0);
         Some(Duration::from_millis(u64::try_from(wait).unwrap_or(0)))
     });
     let again = match head.header("x-should-retry").map(str::trim) {
@@ -231,7 +231,7 @@ pub fn advice(head: &ResponseHead, now: Time) -> Advice {
 
 /// A number of some unit, which is a part of a second; what is below zero is zero, and what is too
 /// large the longest time there is.
-fn number(text: &str, unit: f64) -> Option<Duration> {
+fn parse_delay(text: &str, unit: f64) -> Option<Duration> {
     // `parse` takes "inf", "nan" and "1e300" too, which no server means.
     if !text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'.' | b'-')) {
         return None;
@@ -242,7 +242,7 @@ fn number(text: &str, unit: f64) -> Option<Duration> {
 
 /// A date in one of the three forms of <https://www.rfc-editor.org/rfc/rfc9110#section-5.6.7>; the
 /// day's name is not compared with the date.
-fn date(text: &str) -> Option<Time> {
+fn parse_http_date(text: &str) -> Option<Time> {
     let rest = text.split_once(", ").map_or(text, |(_, rest)| rest);
     let forms = ["%d %b %Y %H:%M:%S GMT", "%d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
     let read = |form: &&str| strtime::parse(form, rest).and_then(|parsed| parsed.to_datetime()).ok();
@@ -312,7 +312,7 @@ mod tests {
             let left = left.map(Duration::from_secs);
             let failed = FailedAttempt { attempt, advice, left, ..failed(FailureKind::RateLimited, Some(429)) };
             let next = match RetryPolicy::default().next(&failed, chance) {
-                RetryDecision::Wait(wait) => seconds(wait),
+                RetryDecision::Wait(wait) => whole_seconds(wait),
                 RetryDecision::Over(over) => format!("over{over}"),
             };
             assert_eq!(next, expected, "{failed:?}");

@@ -10,7 +10,7 @@ use proem_engine::tokens::Exactness;
 use proem_text::{Label, Span};
 
 /// Sections as `role:text`, with `|` where a breakpoint stands and `_` for a blank line.
-pub(crate) fn parse(text: &str) -> (Assembly, CachePlan) {
+pub(crate) fn parse_sample(text: &str) -> (Assembly, CachePlan) {
     let (mut sections, mut breakpoints) = (Vec::new(), Vec::new());
     for (after, word) in text.split_whitespace().enumerate() {
         let (role, text) = word.split_once(':').unwrap();
@@ -20,11 +20,11 @@ pub(crate) fn parse(text: &str) -> (Assembly, CachePlan) {
         let text = text.trim_end_matches('|').replace('_', "\n");
         sections.push((Role::parse(role).unwrap(), text));
     }
-    make(sections, &breakpoints)
+    sample_assembly(sections, &breakpoints)
 }
 
 /// Sections of those roles and texts, with a breakpoint after each of those indices.
-pub(crate) fn make(sections: Vec<(Role, String)>, breakpoints: &[usize]) -> (Assembly, CachePlan) {
+pub(crate) fn sample_assembly(sections: Vec<(Role, String)>, breakpoints: &[usize]) -> (Assembly, CachePlan) {
     let place = |(index, (role, text)): (usize, (Role, String))| PlacedSection {
         part: None,
         name: format!("s{index}"),
@@ -83,6 +83,6 @@ pub(crate) fn inline(kind: MediaKind) -> MediaSource {
 }
 
 /// A built-in model.
-pub(crate) fn model(name: &str) -> Model {
+pub(crate) fn built_in_model(name: &str) -> Model {
     Providers::load().unwrap().model(name).unwrap().clone()
 }

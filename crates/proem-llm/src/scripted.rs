@@ -32,7 +32,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use self::serve::{Answerer, SharedScript, locked};
+use self::serve::{Answerer, SharedScript, lock_always};
 
 /// What a server says to whom.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -248,7 +248,7 @@ impl ScriptedServer {
         let shared = Arc::new(script);
         let serving = Arc::clone(&shared);
         let named = std::thread::Builder::new().name("scripted".to_owned());
-        let listening = Some(named.spawn(move || serve::listen(&listener, &serving))?);
+        let listening = Some(named.spawn(move || serve::accept_connections(&listener, &serving))?);
         Ok(Self { address, shared, listening })
     }
 
@@ -267,7 +267,7 @@ impl ScriptedServer {
     /// The requests so far, in order of arrival; refused ones are among them.
     #[must_use]
     pub fn requests(&self) -> Vec<ReceivedRequest> {
-        locked(&self.shared.received).clone()
+        lock_always(&self.shared.received).clone()
     }
 
     /// Waits until that many requests have arrived in all, but no longer than `patience`; whether they have.

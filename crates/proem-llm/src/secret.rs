@@ -1,7 +1,7 @@
 //! Credentials: they enter by name, and leave only into the header of a request.
 //!
-//! A [`Secret`] can't be printed or written down. [`find`] looks for secrets in what is about to be
-//! kept, [`redact`] takes them out of it; a [`SecretFinder`] does either for many texts.
+//! A [`Secret`] can't be printed or written down. [`find_secret`] looks for secrets in what is about to be
+//! kept, [`redact_secrets`] takes them out of it; a [`SecretFinder`] does either for many texts.
 
 mod progress;
 mod search;
@@ -58,16 +58,16 @@ impl fmt::Debug for Secret {
 ///
 /// Secrets shorter than [`SHORTEST`] are not searched for. The time is linear in the text.
 #[must_use]
-pub fn find<'s>(secrets: &'s [Secret], text: &[u8]) -> Option<&'s Secret> {
+pub fn find_secret<'s>(secrets: &'s [Secret], text: &[u8]) -> Option<&'s Secret> {
     SecretFinder::new(secrets).find(text)
 }
 
-/// The text without its secrets, each replaced by `[redacted:NAME]`; `None` if [`find`] finds none.
+/// The text without its secrets, each replaced by `[redacted:NAME]`; `None` if [`find_secret`] finds none.
 ///
 /// Where one stands in another form than as it is, or a name would give one away, nothing but a
-/// marker is left. What comes back holds no secret that [`find`] finds.
+/// marker is left. What comes back holds no secret that [`find_secret`] finds.
 #[must_use]
-pub fn redact(secrets: &[Secret], text: &str) -> Option<String> {
+pub fn redact_secrets(secrets: &[Secret], text: &str) -> Option<String> {
     SecretFinder::new(secrets).redact(text)
 }
 
@@ -133,7 +133,7 @@ impl<'s> SecretFinder<'s> {
         Self { search }
     }
 
-    /// One of the secrets that `text` holds in some form, as [`find`] finds it.
+    /// One of the secrets that `text` holds in some form, as [`find_secret`] finds it.
     #[must_use]
     pub fn find(&self, text: &[u8]) -> Option<&'s Secret> {
         let (searched, searches) = self.search.as_ref()?;
@@ -141,7 +141,7 @@ impl<'s> SecretFinder<'s> {
         searched.get(found).copied()
     }
 
-    /// `text` with a marker in the place of each secret, as [`redact`] makes it; `None` if it holds none.
+    /// `text` with a marker in the place of each secret, as [`redact_secrets`] makes it; `None` if it holds none.
     #[must_use]
     pub fn redact(&self, text: &str) -> Option<String> {
         let found = self.find(text.as_bytes())?;
@@ -155,7 +155,7 @@ impl<'s> SecretFinder<'s> {
         Some(clean.unwrap_or_else(|| "[redacted]".to_owned()))
     }
 
-    /// As [`Self::redact`], line by line, so that a report loses no more than it has to. A secret that
+    /// As [`Self::redact_secrets`], line by line, so that a report loses no more than it has to. A secret that
     /// stands on several lines takes all of them with it.
     #[must_use]
     pub fn redact_lines(&self, text: &str) -> Option<String> {
@@ -168,7 +168,7 @@ impl<'s> SecretFinder<'s> {
         Some(self.redact(&lines).unwrap_or(lines))
     }
 
-    /// As [`Self::redact`], for the texts and keys of a value.
+    /// As [`Self::redact_secrets`], for the texts and keys of a value.
     #[must_use]
     pub fn redact_json(&self, value: &Json) -> Option<Json> {
         self.find(json::compact(value).as_bytes())?;
@@ -205,7 +205,7 @@ mod tests {
             Secret::new("ONE", KEY),
             Secret::new("OTHER", "abcdefghijklmnop"),
         ];
-        assert_eq!(find(&secrets, text.as_bytes()).map(Secret::name), expected, "{text:?}");
+        assert_eq!(find_secret(&secrets, text.as_bytes()).map(Secret::name), expected, "{text:?}");
     }
 
     #[test]
@@ -261,9 +261,9 @@ mod tests {
         let secrets = [Secret::new("A", value)];
         let json = r"percent%41and\\nline";
         for text in [value, json, "percent%2541and%5Cnline", &STANDARD.encode(value)] {
-            assert!(find(&secrets, text.as_bytes()).is_some(), "{text}");
+            assert!(find_secret(&secrets, text.as_bytes()).is_some(), "{text}");
         }
-        assert!(find(&secrets, b"percentAand\nline").is_none());
+        assert!(find_secret(&secrets, b"percentAand\nline").is_none());
     }
 
     #[test]
@@ -273,9 +273,9 @@ mod tests {
         let mut text = line.repeat(10_000_000 / line.len()).into_bytes();
         text.extend(b"....");
         // The escapes join to runs of 41 once they are read, which is a find.
-        assert!(find(&secrets, &text).is_some());
+        assert!(find_secret(&secrets, &text).is_some());
         let line = format!("{}b", "a".repeat(39));
-        assert!(find(&secrets, &line.repeat(10_000_000 / line.len()).into_bytes()).is_none());
+        assert!(find_secret(&secrets, &line.repeat(10_000_000 / line.len()).into_bytes()).is_none());
     }
 
     #[test]
@@ -283,7 +283,7 @@ mod tests {
         let secrets =
             [Secret::new("SHORT", "fifteen-letters"), Secret::new("ONE", KEY), Secret::new("ABC", "abcdefghijklmnop")];
         let check = |text: &str, expected: Option<&str>| {
-            assert_eq!(redact(&secrets, text).as_deref(), expected, "{text:?}");
+            assert_eq!(redact_secrets(&secrets, text).as_deref(), expected, "{text:?}");
         };
         check("nothing of the kind, fifteen-letters", None);
         check(&format!("key={KEY};"), Some("key=[redacted:ONE];"));
@@ -315,9 +315,9 @@ mod tests {
     fn a_secret_within_another_or_in_a_name_stays_hidden() {
         let long = "abcdefghijklmnop-and-more";
         let secrets = [Secret::new("PART", "abcdefghijklmnop"), Secret::new("ALL", long)];
-        assert_eq!(redact(&secrets, long).as_deref(), Some("[redacted:ALL]"));
+        assert_eq!(redact_secrets(&secrets, long).as_deref(), Some("[redacted:ALL]"));
         let placeholder = [Secret::new("EXAMPLE_API_TOKEN", "EXAMPLE_API_TOKEN")];
-        assert_eq!(redact(&placeholder, "x EXAMPLE_API_TOKEN").as_deref(), Some("[redacted]"));
+        assert_eq!(redact_secrets(&placeholder, "x EXAMPLE_API_TOKEN").as_deref(), Some("[redacted]"));
     }
 
     #[test]
@@ -385,7 +385,7 @@ mod tests {
             // A neighbour that is half an escape could swallow the first byte of the secret.
             let text = [&before[..], b" ", &text, b" ", &after[..]].concat();
             let secrets = [Secret::new("NO", "0123456789abcdef0123"), Secret::new("KEY", value)];
-            prop_assert_eq!(find(&secrets, &text).map(Secret::name), Some("KEY"));
+            prop_assert_eq!(find_secret(&secrets, &text).map(Secret::name), Some("KEY"));
         }
 
         #[test]
@@ -402,21 +402,21 @@ mod tests {
             };
             let text = format!("{before} {held} {after}");
             let secrets = [Secret::new("ONE", one), Secret::new("OTHER", other)];
-            let redacted = redact(&secrets, &text);
+            let redacted = redact_secrets(&secrets, &text);
             prop_assert!(redacted.as_deref().is_some_and(|text| text.contains("[redacted")));
-            prop_assert!(find(&secrets, redacted.unwrap_or_default().as_bytes()).is_none());
+            prop_assert!(find_secret(&secrets, redacted.unwrap_or_default().as_bytes()).is_none());
         }
 
         #[test]
         fn other_text_is_no_find(text in vec(any::<u8>(), 0..400), value in "sk-[A-Za-z0-9]{20,40}") {
-            prop_assert!(find(&[Secret::new("KEY", value)], &text).is_none());
+            prop_assert!(find_secret(&[Secret::new("KEY", value)], &text).is_none());
         }
 
         #[test]
         fn all_but_one_byte_is_no_find(value in "[a-z]{16,40}", at in 0usize..16) {
             let mut text = value.clone().into_bytes();
             text[at] = b'!';
-            prop_assert!(find(&[Secret::new("KEY", value)], &text).is_none());
+            prop_assert!(find_secret(&[Secret::new("KEY", value)], &text).is_none());
         }
     }
 }

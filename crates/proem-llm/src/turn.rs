@@ -84,7 +84,7 @@ mod tests {
     /// Sections as `role:text`, `|` after a breakpoint; blocks the same way, `/` between turns.
     #[track_caller]
     fn check(sections: &str, expected: &str) {
-        let (assembly, plan) = sample::parse(sections);
+        let (assembly, plan) = sample::parse_sample(sections);
         let show = |turn: MessageTurn| {
             let blocks = turn.blocks.into_iter().map(|block| match block.end {
                 BlockEnd::Plain => block.text,

@@ -19,9 +19,9 @@ use proem_risk::assess::Depth;
 use proem_risk::history::ObjectId;
 use proem_risk::level::{LevelRules, Thresholds};
 use proem_runtime::Environment;
-use proem_runtime::change::{ChangeLimits, CommitSelection, Spec, change, commits_since, resolve};
-use proem_runtime::git::{GitProgram, Repository, discover};
-use proem_runtime::history::{HistoryReading, HistoryWanted, history};
+use proem_runtime::change::{ChangeLimits, CommitSelection, Spec, commits_since, read_change, resolve_change};
+use proem_runtime::git::{GitProgram, Repository, discover_repository_around};
+use proem_runtime::history::{HistoryReading, HistoryWanted, read_repository_history};
 use proem_runtime::risk::{Assessor, AssessorOptions};
 use tempfile::TempDir;
 
@@ -115,7 +115,7 @@ fn peak() -> String {
 /// Assesses the newest `most` commits, one after the other; how many there were.
 fn assessed(program: &GitProgram, repository: &Repository, (now, most): (i64, usize), cache: &Path) -> usize {
     let listing = commits_since(program, repository, &CommitSelection::Since(0), most).unwrap();
-    let find = |id: &ObjectId| resolve(program, repository, &Spec::Rev(id.to_string()), now).unwrap();
+    let find = |id: &ObjectId| resolve_change(program, repository, &Spec::Rev(id.to_string()), now).unwrap();
     let changes: Vec<_> = listing.commits.iter().map(find).collect();
     let options = AssessorOptions {
         changes: changes.clone(),
@@ -130,7 +130,7 @@ fn assessed(program: &GitProgram, repository: &Repository, (now, most): (i64, us
     };
     let assessor = Assessor::open(program, repository, options, &|_| ()).unwrap();
     for resolved in &changes {
-        let change = change(program, repository, resolved, assessor.rules(), &ChangeLimits::default()).unwrap();
+        let change = read_change(program, repository, resolved, assessor.rules(), &ChangeLimits::default()).unwrap();
         assessor.look(&change).unwrap().assess(Depth::TierTwo).unwrap();
     }
     let _ = assessor.keep();
@@ -143,12 +143,12 @@ fn main() {
     let folder = if given.is_none() { Some(made(commits)) } else { None };
     let path = given.as_deref().or_else(|| folder.as_ref().map(TempDir::path)).unwrap();
     let program = GitProgram::find(&Environment::inherited()).unwrap();
-    let repository = discover(&program, path, Duration::from_mins(1)).unwrap().unwrap();
+    let repository = discover_repository_around(&program, path, Duration::from_mins(1)).unwrap().unwrap();
     let tip = |revision: &str| ObjectId::parse(git(path, &["rev-parse", revision]).as_bytes()).unwrap();
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap().as_secs().cast_signed();
     let wanted = |tip| HistoryWanted { tips: vec![tip], base: Some(tip), now, ..HistoryWanted::default() };
     let read = |tip, cache: Option<&Path>| -> HistoryReading {
-        history(&program, &repository, &wanted(tip), cache, &|_| ()).unwrap()
+        read_repository_history(&program, &repository, &wanted(tip), cache, &|_| ()).unwrap()
     };
     let head = tip("HEAD");
     let (plain, ()) = least(|| {

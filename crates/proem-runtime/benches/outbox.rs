@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use proem_engine::effect::key::{EffectKey, OutboxForm};
-use proem_runtime::effects::mail::{MailDraft, Mailbox, write};
+use proem_runtime::effects::mail::{MailDraft, Mailbox, write_mail};
 use proem_runtime::effects::{DeliveryBytes, DeliveryOutcome, DeliveryRoute, deliver_unpermitted};
 use tempfile::TempDir;
 
@@ -59,7 +59,7 @@ fn mail(number: u64) -> (EffectKey, Vec<u8>) {
         attachments: Vec::new(),
         date: Timestamp::UNIX_EPOCH,
     };
-    (key, write(&draft, &key, "corp.example").unwrap())
+    (key, write_mail(&draft, &key, "corp.example").unwrap())
 }
 
 async fn sweep(outbox: &Path, mails: &[(EffectKey, Vec<u8>)]) -> Duration {

@@ -87,7 +87,7 @@ pub type VouchCheck<'v> = &'v dyn Fn(&str, &[u8]) -> SourceTrust;
 
 /// Reads everything that the sources hold.
 #[must_use]
-pub fn discover(sources: &CatalogueLocations, vouching: VouchCheck<'_>) -> CatalogueDiscovery {
+pub fn discover_catalogue(sources: &CatalogueLocations, vouching: VouchCheck<'_>) -> CatalogueDiscovery {
     let mut finder = CatalogueFinder { found: CatalogueDiscovery::default(), vouching, seen: BTreeSet::new() };
     let project = sources.root.as_deref().map(Folder::project);
     let home_path = sources.home.as_deref();

@@ -1,8 +1,8 @@
 //! Finds out what a change is: which files, how many lines, by whom.
 //!
-//! [`parse`] reads what a person asks for, [`resolve`](fn@resolve) finds the commits that are meant, and [`change`] reads
-//! the change itself. [`commits_since`] lists commits for many assessments at once, [`drawn`](fn@drawn) reads the lines
-//! of past commits that a change is compared with, and [`attributes`] what the base says of its files.
+//! [`parse_change_spec`] reads what a person asks for, [`resolve_change`](fn@resolve) finds the commits that are meant, and [`read_change`] reads
+//! the change itself. [`commits_since`] lists commits for many assessments at once, [`read_drawn_commits`](fn@drawn) reads the lines
+//! of past commits that a change is compared with, and [`base_attributes`] what the base says of its files.
 //!
 //! Commits are compared as trees, without the work tree. Only the change of a work tree reads files of it,
 //! never through a link. What git can't count, such as a blob that a partial clone left out, is `None` with a
@@ -35,9 +35,9 @@ use crate::{
 };
 
 pub use self::batch::{CommitListing, CommitSelection, commits_since};
-pub(crate) use self::commit::user;
-pub use self::drawn::drawn;
-pub use self::resolve::{ResolvedChange, Spec, parse, resolve};
+pub(crate) use self::commit::git_user;
+pub use self::drawn::read_drawn_commits;
+pub use self::resolve::{ResolvedChange, Spec, parse_change_spec, resolve_change};
 
 use self::blobs::Blobs;
 use self::comparison::{Comparison, ComparisonTarget};
@@ -94,7 +94,7 @@ impl PathClassifier<'_> {
 /// # Errors
 ///
 /// What keeps git from listing the changed files. What is missing of the rest is a gap.
-pub fn change(
+pub fn read_change(
     git: &GitProgram,
     repository: &Repository,
     resolved: &ResolvedChange,
@@ -118,10 +118,10 @@ pub fn change(
         // What Proem wrote when it was set up is nobody's change as long as it is as it was written.
         let set_up = repository.set_up();
         found.entries.retain(|entry| entry.status != FileStatus::Added || !set_up.wrote(entry.path.as_bytes()));
-        untracked = work_tree::untracked(&session, repository, limits.untracked, &mut found.gaps)?;
-        moved::pair(&session, &mut found, &mut untracked);
+        untracked = work_tree::untracked_files(&session, repository, limits.untracked, &mut found.gaps)?;
+        moved::pair_moved_files(&session, &mut found, &mut untracked);
     }
-    let (names, pinned) = names(&session, &comparison, classifier, limits, &mut found);
+    let (names, pinned) = names_and_pins(&session, &comparison, classifier, limits, &mut found);
     let ChangeListing { entries, mut lines, blobs, mut gaps } = found;
     let before = blobs.count_lines(&session, entries.iter().filter_map(RawDiffEntry::counted_before));
     let before = before.unwrap_or_else(|error| {
@@ -131,14 +131,14 @@ pub fn change(
     let mut files: Vec<ChangedFile> = Vec::new();
     for entry in entries {
         let counted = lines.remove(entry.path.as_bytes()).flatten();
-        let mut file = file(entry, counted, &before, classifier);
+        let mut file = changed_file(entry, counted, &before, classifier);
         // Only an edit: a pipeline that is new, gone or renamed does more than take another version.
         if pinned.contains(&file.path) && file.status == FileStatus::Modified {
             file.class.sensitive = None;
         }
         files.push(file);
     }
-    gaps.extend(work_tree::uncounted(&untracked));
+    gaps.extend(work_tree::uncounted_note(&untracked));
     files.extend(untracked.into_iter().map(|file| file.added(classifier)));
     files.sort_by(|a, b| a.path.cmp(&b.path));
     let (author, subject) = who_and_what(&session, resolved)?;
@@ -170,7 +170,7 @@ fn id_length(session: &Session<'_>, resolved: &ResolvedChange) -> Result<IdLengt
 /// # Errors
 ///
 /// What keeps git from listing the files of the base.
-pub fn attributes(
+pub fn base_attributes(
     git: &GitProgram,
     repository: &Repository,
     resolved: &ResolvedChange,
@@ -218,7 +218,7 @@ fn attributes_of(session: &Session<'_>, base: Option<&ObjectId>) -> Result<GitAt
 }
 
 /// A file of the change, with lines before and after where they are known.
-fn file(
+fn changed_file(
     entry: RawDiffEntry,
     lines: Option<LineCounts>,
     before: &BTreeMap<ObjectId, Option<u32>>,
@@ -245,7 +245,7 @@ fn file(
 }
 
 /// The names in changed lines of files that somebody wrote, and the pipelines of which only versions change.
-fn names(
+fn names_and_pins(
     session: &Session<'_>,
     comparison: &Comparison,
     classifier: PathClassifier<'_>,
@@ -282,14 +282,14 @@ fn who_and_what(session: &Session<'_>, resolved: &ResolvedChange) -> Result<(Opt
     let mailmap = Mailmap::read(&mailmap);
     match (resolved.kind, &resolved.id) {
         (ChangeKind::Commit, Some(id)) => {
-            let commit = commit::read(session, id)?;
+            let commit = commit::read_commit(session, id)?;
             Ok((Some(mailmap.person(&commit.author.0, &commit.author.1)), commit.subject))
         }
         (ChangeKind::Range, Some(id)) => {
             let author = batch::only_author(session, resolved.base.as_ref(), id, &mailmap)?;
-            Ok((author, commit::read(session, id)?.subject))
+            Ok((author, commit::read_commit(session, id)?.subject))
         }
-        _ => Ok((commit::user(session).map(|(name, mail)| mailmap.person(&name, &mail)), String::new())),
+        _ => Ok((commit::git_user(session).map(|(name, mail)| mailmap.person(&name, &mail)), String::new())),
     }
 }
 

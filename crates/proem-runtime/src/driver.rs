@@ -197,7 +197,7 @@ impl<W: Perform> Driving<'_, W> {
             ended.cancel();
         }
         let mut work = std::pin::pin!(perform_all(effects, self.world, &ended));
-        match within(work.as_mut(), self.deadline, self.stop, self.told).await {
+        match within_deadline(work.as_mut(), self.deadline, self.stop, self.told).await {
             Ok(results) => EventKind::Performed { results },
             Err(why) => {
                 // What was begun is told to end and may note how far it came.
@@ -211,7 +211,7 @@ impl<W: Perform> Driving<'_, W> {
 
     /// Waits, until it is time or the run is given up.
     async fn wait(&mut self, until: Time) -> EventKind {
-        match within(self.clock.wait(until), self.deadline, self.stop, self.told).await {
+        match within_deadline(self.clock.wait(until), self.deadline, self.stop, self.told).await {
             Ok(()) => EventKind::Woken,
             Err(why) => {
                 self.told = true;
@@ -237,7 +237,7 @@ async fn perform_all(
 }
 
 /// What `work` gives, unless the caller gives up or the deadline comes first.
-async fn within<T>(
+async fn within_deadline<T>(
     work: impl Future<Output = T>,
     deadline: Option<Instant>,
     stop: &CancellationToken,

@@ -22,7 +22,7 @@ pub enum Error {
     /// The repository belongs to another user, and git refuses to work in it.
     #[error(
         "git refuses `{}`, which belongs to another user; if you trust its owner, run \
-         `git config --global --add safe.directory {}`", shown(.path), for_shell(.path)
+         `git config --global --add safe.directory {}`", path_on_screen(.path), for_shell(.path)
     )]
     DubiousOwnership {
         /// The repository, as git names it.
@@ -72,7 +72,7 @@ pub enum Error {
     /// There is a `.git`, and git doesn't take it for a repository.
     #[error(
         "git does not recognise `{}` as a repository; run `{}` there to see why, or remove it",
-        shown(.path), by_hand("rev-parse --git-dir")
+        path_on_screen(.path), by_hand("rev-parse --git-dir")
     )]
     BrokenRepository {
         /// The path of that `.git`, a folder or a file.
@@ -81,14 +81,14 @@ pub enum Error {
     /// The repository's own configuration names a work tree that isn't around it.
     #[error(
         "`core.worktree` of `{}` points at a folder that the repository is not in; \
-         remove the setting if it is not yours", shown(.git_dir)
+         remove the setting if it is not yours", path_on_screen(.git_dir)
     )]
     ForeignWorkTree {
         /// The repository's folder of git's own files, which the setting stands in.
         git_dir: PathBuf,
     },
     /// A folder holds more files than are listed.
-    #[error("more than {most} files and folders are below `{}`; name a folder in it", shown(.path))]
+    #[error("more than {most} files and folders are below `{}`; name a folder in it", path_on_screen(.path))]
     TooManyFiles {
         /// The folder that is too full.
         path: PathBuf,
@@ -96,7 +96,7 @@ pub enum Error {
         most: usize,
     },
     /// The operating system refused something.
-    #[error("could not {doing} `{}`: {source}", shown(.path))]
+    #[error("could not {doing} `{}`: {source}", path_on_screen(.path))]
     Io {
         /// What was tried, such as `read`.
         doing: &'static str,
@@ -106,7 +106,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Something is there, of another type than is wanted.
-    #[error("`{}` is {found}, not {wanted}; move it elsewhere", shown(.path))]
+    #[error("`{}` is {found}, not {wanted}; move it elsewhere", path_on_screen(.path))]
     NotRegular {
         /// Where it is.
         path: PathBuf,
@@ -116,19 +116,19 @@ pub enum Error {
         wanted: &'static str,
     },
     /// A link where none is followed.
-    #[error("`{}` is a symbolic link, and links are not followed here; replace it with what it points to", shown(.path))]
+    #[error("`{}` is a symbolic link, and links are not followed here; replace it with what it points to", path_on_screen(.path))]
     Link {
         /// The path of the symbolic link.
         path: PathBuf,
     },
     /// A path that would leave the folder it is meant to stay in.
-    #[error("`{}` is not a path below a folder; leave out `..` and a leading `/`", shown(.path))]
+    #[error("`{}` is not a path below a folder; leave out `..` and a leading `/`", path_on_screen(.path))]
     NotBeneath {
         /// The path as given.
         path: PathBuf,
     },
     /// Something is already there.
-    #[error("`{}` exists already; remove it first, or choose another name", shown(.path))]
+    #[error("`{}` exists already; remove it first, or choose another name", path_on_screen(.path))]
     Exists {
         /// Where it is.
         path: PathBuf,
@@ -136,7 +136,7 @@ pub enum Error {
     /// The installation key is not a key.
     #[error(
         "the key in `{}` is not 64 hexadecimal digits and a newline; restore it from a backup, or remove it (then data \
-         encrypted with it can't be read any more)", shown(.path)
+         encrypted with it can't be read any more)", path_on_screen(.path)
     )]
     KeyForm {
         /// The file that should hold it.
@@ -145,7 +145,7 @@ pub enum Error {
     /// There is no installation key, and none can be made.
     #[error(
         "there is no key in `{}`, and it can't be created: {source}; set XDG_STATE_HOME to a folder that can be \
-         written, or PROEM_KEY_FILE to a file with a key, and record nothing where a run would be recorded", shown(.path)
+         written, or PROEM_KEY_FILE to a file with a key, and record nothing where a run would be recorded", path_on_screen(.path)
     )]
     NoKey {
         /// The file that it would be in.
@@ -154,7 +154,7 @@ pub enum Error {
         source: io::Error,
     },
     /// Others may read the installation key, or replace it.
-    #[error("other users can access `{}` (mode {mode:03o}); run `chmod {wanted:o} {}`", shown(.path), for_shell(.path))]
+    #[error("other users can access `{}` (mode {mode:03o}); run `chmod {wanted:o} {}`", path_on_screen(.path), for_shell(.path))]
     TooOpen {
         /// The key's file or its folder.
         path: PathBuf,
@@ -217,7 +217,7 @@ pub enum Error {
     #[error("the repository has no commits; commit something")]
     NoCommits,
     /// A bare repository, where a work tree or an index is wanted.
-    #[error("`{}` is a bare repository, which has nothing uncommitted; name a commit", shown(.git_dir))]
+    #[error("`{}` is a bare repository, which has nothing uncommitted; name a commit", path_on_screen(.git_dir))]
     BareRepository {
         /// The repository's folder of git's own files.
         git_dir: PathBuf,
@@ -261,13 +261,13 @@ impl Error {
 }
 
 /// A path with everything escaped that could steer a terminal.
-pub(crate) fn shown(path: &Path) -> String {
+pub(crate) fn path_on_screen(path: &Path) -> String {
     path.to_string_lossy().escape_debug().to_string().replace("\\'", "'").replace("\\\"", "\"")
 }
 
 /// A path as one word of a shell command.
 fn for_shell(path: &Path) -> String {
-    let shown = shown(path);
+    let shown = path_on_screen(path);
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:".contains(c);
     if !shown.is_empty() && shown.chars().all(plain) { shown } else { format!("'{}'", shown.replace('\'', "'\\''")) }
 }

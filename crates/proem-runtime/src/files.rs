@@ -21,9 +21,9 @@ use std::{
 
 use crate::Error;
 
-pub use read::{FileContent, open, read_beneath, read_regular, read_text};
+pub use read::{FileContent, open_regular, read_beneath, read_regular, read_text};
 pub use trusted::TrustedFile;
-pub use write::{FileAccess, create, replace, write_new};
+pub use write::{FileAccess, create, replace_file, write_new};
 pub(crate) use write::{NewFileFailure, open_to_lock, sync_folder, write_in_stages};
 
 /// The last component of a path, and the path with all components before it known to be folders.
@@ -41,7 +41,7 @@ enum MissingFolder<'a> {
 }
 
 /// Walks from `root` along `relative`, whose every component but the last must be a folder and no link.
-fn walk(root: &Path, relative: &Path, missing: &MissingFolder<'_>) -> Result<Option<Walked>, Error> {
+fn walk_folders(root: &Path, relative: &Path, missing: &MissingFolder<'_>) -> Result<Option<Walked>, Error> {
     let not_beneath = || Error::NotBeneath { path: relative.to_path_buf() };
     let mut folder = root.to_path_buf();
     let mut components = relative.components().peekable();
@@ -71,7 +71,7 @@ fn walk(root: &Path, relative: &Path, missing: &MissingFolder<'_>) -> Result<Opt
 fn is_folder(path: &Path) -> Result<bool, Error> {
     match path.symlink_metadata() {
         Ok(metadata) if metadata.is_dir() => Ok(true),
-        Ok(metadata) => Err(unexpected(path, metadata.file_type(), FOLDER)),
+        Ok(metadata) => Err(unexpected_file_type(path, metadata.file_type(), FOLDER)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(Error::io("look at", path)(error)),
     }
@@ -82,13 +82,17 @@ pub(crate) const FILE: &str = "a regular file";
 pub(crate) const FOLDER: &str = "a folder";
 
 /// The error for something that is there and isn't what is `wanted`.
-pub(crate) fn unexpected(path: &Path, found: FileType, wanted: &'static str) -> Error {
+pub(crate) fn unexpected_file_type(path: &Path, found: FileType, wanted: &'static str) -> Error {
     let path = path.to_path_buf();
-    if found.is_symlink() { Error::Link { path } } else { Error::NotRegular { path, found: named(found), wanted } }
+    if found.is_symlink() {
+        Error::Link { path }
+    } else {
+        Error::NotRegular { path, found: file_type_name(found), wanted }
+    }
 }
 
 /// What something that is no link is.
-pub(crate) fn named(found: FileType) -> &'static str {
+pub(crate) fn file_type_name(found: FileType) -> &'static str {
     match found {
         found if found.is_dir() => FOLDER,
         found if found.is_file() => FILE,

@@ -11,7 +11,7 @@ use std::{
 
 use crate::{
     Environment, Error,
-    git::{self, GitProgram, RepositoryKind, TrackedKind, discover},
+    git::{self, GitProgram, RepositoryKind, TrackedKind, discover_repository_around},
 };
 
 /// The most files of a folder without a repository, and of folders in it.
@@ -69,17 +69,19 @@ pub enum ListingOrigin {
 ///
 /// # Errors
 ///
-/// What [`discover`] reports of a repository that git refuses or doesn't recognise; [`Error::Io`] if a
+/// What [`discover_repository_around`] reports of a repository that git refuses or doesn't recognise; [`Error::Io`] if a
 /// folder can't be read; [`Error::TooManyFiles`] if there are more than are listed.
-pub fn list(environment: &Environment, folder: &Path) -> Result<FolderListing, Error> {
+pub fn list_files_below(environment: &Environment, folder: &Path) -> Result<FolderListing, Error> {
     let git = match GitProgram::find(environment) {
         Ok(git) => git,
-        Err(Error::GitMissing) => return Ok(FolderListing { entries: walk(folder)?, origin: ListingOrigin::NoGit }),
+        Err(Error::GitMissing) => {
+            return Ok(FolderListing { entries: walk_untracked_folder(folder)?, origin: ListingOrigin::NoGit });
+        }
         Err(error) => return Err(error),
     };
-    let repository = discover(&git, folder, GIT_TIME)?;
+    let repository = discover_repository_around(&git, folder, GIT_TIME)?;
     if !repository.is_some_and(|repository| matches!(repository.place, RepositoryKind::WorkTree(_))) {
-        return Ok(FolderListing { entries: walk(folder)?, origin: ListingOrigin::NoRepository });
+        return Ok(FolderListing { entries: walk_untracked_folder(folder)?, origin: ListingOrigin::NoRepository });
     }
     let entry = |(path, kind): (PathBuf, TrackedKind)| FolderEntry {
         path,
@@ -89,14 +91,14 @@ pub fn list(environment: &Environment, folder: &Path) -> Result<FolderListing, E
             TrackedKind::Submodule => EntryKind::Submodule,
         },
     };
-    let entries = git::listed(&git, folder, GIT_TIME)?.into_iter().map(entry).collect();
+    let entries = git::tracked_below(&git, folder, GIT_TIME)?.into_iter().map(entry).collect();
     // How much is left out is worth knowing, and no reason to look at nothing.
-    let untracked = git::untracked(&git, folder, GIT_TIME).ok();
+    let untracked = git::count_untracked_below(&git, folder, GIT_TIME).ok();
     Ok(FolderListing { entries, origin: ListingOrigin::Tracked { untracked } })
 }
 
 /// All that is below a folder, without the inside of repositories' own folders.
-fn walk(folder: &Path) -> Result<Vec<FolderEntry>, Error> {
+fn walk_untracked_folder(folder: &Path) -> Result<Vec<FolderEntry>, Error> {
     let mut entries = Vec::new();
     let mut open = vec![PathBuf::new()];
     while let Some(relative) = open.pop() {
@@ -139,8 +141,11 @@ mod tests {
             fs::write(path, "x").unwrap();
         }
         std::os::unix::fs::symlink("/etc", folder.path().join("link")).unwrap();
-        let found: Vec<String> =
-            walk(folder.path()).unwrap().iter().map(|e| format!("{} {:?}", e.path.display(), e.kind)).collect();
+        let found: Vec<String> = walk_untracked_folder(folder.path())
+            .unwrap()
+            .iter()
+            .map(|e| format!("{} {:?}", e.path.display(), e.kind))
+            .collect();
         assert_eq!(found, ["a.txt File", "b/a.txt File", "b/c.txt File", "link Link", "nested/x File"]);
     }
 }

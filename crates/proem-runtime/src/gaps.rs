@@ -21,7 +21,7 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
     let (why, about) = match error {
         Error::GitFailed { said, .. } => (error.to_string(), Some(said.clone())),
         Error::DubiousOwnership { path } => {
-            ("git refuses the repository, which belongs to another user".to_owned(), Some(outside(path)))
+            ("git refuses the repository, which belongs to another user".to_owned(), Some(untrusted_path(path)))
         }
         Error::BrokenRepository { path } => {
             let look = by_hand("rev-parse --git-dir");
@@ -29,28 +29,28 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
                 "there is a `.git` that git does not recognise; run `{look}` there to see why, or remove \
                                it"
             );
-            (why, Some(outside(path)))
+            (why, Some(untrusted_path(path)))
         }
         Error::ForeignWorkTree { git_dir } => {
             let why = "`core.worktree` points at a folder that the repository is not in; remove the setting if it is not yours";
-            (why.to_owned(), Some(outside(git_dir)))
+            (why.to_owned(), Some(untrusted_path(git_dir)))
         }
         Error::Io { doing, path, source } => {
-            (format!("could not {doing} it: {}; check its permissions", source.kind()), Some(outside(path)))
+            (format!("could not {doing} it: {}; check its permissions", source.kind()), Some(untrusted_path(path)))
         }
         Error::NotRegular { path, found, wanted } => {
-            (format!("it is {found}, not {wanted}; move it elsewhere"), Some(outside(path)))
+            (format!("it is {found}, not {wanted}; move it elsewhere"), Some(untrusted_path(path)))
         }
         Error::Link { path } => {
             let why = "it is a symbolic link, and links are not followed here; replace it with what it points to";
-            (why.to_owned(), Some(outside(path)))
+            (why.to_owned(), Some(untrusted_path(path)))
         }
         Error::NotBeneath { path }
         | Error::Exists { path }
         | Error::KeyForm { path }
         | Error::NoKey { path, .. }
         | Error::TooManyFiles { path, .. }
-        | Error::TooOpen { path, .. } => ("it can't be used as it is".to_owned(), Some(outside(path))),
+        | Error::TooOpen { path, .. } => ("it can't be used as it is".to_owned(), Some(untrusted_path(path))),
         Error::GitMissing
         | Error::GitTooOld
         | Error::TimedOut { .. }
@@ -76,6 +76,6 @@ pub(crate) fn gap_of(what: &str, error: &Error) -> Gap {
     Gap { what: what.to_owned(), why, about }
 }
 
-fn outside(path: &Path) -> Untrusted<String> {
+fn untrusted_path(path: &Path) -> Untrusted<String> {
     Untrusted::new(path.to_string_lossy().into_owned(), Label::from_source(Source::named("file/path")))
 }

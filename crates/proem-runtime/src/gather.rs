@@ -26,7 +26,10 @@ use crate::{
     Environment, Error,
     files::TrustedFile,
     gaps::{gap, gap_of},
-    git::{GitAnswers, GitLimits, GitProgram, Repository, RepositoryKind, StateLimits, discover, state, tracked},
+    git::{
+        GitAnswers, GitLimits, GitProgram, Repository, RepositoryKind, StateLimits, discover_repository_around,
+        repository_state, tracked_paths,
+    },
 };
 
 /// How to gather.
@@ -117,14 +120,14 @@ impl Default for GatherLimits {
 /// [`Error::DubiousOwnership`] if git refuses the repository for its owner; [`Error::GitMissing`] or
 /// [`Error::GitTooOld`] if there is no git to ask; [`Error::Io`] if there is no such folder. Anything
 /// else that goes wrong is a gap.
-pub fn gather(folder: &Path, options: &GatherOptions) -> Result<PlaceFacts, Error> {
+pub fn gather_facts(folder: &Path, options: &GatherOptions) -> Result<PlaceFacts, Error> {
     let folder = fs::canonicalize(folder).map_err(Error::io("open", folder))?;
     let git = options.git()?;
     let mut gaps = Vec::new();
-    let root = match discover(&git, &folder, options.limits.repository_time) {
+    let root = match discover_repository_around(&git, &folder, options.limits.repository_time) {
         Ok(Some(repository)) => Root::Repository(Repository { set_up: options.set_up.clone(), ..repository }),
         Ok(None) => Root::Folder(folder.clone()),
-        Err(error) if stops(&error) => return Err(error),
+        Err(error) if stops_gathering(&error) => return Err(error),
         Err(error) => {
             gaps.push(gap_of("repository, rule files and memories", &error));
             Root::Unknown
@@ -148,7 +151,7 @@ pub fn gather(folder: &Path, options: &GatherOptions) -> Result<PlaceFacts, Erro
         os: std::env::consts::OS.to_owned(),
     };
     let mut gathered = PlaceFacts { git: git_state, env, rule_files, commands, outline, memories, activity, gaps };
-    credentials::cut(&mut gathered);
+    credentials::cut_credentials(&mut gathered);
     Ok(gathered)
 }
 
@@ -171,7 +174,7 @@ impl Root {
 }
 
 /// Whether nothing useful can be said after `error`.
-const fn stops(error: &Error) -> bool {
+const fn stops_gathering(error: &Error) -> bool {
     matches!(error, Error::DubiousOwnership { .. } | Error::GitMissing | Error::GitTooOld | Error::NotRegular { .. })
 }
 
@@ -188,12 +191,12 @@ fn git_state(
         bytes: options.limits.output_bytes,
         paths: options.limits.paths,
     };
-    match state(git, repository, &limits) {
+    match repository_state(git, repository, &limits) {
         Ok(state) => {
             gaps.extend(state.gaps);
             Ok(Some(state.git))
         }
-        Err(error) if stops(&error) => Err(error),
+        Err(error) if stops_gathering(&error) => Err(error),
         Err(error) => {
             gaps.push(gap_of("state of the repository", &error));
             Ok(None)
@@ -215,7 +218,7 @@ fn entries_of(
         return [Vec::new(), Vec::new()];
     }
     let shipped = match root {
-        Root::Repository(_) => tracked(git, folder, &files.map(|file| file.path), options.limits.repository_time),
+        Root::Repository(_) => tracked_paths(git, folder, &files.map(|file| file.path), options.limits.repository_time),
         _ => Ok(vec![false; files.len()]),
     };
     let shipped = match shipped {
@@ -228,7 +231,7 @@ fn entries_of(
     let mut shipped = shipped.into_iter();
     files.map(|file| {
         if shipped.next() == Some(false) {
-            return entries::read(folder, file, options.limits.entries_bytes, gaps);
+            return entries::read_entries(folder, file, options.limits.entries_bytes, gaps);
         }
         let why = "it is tracked by git, so anybody may have written it, and it is ignored; untrack it, and add its \
                    folder to `.gitignore`";

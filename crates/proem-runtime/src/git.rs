@@ -45,16 +45,16 @@ use crate::{
 };
 
 pub use answers::GitAnswers;
-pub use discover::{Repository, RepositoryKind, discover};
+pub use discover::{Repository, RepositoryKind, discover_repository_around};
 pub use limits::GitLimits;
 pub(crate) use listed::{INDEX_ENTRIES, UNTRACKED_PATHS};
-pub use listed::{TrackedKind, listed, untracked};
+pub use listed::{TrackedKind, count_untracked_below, tracked_below};
 pub use numstat::{NumstatEntry, NumstatListing, parse_numstat};
 pub(crate) use set_up::SetUp;
 pub(crate) use state::{HEAD_COMMIT, STATUS};
-pub use state::{RepositoryState, StateLimits, state};
+pub use state::{RepositoryState, StateLimits, repository_state};
 pub use status::{StatusEntry, StatusKind, StatusListing, Upstream, parse_status};
-pub use tracked::tracked;
+pub use tracked::tracked_paths;
 
 /// Settings that outrank every configuration file.
 ///
@@ -248,7 +248,7 @@ impl<'a> Session<'a> {
 
     fn ask_now(&self, args: &[&'static str], accepted: &[i32]) -> Result<GitOutput, Error> {
         let name = args.first().copied().unwrap_or_default();
-        let finished = process::run(&mut self.command(args), &self.bounds(&|| self.is_stuck()), self.cap);
+        let finished = process::run_child(&mut self.command(args), &self.bounds(&|| self.is_stuck()), self.cap);
         let finished = finished.map_err(|failure| self.explain(name, failure))?;
         match (finished.extent, finished.code) {
             (Extent::Cut, _) => Ok(GitOutput { code: 0, stdout: finished.stdout, extent: Extent::Cut }),
@@ -274,7 +274,7 @@ impl<'a> Session<'a> {
     pub(crate) fn ask_about(&self, args: &[&'static str], more: &[&str], accepted: &[i32]) -> Result<GitOutput, Error> {
         let name = args.first().copied().unwrap_or_default();
         let mut command = self.command(args);
-        let finished = process::run(command.args(more), &self.bounds(&|| self.is_stuck()), self.cap);
+        let finished = process::run_child(command.args(more), &self.bounds(&|| self.is_stuck()), self.cap);
         let finished = finished.map_err(|failure| self.explain(name, failure))?;
         match (finished.extent, finished.code) {
             (Extent::Cut, _) => Err(Error::TooMuchOutput { command: name, cap: self.cap }),
@@ -304,7 +304,7 @@ impl<'a> Session<'a> {
             if trouble.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         let mut command = self.command(args);
-        let streamed = process::stream(command.args(more), input, &self.bounds(&|| self.is_stuck()), &mut take);
+        let streamed = process::stream_child(command.args(more), input, &self.bounds(&|| self.is_stuck()), &mut take);
         let streamed = streamed.map_err(|failure| self.explain(name, failure))?;
         match (trouble, streamed.extent, streamed.code) {
             (Some(trouble), ..) => Err(trouble),

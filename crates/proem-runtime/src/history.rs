@@ -26,7 +26,7 @@ use crate::{
     process::Deadline,
 };
 
-pub(crate) use self::cache::name as cache_name;
+pub(crate) use self::cache::cache_file_name as cache_name;
 use self::cache::{HistoryCache, HistoryCacheKey};
 use self::log::{Log, Parents};
 
@@ -106,7 +106,7 @@ pub struct HistoryReading {
 ///
 /// What git refuses; [`Error::GitAnswer`] if its log can't be understood; [`Error::History`] if the commits
 /// don't make a history; [`Error::Assessment`] if the shipped rules are damaged. What goes wrong with the cache is a note.
-pub fn history(
+pub fn read_repository_history(
     git: &GitProgram,
     repository: &Repository,
     wanted: &HistoryWanted,
@@ -123,7 +123,7 @@ pub fn history(
     // The wanted tips are commits, or git refuses the whole.
     let is_there = |tip: &ObjectId| wanted.tips.contains(tip) || is_commit(&session, tip);
     let kept = kept.filter(|kept| kept.tips.iter().all(is_there));
-    let before = kept.as_ref().map_or(0, |kept| count(&kept.history));
+    let before = kept.as_ref().map_or(0, |kept| commit_count(&kept.history));
     // A history that was cut stays cut: what was beyond its end is not read later either.
     surroundings.missing.capped = kept.as_ref().is_some_and(|kept| kept.history.missing().capped);
     // Whatever is in a kept history has all its ancestors there, so git needn't be asked for it.
@@ -133,7 +133,7 @@ pub fn history(
     let is_same = |kept: &History| {
         is_kept
             && kept_tips == wanted.tips
-            && count(kept) <= wanted.most_commits
+            && commit_count(kept) <= wanted.most_commits
             && kept.holds_at(wanted.now, &surroundings.ignored)
     };
     let most = if kept.is_some() { wanted.most_commits } else { wanted.most_commits.min(wanted.most_unkept) };
@@ -146,7 +146,7 @@ pub fn history(
             if !is_kept {
                 let rules = PathRules::shipped().map_err(Error::Assessment)?;
                 let mut log = Log::new(builder, Mailmap::read(&surroundings.mailmap), rules, progress);
-                log.without_parents(listed(&surroundings.shallow));
+                log.without_parents(ignored_revisions(&surroundings.shallow));
                 read_log(&session, (wanted, most), &kept_tips, &mut log)?;
                 (builder, new) = log.end()?;
             }
@@ -162,7 +162,7 @@ pub fn history(
         notes.push(format!("the history could not be cached: {error}"));
     }
     // The builder drops what the wanted tips don't reach and what is beyond the most.
-    let cached = before.min(count(&history).saturating_sub(new));
+    let cached = before.min(commit_count(&history).saturating_sub(new));
     // After it was cached: what is kept is whole, so that a later reading may look further back.
     if let Some(since) = wanted.since {
         let missing = history.missing();
@@ -172,7 +172,7 @@ pub fn history(
     Ok(HistoryReading { history, cached, new, extent, notes })
 }
 
-fn count(history: &History) -> u32 {
+fn commit_count(history: &History) -> u32 {
     u32::try_from(history.commits().len()).unwrap_or(u32::MAX)
 }
 
@@ -197,7 +197,7 @@ fn surroundings(
     let shallow = shallow(repository)?;
     let missing =
         HistoryGaps { shallow: !shallow.is_empty(), partial: filters::is_partial(session)?, ..HistoryGaps::default() };
-    Ok(RepositoryFacts { mailmap: mailmap?, ignored: listed(&ignored?), shallow, missing })
+    Ok(RepositoryFacts { mailmap: mailmap?, ignored: ignored_revisions(&ignored?), shallow, missing })
 }
 
 /// The list of commits whose parents a shallow clone left out, an id a line; empty for any other repository.
@@ -236,7 +236,7 @@ pub(crate) fn file_at(
 }
 
 /// The commits that a file of `blame.ignoreRevsFile` lists: an id a line, `#` begins a comment (git-blame(1)).
-pub(crate) fn listed(text: &[u8]) -> Vec<ObjectId> {
+pub(crate) fn ignored_revisions(text: &[u8]) -> Vec<ObjectId> {
     let lines = text.split(|&byte| byte == b'\n').filter_map(|line| line.split(|&byte| byte == b'#').next());
     lines.filter_map(|line| ObjectId::parse(line.trim_ascii())).collect()
 }

@@ -2,7 +2,7 @@
 //!
 //! Performs effects: git, files, keys.
 //!
-//! - [`gather`](fn@gather) finds out what is known about a folder; the parts of its work are in [`git`].
+//! - [`gather_facts`](fn@gather) finds out what is known about a folder; the parts of its work are in [`git`].
 //! - [`files`] reads and writes files whose surroundings somebody else may have arranged.
 //! - [`folder`] lists the files of a folder.
 //! - [`catalogue`] finds and reads what people already have: MCP manifests, skills, entries of their own.
@@ -54,7 +54,7 @@ pub use environment::Environment;
 pub use error::Error;
 pub use files::TrustedFile;
 pub use gather::{
-    GatherLimits, GatherOptions, gather,
+    GatherLimits, GatherOptions, gather_facts,
     rules::folder_rules,
     task_change::{ReadChange, task_change},
 };

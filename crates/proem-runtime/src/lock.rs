@@ -8,7 +8,7 @@ use std::fs::{File, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::shown;
+use crate::error::path_on_screen;
 use crate::files::open_to_lock;
 
 /// A lock, held until it is dropped.
@@ -28,7 +28,7 @@ pub enum LockRefusal {
         holder: String,
     },
     /// The file can't be locked.
-    #[error("could not lock `{}`: {source}", shown(.path))]
+    #[error("could not lock `{}`: {source}", path_on_screen(.path))]
     Io {
         /// The lock's file.
         path: PathBuf,

@@ -30,7 +30,7 @@ impl Workers for AllProcessors {
         thread::scope(|scope| {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(take)).collect();
             take();
-            others.into_iter().for_each(joined);
+            others.into_iter().for_each(join_thread);
         });
     }
 }
@@ -43,7 +43,7 @@ fn processors() -> usize {
 
 /// What `work` makes of each item, in their order, on all processors. What panics there panics here.
 pub fn map_on_all<I: Sync, T: Send>(items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
-    workers::map(&AllProcessors, items, work)
+    workers::map_with_workers(&AllProcessors, items, work)
 }
 
 /// The time of the processor that this thread has taken.
@@ -53,7 +53,7 @@ pub(crate) fn thread_time() -> Duration {
 }
 
 /// What a thread answers. What panics there panics here.
-pub(crate) fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+pub(crate) fn join_thread<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 

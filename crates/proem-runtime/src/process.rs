@@ -139,7 +139,11 @@ impl From<io::Error> for ChildFailure {
 }
 
 /// Runs `command` with no input until it ends, the deadline passes, or it has written more than `cap` bytes.
-pub(crate) fn run(command: &mut Command, bounds: &ChildBounds<'_>, cap: usize) -> Result<ChildOutput, ChildFailure> {
+pub(crate) fn run_child(
+    command: &mut Command,
+    bounds: &ChildBounds<'_>,
+    cap: usize,
+) -> Result<ChildOutput, ChildFailure> {
     let mut running = bounds.spawn(command, Stdio::null())?;
     let receiver = drain_both(&mut running.0, cap)?;
     let (mut stdout, mut stderr) = (None, None);
@@ -180,7 +184,7 @@ pub(crate) struct ChildExit {
 ///
 /// A few pieces are held at most, so a child that writes faster than `take` works has to wait. Input that
 /// the child doesn't read is dropped when it ends.
-pub(crate) fn stream(
+pub(crate) fn stream_child(
     command: &mut Command,
     input: Vec<u8>,
     bounds: &ChildBounds<'_>,
@@ -226,7 +230,7 @@ fn pump(child: &mut Child, input: Vec<u8>) -> io::Result<Receiver<Pumped>> {
     }
     let for_output: SyncSender<Pumped> = sender.clone();
     thread::Builder::new().spawn(move || {
-        let result = pieces(&mut stdout, &for_output);
+        let result = send_pieces(&mut stdout, &for_output);
         let _ = for_output.send(Pumped::End(result));
     })?;
     thread::Builder::new().spawn(move || {
@@ -236,7 +240,7 @@ fn pump(child: &mut Child, input: Vec<u8>) -> io::Result<Receiver<Pumped>> {
 }
 
 /// Sends all of `from`; ends early once nobody listens.
-fn pieces(from: &mut impl Read, to: &SyncSender<Pumped>) -> io::Result<()> {
+fn send_pieces(from: &mut impl Read, to: &SyncSender<Pumped>) -> io::Result<()> {
     loop {
         let mut piece = Vec::with_capacity(PIECE);
         let limit = u64::try_from(PIECE).unwrap_or(u64::MAX);
@@ -331,24 +335,27 @@ mod tests {
     #[test]
     fn both_streams_are_drained_and_the_code_is_kept() {
         let script = "head -c 300000 /dev/zero >&2; head -c 300000 /dev/zero; exit 3";
-        let finished = run(&mut shell(script), &long(), 400_000).unwrap();
+        let finished = run_child(&mut shell(script), &long(), 400_000).unwrap();
         assert_eq!((finished.code, finished.stdout.len(), finished.extent), (Some(3), 300_000, Extent::Whole));
         assert_eq!(finished.stderr.len(), ERROR_BYTES);
     }
 
     #[test]
     fn output_beyond_the_cap_ends_the_child() {
-        let finished = run(&mut shell("cat /dev/zero"), &long(), 1000).unwrap();
+        let finished = run_child(&mut shell("cat /dev/zero"), &long(), 1000).unwrap();
         assert_eq!((finished.stdout.len(), finished.extent), (1000, Extent::Cut));
-        assert_eq!(run(&mut shell("printf abc"), &long(), 3).unwrap().extent, Extent::Whole);
-        assert_eq!(run(&mut shell("printf abcd"), &long(), 3).unwrap().extent, Extent::Cut);
+        assert_eq!(run_child(&mut shell("printf abc"), &long(), 3).unwrap().extent, Extent::Whole);
+        assert_eq!(run_child(&mut shell("printf abcd"), &long(), 3).unwrap().extent, Extent::Cut);
     }
 
     #[test]
     fn a_child_that_never_ends_is_killed_at_the_deadline() {
-        assert!(matches!(run(&mut shell("exec cat /dev/zero >/dev/null"), &short(), 10), Err(ChildFailure::TimedOut)));
+        assert!(matches!(
+            run_child(&mut shell("exec cat /dev/zero >/dev/null"), &short(), 10),
+            Err(ChildFailure::TimedOut)
+        ));
         let closed = "exec >&- 2>&-; while :; do :; done";
-        assert!(matches!(run(&mut shell(closed), &short(), 10), Err(ChildFailure::TimedOut)));
+        assert!(matches!(run_child(&mut shell(closed), &short(), 10), Err(ChildFailure::TimedOut)));
     }
 
     fn streamed(script: &str, input: &[u8], enough: usize) -> (usize, ChildExit) {
@@ -357,7 +364,7 @@ mod tests {
             taken += piece.len();
             if taken < enough { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         };
-        let streamed = stream(&mut shell(script), input.to_vec(), &long(), &mut take).unwrap();
+        let streamed = stream_child(&mut shell(script), input.to_vec(), &long(), &mut take).unwrap();
         (taken, streamed)
     }
 
@@ -382,14 +389,14 @@ mod tests {
     #[test]
     fn a_stream_that_never_ends_is_killed_at_the_deadline() {
         let take = &mut |_: &[u8]| ControlFlow::Continue(());
-        let result = stream(&mut shell("exec cat /dev/zero"), Vec::new(), &short(), take);
+        let result = stream_child(&mut shell("exec cat /dev/zero"), Vec::new(), &short(), take);
         assert!(matches!(result, Err(ChildFailure::TimedOut)));
     }
 
     #[test]
     fn no_time_means_no_child() {
         let nothing = after(Duration::ZERO);
-        assert!(matches!(run(&mut Command::new("/does/not/exist"), &nothing, 10), Err(ChildFailure::TimedOut)));
+        assert!(matches!(run_child(&mut Command::new("/does/not/exist"), &nothing, 10), Err(ChildFailure::TimedOut)));
     }
 
     #[test]
@@ -407,7 +414,7 @@ mod tests {
                 taken += piece.len();
                 ControlFlow::Continue(())
             };
-            let ended = stream(&mut shell(script), Vec::new(), &bounds, &mut take).is_ok();
+            let ended = stream_child(&mut shell(script), Vec::new(), &bounds, &mut take).is_ok();
             assert_eq!((ended, taken, asked.get()), expected, "{script}");
         };
         let (stop, go_on) = (ControlFlow::Break(()), ControlFlow::Continue(()));
@@ -432,7 +439,7 @@ mod tests {
                 said.extend_from_slice(piece);
                 ControlFlow::Continue(())
             };
-            let ended = stream(&mut shell(script), b"go\n".to_vec(), &bounds, &mut take).unwrap();
+            let ended = stream_child(&mut shell(script), b"go\n".to_vec(), &bounds, &mut take).unwrap();
             (String::from_utf8(said).unwrap().trim().to_owned(), ended.stderr)
         };
         assert_eq!(held(1 << 30).0, "200000000");

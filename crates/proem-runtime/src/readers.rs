@@ -28,9 +28,9 @@ use crate::{files, process::read_capped};
 use charset::CharsetDecoding;
 use collect::Collector;
 
-pub(crate) use charset::decode;
+pub(crate) use charset::decode_charset;
 pub use charset::source_text;
-pub use kind::{DocumentKind, recognise};
+pub use kind::{DocumentKind, recognise_document};
 pub use mail::mail_envelope;
 
 /// Bounds of one document.
@@ -186,8 +186,8 @@ pub enum ReadError {
 /// # Errors
 ///
 /// [`ReadError`] if there is no file, or it can't be read. Whatever the file holds is no error.
-pub fn read_file(path: &Path, ask: &DocumentOptions<'_>) -> Result<Document, ReadError> {
-    let file = open(path)?;
+pub fn read_named_document(path: &Path, ask: &DocumentOptions<'_>) -> Result<Document, ReadError> {
+    let file = open_document(path)?;
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
     let ask = DocumentOptions { name: ask.name.or(Some(path)), ..ask.clone() };
     let (bytes, _) = read_capped(&file, ask.limits.bytes)?;
@@ -199,13 +199,13 @@ pub fn read_file(path: &Path, ask: &DocumentOptions<'_>) -> Result<Document, Rea
 /// # Errors
 ///
 /// [`ReadError`] if there is no file, or it may not be read.
-pub fn open(path: &Path) -> Result<File, ReadError> {
+pub fn open_document(path: &Path) -> Result<File, ReadError> {
     let of = |error: io::Error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => ReadError::Missing,
         _ => ReadError::Io(error),
     };
-    regular(fs::metadata(path).map_err(of)?.file_type())?;
-    files::open(path).map_err(of)
+    must_be_readable(fs::metadata(path).map_err(of)?.file_type())?;
+    files::open_regular(path).map_err(of)
 }
 
 /// Reads a stream, such as standard input.
@@ -219,11 +219,11 @@ pub fn read_stream(from: impl Read, ask: &DocumentOptions<'_>) -> Result<Documen
     Ok(extract(&bytes, rest, ask))
 }
 
-fn regular(found: FileType) -> Result<(), ReadError> {
+fn must_be_readable(found: FileType) -> Result<(), ReadError> {
     match found {
         found if found.is_file() => Ok(()),
         found if found.is_dir() => Err(ReadError::Folder),
-        found => Err(ReadError::NotAFile(files::named(found))),
+        found => Err(ReadError::NotAFile(files::file_type_name(found))),
     }
 }
 
@@ -247,22 +247,22 @@ const fn more(bytes: usize) -> UnreadTail {
 pub fn extract(bytes: &[u8], rest: UnreadTail, ask: &DocumentOptions<'_>) -> Document {
     let cut = rest != UnreadTail::Nothing;
     let bytes = if cut { whole_characters(bytes) } else { bytes };
-    let kind = ask.kind.unwrap_or_else(|| match (recognise(ask.name, bytes), ask.surroundings) {
+    let kind = ask.kind.unwrap_or_else(|| match (recognise_document(ask.name, bytes), ask.surroundings) {
         (DocumentKind::Json, FileSurroundings::Project) => DocumentKind::Source,
         (kind, _) => kind,
     });
     let source = ask.source.clone().unwrap_or(Source::named(kind.source()));
     let mut collector = Collector::new(bytes, source, ask.limits);
     match kind {
-        DocumentKind::Mail => mail::read(bytes, &mut collector),
-        DocumentKind::Html => html::read(bytes, &mut collector),
-        DocumentKind::Json => json::read(bytes, &mut collector),
-        DocumentKind::Text | DocumentKind::Markdown | DocumentKind::Source => text(bytes, &mut collector),
+        DocumentKind::Mail => mail::read_mail(bytes, &mut collector),
+        DocumentKind::Html => html::read_html(bytes, &mut collector),
+        DocumentKind::Json => json::read_json_strings(bytes, &mut collector),
+        DocumentKind::Text | DocumentKind::Markdown | DocumentKind::Source => collect_plain_text(bytes, &mut collector),
     }
-    let after = |what: String| format!("{what} after the first {}", sized(bytes.len()));
+    let after = |what: String| format!("{what} after the first {}", bytes_in_words(bytes.len()));
     match rest {
         UnreadTail::Nothing => {}
-        UnreadTail::Bytes(more) => collector.gap(GapReason::TooLong, "", after(sized(more))),
+        UnreadTail::Bytes(more) => collector.gap(GapReason::TooLong, "", after(bytes_in_words(more))),
         UnreadTail::Unknown => collector.gap(GapReason::TooLong, "", after("everything".to_owned())),
     }
     let (fields, gaps) = collector.finish();
@@ -294,7 +294,7 @@ fn unnamed_syntax(bytes: &[u8]) -> Option<LanguageFamily> {
 }
 
 /// A number of bytes in words.
-fn sized(bytes: usize) -> String {
+fn bytes_in_words(bytes: usize) -> String {
     if bytes == 1 { "1 byte".to_owned() } else { format!("{bytes} bytes") }
 }
 
@@ -313,7 +313,7 @@ fn whole_characters(bytes: &[u8]) -> &[u8] {
 }
 
 /// A file that is one text.
-fn text(bytes: &[u8], collector: &mut Collector<'_>) {
+fn collect_plain_text(bytes: &[u8], collector: &mut Collector<'_>) {
     if let Some(decoded) = collector.decode("", bytes, None) {
         push_whole(decoded, collector);
     }

@@ -22,5 +22,5 @@ pub use self::resume::{
     DriveContext, RememberedWorld, ResumableRun, ResumeIdentity, ResumeRequest, SnapshotState, drive_to_the_end,
     resumable, resume,
 };
-pub use self::sealed::{SealBinding, SealKey, SealedState, open, seal};
-pub use self::unsent::{Necessity, unsent};
+pub use self::sealed::{SealBinding, SealKey, SealedState, open_sealed_state, seal};
+pub use self::unsent::{Necessity, unsent_reason};

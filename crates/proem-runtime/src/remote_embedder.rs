@@ -113,7 +113,7 @@ impl RemoteEmbedder {
         {
             return Err(wrong(&failure.message));
         }
-        let id = id(&endpoint, model, dimensions)?;
+        let id = remote_model_id(&endpoint, model, dimensions)?;
         let sent = Arc::new(AtomicUsize::new(0));
         let asking = EmbeddingClient::new(endpoint, model, dimensions, limits, Arc::clone(&sent));
         let (jobs, waiting) = mpsc::channel();
@@ -142,7 +142,7 @@ impl RemoteEmbedder {
         match asked.unwrap_or_else(|| Err(ended())) {
             Ok(vectors) => Ok(vectors),
             Err(failure) => {
-                let error = Error::new(kind(&failure), format!("{}: {}", self.named, failure.message));
+                let error = Error::new(embedding_error_kind(&failure), format!("{}: {}", self.named, failure.message));
                 if is_about_the_server(failure.kind) {
                     let until = Instant::now().checked_add(HELD);
                     *self.held() = until.map(|until| HeldFailure { until, error: error.clone() });
@@ -197,7 +197,7 @@ fn work(asking: &EmbeddingClient, jobs: &Receiver<EmbeddingJob>) {
 }
 
 /// Whether an answer came that is of no use, or none at all.
-const fn kind(failure: &CallFailure) -> ErrorKind {
+const fn embedding_error_kind(failure: &CallFailure) -> ErrorKind {
     match failure.kind {
         FailureKind::Malformed => ErrorKind::InvalidVector,
         _ => ErrorKind::Embedding,
@@ -211,7 +211,7 @@ const fn is_about_the_server(kind: FailureKind) -> bool {
 
 /// `HOST/MODEL@DIMENSIONS#HASH`: the hash is of the whole address, the whole name and the number, so
 /// that no two models share an id however long their names are.
-fn id(endpoint: &Endpoint, model: &str, dimensions: Option<u32>) -> Result<ModelId, Error> {
+fn remote_model_id(endpoint: &Endpoint, model: &str, dimensions: Option<u32>) -> Result<ModelId, Error> {
     let address = endpoint.url("");
     let host = address.split_once("://").map_or(address.as_str(), |(_, rest)| rest);
     let host = host.split('/').next().unwrap_or_default();

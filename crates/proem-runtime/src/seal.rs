@@ -38,7 +38,7 @@ pub fn installation_key(path: &Path) -> Result<InstallationKey, Error> {
     let unmade = |source: io::Error| Error::NoKey { path: path.to_path_buf(), source };
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(unmade)?;
     closed_to(folder, 0o022, 0o700)?;
-    if let Some(key) = read(path)? {
+    if let Some(key) = read_installation_key(path)? {
         return Ok(key);
     }
     match write_new(folder, Path::new(name), &to_text(&random()?), FileAccess::Private) {
@@ -47,7 +47,7 @@ pub fn installation_key(path: &Path) -> Result<InstallationKey, Error> {
         Err(error) => return Err(error),
     }
     // Read back even what was just written: another process may have come first.
-    read(path)?.ok_or_else(|| Error::io("read", path)(io::ErrorKind::NotFound.into()))
+    read_installation_key(path)?.ok_or_else(|| Error::io("read", path)(io::ErrorKind::NotFound.into()))
 }
 
 /// The key that delimits text from outside: the installation's, or one for this process alone, with the reason, if a key
@@ -72,11 +72,11 @@ fn random() -> Result<[u8; KEY_BYTES], Error> {
     Ok(key)
 }
 
-fn read(path: &Path) -> Result<Option<InstallationKey>, Error> {
+fn read_installation_key(path: &Path) -> Result<Option<InstallationKey>, Error> {
     let Some(content) = read_regular(path, FILE_BYTES)? else { return Ok(None) };
     closed_to(path, 0o077, 0o600)?;
     let key = match content {
-        FileContent::Whole(bytes) => from_text(&bytes),
+        FileContent::Whole(bytes) => key_from_text(&bytes),
         FileContent::Cut(_) => None,
     };
     key.map(|bytes| Some(InstallationKey::new(bytes))).ok_or_else(|| Error::KeyForm { path: path.to_path_buf() })
@@ -93,13 +93,13 @@ fn to_text(key: &[u8; KEY_BYTES]) -> Vec<u8> {
     format!("{}\n", proem_text::hex::encode_hex(key)).into_bytes()
 }
 
-fn from_text(text: &[u8]) -> Option<[u8; KEY_BYTES]> {
+fn key_from_text(text: &[u8]) -> Option<[u8; KEY_BYTES]> {
     let digits = text.strip_suffix(b"\n").filter(|digits| digits.len() == 2 * KEY_BYTES)?;
-    let bytes: Option<Vec<u8>> = digits.chunks_exact(2).map(byte).collect();
+    let bytes: Option<Vec<u8>> = digits.chunks_exact(2).map(byte_of_hex).collect();
     bytes?.try_into().ok()
 }
 
-fn byte(digits: &[u8]) -> Option<u8> {
+fn byte_of_hex(digits: &[u8]) -> Option<u8> {
     let value = |digit: u8| u8::try_from(char::from(digit).to_digit(16)?).ok();
     match digits {
         [high, low] => Some(value(*high)? << 4 | value(*low)?),
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn a_key_survives_its_text() {
         let key: [u8; KEY_BYTES] = std::array::from_fn(|n| u8::try_from(n * 8 + 7).unwrap());
-        assert_eq!(from_text(&to_text(&key)), Some(key));
+        assert_eq!(key_from_text(&to_text(&key)), Some(key));
         assert_eq!(to_text(&key).len(), FILE_BYTES);
     }
 
@@ -128,7 +128,7 @@ mod tests {
             format!("{}g\n", "0".repeat(63)),
             format!("{digits}\n\n"),
         ] {
-            assert_eq!(from_text(text.as_bytes()), None, "{text:?}");
+            assert_eq!(key_from_text(text.as_bytes()), None, "{text:?}");
         }
     }
 }

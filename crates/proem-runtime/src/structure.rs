@@ -40,10 +40,10 @@ use crate::{
 };
 
 // What another reading of the same contents is made of.
-pub(crate) use self::cache::{EntryPlace, StructureCacheKey, keep as keep_entries, places as entry_places};
+pub(crate) use self::cache::{EntryPlace, StructureCacheKey, keep_entries, places as entry_places};
 pub(crate) use self::languages::without_parser;
 pub(crate) use self::listing::SourceContent as ListedContent;
-pub(crate) use self::reading::{ContentReading, ReadingBounds, ReadingJob, read as read_contents};
+pub(crate) use self::reading::{ContentReading, ReadingBounds, ReadingJob, read_sources as read_contents};
 pub(crate) use self::want::Want;
 
 /// A file of a listing: its path, and where its content is.
@@ -327,7 +327,7 @@ impl SourceReadings {
         jobs.sort_unstable_by_key(|job| job.number);
         let count = jobs.len();
         let bounds = ReadingBounds { limits: &reader.limits, until };
-        let mut finished = reading::read(session, jobs, bounds, progress)?;
+        let mut finished = reading::read_sources(session, jobs, bounds, progress)?;
         // Threads finish in any order, which must not show in what is made of the contents.
         finished.sort_unstable_by(|a, b| a.job.key.cmp(&b.job.key));
         let mut cache = reader.cache();
@@ -348,7 +348,7 @@ impl SourceReadings {
         let list: Vec<ResolvableFile<'_>> =
             listed.iter().map(|file| ResolvableFile { path: &file.entry.path, facts: file.facts() }).collect();
         let Resolution { edges, files: counts } = resolve_imports(&list, &manifests);
-        let packages = imported(&list, wanted);
+        let packages = imported_packages(&list, wanted);
         let edges = edges.iter().map(|edge| {
             let kind = match edge.kind {
                 proem_imports::resolve::ImportEdgeKind::Import => EdgeKind::Import,
@@ -437,7 +437,7 @@ impl ReadingJob<'_> {
 }
 
 /// Which of these packages some of the files import: the package itself, or something in it.
-fn imported(files: &[ResolvableFile<'_>], wanted: &BTreeSet<String>) -> BTreeSet<String> {
+fn imported_packages(files: &[ResolvableFile<'_>], wanted: &BTreeSet<String>) -> BTreeSet<String> {
     let paths =
         || files.iter().filter_map(|file| file.facts).flat_map(|facts| &facts.imports).map(|import| &import.path);
     let is_in = |path: &str, package: &str| {

@@ -57,7 +57,7 @@ impl TaskVectors {
         let (tasks, note) = match files::read_regular(&path, MAX_FILE_BYTES) {
             Ok(None) => (BTreeMap::new(), None),
             Ok(Some(FileContent::Cut(_))) => (BTreeMap::new(), anew("are too many")),
-            Ok(Some(FileContent::Whole(bytes))) => match stored::read(&bytes) {
+            Ok(Some(FileContent::Whole(bytes))) => match stored::read_task_vectors(&bytes) {
                 Ok(tasks) => (tasks, None),
                 Err(why) => (BTreeMap::new(), anew(why)),
             },
@@ -81,13 +81,13 @@ impl TaskVectors {
     /// The vectors of `texts`, which `task` was cut into, if this model made them before. White
     /// space and compatibility forms (NFKC) make no other task of the same words.
     pub fn get(&mut self, model: &ModelId, task: &str, texts: &[&str]) -> Option<Vec<Option<Vector>>> {
-        let key = key(model, task);
+        let key = task_vector_key(model, task);
         let latest = self.latest();
         let kept = self.tasks.get_mut(&key)?;
-        if kept.parts.len() != texts.len() || kept.texts != digest(texts) {
+        if kept.parts.len() != texts.len() || kept.texts != texts_digest(texts) {
             return None;
         }
-        let vectors = vectors(model, &kept.parts)?;
+        let vectors = vectors_of_coordinates(model, &kept.parts)?;
         if kept.used < latest {
             kept.used = latest.saturating_add(1);
             self.changed = true;
@@ -103,11 +103,11 @@ impl TaskVectors {
         if texts.len() != vectors.len() || !keepable(&parts) {
             return;
         }
-        if self::vectors(model, &parts).is_none_or(|back| back != vectors) {
+        if self::vectors_of_coordinates(model, &parts).is_none_or(|back| back != vectors) {
             return;
         }
         let used = self.latest().saturating_add(1);
-        self.tasks.insert(key(model, task), TaskVectorEntry { used, texts: digest(texts), parts });
+        self.tasks.insert(task_vector_key(model, task), TaskVectorEntry { used, texts: texts_digest(texts), parts });
         self.changed = true;
         while self.tasks.len() > MAX_TASKS {
             let oldest = self.tasks.iter().min_by_key(|(key, kept)| (kept.used, **key)).map(|(key, _)| *key);
@@ -156,7 +156,12 @@ impl TaskVectors {
         };
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(Error::io("create", folder))?;
-        files::replace(folder, Path::new(name), stored::write(&self.tasks).as_bytes(), FileAccess::Private)
+        files::replace_file(
+            folder,
+            Path::new(name),
+            stored::write_task_vectors(&self.tasks).as_bytes(),
+            FileAccess::Private,
+        )
     }
 
     fn latest(&self) -> u64 {
@@ -164,12 +169,12 @@ impl TaskVectors {
     }
 }
 
-fn key(model: &ModelId, task: &str) -> Sha256Hash {
+fn task_vector_key(model: &ModelId, task: &str) -> Sha256Hash {
     Sha256Hash::of(format!("{model}\0{}", normalise_text(task).text).as_bytes())
 }
 
 /// One text's end is not another's beginning: each has its length before it.
-fn digest(texts: &[&str]) -> Sha256Hash {
+fn texts_digest(texts: &[&str]) -> Sha256Hash {
     let all: String = texts.iter().map(|text| format!("{}:{text}", text.len())).collect();
     Sha256Hash::of(all.as_bytes())
 }
@@ -188,7 +193,7 @@ fn keepable(parts: &[Option<Vec<f32>>]) -> bool {
 ///
 /// Bringing a unit vector to unit length leaves its bits alone, but for some of few dimensions;
 /// [`TaskVectors::put`] sees to it that those are never kept.
-fn vectors(model: &ModelId, parts: &[Option<Vec<f32>>]) -> Option<Vec<Option<Vector>>> {
+fn vectors_of_coordinates(model: &ModelId, parts: &[Option<Vec<f32>>]) -> Option<Vec<Option<Vector>>> {
     let vector = |part: &Option<Vec<f32>>| match part {
         Some(values) => Vector::new(model, values.clone()).ok().map(Some),
         None => Some(None),

@@ -4,7 +4,7 @@
 //! terms `t`, where `w` is the term's weight in the document, `|d|` the sum of a document's
 //! weights and `avg` its mean over all documents (Robertson and Zaragoza, *The Probabilistic
 //! Relevance Framework: BM25 and Beyond*, 2009, section 3). The constant factor `k1 + 1` is left
-//! out and `idf(t) = ln(1 + (N − n + 0.5) / (n + 0.5))` never becomes negative, both as Lucene's
+//! out and `bm25_idf(t) = ln(1 + (N − n + 0.5) / (n + 0.5))` never becomes negative, both as Lucene's
 //! `BM25Similarity` has it. So one term adds at most its query weight × idf.
 //!
 //! Invariants: a score is finite and not negative; a query's further term never lowers one.
@@ -97,7 +97,7 @@ impl IndexBuilder {
         for entries in self.entries.chunk_by(|a, b| a.term == b.term) {
             let Some(first) = entries.first() else { continue };
             let start = index.postings.len();
-            let idf = idf(index.documents, entries.len());
+            let idf = bm25_idf(index.documents, entries.len());
             for entry in entries {
                 let length = self.lengths.get(entry.document as usize).copied().unwrap_or_default();
                 let saturated = saturate(self.parameters, entry.weight, length, average);
@@ -125,7 +125,7 @@ fn saturate(parameters: Bm25Parameters, weight: f32, length: f64, average: f64) 
 
 /// How much a term says that `containing` of `documents` documents have.
 #[expect(clippy::cast_precision_loss, reason = "counts of documents are far below 2⁵³")]
-fn idf(documents: usize, containing: usize) -> f64 {
+fn bm25_idf(documents: usize, containing: usize) -> f64 {
     let rest = documents.saturating_sub(containing) as f64;
     libm::log(1.0 + (rest + 0.5) / (containing as f64 + 0.5))
 }
@@ -191,7 +191,7 @@ impl Index {
     #[must_use]
     pub fn idf(&self, term: u64) -> f32 {
         #[expect(clippy::cast_possible_truncation, reason = "a logarithm of a count is at most 45")]
-        let idf = idf(self.documents, self.postings(term).len()) as f32;
+        let idf = bm25_idf(self.documents, self.postings(term).len()) as f32;
         idf
     }
 

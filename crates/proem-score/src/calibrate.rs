@@ -207,7 +207,7 @@ impl Isotonic {
         let after = self.knots.partition_point(|knot| knot.score <= score);
         let before = after.checked_sub(1).and_then(|index| self.knots.get(index));
         match (before, self.knots.get(after)) {
-            (Some(before), Some(after)) => between(before, after, score),
+            (Some(before), Some(after)) => interpolate(before, after, score),
             (Some(end), None) | (None, Some(end)) => end.probability,
             (None, None) => f32::NAN,
         }
@@ -215,7 +215,7 @@ impl Isotonic {
 }
 
 /// The straight line between two knots, never outside of them.
-fn between(before: &Knot, after: &Knot, score: f32) -> f32 {
+fn interpolate(before: &Knot, after: &Knot, score: f32) -> f32 {
     let (start, end) = (f64::from(before.score), f64::from(after.score));
     let share = (f64::from(score) - start) / (end - start);
     let (low, high) = (f64::from(before.probability), f64::from(after.probability));

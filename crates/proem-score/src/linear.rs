@@ -1,7 +1,7 @@
 //! Logistic regression with few features.
 //!
 //! The log-odds of a label are `bias + Σ weight · feature` (Cox, *The Regression Analysis of
-//! Binary Sequences*, 1958). [`fit`] finds the weights by Newton's method, which for this model is
+//! Binary Sequences*, 1958). [`fit_logistic`] finds the weights by Newton's method, which for this model is
 //! iteratively reweighted least squares (McCullagh and Nelder, *Generalized Linear Models*, 1989,
 //! section 2.5): no learning rate, about ten rounds, the same result every time.
 
@@ -101,13 +101,13 @@ pub struct TrainedModel {
 /// [`ErrorKind::Shape`], [`ErrorKind::NotFinite`] and [`ErrorKind::OneClass`] for examples that
 /// can't be learned from; [`ErrorKind::Singular`] if two features say the same and `l2` is 0, or
 /// a setting is not a number.
-pub fn fit<R: AsRef<[f32]>>(
+pub fn fit_logistic<R: AsRef<[f32]>>(
     rows: &[R],
     labels: &[bool],
     weights: &[f32],
     options: TrainingOptions,
 ) -> Result<TrainedModel, Error> {
-    let examples = examples(rows, labels, weights)?;
+    let examples = training_examples(rows, labels, weights)?;
     if !(options.l2 >= 0.0 && options.l2.is_finite()) {
         return Err(Error::new(ErrorKind::NotFinite, "the penalty `l2` has to be finite and 0 or more"));
     }
@@ -141,7 +141,7 @@ struct TrainingExample<'a> {
 }
 
 /// The examples, if rows, labels and weights belong together and something can be learned from them.
-fn examples<'a, R: AsRef<[f32]>>(
+fn training_examples<'a, R: AsRef<[f32]>>(
     rows: &'a [R],
     labels: &[bool],
     weights: &[f32],
@@ -269,7 +269,7 @@ impl TrainingSet<'_> {
     fn objective(&self, parameters: &[f64], l2: f64) -> f64 {
         let mut sum = l2 / 2.0 * squares(parameters);
         self.visit(|features, label, weight| {
-            let odds = dot(features, parameters);
+            let odds = dot_f64(features, parameters);
             sum += weight * (softplus(odds) - label * odds);
         });
         sum
@@ -281,7 +281,7 @@ impl TrainingSet<'_> {
         let mut curvature = Matrix::zeros(size);
         let mut downhill = vec![0.0; size];
         self.visit(|features, label, weight| {
-            let probability = logistic(dot(features, parameters));
+            let probability = logistic(dot_f64(features, parameters));
             let residual = weight * (label - probability);
             for (slope, feature) in downhill.iter_mut().zip(features) {
                 *slope += residual * feature;
@@ -315,7 +315,7 @@ impl TrainingSet<'_> {
     }
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
+fn dot_f64(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
@@ -354,7 +354,8 @@ mod tests {
         let (mut rows, mut labels) = (vec![], vec![]);
         counted(&mut rows, &mut labels, 0.0, 20, 80);
         counted(&mut rows, &mut labels, 1.0, 60, 40);
-        let fitted = fit(&rows, &labels, &[], TrainingOptions { l2: 0.0, ..TrainingOptions::default() }).unwrap();
+        let fitted =
+            fit_logistic(&rows, &labels, &[], TrainingOptions { l2: 0.0, ..TrainingOptions::default() }).unwrap();
         assert!(fitted.converged && fitted.iterations < 10, "{fitted:?}");
         assert!(near(fitted.model.bias, (20.0_f32 / 80.0).ln()), "{fitted:?}");
         assert!(near(fitted.model.weights[0], (60.0_f32 / 40.0).ln() - (20.0_f32 / 80.0).ln()), "{fitted:?}");
@@ -368,23 +369,27 @@ mod tests {
         let rows = [[0.0, 1.0], [1.0, 0.0], [1.0, 3.0], [2.0, 1.0]];
         let labels = [true, false, true, false];
         let repeated = [rows[0], rows[0], rows[1], rows[2], rows[2], rows[2], rows[3]];
-        let a = fit(&rows, &labels, &[2.0, 1.0, 3.0, 1.0], options).unwrap().model;
-        let b = fit(&repeated, &[true, true, false, true, true, true, false], &[], options).unwrap().model;
+        let a = fit_logistic(&rows, &labels, &[2.0, 1.0, 3.0, 1.0], options).unwrap().model;
+        let b = fit_logistic(&repeated, &[true, true, false, true, true, true, false], &[], options).unwrap().model;
         assert!(a.weights.iter().zip(&b.weights).all(|(a, b)| near(*a, *b)) && near(a.bias, b.bias), "{a:?} {b:?}");
-        let without = fit(&rows[..3], &labels[..3], &[], options).unwrap().model;
-        let ignored = fit(&rows, &labels, &[1.0, 1.0, 1.0, 0.0], options).unwrap().model;
+        let without = fit_logistic(&rows[..3], &labels[..3], &[], options).unwrap().model;
+        let ignored = fit_logistic(&rows, &labels, &[1.0, 1.0, 1.0, 0.0], options).unwrap().model;
         assert!(near(without.weights[0], ignored.weights[0]), "{without:?} {ignored:?}");
     }
 
     #[test]
     fn a_feature_that_never_varies_and_separable_examples_are_no_trouble() {
         let rows = [[5.0, -1.0], [5.0, -2.0], [5.0, 1.0], [5.0, 2.0]];
-        let fitted = fit(&rows, &[false, false, true, true], &[], TrainingOptions::default()).unwrap();
+        let fitted = fit_logistic(&rows, &[false, false, true, true], &[], TrainingOptions::default()).unwrap();
         assert_eq!(fitted.model.weights[0], 0.0);
         assert!(fitted.model.weights[1] > 0.0 && fitted.converged);
         // Without a penalty there is no best weight, but what is found is finite and right.
-        let fitted =
-            fit(&rows, &[false, false, true, true], &[], TrainingOptions { l2: 0.0, ..TrainingOptions::default() });
+        let fitted = fit_logistic(
+            &rows,
+            &[false, false, true, true],
+            &[],
+            TrainingOptions { l2: 0.0, ..TrainingOptions::default() },
+        );
         if let Ok(fitted) = fitted {
             assert!(fitted.model.weights[1].is_finite() && fitted.model.weights[1] > 0.0, "{fitted:?}");
         }
@@ -395,7 +400,7 @@ mod tests {
         let labels = [true, false, true, false, true];
         let fit = |unit: f32| {
             let rows: Vec<[f32; 1]> = [1.0, 2.0, 4.0, 3.0, 6.0].into_iter().map(|value| [value * unit]).collect();
-            super::fit(&rows, &labels, &[], TrainingOptions::default()).unwrap().model.weights[0] * unit
+            super::fit_logistic(&rows, &labels, &[], TrainingOptions::default()).unwrap().model.weights[0] * unit
         };
         assert!(near(fit(1.0), fit(1024.0)) && near(fit(1.0), fit(-0.001)));
     }
@@ -403,8 +408,8 @@ mod tests {
     #[test]
     fn refuses_examples_that_teach_nothing() {
         let check = |rows: &[&[f32]], labels: &[bool], weights: &[f32], kind: ErrorKind, text: &str| {
-            let error =
-                fit(rows, labels, weights, TrainingOptions { l2: 0.0, ..TrainingOptions::default() }).expect_err(text);
+            let error = fit_logistic(rows, labels, weights, TrainingOptions { l2: 0.0, ..TrainingOptions::default() })
+                .expect_err(text);
             assert_eq!((error.kind(), error.to_string().as_str()), (kind, text));
         };
         let (shape, finite, one) = (ErrorKind::Shape, ErrorKind::NotFinite, ErrorKind::OneClass);
@@ -420,7 +425,8 @@ mod tests {
         let text = "two features say the same; leave one out or set a penalty `l2`";
         check(twins, &[true, false, true, false], &[], ErrorKind::Singular, text);
         let options = TrainingOptions { l2: f64::NAN, ..TrainingOptions::default() };
-        let error = fit(&[[1.0], [2.0]], &[true, false], &[], options).expect_err("a penalty that is no number");
+        let error =
+            fit_logistic(&[[1.0], [2.0]], &[true, false], &[], options).expect_err("a penalty that is no number");
         assert_eq!(error.to_string(), "the penalty `l2` has to be finite and 0 or more");
     }
 }

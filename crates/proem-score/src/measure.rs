@@ -11,13 +11,13 @@ use alloc::vec::Vec;
 /// `None` if the lengths differ, a score is not a number, or one of the labels is absent.
 #[must_use]
 pub fn auc(scores: &[f32], labels: &[bool]) -> Option<f64> {
-    let mut examples = pairs(scores, labels)?;
+    let mut examples = scored_labels(scores, labels)?;
     examples.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     // Twice the wins and once the ties, in integers so that order can't matter.
     let (mut yes, mut no, mut wins): (u64, u64, u128) = (0, 0, 0);
     for tied in examples.chunk_by(|(a, _), (b, _)| a == b) {
-        let with = count(tied.iter().map(|(_, label)| *label));
-        let without = length(tied).saturating_sub(with);
+        let with = count_true(tied.iter().map(|(_, label)| *label));
+        let without = length_u64(tied).saturating_sub(with);
         let beaten = u128::from(no) * 2 + u128::from(without);
         wins = wins.saturating_add(u128::from(with).saturating_mul(beaten));
         yes = yes.saturating_add(with);
@@ -37,7 +37,7 @@ pub fn auc(scores: &[f32], labels: &[bool]) -> Option<f64> {
 /// `None` without examples, if the lengths differ or a probability is not within 0 to 1.
 #[must_use]
 pub fn brier(probabilities: &[f32], labels: &[bool]) -> Option<f64> {
-    mean(&chances(probabilities, labels)?, |(probability, label)| {
+    mean_of_examples(&chances(probabilities, labels)?, |(probability, label)| {
         let distance = probability - label;
         distance * distance
     })
@@ -49,7 +49,7 @@ pub fn brier(probabilities: &[f32], labels: &[bool]) -> Option<f64> {
 /// `None` as for [`brier`].
 #[must_use]
 pub fn log_loss(probabilities: &[f32], labels: &[bool]) -> Option<f64> {
-    mean(&chances(probabilities, labels)?, |(probability, label)| {
+    mean_of_examples(&chances(probabilities, labels)?, |(probability, label)| {
         let probability = probability.clamp(1e-7, 1.0 - 1e-7);
         -libm::log(if label > 0.5 { probability } else { 1.0 - probability })
     })
@@ -88,14 +88,14 @@ pub fn expected_calibration_error(probabilities: &[f32], labels: &[bool], bins: 
 /// are in all, found or not. `None` if nothing is relevant.
 #[must_use]
 pub fn recall_at(ranked: &[bool], relevant: usize, k: usize) -> Option<f64> {
-    ratio(hits(ranked, k), relevant)
+    ratio(relevant_in_top(ranked, k), relevant)
 }
 
 /// The share of relevant ones among the first `k`, 0 to 1; places without a result count as
 /// misses. `None` if `k` is 0.
 #[must_use]
 pub fn precision_at(ranked: &[bool], k: usize) -> Option<f64> {
-    ratio(hits(ranked, k), k)
+    ratio(relevant_in_top(ranked, k), k)
 }
 
 /// One divided by the rank of the first relevant result, 0 to 1; 0 if there is none.
@@ -121,7 +121,7 @@ pub fn average_precision(ranked: &[bool], relevant: usize) -> Option<f64> {
     (relevant > 0).then(|| sum / all)
 }
 
-fn hits(ranked: &[bool], k: usize) -> usize {
+fn relevant_in_top(ranked: &[bool], k: usize) -> usize {
     ranked.iter().take(k).filter(|relevant| **relevant).count()
 }
 
@@ -132,16 +132,16 @@ fn ratio(part: usize, whole: usize) -> Option<f64> {
     (whole > 0).then(|| ratio.min(1.0))
 }
 
-fn count(labels: impl Iterator<Item = bool>) -> u64 {
+fn count_true(labels: impl Iterator<Item = bool>) -> u64 {
     labels.map(u64::from).sum()
 }
 
-fn length<T>(slice: &[T]) -> u64 {
+fn length_u64<T>(slice: &[T]) -> u64 {
     u64::try_from(slice.len()).unwrap_or(u64::MAX)
 }
 
 /// Scores with their labels.
-fn pairs(scores: &[f32], labels: &[bool]) -> Option<Vec<(f32, bool)>> {
+fn scored_labels(scores: &[f32], labels: &[bool]) -> Option<Vec<(f32, bool)>> {
     let valid = scores.len() == labels.len() && !scores.iter().any(|score| score.is_nan());
     valid.then(|| scores.iter().copied().zip(labels.iter().copied()).collect())
 }
@@ -149,11 +149,11 @@ fn pairs(scores: &[f32], labels: &[bool]) -> Option<Vec<(f32, bool)>> {
 /// Probabilities with their labels as 0 or 1.
 fn chances(probabilities: &[f32], labels: &[bool]) -> Option<Vec<(f64, f64)>> {
     let valid = probabilities.iter().all(|probability| (0.0..=1.0).contains(probability));
-    let examples = pairs(probabilities, labels).filter(|examples| valid && !examples.is_empty())?;
+    let examples = scored_labels(probabilities, labels).filter(|examples| valid && !examples.is_empty())?;
     Some(examples.iter().map(|(p, label)| (f64::from(*p), f64::from(u8::from(*label)))).collect())
 }
 
-fn mean(examples: &[(f64, f64)], value: impl Fn((f64, f64)) -> f64) -> Option<f64> {
+fn mean_of_examples(examples: &[(f64, f64)], value: impl Fn((f64, f64)) -> f64) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "counts of examples are far below 2⁵³")]
     let mean = examples.iter().map(|example| value(*example)).sum::<f64>() / examples.len() as f64;
     (!examples.is_empty()).then_some(mean)

@@ -1,7 +1,7 @@
 //! Logistic regression with several classes and many sparse features.
 //!
 //! The log-odds of two classes differ by `Σ (weight of one − weight of the other) · feature` (Bishop, *Pattern Recognition and
-//! Machine Learning*, 2006, section 4.3.4). [`fit`] goes down the slope of all examples in each step, with momentum (Polyak,
+//! Machine Learning*, 2006, section 4.3.4). [`fit_softmax`] goes down the slope of all examples in each step, with momentum (Polyak,
 //! *Some methods of speeding up the convergence of iteration methods*, 1964): where features are thousands and most are 0 in an
 //! example, a step costs what is not 0, and Newton's would solve thousands of equations.
 
@@ -35,7 +35,7 @@ pub struct DescentOptions {
 /// # Errors
 ///
 /// [`ErrorKind::Shape`] for an example whose class or one of whose places is none.
-pub fn fit(
+pub fn fit_softmax(
     examples: &[SparseExample<'_>],
     features: usize,
     classes: usize,
@@ -60,15 +60,15 @@ pub fn fit(
         for example in examples {
             surprise.fill([0.0; LANES]);
             for (place, value) in example.features {
-                let of = row(*place, pieces).and_then(|row| weights.get(row)).into_iter().flatten();
-                surprise.iter_mut().zip(of).for_each(|(sums, weights)| add(sums, weights, *value));
+                let of = weight_range(*place, pieces).and_then(|row| weights.get(row)).into_iter().flatten();
+                surprise.iter_mut().zip(of).for_each(|(sums, weights)| add_scaled(sums, weights, *value));
             }
             let shares = surprise.as_flattened_mut().get_mut(..classes).unwrap_or_default();
             softmax(shares);
             shares.iter_mut().skip(example.class).take(1).for_each(|share| *share -= 1.0);
             for (place, value) in example.features {
-                let of = row(*place, pieces).and_then(|row| slopes.get_mut(row)).into_iter().flatten();
-                of.zip(&surprise).for_each(|(slopes, surprise)| add(slopes, surprise, *value));
+                let of = weight_range(*place, pieces).and_then(|row| slopes.get_mut(row)).into_iter().flatten();
+                of.zip(&surprise).for_each(|(slopes, surprise)| add_scaled(slopes, surprise, *value));
             }
         }
         let all = weights.as_flattened_mut().iter_mut().zip(steps.as_flattened_mut());
@@ -85,12 +85,12 @@ pub fn fit(
 const LANES: usize = 4;
 
 /// Adds `value` times `of` to `sums`.
-fn add(sums: &mut [f64; LANES], of: &[f64; LANES], value: f64) {
+fn add_scaled(sums: &mut [f64; LANES], of: &[f64; LANES], value: f64) {
     sums.iter_mut().zip(of).for_each(|(sum, of)| *sum += of * value);
 }
 
 /// Where a feature's weights are.
-fn row(place: usize, pieces: usize) -> Option<core::ops::Range<usize>> {
+fn weight_range(place: usize, pieces: usize) -> Option<core::ops::Range<usize>> {
     let start = place.checked_mul(pieces)?;
     Some(start..start.checked_add(pieces)?)
 }
@@ -114,7 +114,7 @@ mod tests {
     fn what_speaks_for_a_class_is_learned() {
         let of = |features: &'static [(usize, f64)], class| SparseExample { features, class };
         let examples = [of(&[(0, 1.0)], 0), of(&[(1, 1.0)], 1), of(&[(2, 1.0)], 2), of(&[(0, 1.0), (3, 1.0)], 0)];
-        let weights = fit(&examples, 4, 3, OPTIONS).unwrap();
+        let weights = fit_softmax(&examples, 4, 3, OPTIONS).unwrap();
         for example in &examples {
             let mut shares = [0.0; 3];
             for (place, value) in example.features {
@@ -138,7 +138,7 @@ mod tests {
             .map(|(features, label)| SparseExample { features, class: usize::from(label) })
             .collect();
         let options = DescentOptions { rounds: 20_000, momentum: 0.9, l2: 0.1 };
-        let weights = fit(&examples, 3, 2, options).unwrap();
+        let weights = fit_softmax(&examples, 3, 2, options).unwrap();
         // At the foot of the slope the penalty holds each weight where the examples pull it.
         for feature in 0..3 {
             for class in 0..2 {
@@ -165,10 +165,10 @@ mod tests {
     #[test]
     fn a_class_or_a_feature_that_is_none_is_refused() {
         for (features, class) in [([(2, 1.0)], 0), ([(0, 1.0)], 2)] {
-            let error = fit(&[SparseExample { features: &features, class }], 2, 2, OPTIONS).unwrap_err();
+            let error = fit_softmax(&[SparseExample { features: &features, class }], 2, 2, OPTIONS).unwrap_err();
             assert_eq!(error.kind(), ErrorKind::Shape);
         }
-        assert_eq!(fit(&[], 2, 2, OPTIONS).map(|weights| weights.len()), Ok(4));
+        assert_eq!(fit_softmax(&[], 2, 2, OPTIONS).map(|weights| weights.len()), Ok(4));
     }
 
     proptest! {
@@ -178,7 +178,7 @@ mod tests {
         ) {
             let examples: Vec<SparseExample<'_>> =
                 rows.iter().map(|(features, class)| SparseExample { features, class: *class }).collect();
-            let weights = fit(&examples, 5, 3, OPTIONS).unwrap();
+            let weights = fit_softmax(&examples, 5, 3, OPTIONS).unwrap();
             for row in weights.chunks(3) {
                 prop_assert!(row.iter().sum::<f64>().abs() < 1e-6, "{:?}", row);
             }

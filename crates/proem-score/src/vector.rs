@@ -5,7 +5,7 @@ const LANES: usize = 8;
 
 /// The dot product, added in a fixed order. What the longer one has more of counts for nothing.
 #[must_use]
-pub fn dot(a: &[f32], b: &[f32]) -> f32 {
+pub fn dot_product(a: &[f32], b: &[f32]) -> f32 {
     // Cut to one length first: the pieces of two lengths would not lie beside each other.
     let common = a.len().min(b.len());
     let (a, b) = (a.get(..common).unwrap_or_default(), b.get(..common).unwrap_or_default());
@@ -26,10 +26,10 @@ mod tests {
     #[test]
     fn products_are_added() {
         let ten: [f32; 10] = core::array::from_fn(|at| f32::from(u8::try_from(at).unwrap()));
-        assert_eq!(dot(&ten, &ten), 285.0);
-        assert_eq!(dot(&[1.0, 2.0], &[3.0]), 3.0);
-        assert_eq!(dot(&ten, &ten[..5]), 30.0);
-        assert_eq!(dot(&[], &[1.0]), 0.0);
+        assert_eq!(dot_product(&ten, &ten), 285.0);
+        assert_eq!(dot_product(&[1.0, 2.0], &[3.0]), 3.0);
+        assert_eq!(dot_product(&ten, &ten[..5]), 30.0);
+        assert_eq!(dot_product(&[], &[1.0]), 0.0);
     }
 
     proptest! {
@@ -40,7 +40,7 @@ mod tests {
             let expected: i32 = pairs.iter().map(|(a, b)| i32::from(*a) * i32::from(*b)).sum();
             #[expect(clippy::cast_precision_loss, reason = "at most 40 times 9,801")]
             let expected = expected as f32;
-            prop_assert_eq!(dot(&a, &b), expected);
+            prop_assert_eq!(dot_product(&a, &b), expected);
         }
     }
 }

@@ -4,7 +4,7 @@ use proem_score::{
     bm25::{Bm25Parameters, Index, IndexBuilder},
     calibrate::{Isotonic, Platt},
     interval::wilson,
-    linear::{TrainingOptions, fit},
+    linear::{TrainingOptions, fit_logistic},
     measure::{auc, average_precision, brier, expected_calibration_error, log_loss, precision_at, recall_at},
 };
 use proptest::prelude::*;
@@ -125,13 +125,13 @@ proptest! {
         let truth = |row: &Vec<f32>| -> f32 { row.iter().zip(&signs).map(|(x, up)| if *up { *x } else { -x }).sum() };
         let labels: Vec<bool> = rows.iter().map(|row| truth(row) > 0.0).collect();
         prop_assume!(labels.contains(&true) && labels.contains(&false));
-        let fitted = fit(&rows, &labels, &[], TrainingOptions::default()).unwrap();
+        let fitted = fit_logistic(&rows, &labels, &[], TrainingOptions::default()).unwrap();
         prop_assert!(fitted.converged, "{fitted:?}");
         for (weight, up) in fitted.model.weights.iter().zip(&signs) {
             prop_assert_eq!(*weight > 0.0, *up, "{:?}", fitted);
         }
         prop_assert!(fitted.loss < 2.0_f64.ln());
-        prop_assert_eq!(fit(&rows, &labels, &[], TrainingOptions::default()).unwrap(), fitted);
+        prop_assert_eq!(fit_logistic(&rows, &labels, &[], TrainingOptions::default()).unwrap(), fitted);
     }
 
     #[test]
@@ -139,7 +139,7 @@ proptest! {
         rows in prop::collection::vec((any::<f32>(), -1.0_f32..1.0).prop_map(<[f32; 2]>::from), 0..20), labels in prop::collection::vec(any::<bool>(), 20),
         l2 in 0.0_f64..10.0,
     ) {
-        if let Ok(fitted) = fit(&rows, &labels[..rows.len()], &[], TrainingOptions { l2, ..TrainingOptions::default() }) {
+        if let Ok(fitted) = fit_logistic(&rows, &labels[..rows.len()], &[], TrainingOptions { l2, ..TrainingOptions::default() }) {
             prop_assert!(!fitted.model.bias.is_nan() && fitted.model.weights.iter().all(|weight| !weight.is_nan()));
             prop_assert!(fitted.loss >= 0.0);
         }

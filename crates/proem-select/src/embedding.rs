@@ -107,7 +107,7 @@ impl Vector {
             let problem = format!("model `{}` gave vectors of {a} and of {b} dimensions", self.model);
             return Err(Error::new(ErrorKind::InvalidVector, problem));
         }
-        Ok(proem_score::vector::dot(&self.values, &other.values).clamp(-1.0, 1.0))
+        Ok(proem_score::vector::dot_product(&self.values, &other.values).clamp(-1.0, 1.0))
     }
 }
 

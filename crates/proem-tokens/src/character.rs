@@ -59,7 +59,7 @@ static BYTES: [Class; 256] = {
     let mut classes = [Class::END; 256];
     let mut byte = 0u8;
     while byte < 0x80 {
-        let (class, _) = wide(&[0xC0 | byte >> 6, 0x80 | byte & 0x3F]);
+        let (class, _) = multibyte_class(&[0xC0 | byte >> 6, 0x80 | byte & 0x3F]);
         #[expect(clippy::indexing_slicing, reason = "a byte is less than 256, and this runs when it is compiled")]
         {
             classes[byte as usize] = class;
@@ -71,11 +71,11 @@ static BYTES: [Class; 256] = {
 
 /// The class of the character that begins at `place` and its length in bytes.
 #[inline(always)]
-pub(crate) fn at(text: &[u8], place: usize) -> (Class, usize) {
+pub(crate) fn class_at(text: &[u8], place: usize) -> (Class, usize) {
     match text.get(place) {
         None => (Class::END, 0),
         Some(byte) if *byte < 0x80 => (of_byte(*byte), 1),
-        Some(_) => wide(text.get(place..).unwrap_or_default()),
+        Some(_) => multibyte_class(text.get(place..).unwrap_or_default()),
     }
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn of_byte(byte: u8) -> Class {
 
 /// The class and the length of the first character, which has more than one byte.
 #[inline]
-const fn wide(text: &[u8]) -> (Class, usize) {
+const fn multibyte_class(text: &[u8]) -> (Class, usize) {
     let (block, last, length) = match text {
         [a, b, ..] if *a < 0xE0 => ((*a & 0x1F) as usize, *b, 2),
         [a, b, c, ..] if *a < 0xF0 => (((*a & 0x0F) as usize) << 6 | (*b & 0x3F) as usize, *c, 3),

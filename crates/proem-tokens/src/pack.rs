@@ -155,7 +155,7 @@ impl Tree {
 
     /// The double array.
     fn place(&self) -> Result<Vec<u64>, PackError> {
-        let mut array = Places { words: vec![word(0, NO_NODE, NO_TOKEN)], starts: [1; 257] };
+        let mut array = Places { words: vec![packed_node(0, NO_NODE, NO_TOKEN)], starts: [1; 257] };
         let mut places = vec![0usize; self.nodes.len()];
         for (number, node) in self.nodes.iter().enumerate() {
             let Some(parent) = places.get(number).copied() else { continue };
@@ -170,7 +170,7 @@ impl Tree {
             for (label, child) in &node.children {
                 let place = base ^ usize::from(*label);
                 let rank = self.nodes.get(*child).map_or(NO_TOKEN, |child| child.rank);
-                array.take(place, word(0, parent, rank));
+                array.take(place, packed_node(0, parent, rank));
                 if let Some(own) = places.get_mut(*child) {
                     *own = place;
                 }
@@ -185,7 +185,7 @@ impl Tree {
 /// A place without a node.
 const UNUSED: u64 = u64::MAX;
 
-fn word(base: u64, parent: impl TryInto<u64>, rank: u32) -> u64 {
+fn packed_node(base: u64, parent: impl TryInto<u64>, rank: u32) -> u64 {
     let parent = parent.try_into().unwrap_or(u64::from(NO_NODE));
     base | parent << 20 | u64::from(rank) << 40
 }

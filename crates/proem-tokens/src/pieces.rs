@@ -29,25 +29,25 @@ use crate::character::{self, Class};
 /// Where the piece that begins at `start` ends by o200k's pattern; `start` if the text ends there.
 #[inline]
 pub(crate) fn end_in_o200k(text: &[u8], start: usize) -> usize {
-    let (first, length) = character::at(text, start);
+    let (first, length) = character::class_at(text, start);
     if first.is(Class::LETTER) {
-        return cased_word(text, start).map_or(start, |word| suffixed(text, word.end));
+        return cased_word(text, start).map_or(start, |word| contraction_end(text, word.end));
     }
     let next = start.saturating_add(length);
     if first.is(Class::NUMBER) {
-        return number(text, next);
+        return number_end(text, next);
     }
     if !first.is(Class::NEWLINE) {
         match cased_word(text, next) {
             // The second alternative takes this word with the mark before it, but the first one, which is
             // tried before, is content with the mark.
-            Some(word) if word.is_upper && first.is(Class::MARK) => return suffixed(text, next),
-            Some(word) => return suffixed(text, word.end),
-            None if first.is(Class::MARK) => return suffixed(text, next),
+            Some(word) if word.is_upper && first.is(Class::MARK) => return contraction_end(text, next),
+            Some(word) => return contraction_end(text, word.end),
+            None if first.is(Class::MARK) => return contraction_end(text, next),
             None => {}
         }
     }
-    match symbols(text, start, first, next) {
+    match symbols_end(text, start, first, next) {
         Some(end) => while_byte(text, end, |byte| matches!(byte, b'\r' | b'\n' | b'/')),
         None => white_space(text, start),
     }
@@ -56,24 +56,24 @@ pub(crate) fn end_in_o200k(text: &[u8], start: usize) -> usize {
 /// Where the piece that begins at `start` ends by cl100k's pattern; `start` if the text ends there.
 #[inline]
 pub(crate) fn end_in_cl100k(text: &[u8], start: usize) -> usize {
-    let (first, length) = character::at(text, start);
+    let (first, length) = character::class_at(text, start);
     let next = start.saturating_add(length);
     if first.is(Class::LETTER) {
-        return run(text, next, Class::LETTER);
+        return class_run_end(text, next, Class::LETTER);
     }
     if first.is(Class::NUMBER) {
-        return number(text, next);
+        return number_end(text, next);
     }
     if let Some(end) = contraction(text, start) {
         return end;
     }
     if !first.is(Class::NEWLINE) {
-        let (second, length) = character::at(text, next);
+        let (second, length) = character::class_at(text, next);
         if second.is(Class::LETTER) {
-            return run(text, next.saturating_add(length), Class::LETTER);
+            return class_run_end(text, next.saturating_add(length), Class::LETTER);
         }
     }
-    match symbols(text, start, first, next) {
+    match symbols_end(text, start, first, next) {
         Some(end) => while_byte(text, end, |byte| matches!(byte, b'\r' | b'\n')),
         None => white_space(text, start),
     }
@@ -96,9 +96,9 @@ fn cased_word(text: &[u8], start: usize) -> Option<Word> {
     // Behind the last character so far that may stand among small letters.
     let mut either_end = None;
     loop {
-        let (class, length) = character::at(text, place);
+        let (class, length) = character::class_at(text, place);
         if class.is(Class::LOWER) {
-            return Some(Word { end: run(text, place.saturating_add(length), NOT_UPPER), is_upper: false });
+            return Some(Word { end: class_run_end(text, place.saturating_add(length), NOT_UPPER), is_upper: false });
         }
         if !class.is(NOT_LOWER) {
             break;
@@ -117,7 +117,7 @@ fn cased_word(text: &[u8], start: usize) -> Option<Word> {
 
 /// The end of a word with the contraction that follows it, if one does.
 #[inline(always)]
-fn suffixed(text: &[u8], end: usize) -> usize {
+fn contraction_end(text: &[u8], end: usize) -> usize {
     contraction(text, end).unwrap_or(end)
 }
 
@@ -139,9 +139,9 @@ fn contraction(text: &[u8], start: usize) -> Option<usize> {
 
 /// The end of a number whose first digit ends at `place`: three digits at most.
 #[inline]
-fn number(text: &[u8], mut place: usize) -> usize {
+fn number_end(text: &[u8], mut place: usize) -> usize {
     for _ in 0..2 {
-        let (class, length) = character::at(text, place);
+        let (class, length) = character::class_at(text, place);
         if !class.is(Class::NUMBER) {
             break;
         }
@@ -152,16 +152,16 @@ fn number(text: &[u8], mut place: usize) -> usize {
 
 /// The end of a run of what is neither white space, letter nor number, with one space before it.
 #[inline(always)]
-fn symbols(text: &[u8], start: usize, first: Class, next: usize) -> Option<usize> {
+fn symbols_end(text: &[u8], start: usize, first: Class, next: usize) -> Option<usize> {
     const SYMBOL: Class = Class::OTHER.or(Class::MARK);
     if first.is(SYMBOL) {
-        return Some(run(text, next, SYMBOL));
+        return Some(class_run_end(text, next, SYMBOL));
     }
     if text.get(start) != Some(&b' ') {
         return None;
     }
-    let (second, length) = character::at(text, next);
-    second.is(SYMBOL).then(|| run(text, next.saturating_add(length), SYMBOL))
+    let (second, length) = character::class_at(text, next);
+    second.is(SYMBOL).then(|| class_run_end(text, next.saturating_add(length), SYMBOL))
 }
 
 /// The end of the part of a run of white space that is one piece: everything up to its last line
@@ -171,7 +171,7 @@ fn symbols(text: &[u8], start: usize, first: Class, next: usize) -> Option<usize
 fn white_space(text: &[u8], start: usize) -> usize {
     let (mut place, mut last, mut newline_end) = (start, start, None);
     loop {
-        let (class, length) = character::at(text, place);
+        let (class, length) = character::class_at(text, place);
         if !class.is(Class::SPACE.or(Class::NEWLINE)) {
             break;
         }
@@ -190,10 +190,10 @@ fn white_space(text: &[u8], start: usize) -> usize {
 
 /// The end of the characters of some classes that begin at `place`.
 #[inline(always)]
-fn run(text: &[u8], mut place: usize, of: Class) -> usize {
+fn class_run_end(text: &[u8], mut place: usize, of: Class) -> usize {
     loop {
         place = while_byte(text, place, |byte| character::of_byte(byte).is(of));
-        let (class, length) = character::at(text, place);
+        let (class, length) = character::class_at(text, place);
         if !class.is(of) {
             return place;
         }

@@ -93,10 +93,10 @@ impl<'a> Table<'a> {
         if !begins || !powers || tokens < BYTES || tokens > MAX_TOKENS || nodes > MAX_NODES {
             return None;
         }
-        let Some((nodes, rest)) = take(rest, nodes, 8) else { return None };
-        let Some((slots, rest)) = take(rest, slots, 4) else { return None };
-        let Some((spreads, rest)) = take(rest, buckets, 2) else { return None };
-        let Some((halves, [])) = take(rest, tokens, 5) else { return None };
+        let Some((nodes, rest)) = take_items(rest, nodes, 8) else { return None };
+        let Some((slots, rest)) = take_items(rest, slots, 4) else { return None };
+        let Some((spreads, rest)) = take_items(rest, buckets, 2) else { return None };
+        let Some((halves, [])) = take_items(rest, tokens, 5) else { return None };
         Some(Self {
             nodes: nodes.as_chunks().0,
             slots: slots.as_chunks().0,
@@ -211,7 +211,7 @@ const fn rank_of(node: u64) -> u32 {
 }
 
 /// So many items of `size` bytes each, and what follows them.
-const fn take(bytes: &[u8], count: u32, size: usize) -> Option<(&[u8], &[u8])> {
+const fn take_items(bytes: &[u8], count: u32, size: usize) -> Option<(&[u8], &[u8])> {
     match (count as usize).checked_mul(size) {
         Some(length) => bytes.split_at_checked(length),
         None => None,

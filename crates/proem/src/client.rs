@@ -25,7 +25,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use tokio_util::sync::CancellationToken;
 
-use crate::prompt::ordered;
+use crate::prompt::in_declared_order;
 use crate::{Error, ErrorKind, Prompt};
 
 /// Asks models. It finds them as the program `proem` does: by the user's configuration and the keys in the environment.
@@ -231,7 +231,7 @@ impl Client {
     ) -> Result<Vec<Result<Answer<T>, Error>>, Error> {
         let run = self.begin(prompt, contract_for::<T>(prompt)?).await?;
         let questions = inputs.iter().zip(1u32..).map(|(inputs, line)| {
-            let (run, inputs) = (&run, ordered(inputs));
+            let (run, inputs) = (&run, in_declared_order(inputs));
             async move {
                 let ran = run.ask(&inputs?, Some(line), &CancellationToken::new()).await?;
                 answer(run.setting(), &ran)

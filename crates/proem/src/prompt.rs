@@ -125,7 +125,7 @@ impl RenderOptions {
     /// [`ErrorKind::Invalid`] if an input is missing or has the wrong shape, with its path; if trust would be broken;
     /// or if what must stay does not fit the budget.
     pub fn render(&self, prompt: &Prompt, inputs: &impl Serialize) -> Result<Rendered, Error> {
-        let inputs = ordered(inputs)?;
+        let inputs = in_declared_order(inputs)?;
         let model = model_named(self.model.as_deref().unwrap_or("small"))?;
         let guard = self.guard.clone().unwrap_or_default();
         let (scanners, policy) = guard.loaded()?;
@@ -212,7 +212,7 @@ impl Rendered {
 }
 
 /// The inputs as an object in its own order.
-pub(crate) fn ordered(inputs: &impl Serialize) -> Result<OrderedJson, Error> {
+pub(crate) fn in_declared_order(inputs: &impl Serialize) -> Result<OrderedJson, Error> {
     // By way of text, since a map of `serde_json` would sort the names.
     let text = serde_json::to_string(inputs).map_err(|error| Error::of(ErrorKind::Invalid, error))?;
     serde_json::from_str(&text).map_err(|error| Error::of(ErrorKind::Invalid, error))

@@ -9,8 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use proem_risk::assess::Depth;
 use proem_risk::level::{LevelReason, LevelRules, Thresholds};
 use proem_runtime::Environment;
-use proem_runtime::change::{ChangeLimits, change, parse, resolve};
-use proem_runtime::git::{GitProgram, discover};
+use proem_runtime::change::{ChangeLimits, parse_change_spec, read_change, resolve_change};
+use proem_runtime::git::{GitProgram, discover_repository_around};
 use proem_runtime::risk::{Assessor, AssessorOptions};
 
 use crate::{Error, ErrorKind};
@@ -52,13 +52,13 @@ pub struct RiskReport {
 /// cannot be asked.
 pub fn assess(folder: impl AsRef<Path>, revision: &str) -> Result<RiskReport, Error> {
     let git = GitProgram::find(&Environment::inherited())?;
-    let repository = discover(&git, folder.as_ref(), git.limits().question)?.ok_or_else(|| {
+    let repository = discover_repository_around(&git, folder.as_ref(), git.limits().question)?.ok_or_else(|| {
         let folder = folder.as_ref().display();
         Error::new(ErrorKind::Invalid, format!("`{folder}` is not in a git repository; name a folder of one"))
     })?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).ok().and_then(|time| i64::try_from(time.as_secs()).ok());
     let now = now.ok_or_else(|| Error::new(ErrorKind::Outside, "the clock is before 1970; set it"))?;
-    let resolved = resolve(&git, &repository, &parse(revision), now)?;
+    let resolved = resolve_change(&git, &repository, &parse_change_spec(revision), now)?;
     let options = AssessorOptions {
         changes: vec![resolved.clone()],
         first_parent: false,
@@ -71,7 +71,7 @@ pub fn assess(folder: impl AsRef<Path>, revision: &str) -> Result<RiskReport, Er
         coverage: None,
     };
     let assessor = Assessor::open(&git, &repository, options, &|_| ())?;
-    let change = change(&git, &repository, &resolved, assessor.rules(), &ChangeLimits::default())?;
+    let change = read_change(&git, &repository, &resolved, assessor.rules(), &ChangeLimits::default())?;
     let assessment = assessor.look(&change)?.assess(Depth::TierTwo)?;
     Ok(RiskReport {
         level: assessment.level,

@@ -7,33 +7,34 @@
 use std::{collections::BTreeSet, path::Path};
 
 use crate::{
-    TaskFailure, say,
+    TaskFailure, print_to_stdout,
     skips::SkippedTest,
     suite::{self, TestBinary},
     tidy::CrateGraph,
-    toolchain::output,
+    toolchain::program_output,
 };
 
 /// Runs the tests of what was touched; those that were skipped.
-pub(crate) fn tests(
+pub(crate) fn run_touched_tests(
     root: &Path,
     graph: &CrateGraph,
     binaries: Vec<TestBinary>,
 ) -> Result<BTreeSet<SkippedTest>, TaskFailure> {
-    let paths = changed(root)?;
-    let touched = touched(&paths, graph);
+    let paths = changed_paths(root)?;
+    let touched = touched_crates(&paths, graph);
     if touched.is_empty() {
-        say("tests: no crate is touched\n");
+        print_to_stdout("tests: no crate is touched\n");
         return Ok(BTreeSet::new());
     }
     let names: Vec<&str> = touched.iter().map(String::as_str).collect();
-    say(&format!("tests: {}\n", names.join(", ")));
-    suite::run(binaries.into_iter().filter(|binary| touched.contains(&binary.package)).collect())
+    print_to_stdout(&format!("tests: {}\n", names.join(", ")));
+    suite::run_tests(binaries.into_iter().filter(|binary| touched.contains(&binary.package)).collect())
 }
 
 /// The paths that are not committed, or those of the last commit.
-fn changed(root: &Path) -> Result<Vec<String>, TaskFailure> {
-    let status = output(root, "git", &["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"])?;
+fn changed_paths(root: &Path) -> Result<Vec<String>, TaskFailure> {
+    let status =
+        program_output(root, "git", &["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"])?;
     let uncommitted: Vec<String> = status
         .split('\0')
         .filter_map(|entry| entry.get(3..))
@@ -43,12 +44,12 @@ fn changed(root: &Path) -> Result<Vec<String>, TaskFailure> {
     if !uncommitted.is_empty() {
         return Ok(uncommitted);
     }
-    let last = output(root, "git", &["show", "--format=", "--name-only", "--no-renames", "-z", "HEAD"])?;
+    let last = program_output(root, "git", &["show", "--format=", "--name-only", "--no-renames", "-z", "HEAD"])?;
     Ok(last.split('\0').filter(|path| !path.is_empty()).map(str::to_owned).collect())
 }
 
 /// The crates of these paths and whatever depends on them; all of them where a path belongs to none.
-fn touched(paths: &[String], graph: &CrateGraph) -> BTreeSet<String> {
+fn touched_crates(paths: &[String], graph: &CrateGraph) -> BTreeSet<String> {
     let all = || graph.members.iter().map(|member| member.name.clone()).collect();
     let mut touched = BTreeSet::new();
     for path in paths {
@@ -90,7 +91,7 @@ mod tests {
             ("", ""),
         ] {
             let paths: Vec<String> = paths.split_whitespace().map(str::to_owned).collect();
-            let found: Vec<String> = touched(&paths, &graph).into_iter().collect();
+            let found: Vec<String> = touched_crates(&paths, &graph).into_iter().collect();
             assert_eq!(found.join(" "), expected, "{paths:?}");
         }
     }

@@ -58,22 +58,22 @@ enum TaskFailure {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let command = match parse(&arguments) {
+    let command = match parse_arguments(&arguments) {
         Ok(command) => command,
         Err(problem) => {
-            complain(&format!("{problem}\n\n{USAGE}"));
+            print_to_stderr(&format!("{problem}\n\n{USAGE}"));
             return ExitCode::from(2);
         }
     };
-    let root = root();
+    let root = workspace_root();
     let result = match command {
-        AutomationCommand::Check(strictness) => steps::check(&root, strictness),
-        AutomationCommand::FastCheck => steps::fast_check(&root),
-        AutomationCommand::Tidy => tidy::run(&root),
-        AutomationCommand::Docs => steps::docs(&root),
+        AutomationCommand::Check(strictness) => steps::check_project(&root, strictness),
+        AutomationCommand::FastCheck => steps::check_fast(&root),
+        AutomationCommand::Tidy => tidy::run_tidy(&root),
+        AutomationCommand::Docs => steps::write_reference(&root),
         AutomationCommand::House(listed) => house::run_house(&root, listed.as_deref()),
         AutomationCommand::Help => {
-            say(USAGE);
+            print_to_stdout(USAGE);
             Ok(())
         }
     };
@@ -81,13 +81,13 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(TaskFailure::Found) => ExitCode::from(1),
         Err(TaskFailure::Outside(problem)) => {
-            complain(&format!("error: {problem}\n"));
+            print_to_stderr(&format!("error: {problem}\n"));
             ExitCode::from(3)
         }
     }
 }
 
-fn parse(arguments: &[String]) -> Result<AutomationCommand, String> {
+fn parse_arguments(arguments: &[String]) -> Result<AutomationCommand, String> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["check"] => Ok(AutomationCommand::Check(Strictness::Show)),
@@ -107,18 +107,18 @@ fn parse(arguments: &[String]) -> Result<AutomationCommand, String> {
 }
 
 /// The workspace's folder: cargo names this crate's folder when it runs the binary.
-fn root() -> PathBuf {
+fn workspace_root() -> PathBuf {
     let manifest = env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     manifest.ancestors().nth(2).map_or_else(|| PathBuf::from("."), PathBuf::from)
 }
 
 /// Writes to stdout. A closed pipe is the reader's choice, not an error.
-fn say(text: &str) {
+fn print_to_stdout(text: &str) {
     let _ = io::stdout().write_all(text.as_bytes());
 }
 
 /// Writes to stderr.
-fn complain(text: &str) {
+fn print_to_stderr(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }
 
@@ -144,12 +144,12 @@ mod tests {
             ("tidy --fast", Err("error: unexpected argument `--fast`".to_owned())),
         ] {
             let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-            assert_eq!(parse(&arguments), expected, "{line:?}");
+            assert_eq!(parse_arguments(&arguments), expected, "{line:?}");
         }
     }
 
     #[test]
     fn the_root_holds_the_workspace() {
-        assert!(root().join("crates/xtask/Cargo.toml").is_file());
+        assert!(workspace_root().join("crates/xtask/Cargo.toml").is_file());
     }
 }

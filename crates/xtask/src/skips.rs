@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::{TaskFailure, complain, say};
+use crate::{TaskFailure, print_to_stderr, print_to_stdout};
 
 /// Where the permitted ones are listed.
 pub(crate) const LIST: &str = "crates/xtask/permitted-skips.toml";
@@ -73,12 +73,16 @@ impl PermittedSkips {
 }
 
 /// Prints how many tests were skipped and why; in CI an unlisted one is a finding.
-pub(crate) fn report(root: &Path, skipped: &BTreeSet<SkippedTest>, strictness: Strictness) -> Result<(), TaskFailure> {
+pub(crate) fn report_skips(
+    root: &Path,
+    skipped: &BTreeSet<SkippedTest>,
+    strictness: Strictness,
+) -> Result<(), TaskFailure> {
     let text = std::fs::read_to_string(root.join(LIST))
         .map_err(|error| TaskFailure::Outside(format!("could not read {LIST}: {error}")))?;
     let permitted =
         PermittedSkips::parse(&text).map_err(|problem| TaskFailure::Outside(format!("{LIST}: {problem}")))?;
-    say(&summary(skipped));
+    print_to_stdout(&skip_summary(skipped));
     let unlisted: Vec<String> = skipped
         .iter()
         .filter(|skipped| !permitted.holds(skipped))
@@ -87,12 +91,12 @@ pub(crate) fn report(root: &Path, skipped: &BTreeSet<SkippedTest>, strictness: S
     if unlisted.is_empty() || strictness == Strictness::Show {
         return Ok(());
     }
-    complain(&format!("these tests were skipped and are not listed in {LIST}:\n{}", unlisted.concat()));
+    print_to_stderr(&format!("these tests were skipped and are not listed in {LIST}:\n{}", unlisted.concat()));
     Err(TaskFailure::Found)
 }
 
 /// The number of skipped tests, grouped by what is missing.
-fn summary(skipped: &BTreeSet<SkippedTest>) -> String {
+fn skip_summary(skipped: &BTreeSet<SkippedTest>) -> String {
     let tests: BTreeSet<&str> = skipped.iter().map(|skipped| skipped.test.as_str()).collect();
     let mut out = match tests.len() {
         0 => return "skipped: no test\n".to_owned(),
@@ -125,8 +129,8 @@ mod tests {
         let text = "noise\nSKIPPED browser a::b: none is here\nSKIPPED: an older form\nSKIPPED data c: no `x`: y\n";
         let expected =
             "skipped: 2 tests\n  browser (1): none is here\n    proem-a a::b\n  data (1): no `x`: y\n    proem-a c\n";
-        assert_eq!(summary(&skipped(text)), expected);
-        assert_eq!(summary(&BTreeSet::new()), "skipped: no test\n");
+        assert_eq!(skip_summary(&skipped(text)), expected);
+        assert_eq!(skip_summary(&BTreeSet::new()), "skipped: no test\n");
         // A loop that skips in each round is one test.
         assert_eq!(skipped("SKIPPED data c: x\nSKIPPED data c: x\n").len(), 1);
     }
@@ -137,7 +141,7 @@ mod tests {
         std::fs::create_dir_all(folder.join("crates/xtask")).unwrap();
         let list = "[data]\nreason = \"its licence\"\ntests = [\"proem-a c\"]\n";
         std::fs::write(folder.join(LIST), list).unwrap();
-        let check = |stderr: &str, strictness| report(&folder, &skipped(stderr), strictness).is_ok();
+        let check = |stderr: &str, strictness| report_skips(&folder, &skipped(stderr), strictness).is_ok();
         assert!(check("SKIPPED data c: x\n", Strictness::Refuse));
         for unlisted in ["SKIPPED data d: x\n", "SKIPPED browser c: x\n"] {
             assert!(check(unlisted, Strictness::Show) && !check(unlisted, Strictness::Refuse), "{unlisted}");

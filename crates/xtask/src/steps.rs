@@ -8,11 +8,11 @@ use std::{
 };
 
 use crate::{
-    TaskFailure, complain, fast, say,
+    TaskFailure, fast, print_to_stderr, print_to_stdout,
     skips::{self, Strictness},
     suite::{self, TestBinary},
     tidy,
-    toolchain::{WRAPPER, cargo, driver},
+    toolchain::{WRAPPER, cargo_program, driver},
 };
 
 /// The step that runs tests.
@@ -64,59 +64,59 @@ const REFERENCE: CargoStep = CargoStep {
 const UPDATE_REFERENCE: &str = "PROEM_UPDATE_REFERENCE";
 
 /// Runs every step and stops at the first that fails.
-pub(crate) fn check(root: &Path, strictness: Strictness) -> Result<(), TaskFailure> {
+pub(crate) fn check_project(root: &Path, strictness: Strictness) -> Result<(), TaskFailure> {
     let start = Instant::now();
-    run(root, &FORMAT, &[])?;
-    let binaries = build(root)?;
+    run_step(root, &FORMAT, &[])?;
+    let binaries = build_and_lint(root)?;
     let mut skipped = BTreeSet::new();
-    timed(TESTS, REPEAT_TESTS, || {
-        skipped = suite::run(binaries)?;
+    time_step(TESTS, REPEAT_TESTS, || {
+        skipped = suite::run_tests(binaries)?;
         Ok(())
     })?;
     // By the same compiler, or all of it would be built once more.
     let driver = driver()?;
-    run(root, &EXAMPLES, &[(WRAPPER, &driver.to_string_lossy())])?;
-    timed("tidy", "cargo xtask tidy", || tidy::run(root))?;
-    skips::report(root, &skipped, strictness)?;
-    say(&format!("check: all steps passed in {}\n", seconds(start.elapsed())));
+    run_step(root, &EXAMPLES, &[(WRAPPER, &driver.to_string_lossy())])?;
+    time_step("tidy", "cargo xtask tidy", || tidy::run_tidy(root))?;
+    skips::report_skips(root, &skipped, strictness)?;
+    print_to_stdout(&format!("check: all steps passed in {}\n", seconds_text(start.elapsed())));
     Ok(())
 }
 
 /// Runs every step but the examples, of the tests those of what a change touches.
-pub(crate) fn fast_check(root: &Path) -> Result<(), TaskFailure> {
+pub(crate) fn check_fast(root: &Path) -> Result<(), TaskFailure> {
     let start = Instant::now();
-    run(root, &FORMAT, &[])?;
-    let binaries = build(root)?;
-    let graph = tidy::graph(root)?;
+    run_step(root, &FORMAT, &[])?;
+    let binaries = build_and_lint(root)?;
+    let graph = tidy::crate_graph(root)?;
     let mut skipped = BTreeSet::new();
-    timed(TESTS, "cargo xtask check --fast", || {
-        skipped = fast::tests(root, &graph, binaries)?;
+    time_step(TESTS, "cargo xtask check --fast", || {
+        skipped = fast::run_touched_tests(root, &graph, binaries)?;
         Ok(())
     })?;
-    timed("tidy", "cargo xtask tidy", || tidy::run(root))?;
-    skips::report(root, &skipped, Strictness::Show)?;
-    say(&format!("check: all steps passed in {}\n", seconds(start.elapsed())));
+    time_step("tidy", "cargo xtask tidy", || tidy::run_tidy(root))?;
+    skips::report_skips(root, &skipped, Strictness::Show)?;
+    print_to_stdout(&format!("check: all steps passed in {}\n", seconds_text(start.elapsed())));
     Ok(())
 }
 
 /// Builds and lints everything; the tests.
-fn build(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
+fn build_and_lint(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
     let mut binaries = Vec::new();
-    timed("lints and build", REPEAT_LINTS, || {
-        binaries = suite::built(root)?;
+    time_step("lints and build", REPEAT_LINTS, || {
+        binaries = suite::build_tests(root)?;
         Ok(())
     })?;
     Ok(binaries)
 }
 
 /// Writes the reference documents anew.
-pub(crate) fn docs(root: &Path) -> Result<(), TaskFailure> {
-    run(root, &REFERENCE, &[(UPDATE_REFERENCE, "1")])
+pub(crate) fn write_reference(root: &Path) -> Result<(), TaskFailure> {
+    run_step(root, &REFERENCE, &[(UPDATE_REFERENCE, "1")])
 }
 
-fn run(root: &Path, step: &CargoStep, variables: &[(&str, &str)]) -> Result<(), TaskFailure> {
-    timed(step.name, &repeat(step, variables), || {
-        let status = Command::new(cargo())
+fn run_step(root: &Path, step: &CargoStep, variables: &[(&str, &str)]) -> Result<(), TaskFailure> {
+    time_step(step.name, &repeat_command(step, variables), || {
+        let status = Command::new(cargo_program())
             .args(step.arguments)
             .current_dir(root)
             .envs(variables.iter().copied())
@@ -126,36 +126,36 @@ fn run(root: &Path, step: &CargoStep, variables: &[(&str, &str)]) -> Result<(), 
     })
 }
 
-fn timed(name: &str, repeat: &str, work: impl FnOnce() -> Result<(), TaskFailure>) -> Result<(), TaskFailure> {
+fn time_step(name: &str, repeat: &str, work: impl FnOnce() -> Result<(), TaskFailure>) -> Result<(), TaskFailure> {
     let start = Instant::now();
     let result = work();
-    let line = outcome(name, repeat, start.elapsed(), &result);
+    let line = outcome_line(name, repeat, start.elapsed(), &result);
     if result.is_ok() {
-        say(&line);
+        print_to_stdout(&line);
     } else {
-        complain(&line);
+        print_to_stderr(&line);
     }
     result
 }
 
 /// One line on how a step ended.
-fn outcome(name: &str, repeat: &str, duration: Duration, result: &Result<(), TaskFailure>) -> String {
+fn outcome_line(name: &str, repeat: &str, duration: Duration, result: &Result<(), TaskFailure>) -> String {
     match result {
-        Ok(()) => format!("{name}: passed in {}\n", seconds(duration)),
-        Err(TaskFailure::Found) => format!("{name}: failed after {}; repeat with `{repeat}`\n", seconds(duration)),
+        Ok(()) => format!("{name}: passed in {}\n", seconds_text(duration)),
+        Err(TaskFailure::Found) => format!("{name}: failed after {}; repeat with `{repeat}`\n", seconds_text(duration)),
         Err(TaskFailure::Outside(_)) => format!("{name}: could not run; repeat with `{repeat}`\n"),
     }
 }
 
 /// The command line that repeats one step.
-fn repeat(step: &CargoStep, variables: &[(&str, &str)]) -> String {
+fn repeat_command(step: &CargoStep, variables: &[(&str, &str)]) -> String {
     let mut words: Vec<String> = variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
     words.push("cargo".to_owned());
     words.extend(step.arguments.iter().map(|&argument| argument.to_owned()));
     words.join(" ")
 }
 
-fn seconds(duration: Duration) -> String {
+fn seconds_text(duration: Duration) -> String {
     format!("{:.1} s", duration.as_secs_f64())
 }
 
@@ -165,10 +165,10 @@ mod tests {
 
     #[test]
     fn says_how_to_repeat_a_step() {
-        assert_eq!(repeat(&FORMAT, &[]), "cargo fmt --all --check");
-        assert_eq!(repeat(&EXAMPLES, &[]), "cargo test --workspace --doc --locked");
+        assert_eq!(repeat_command(&FORMAT, &[]), "cargo fmt --all --check");
+        assert_eq!(repeat_command(&EXAMPLES, &[]), "cargo test --workspace --doc --locked");
         assert_eq!(
-            repeat(&REFERENCE, &[(UPDATE_REFERENCE, "1")]),
+            repeat_command(&REFERENCE, &[(UPDATE_REFERENCE, "1")]),
             "PROEM_UPDATE_REFERENCE=1 cargo test --locked -p proem-cli -p proem-agents -p proem-engine -p proem-guard -p proem-lisp -p proem-select --test it -- reference:: assemble::book the_index_of"
         );
     }
@@ -180,13 +180,13 @@ mod tests {
             (Err(TaskFailure::Found), "tidy: failed after 2.0 s; repeat with `cargo xtask tidy`\n"),
             (Err(TaskFailure::Outside("no cargo".to_owned())), "tidy: could not run; repeat with `cargo xtask tidy`\n"),
         ] {
-            assert_eq!(outcome("tidy", "cargo xtask tidy", Duration::from_secs(2), &result), expected);
+            assert_eq!(outcome_line("tidy", "cargo xtask tidy", Duration::from_secs(2), &result), expected);
         }
     }
 
     #[test]
     fn durations_have_one_decimal() {
-        assert_eq!(seconds(Duration::from_millis(1250)), "1.2 s");
-        assert_eq!(seconds(Duration::ZERO), "0.0 s");
+        assert_eq!(seconds_text(Duration::from_millis(1250)), "1.2 s");
+        assert_eq!(seconds_text(Duration::ZERO), "0.0 s");
     }
 }

@@ -18,9 +18,9 @@ use std::{
 use serde_json::Value;
 
 use crate::{
-    TaskFailure, complain, say,
+    TaskFailure, print_to_stderr, print_to_stdout,
     skips::SkippedTest,
-    toolchain::{WRAPPER, cargo, driver},
+    toolchain::{WRAPPER, cargo_program, driver},
 };
 
 /// How many tests of one binary run at a time, for each processor, while as many binaries run as there are processors:
@@ -42,9 +42,9 @@ pub(crate) struct TestBinary {
 }
 
 /// Builds and lints the whole workspace, benches as well; its tests. A warning is a finding.
-pub(crate) fn built(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
+pub(crate) fn build_tests(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
     let could_not = |error: io::Error| TaskFailure::Outside(format!("could not run cargo: {error}"));
-    let mut build = Command::new(cargo())
+    let mut build = Command::new(cargo_program())
         .args(["test", "--workspace", "--all-targets", "--locked", "--no-run", "--message-format=json"])
         .env(WRAPPER, driver()?)
         .current_dir(root)
@@ -56,7 +56,7 @@ pub(crate) fn built(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
         match BuildMessage::read(&line.map_err(could_not)?) {
             Some(BuildMessage::Test(binary)) => binaries.push(binary),
             Some(BuildMessage::Finding(text)) => {
-                complain(&text);
+                print_to_stderr(&text);
                 findings = findings.saturating_add(1);
             }
             None => {}
@@ -68,7 +68,7 @@ pub(crate) fn built(root: &Path) -> Result<Vec<TestBinary>, TaskFailure> {
 
 /// Runs tests, a binary for each processor at a time, and shows what each printed when it has ended; the tests that were
 /// skipped. Behind one that fails no other begins.
-pub(crate) fn run(binaries: Vec<TestBinary>) -> Result<BTreeSet<SkippedTest>, TaskFailure> {
+pub(crate) fn run_tests(binaries: Vec<TestBinary>) -> Result<BTreeSet<SkippedTest>, TaskFailure> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let threads = match env::var(TEST_THREADS) {
         Ok(threads) => threads,
@@ -110,7 +110,7 @@ fn run_one(binary: &TestBinary, threads: &str) -> Result<BTreeSet<SkippedTest>, 
         .arg("--quiet")
         .output()
         .map_err(|error| TaskFailure::Outside(format!("could not run `{}`: {error}", binary.program.display())))?;
-    show(binary, &done);
+    show_output(binary, &done);
     if !done.status.success() {
         return Err(TaskFailure::Found);
     }
@@ -118,13 +118,13 @@ fn run_one(binary: &TestBinary, threads: &str) -> Result<BTreeSet<SkippedTest>, 
 }
 
 /// What one binary printed, in one piece.
-fn show(binary: &TestBinary, done: &Output) {
+fn show_output(binary: &TestBinary, done: &Output) {
     let printed = String::from_utf8_lossy(&done.stdout);
     // Rows of dots say how far a binary is, and this one is at its end.
     let told: String = printed.lines().filter(|line| !is_progress(line)).map(|line| format!("{line}\n")).collect();
     _ = io::stderr().lock().write_all(&done.stderr);
     if !told.is_empty() {
-        say(&format!("{} ({}): {}\n", binary.package, binary.name, told.trim()));
+        print_to_stdout(&format!("{} ({}): {}\n", binary.package, binary.name, told.trim()));
     }
 }
 
@@ -225,9 +225,9 @@ mod tests {
             program: program.into(),
             folder: folder.clone(),
         };
-        assert!(run(vec![binary("true"), binary("true")]).is_ok());
-        assert!(matches!(run(vec![binary("true"), binary("false")]), Err(TaskFailure::Found)));
-        assert!(matches!(run(vec![binary("/nowhere/it")]), Err(TaskFailure::Outside(_))));
+        assert!(run_tests(vec![binary("true"), binary("true")]).is_ok());
+        assert!(matches!(run_tests(vec![binary("true"), binary("false")]), Err(TaskFailure::Found)));
+        assert!(matches!(run_tests(vec![binary("/nowhere/it")]), Err(TaskFailure::Outside(_))));
         fs::remove_dir_all(&folder).unwrap();
     }
 }

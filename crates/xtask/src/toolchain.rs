@@ -10,7 +10,7 @@ use std::{
 use crate::TaskFailure;
 
 /// The cargo that runs this program.
-pub(crate) fn cargo() -> OsString {
+pub(crate) fn cargo_program() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
@@ -23,7 +23,7 @@ pub(crate) const WRAPPER: &str = "RUSTC_WORKSPACE_WRAPPER";
 ///
 /// [`TaskFailure::Outside`] where there is none, with what installs it.
 pub(crate) fn driver() -> Result<PathBuf, TaskFailure> {
-    let beside = Path::new(&cargo()).with_file_name(format!("clippy-driver{}", env::consts::EXE_SUFFIX));
+    let beside = Path::new(&cargo_program()).with_file_name(format!("clippy-driver{}", env::consts::EXE_SUFFIX));
     if beside.is_file() {
         return Ok(beside);
     }
@@ -35,7 +35,11 @@ pub(crate) fn driver() -> Result<PathBuf, TaskFailure> {
 }
 
 /// What a program prints; its messages go to the terminal.
-pub(crate) fn output(root: &Path, program: impl AsRef<OsStr>, arguments: &[&str]) -> Result<String, TaskFailure> {
+pub(crate) fn program_output(
+    root: &Path,
+    program: impl AsRef<OsStr>,
+    arguments: &[&str],
+) -> Result<String, TaskFailure> {
     let output = Command::new(program)
         .args(arguments)
         .current_dir(root)

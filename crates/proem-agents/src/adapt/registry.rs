@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use proem_engine::profile::{Registry, is_path, known_risks};
+use proem_engine::profile::{Registry, is_registry_path, known_risks};
 use proem_engine::{Error, ErrorKind};
 
 use super::found::quote_json_name;
@@ -21,7 +21,7 @@ pub fn registry(text: &str) -> Result<(Registry, Registry), Error> {
         if name.is_empty() || name.starts_with('#') {
             continue;
         }
-        if is_path(name) {
+        if is_registry_path(name) {
             names.insert(name.to_owned());
         } else {
             let number = index.saturating_add(1);

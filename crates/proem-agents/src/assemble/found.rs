@@ -211,7 +211,7 @@ pub(super) fn admit(
     let (depth, workers) = (request.settings.context, request.workers);
     let mut offered = |candidates: &[Candidate<'_>]| -> Vec<Offer> {
         let looker = &*screen;
-        let looks = workers::map(workers, candidates, |candidate| candidate.looks(looker));
+        let looks = workers::map_with_workers(workers, candidates, |candidate| candidate.looks(looker));
         candidates.iter().zip(looks).map(|(candidate, looks)| offer_candidate(candidate, looks, screen)).collect()
     };
     let offers = Offers {

@@ -22,7 +22,7 @@ pub mod text;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
-use proem_engine::assemble::{AssemblyOptions, assemble as assemble_prompt};
+use proem_engine::assemble::{AssemblyOptions, assemble_request as assemble_prompt};
 use proem_engine::assembly::Assembly;
 use proem_engine::profile::Profile;
 use proem_engine::prompt::book::BookLayer;

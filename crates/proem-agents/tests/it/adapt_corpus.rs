@@ -8,7 +8,9 @@
 use std::path::Path;
 
 use proem_agents::adapt;
-use proem_engine::profile::{Ageing, Baseline, Registry, ResultRecord, Signals, Wishes, derive, grounded, known_risks};
+use proem_engine::profile::{
+    Ageing, Baseline, Registry, ResultRecord, Signals, Wishes, adapt_with_grounds, derive, known_risks,
+};
 use proem_engine::run::Time;
 use serde_json::{Value as Json, json};
 
@@ -42,13 +44,13 @@ fn laws(name: &str, text: &str) -> bool {
     let now = read.iter().map(|record| record.at).max().unwrap_or(Time(0));
     let signals = derive(&read, Wishes::default(), Ageing::default(), now).signals;
     let agents = Registry::Closed(["planner".to_owned(), "reviews/triage".to_owned()].into());
-    let shown = grounded(&signals, &agents, &known_risks(), Baseline::Wanted).profile;
+    let shown = adapt_with_grounds(&signals, &agents, &known_risks(), Baseline::Wanted).profile;
     let neutral = Signals {
         last_failure_subagents: neutral(&signals.last_failure_subagents, &agents),
         risk_tags: neutral(&signals.risk_tags, &known_risks()),
         ..signals
     };
-    assert_eq!(shown, grounded(&neutral, &agents, &known_risks(), Baseline::Wanted).profile, "{name}");
+    assert_eq!(shown, adapt_with_grounds(&neutral, &agents, &known_risks(), Baseline::Wanted).profile, "{name}");
     assert!(!shown.text().contains("Obey"), "{name}: no name is an instruction");
     true
 }

@@ -54,7 +54,7 @@ fn remember_endpoints(places: &Places, known: &BTreeSet<String>) -> Result<(), S
         let folder = show::terminal_str(&places.state.display().to_string()).into_string();
         format!("could not create `{folder}`: {error}")
     })?;
-    files::replace(&places.state, Path::new(FILE), text.as_bytes(), FileAccess::Private)
+    files::replace_file(&places.state, Path::new(FILE), text.as_bytes(), FileAccess::Private)
         .map_err(|error| error.to_string())
 }
 

@@ -7,7 +7,7 @@ use proem_agents::assemble::found::TaskContext;
 use proem_agents::assemble::gathered::PlaceFacts;
 use proem_agents::assemble::settings::ContextDepth;
 use proem_agents::assemble::{Task, mode_keywords, phrases};
-use proem_runtime::{GatherOptions, gather, task_change};
+use proem_runtime::{GatherOptions, gather_facts, task_change};
 use proem_select::mode::{Wording, infer};
 
 use super::AssembleOptions;
@@ -50,7 +50,7 @@ pub(super) fn gather_and_find<T>(
     beside: impl FnOnce(&PlaceFacts) -> T,
 ) -> Result<Gathering<T>, Error> {
     if depth == ContextDepth::None {
-        let gathered = gather(&options.root, gathering)?;
+        let gathered = gather_facts(&options.root, gathering)?;
         return Ok(Gathering { beside: beside(&gathered), gathered, finding: None });
     }
     let (known, files) = std::thread::scope(|scope| {
@@ -59,7 +59,7 @@ pub(super) fn gather_and_find<T>(
             let mut context = TaskContext::default();
             add_files(options, project, gathering, &mut context).map(|doubtful| (context, began.elapsed(), doubtful))
         });
-        let known = gather(&options.root, gathering).map(|gathered| (beside(&gathered), gathered));
+        let known = gather_facts(&options.root, gathering).map(|gathered| (beside(&gathered), gathered));
         (known, files.join())
     });
     let (beside, gathered) = known?;

@@ -7,9 +7,9 @@
 use std::num::NonZeroU32;
 
 use proem_engine::call::NanoDollars;
-use proem_engine::ledger::bound;
+use proem_engine::ledger::bound_of_attempt;
 use proem_engine::ordered::OrderedJson;
-use proem_llm::codec::encode;
+use proem_llm::codec::encode_request;
 use proem_score::interval::{Interval, Z95, wilson};
 
 use super::live::{Asking, LivePurse};
@@ -71,12 +71,13 @@ pub(super) fn most_of_run(
 ) -> Result<(u64, Option<NanoDollars>), Error> {
     let prepared = setting.prepare(inputs)?;
     let asked = &setting.access.asked;
-    let encoded = encode(&prepared.request, &asked.model, &prepared.plan)?;
+    let encoded = encode_request(&prepared.request, &asked.model, &prepared.plan)?;
     let bytes = proem_text::json::compact_in_order(&encoded.wire.body).len();
     // Whoever is asked again reads what was wrong with the first answer, which is capped, and that answer.
     let attempts = u64::from(attempts.get());
     let again = bytes.saturating_mul(2).saturating_add(FEEDBACK);
-    let nanos = |bytes| bound(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos);
+    let nanos =
+        |bytes| bound_of_attempt(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos);
     let most = nanos(bytes).zip(nanos(again)).map(|(first, second)| {
         NanoDollars(first.0.saturating_add(second.0.saturating_mul(attempts.saturating_sub(1))))
     });

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 use proem_engine::prompt::book::{Book, BookLayer};
-use proem_engine::prompt::check::check;
+use proem_engine::prompt::check::check_book;
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::import::{
     CodeChecks, ImportKind, ImportSource, MAX_SOURCE_BYTES, WrittenPrompt, read_prompts, recognise, wanted_files,
@@ -123,11 +123,11 @@ fn read_import_source(file: &Path, options: &ImportOptions) -> Result<Vec<Import
     let path = file.to_string_lossy().replace('\\', "/");
     let kind = match options.kind {
         Some(kind) => kind,
-        None => recognise(&path, &text)?,
+        None => recognise_source(&path, &text)?,
     };
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut beside = BTreeMap::new();
-    for wanted in wanted_files(kind, &path, &text)? {
+    for wanted in files_beside_source(kind, &path, &text)? {
         // A path that leads out of the folder is not read; the reader then refuses the file that names it.
         let is_below =
             Path::new(&wanted).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
@@ -222,7 +222,7 @@ fn book_problems(prompts: &[ImportedFile]) -> Vec<String> {
     let files: BTreeMap<String, PartialText> =
         files.map(|(path, text)| (path.clone(), PartialText::Template(text.clone()))).collect();
     let book = Book::new(vec![BookLayer { origin: Origin::Project, files }]);
-    let remarks = book.and_then(|book| check(&book, &OpenAi::O200k));
+    let remarks = book.and_then(|book| check_book(&book, &OpenAi::O200k));
     let source = |name: &str| {
         let of = prompts.iter().find(|prompt| name.starts_with(&format!("{}@", prompt.written.prompt)));
         of.map_or("", |prompt| prompt.source.as_str()).to_owned()

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use proem_engine::prompt::book::{Book, BookLayer};
-use proem_engine::prompt::check::check;
+use proem_engine::prompt::check::check_book;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::OpenAi;
 use proem_guard::show;
@@ -100,7 +100,7 @@ pub fn lock_book(target: &LockTarget) -> Result<LockSummary, Error> {
         let plural = if errors == 1 { "" } else { "s" };
         return Err(about(&format!("it has {errors} error{plural}")).hinting(Hint::CheckBook));
     }
-    files::replace(&target.folder, Path::new("book.lock"), text.as_bytes(), FileAccess::Shared)?;
+    files::replace_file(&target.folder, Path::new("book.lock"), text.as_bytes(), FileAccess::Shared)?;
     let before = book.layers().iter().find(|layer| layer.origin == target.origin);
     let before = before.and_then(|layer| layer.files.get("book.lock")).map_or("", |text| text.as_str());
     let is_version = |line: &&str| line.starts_with('"') && line.contains('@');
@@ -118,7 +118,8 @@ fn errors(book: &Book, origin: Origin) -> Result<usize, Error> {
         Ok(found.is_none_or(|version| version.files.iter().any(|(_, by)| *by == origin)))
     };
     let mut errors = 0_usize;
-    for remark in check(book, &OpenAi::O200k)?.iter().filter(|remark| remark.severity == DiagnosticSeverity::Error) {
+    for remark in check_book(book, &OpenAi::O200k)?.iter().filter(|remark| remark.severity == DiagnosticSeverity::Error)
+    {
         errors = errors.saturating_add(usize::from(has_own(&remark.prompt)?));
     }
     Ok(errors)

@@ -65,7 +65,7 @@ pub fn write_manifest(project: &OpenProject, manifest: &Manifest) -> Result<(), 
         Error::outside(format!("could not create `{shown}`: {e}"))
     };
     std::fs::create_dir_all(&project.places.cache).map_err(failed)?;
-    Ok(files::replace(
+    Ok(files::replace_file(
         &project.places.cache,
         &manifest_path(project),
         manifest.write().as_bytes(),

@@ -114,7 +114,7 @@ fn read_whole(root: &Path, project: &OpenProject) -> Result<(), Error> {
 }
 
 fn note_failure(folder: &Path, why: &str) -> Result<(), Error> {
-    files::replace(folder, Path::new(FAILURE), why.as_bytes(), FileAccess::Private).map_err(Error::from)
+    files::replace_file(folder, Path::new(FAILURE), why.as_bytes(), FileAccess::Private).map_err(Error::from)
 }
 
 /// Waits until no process reads the repository, and keeps others from beginning as long as what is returned lives; `None`

@@ -11,7 +11,7 @@ use proem_embed::StaticModel;
 use proem_runtime::context::{
     ContextLimits, ContextPast, ContextReader, ContextTree, PastExtent, ReadingBound, context_history,
 };
-use proem_runtime::git::{GitProgram, Repository, discover};
+use proem_runtime::git::{GitProgram, Repository, discover_repository_around};
 use proem_runtime::structure::TreeState;
 use proem_runtime::{AllProcessors, Environment};
 use proem_select::context::words::{Term, distinct_words};
@@ -57,7 +57,7 @@ impl RepositoryAround {
             Err(proem_runtime::Error::GitMissing) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let repository = discover(&git, query.root, git.limits().question)?;
+        let repository = discover_repository_around(&git, query.root, git.limits().question)?;
         Ok(repository.map(|repository| Self { git, repository }))
     }
 }

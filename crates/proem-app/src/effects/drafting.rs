@@ -12,8 +12,8 @@ use proem_engine::policy::{EffectRoute, Policy, ProposedAction};
 use proem_engine::run::Time;
 use proem_guard::check::{ActionField, FieldRole, Referent};
 use proem_guard::{LabelTree, Untrusted, show};
-use proem_runtime::effects::mail::{MailAttachment, MailDraft, MailField, MailRefusal, Mailbox, write as write_mail};
-use proem_runtime::effects::request::{RequestRefusal, RequestTemplate, write as write_request};
+use proem_runtime::effects::mail::{MailAttachment, MailDraft, MailField, MailRefusal, Mailbox, write_mail};
+use proem_runtime::effects::request::{RequestRefusal, RequestTemplate, write_ticket_request as write_request};
 use proem_text::{Label, json};
 use serde_json::Value as Json;
 

@@ -65,7 +65,7 @@ impl ToldFiles {
         let text: String = self.told.iter().map(|(file, version)| format!("{file}\t{version}\n")).collect();
         let made = fs::create_dir_all(root).map_err(|error| error.to_string());
         let kept = made.and_then(|()| {
-            files::replace(root, file, text.as_bytes(), FileAccess::Private).map_err(|error| error.to_string())
+            files::replace_file(root, file, text.as_bytes(), FileAccess::Private).map_err(|error| error.to_string())
         });
         kept.map_err(|problem| {
             Note::from(format!("what the coding agent was told is not remembered, so it may be told again: {problem}"))

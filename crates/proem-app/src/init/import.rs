@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proem_agents::assemble::split::{SplitDestination, missing_rules, split_prompt, text_of_part};
 use proem_engine::prompt::file::MAX_FILE_BYTES;
-use proem_engine::prompt::import::{ImportKind, recognise};
+use proem_engine::prompt::import::{ImportKind, recognise_source};
 use proem_guard::show;
 use proem_runtime::files::{self, FileContent};
 
@@ -115,7 +115,7 @@ fn template_tag(text: &str) -> Option<(usize, &str)> {
 /// Refuses a file of another tool that holds one prompt with its settings: split, its form would become instructions.
 fn refuse_foreign(file: &Path, text: &str) -> Result<(), Error> {
     let path = file.to_string_lossy().replace('\\', "/");
-    let kind = recognise(&path, text).ok();
+    let kind = recognise_source(&path, text).ok();
     let is_words = matches!(kind, None | Some(ImportKind::Jinja | ImportKind::FString | ImportKind::Fabric));
     let Some(kind) = kind.filter(|_| !is_words) else { return Ok(()) };
     let shown = show::terminal_str(&file.display().to_string()).into_string();

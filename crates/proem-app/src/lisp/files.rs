@@ -38,7 +38,7 @@ impl LispSource {
     /// If the file can't be read, is no text or too long, or has no form in it.
     pub fn of_file(path: &Path, limits: &Limits) -> Result<Self, Error> {
         let name = path.display().to_string();
-        let file = files::open(path)
+        let file = files::open_regular(path)
             .map_err(|error| Error::outside(format!("could not read `{}`: {error}", show::terminal_str(&name))))?;
         Self::from_reader(&name, file, limits)
     }
@@ -216,7 +216,7 @@ impl MemoryFile {
         if self.read()? != self.before {
             return Err(unkept(format!("another program has changed `{shown}` meanwhile; run this one again")));
         }
-        files::replace(&self.folder, &self.name, &bytes, FileAccess::Private)?;
+        files::replace_file(&self.folder, &self.name, &bytes, FileAccess::Private)?;
         self.before = Some(bytes);
         Ok(())
     }

@@ -71,7 +71,7 @@ impl LineHistory {
         lines.reverse();
         std::fs::create_dir_all(&self.state)
             .map_err(|error| Error::outside(format!("could not create `{}`: {error}", self.state.display())))?;
-        files::replace(&self.state, Path::new(FILE), lines.concat().as_bytes(), FileAccess::Private)?;
+        files::replace_file(&self.state, Path::new(FILE), lines.concat().as_bytes(), FileAccess::Private)?;
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use proem_agents::adapt::{Lessons, TaughtBy};
 use proem_engine::assembly::PromptId;
 use proem_engine::profile::{
     Adaptation, Ageing, Format, Profile, Profiles, Registry, ResultRecord, SignalDerivation, Signals, Wishes,
-    contract_parts, derive, grounded,
+    adapt_with_grounds, contract_parts, derive,
 };
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::run::Time;
@@ -121,7 +121,7 @@ pub async fn taught_profile(
     let tags = &derived.signals.risk_tags;
     let parts =
         schema.as_ref().map_or_else(|| Registry::Closed(BTreeSet::new()), |schema| contract_parts(schema, tags));
-    let mut adapted = grounded(&derived.signals, &Registry::Closed(BTreeSet::new()), &parts, baseline);
+    let mut adapted = adapt_with_grounds(&derived.signals, &Registry::Closed(BTreeSet::new()), &parts, baseline);
     adapted.notes.splice(0..0, unread.into_iter().chain(derived.notes.iter().cloned()));
     let lessons = profile_lessons(&name, &derived, &adapted.profile, ageing);
     let said = match (&lessons, derived.until(ageing)) {

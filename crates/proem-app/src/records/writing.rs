@@ -11,7 +11,7 @@ use proem_engine::ledger::{Cap, Pricing};
 use proem_llm::secret::Secret;
 use proem_runtime::Environment;
 use proem_runtime::files::{self, FileAccess};
-use proem_runtime::records::{Ledger, Necessity, RecordDepth, RecordingContext, SealKey, unsent};
+use proem_runtime::records::{Ledger, Necessity, RecordDepth, RecordingContext, SealKey, unsent_reason};
 use proem_store::record::{Actor, Project as Owner, RunId};
 use proem_store::{Purge, Store, StoreAccess as Wanted, StoreCreator};
 
@@ -145,7 +145,7 @@ impl OpenRecords {
                     (None, Necessity::Configured) if !is_capped => Some(Hint::DeclineRecords),
                     (None, _) => None,
                 };
-                let failure = Error::outside(unsent(&why.to_string(), necessity, &ledger.caps));
+                let failure = Error::outside(unsent_reason(&why.to_string(), necessity, &ledger.caps));
                 Err(hint.into_iter().fold(failure, Error::hinting))
             }
             Err(why) => Ok(WithNotes {
@@ -256,7 +256,7 @@ impl OpenRecords {
             format!("deleted {runs} older than {days} (`records.days` says how long)").into()
         });
         let (Some(folder), Some(name)) = (stamp.parent(), stamp.file_name()) else { return Ok(note) };
-        files::replace(folder, Path::new(name), format!("{today}\n").as_bytes(), FileAccess::Private)
+        files::replace_file(folder, Path::new(name), format!("{today}\n").as_bytes(), FileAccess::Private)
             .map(|()| note)
             .map_err(|error| error.to_string())
     }

@@ -11,7 +11,7 @@ use proem_risk::change::Change;
 use proem_risk::history::{ObjectId, UncountedCommits};
 use proem_runtime::Environment;
 use proem_runtime::change::{self, ChangeLimits, ResolvedChange, Spec};
-use proem_runtime::git::{GitProgram, Repository, discover};
+use proem_runtime::git::{GitProgram, Repository, discover_repository_around};
 use proem_runtime::risk::{Assessor, AssessorOptions, AssessorProgress, ChangeView};
 
 use super::grounds::{AssessmentBasis, AssessmentRecord, ChangeLocation, Corpora};
@@ -206,7 +206,7 @@ impl ChangeScope<'_> {
         let assessor = Assessor::open(git, repository, options, progress)?;
         let read = |resolved: &ResolvedChange| {
             let limits = ChangeLimits { time: git.limits().history, ..ChangeLimits::default() };
-            let change = change::change(git, repository, resolved, assessor.rules(), &limits)?;
+            let change = change::read_change(git, repository, resolved, assessor.rules(), &limits)?;
             Ok::<_, Error>((change, resolved.clone()))
         };
         let changes = changes.iter().map(read).collect::<Result<_, _>>()?;
@@ -221,7 +221,7 @@ fn workers(wanted: NonZeroUsize, changes: usize) -> usize {
 }
 
 fn discover_repository(git: &GitProgram, root: &Path, project: &OpenProject) -> Result<Repository, Error> {
-    let found = discover(git, root, git.limits().question)?;
+    let found = discover_repository_around(git, root, git.limits().question)?;
     let found = found.map(|repository| Repository { set_up: project.set_up(), ..repository });
     found.ok_or_else(|| {
         let shown = terminal_str(&root.display().to_string());
@@ -238,7 +238,7 @@ fn wanted_changes(
 ) -> Result<(Vec<ResolvedChange>, Vec<String>), Error> {
     let batch = match changes {
         WantedChanges::Several(specs) => {
-            let resolved = specs.iter().map(|spec| change::resolve(git, repository, spec, now));
+            let resolved = specs.iter().map(|spec| change::resolve_change(git, repository, spec, now));
             return Ok((resolved.collect::<Result<_, _>>()?, Vec::new()));
         }
         WantedChanges::Each(batch) => batch,
@@ -254,7 +254,7 @@ fn wanted_changes(
     if listing.more {
         left_out.push(format!("only the newest {MOST_CHANGES} commits are assessed; choose a shorter range"));
     }
-    let resolve = |id: &ObjectId| change::resolve(git, repository, &Spec::Rev(id.to_string()), now);
+    let resolve = |id: &ObjectId| change::resolve_change(git, repository, &Spec::Rev(id.to_string()), now);
     Ok((listing.commits.iter().map(resolve).collect::<Result<_, _>>()?, left_out))
 }
 

@@ -9,7 +9,7 @@ use proem_risk::coverage::Coverage;
 use proem_risk::history::ObjectId;
 use proem_risk::incident::{Corpus, Incident};
 use proem_risk::level::{LevelRules, Thresholds};
-use proem_runtime::change::{ResolvedChange, Spec, resolve};
+use proem_runtime::change::{ResolvedChange, Spec, resolve_change};
 use proem_runtime::files;
 use proem_runtime::git::{GitProgram, Repository};
 use serde::{Deserialize, Serialize};
@@ -103,7 +103,7 @@ impl CallerFile {
         let shown = terminal_str(&path.display().to_string());
         let failed = |error: std::io::Error| Error::invalid(format!("could not read `{shown}`: {error}"));
         let mut bytes = Vec::new();
-        let file = files::open(path).map_err(failed)?;
+        let file = files::open_regular(path).map_err(failed)?;
         file.take(MOST_BYTES.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > MOST_BYTES {
             return Err(Error::invalid(format!("`{shown}` has more than {} MiB; split it", MOST_BYTES / 1024 / 1024)));
@@ -179,7 +179,7 @@ impl ChangeLocation {
                 return Err("its record doesn't say which commits it assessed".to_owned());
             }
         };
-        let found = resolve(git, repository, &spec, now).map_err(|error| match error {
+        let found = resolve_change(git, repository, &spec, now).map_err(|error| match error {
             proem_runtime::Error::NoRevision { revision } => {
                 format!("commit {} is not in this repository any more", short_commit_id(Some(&revision)))
             }

@@ -49,7 +49,7 @@ impl<'s> Source<'s> {
         match self {
             Self::File(path) => {
                 let failed = |error| Error::invalid(format!("could not open {}: {error}", input_path(path)));
-                Ok(Box::new(BufReader::new(files::open(path).map_err(failed)?)))
+                Ok(Box::new(BufReader::new(files::open_regular(path).map_err(failed)?)))
             }
             Self::Reader(_, reader) => Ok(reader),
         }

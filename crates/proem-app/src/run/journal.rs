@@ -143,7 +143,7 @@ impl BatchJournal {
 fn answered_results(path: &Path, same: &BatchKey) -> Result<Vec<String>, Error> {
     let shown = input::input_path(path);
     let failed = |error: std::io::Error| Error::outside(format!("could not read {shown}: {error}"));
-    let file = match files::open(path) {
+    let file = match files::open_regular(path) {
         Ok(file) => file,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(failed(error)),

@@ -15,7 +15,7 @@ use proem_engine::providers::{Model, Providers};
 use proem_engine::report::Report;
 use proem_engine::run::{ExchangeLimits, ExchangeTerms};
 use proem_engine::tokens::CachingCounter;
-use proem_llm::codec::encode;
+use proem_llm::codec::encode_request;
 use proem_llm::projection::Omission;
 use proem_store::query::{RunDetail, RunsWanted};
 use serde_json::{Value as Json, json};
@@ -336,7 +336,7 @@ impl RunSetting {
     pub fn request(&self, inputs: &OrderedJson) -> Result<WithNotes<Json>, Error> {
         let prepared = self.prepare(inputs)?;
         let endpoint = &self.access.asked.endpoint;
-        let encoded = encode(&prepared.request, &self.access.asked.model, &prepared.plan)?;
+        let encoded = encode_request(&prepared.request, &self.access.asked.model, &prepared.plan)?;
         let headers = encoded.wire.headers.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
         let dropped = encoded.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why }));
         let guard = prepared.noted.iter().map(|noted| format!("guard: {}", noted.in_words()).into());
@@ -359,9 +359,9 @@ impl RunSetting {
     /// If the model can't be asked for that.
     pub fn most_cost(&self, prepared: &PreparedRequest) -> Result<Option<NanoDollars>, Error> {
         let asked = &self.access.asked;
-        let encoded = encode(&prepared.request, &asked.model, &prepared.plan)?;
+        let encoded = encode_request(&prepared.request, &asked.model, &prepared.plan)?;
         let bytes = proem_text::json::compact_in_order(&encoded.wire.body).len();
-        Ok(bound(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos))
+        Ok(bound_of_attempt(bytes, &prepared.request, &asked.model, asked.priced()).and_then(|bound| bound.nanos))
     }
 
     /// Whether somebody can be expected to give the prompt's inputs.

@@ -10,7 +10,7 @@ pub mod theirs;
 
 use std::collections::BTreeSet;
 
-use proem_engine::cache::miss::{CacheComparison, RequestDifference, compare};
+use proem_engine::cache::miss::{CacheComparison, RequestDifference, compare_requests};
 use proem_engine::providers::Providers;
 use proem_store::Store;
 use proem_store::query::{RunDetail, RunScope};
@@ -172,7 +172,7 @@ impl<'d> Pair<'d> {
     async fn of(store: &Store, providers: &Providers, first: RunCall<'d>, second: RunCall<'d>) -> Result<Self, Error> {
         let model = providers.model(&second.row.model).ok();
         let (before, after) = (first.parts(), second.parts());
-        let compared = compare(&first.seen(&before, model), &second.seen(&after, model), model);
+        let compared = compare_requests(&first.seen(&before, model), &second.seen(&after, model), model);
         let texts = FirstDifference::of(store, &first, &second, &compared).await?;
         let answers = AnswerDifference::of(store, &first, &second).await?;
         Ok(Self { first, second, compared, texts, answers })

@@ -1,6 +1,6 @@
 //! A run's requests made anew from its record, and compared byte by byte.
 
-use proem_engine::versions::{VersionChange, in_words};
+use proem_engine::versions::{VersionChange, version_change_words};
 use proem_runtime::records::{ReplayReport, replay};
 use proem_store::query::{RunDetail, RunScope};
 use proem_store::record::Replayable;
@@ -81,6 +81,6 @@ fn blame_versions(versions: &[VersionChange], why: Message) -> Message {
     if versions.is_empty() {
         return why;
     }
-    let (recorded, today) = in_words(versions);
+    let (recorded, today) = version_change_words(versions);
     Message { text: format!("it was made with {recorded}, but this Proem has {today}: {}", why.text), ..why }
 }

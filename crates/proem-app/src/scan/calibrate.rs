@@ -129,7 +129,7 @@ impl Calibrating {
         if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
             fs::create_dir_all(folder)
                 .map_err(|error| Error::outside(format!("could not create {}: {error}", folder.display())))?;
-            files::replace(folder, Path::new(name), calibration.write().as_bytes(), FileAccess::Shared)?;
+            files::replace_file(folder, Path::new(name), calibration.write().as_bytes(), FileAccess::Shared)?;
         }
         Ok(KeptCalibration { calibration, instead_of: self.guard.stage().flag(), path })
     }

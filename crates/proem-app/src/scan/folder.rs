@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use proem_runtime::Environment;
 use proem_runtime::files::{FileContent, read_beneath};
-use proem_runtime::folder::{EntryKind, FolderEntry, FolderListing, ListingOrigin, list};
+use proem_runtime::folder::{EntryKind, FolderEntry, FolderListing, ListingOrigin, list_files_below};
 use proem_runtime::readers::{
     Document, DocumentGap, DocumentOptions, FileSurroundings, GapReason, UnreadTail, extract,
 };
@@ -102,7 +102,7 @@ impl<'f> Folder<'f> {
     ///
     /// If it can't be listed.
     pub fn list(path: &'f Path) -> Result<Self, Error> {
-        Ok(Self { path, listing: list(&Environment::inherited(), path)? })
+        Ok(Self { path, listing: list_files_below(&Environment::inherited(), path)? })
     }
 
     /// What is below it.

@@ -20,7 +20,7 @@ const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 ///
 /// If there is none, or it may not be read.
 pub fn open_named_file(path: &Path) -> Result<File, Error> {
-    files::open(path).map_err(|error| match error.kind() {
+    files::open_regular(path).map_err(|error| match error.kind() {
         io::ErrorKind::IsADirectory => Error::invalid(format!("{} is a folder; name a file in it", lines_path(path))),
         _ => Error::invalid(format!("could not read {}: {error}", lines_path(path))),
     })

@@ -79,7 +79,7 @@ pub fn keep_consent(places: &Places, consent: ModelConsent) -> Result<(), Error>
     let (folder, name) =
         path.parent().zip(path.file_name()).ok_or_else(|| Error::invalid("there is no configuration"))?;
     std::fs::create_dir_all(folder).map_err(|error| Error::outside(format!("`{}`: {error}", folder.display())))?;
-    Ok(files::replace(folder, Path::new(name), written.as_bytes(), FileAccess::Shared)?)
+    Ok(files::replace_file(folder, Path::new(name), written.as_bytes(), FileAccess::Shared)?)
 }
 
 /// A configuration that says so in its own table, with all else as it was.

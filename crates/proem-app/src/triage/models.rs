@@ -22,7 +22,7 @@ use proem_engine::run::{
 use proem_engine::tokens::{CachingCounter, PieceMemory, TokenCounter};
 use proem_engine::versions::Versions;
 use proem_guard::Verdict;
-use proem_llm::codec::encode;
+use proem_llm::codec::encode_request;
 use proem_llm::endpoint::EndpointKey;
 use proem_runtime::Environment;
 use proem_runtime::records::{Recording, RunEnd, Start};
@@ -320,7 +320,7 @@ impl TriageRun {
         let forecasts = self.pipeline().forecast()?;
         let encoded = forecasts.iter().map(|forecast| {
             let asked = self.asked(forecast.model).0;
-            let encoded = encode(&forecast.prepared.request, &asked.model, &forecast.prepared.plan)?;
+            let encoded = encode_request(&forecast.prepared.request, &asked.model, &forecast.prepared.plan)?;
             Ok(json!({
                 "stage": forecast.stage.as_str(),
                 "model": forecast.model.as_str(),

@@ -47,7 +47,7 @@ impl NormaliseOptions {
     ///
     /// If there is no file, or it can't be read or is too large. Whatever it holds is no error.
     pub fn read(&self, path: &Path) -> Result<NormalisedSignals, Error> {
-        let file = readers::open(path).map_err(|error| Error::outside(error.to_string()))?;
+        let file = readers::open_document(path).map_err(|error| Error::outside(error.to_string()))?;
         self.read_named(file, Some(path))
     }
 
@@ -66,7 +66,7 @@ impl NormaliseOptions {
     ///
     /// As [`NormaliseOptions::read`].
     pub fn open(&self, path: &Path) -> Result<SignalFile<'_>, Error> {
-        let file = readers::open(path).map_err(|error| Error::outside(error.to_string()))?;
+        let file = readers::open_document(path).map_err(|error| Error::outside(error.to_string()))?;
         self.open_named(file, Some(path))
     }
 
@@ -181,7 +181,7 @@ fn is_mail(name: Option<&Path>, bytes: &[u8]) -> bool {
     let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     let is_json = matches!(start.first(), Some(b'{' | b'['));
     let named = name.filter(|name| name.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("eml")));
-    !is_json && (named.is_some() || readers::recognise(None, bytes) == DocumentKind::Mail)
+    !is_json && (named.is_some() || readers::recognise_document(None, bytes) == DocumentKind::Mail)
 }
 
 fn mail_parts(bytes: &[u8]) -> MailParts {

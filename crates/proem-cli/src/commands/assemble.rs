@@ -152,7 +152,7 @@ fn formatted_prompt(
     match format {
         PromptFormat::Text => Ok(text::assembly_text(&made.assembled.assembly)),
         PromptFormat::Anthropic | PromptFormat::Openai => {
-            let body = proem_llm::request(&made.assembled.assembly, &made.model, &made.cache)?;
+            let body = proem_llm::request_body(&made.assembled.assembly, &made.model, &made.cache)?;
             Ok(text_json::pretty(&body))
         }
         PromptFormat::Json => {

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_engine::prompt::book::{Book, LockState, PromptVersion};
-use proem_engine::prompt::check::check;
+use proem_engine::prompt::check::check_book;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::OpenAi;
 use proem_guard::show;
@@ -30,7 +30,7 @@ pub(super) fn run_book(command: &BookCommand) -> Result<ExitCode, CommandFailure
         BookCommand::Show { prompt, place } => show_prompt(prompt, place),
         BookCommand::Lock(place) => lock::run_book_lock(place),
         BookCommand::Diff { first, second, place } => diff::run_book_diff(first, second, place),
-        BookCommand::Check(place) => check_book(place),
+        BookCommand::Check(place) => run_book_check(place),
         BookCommand::Test(args) => test::run_book_test(args),
         BookCommand::Import(args) => import::run_book_import(args),
     }
@@ -159,12 +159,12 @@ fn show_prompt(name: &str, place: &BookPlace) -> Result<ExitCode, CommandFailure
 }
 
 /// Looks for what is wrong in the embedded book, the user's and the project's.
-fn check_book(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
+fn run_book_check(place: &BookPlace) -> Result<ExitCode, CommandFailure> {
     let (book, unread) = match &place.book {
         Some(_) => (open_book(place)?, None),
         None => looked_at(&place.root)?,
     };
-    let remarks = check(&book, &OpenAi::O200k)?;
+    let remarks = check_book(&book, &OpenAi::O200k)?;
     let errors = remarks.iter().filter(|remark| remark.severity == DiagnosticSeverity::Error).count();
     let errors = errors.saturating_add(usize::from(unread.is_some()));
     let code = ExitCode::from(u8::from(errors > 0));

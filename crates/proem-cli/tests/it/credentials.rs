@@ -1,7 +1,7 @@
 //! Credentials: what is loaded reaches no output and no record, what has the shape of one goes by who asked.
 
 use proem_llm::scripted::Reply;
-use proem_llm::secret::{Secret, find};
+use proem_llm::secret::{Secret, find_secret};
 use serde_json::{Value as Json, json};
 
 use crate::fixture::{Fixture, Run};
@@ -40,7 +40,7 @@ fn triage(fixture: &Fixture, more: &[&str]) -> Run {
 fn is_silent(form: &str, run: &Run) {
     let secrets = [Secret::new("KEY", KEY)];
     for text in [run.stdout(), run.stderr()] {
-        assert!(find(&secrets, text.as_bytes()).is_none(), "{form}: {text}");
+        assert!(find_secret(&secrets, text.as_bytes()).is_none(), "{form}: {text}");
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::Assembly;
 use proem_engine::input::Inputs;
 use proem_engine::prompt::book::{Book, BookLayer};
@@ -103,6 +103,6 @@ impl Large {
     pub(crate) fn assemble(&self, counts: &mut CachingCounter<'_>) -> (Assembly, Report) {
         let options =
             AssemblyOptions { layers: &self.layers, input_tokens: Some(32_000), ..AssemblyOptions::new(&self.key) };
-        assemble(&self.prompt, &self.inputs, counts, &options).unwrap()
+        assemble_request(&self.prompt, &self.inputs, counts, &options).unwrap()
     }
 }

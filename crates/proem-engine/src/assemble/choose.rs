@@ -7,7 +7,7 @@
 use std::rc::Rc;
 
 use super::render::{LadderState, RenderedSection, Renderer};
-use super::wide;
+use super::tokens_as_u64;
 use crate::budget::{self, Feasibility, FitLimit, FitUnit, RungCost, UnitValue};
 use crate::error::{Error, ErrorKind};
 use crate::prompt::file::Section;
@@ -111,7 +111,7 @@ pub(super) fn everything<'p>(renderer: &mut Renderer<'p, '_>) -> Result<Vec<Choi
 }
 
 /// Chooses a rung for every ladder, and what to leave out.
-pub(super) fn choose<'p>(
+pub(super) fn choose_rungs<'p>(
     renderer: &mut Renderer<'_, '_>,
     mut choices: Vec<Choice<'p>>,
     limits: &[Limit],
@@ -135,19 +135,19 @@ pub(super) fn choose<'p>(
         choice.price(renderer)?;
     }
     let mut bound = if stable_fits {
-        worth(&choices, Stability::Stable)
+        group_worth(&choices, Stability::Stable)
     } else {
         squeeze(renderer, &mut choices, &shares, Stability::Stable)?
     };
     bound = bound.saturating_add(if over(&choices, limits, Stability::Volatile) == 0 {
-        worth(&choices, Stability::Volatile)
+        group_worth(&choices, Stability::Volatile)
     } else {
         squeeze(renderer, &mut choices, limits, Stability::Volatile)?
     });
     if over(&choices, limits, Stability::Volatile) > 0 {
         return Err(too_small(&choices, limits));
     }
-    let worth = worth(&choices, Stability::Stable).saturating_add(worth(&choices, Stability::Volatile));
+    let worth = group_worth(&choices, Stability::Stable).saturating_add(group_worth(&choices, Stability::Volatile));
     Ok(RungSelection { choices, worth, bound })
 }
 
@@ -168,7 +168,7 @@ fn squeeze(
     let mut bound = None;
     for round in 0..=MAX_ROUNDS {
         let caps: Vec<FitLimit> = limits.iter().map(|limit| cap(choices, limit, slack, group)).collect();
-        let fit = budget::fit(&units, &caps);
+        let fit = budget::fit_units(&units, &caps);
         bound = bound.or(Some(fit.bound));
         // The same parts in the same order as those that the units were taken from.
         let mut steps = fit.chosen.into_iter();
@@ -190,7 +190,8 @@ fn squeeze(
 fn cap(choices: &[Choice<'_>], limit: &Limit, slack: u64, group: Stability) -> FitLimit {
     let counted = choices.iter().filter(|choice| limit.holds(choice) && group.counts(choice));
     // What the other group shows was chosen before and can't shrink any more.
-    let fixed = counted.map(|choice| if group.holds(choice) { choice.fixed } else { wide(choice.shown.tokens) });
+    let fixed =
+        counted.map(|choice| if group.holds(choice) { choice.fixed } else { tokens_as_u64(choice.shown.tokens) });
     FitLimit {
         layer: limit.layer,
         and: limit.and,
@@ -218,7 +219,7 @@ impl Limit {
     /// The tokens of those sections under it that count while `group` is chosen.
     fn used(&self, choices: &[Choice<'_>], group: Stability) -> u64 {
         let counted = choices.iter().filter(|choice| self.holds(choice) && group.counts(choice));
-        counted.fold(0, |sum, choice| sum.saturating_add(wide(choice.shown.tokens)))
+        counted.fold(0, |sum, choice| sum.saturating_add(tokens_as_u64(choice.shown.tokens)))
     }
 }
 
@@ -233,7 +234,7 @@ fn stable_shrinks(choices: &[Choice<'_>]) -> bool {
     stable.any(|spec| !spec.ladders.is_empty() || spec.keep != SectionPriority::Required)
 }
 
-fn worth(choices: &[Choice<'_>], group: Stability) -> u64 {
+fn group_worth(choices: &[Choice<'_>], group: Stability) -> u64 {
     let members = choices.iter().filter(|choice| group.holds(choice));
     members.fold(0, |sum, choice| sum.saturating_add(choice.worth()))
 }
@@ -292,7 +293,7 @@ impl<'p> Choice<'p> {
     pub(super) fn shrunk(&self) -> Vec<ShrunkReport> {
         let low = self.parts.iter().filter(|part| match part.item {
             None => part.rung != Rung::Full,
-            Some(_) => part.rung != best(&part.rungs),
+            Some(_) => part.rung != best_rung(&part.rungs),
         });
         let report = |part: &Part<'_>| {
             Some(ShrunkReport { input: part.ladder?.input.clone(), item: part.item, rung: part.rung })
@@ -335,7 +336,7 @@ impl<'p> Choice<'p> {
         }
         let (section, full) = (self.section, Rc::clone(&self.full));
         let layer = section.spec.layer;
-        let whole = wide(full.tokens);
+        let whole = tokens_as_u64(full.tokens);
         if section.spec.ladders.is_empty() {
             self.fixed = if self.parts.is_empty() { whole } else { 0 };
             for part in &mut self.parts {
@@ -345,14 +346,14 @@ impl<'p> Choice<'p> {
             return Ok(());
         }
         let states = |raised: Option<(&'p Ladder, Rung)>| {
-            let low = self.states(|part| last(&part.rungs)).into_iter();
+            let low = self.states(|part| last_rung(&part.rungs)).into_iter();
             low.map(move |(ladder, state)| match (raised, state) {
                 (Some((one, rung)), LadderState::Input(_)) if one == ladder => (ladder, LadderState::Input(rung)),
                 (_, state) => (ladder, state),
             })
         };
         let mut cost = |raised: Option<(&'p Ladder, Rung)>| {
-            Ok::<u64, Error>(wide(renderer.on(section, &full, states(raised))?.tokens))
+            Ok::<u64, Error>(tokens_as_u64(renderer.on(section, &full, states(raised))?.tokens))
         };
         // A section that goes with its only ladder costs nothing of its own.
         let goes = droppable(section) && matches!(section.spec.ladders.as_slice(), [one] if one.is_of_input());
@@ -387,8 +388,10 @@ impl<'p> Choice<'p> {
         let mut all = 0u64;
         for part in self.parts.iter_mut().filter(|part| part.item.is_some()) {
             let Some((ladder, item)) = part.ladder.zip(part.item) else { continue };
-            let mut step =
-                |rung: &Rung| RungCost { rung: *rung, tokens: wide(renderer.item_tokens(ladder, item, *rung)) };
+            let mut step = |rung: &Rung| RungCost {
+                rung: *rung,
+                tokens: tokens_as_u64(renderer.item_tokens(ladder, item, *rung)),
+            };
             let Some((best, lower)) = part.rungs.split_first() else { continue };
             let best = step(best);
             all = all.saturating_add(best.tokens);
@@ -396,7 +399,7 @@ impl<'p> Choice<'p> {
             part.unit = Some(part.as_unit(layer, best, lower));
         }
         // Ladders of whole inputs in the same section are in `fixed` on their last rung already.
-        let around = wide(self.full.tokens).saturating_sub(all);
+        let around = tokens_as_u64(self.full.tokens).saturating_sub(all);
         let others = self.parts.iter().any(|part| part.item.is_none());
         if all > 0 && !others {
             self.fixed = around;
@@ -422,7 +425,7 @@ impl<'p> Choice<'p> {
 
 impl<'p> Part<'p> {
     fn new(ladder: Option<&'p Ladder>, rungs: Vec<Rung>, priority: u8) -> Self {
-        Self { ladder, item: None, priority, share: 100, presence: 0, rung: best(&rungs), rungs, unit: None }
+        Self { ladder, item: None, priority, share: 100, presence: 0, rung: best_rung(&rungs), rungs, unit: None }
     }
 
     const fn value(&self) -> UnitValue {
@@ -462,15 +465,15 @@ fn priority(section: &Section) -> u8 {
 /// Whether the section goes when all its ladders are on their last rung.
 fn droppable(section: &Section) -> bool {
     section.spec.keep != SectionPriority::Required
-        && section.spec.ladders.iter().all(|ladder| last(&ladder.rungs) == Rung::Omitted)
+        && section.spec.ladders.iter().all(|ladder| last_rung(&ladder.rungs) == Rung::Omitted)
 }
 
 // No ladder is without rungs: the file's header refuses one.
 
-fn best(rungs: &[Rung]) -> Rung {
+fn best_rung(rungs: &[Rung]) -> Rung {
     rungs.first().copied().unwrap_or(Rung::Full)
 }
 
-fn last(rungs: &[Rung]) -> Rung {
+fn last_rung(rungs: &[Rung]) -> Rung {
     rungs.last().copied().unwrap_or(Rung::Full)
 }

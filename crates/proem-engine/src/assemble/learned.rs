@@ -71,7 +71,7 @@ impl ProfileText {
 
 /// The index of the section that a profile stands before: behind all trusted text that changes, and
 /// behind what the operator says.
-pub(super) fn place(sections: &[Section]) -> usize {
+pub(super) fn profile_place(sections: &[Section]) -> usize {
     // An example of an answer, and what follows it, is one conversation with the turn before.
     let examples = sections.iter().position(|section| section.role == Role::Model).unwrap_or(sections.len());
     let last = sections

@@ -47,7 +47,7 @@ impl LadderState {
     fn shrunk(&self, ladder: &Ladder, value: &LabelTree) -> Option<ShrunkValue> {
         match (self, value) {
             (Self::Input(Rung::Full), _) => None,
-            (Self::Input(rung), _) => Some(shrink(&ladder.input, value, *rung)),
+            (Self::Input(rung), _) => Some(shrink_value(&ladder.input, value, *rung)),
             (Self::Items(rungs), LabelTree::List(list)) => {
                 // An item that brings nothing is counted from the first, and that is said.
                 let is_best = |(item, rung): (_, &Rung)| best_of(item, ladder) == *rung && *rung != Rung::Count;
@@ -227,7 +227,7 @@ impl<'r, 'c> Renderer<'r, 'c> {
     /// The items of a ladder: the rungs on which each can stand, and its share of the section's priority.
     pub(super) fn items(&self, ladder: &Ladder) -> Vec<(Vec<Rung>, u8)> {
         let Some(LabelTree::List(list)) = self.inputs.get(&ladder.input) else { return Vec::new() };
-        list.iter().map(|item| (items::rungs_of(item, &ladder.rungs), items::share(item))).collect()
+        list.iter().map(|item| (items::rungs_of(item, &ladder.rungs), items::item_share(item))).collect()
     }
 
     /// The tokens of what can be shown of one item on a rung.

@@ -201,12 +201,12 @@ pub enum CacheSkipReason {
 /// it, and never more than the prompt that the provider reported; it costs what input costs beyond
 /// reading from the cache, by the model's list prices.
 #[must_use]
-pub fn compare(first: &CacheRequest<'_>, second: &CacheRequest<'_>, model: Option<&Model>) -> CacheComparison {
+pub fn compare_requests(first: &CacheRequest<'_>, second: &CacheRequest<'_>, model: Option<&Model>) -> CacheComparison {
     let change = first_change(first, second);
     let shared_tokens = shared_tokens(first, second, change.as_ref());
-    let verdict = verdict(first, second, model, change.as_ref(), shared_tokens);
-    let missed_tokens = missed_tokens(second, &verdict);
-    let cost = missed_tokens.and_then(|missed| cost(missed, second, model));
+    let verdict = miss_verdict(first, second, model, change.as_ref(), shared_tokens);
+    let missed_tokens = tokens_missed(second, &verdict);
+    let cost = missed_tokens.and_then(|missed| cost_of_miss(missed, second, model));
     let read_tokens = second.usage.and_then(|usage| usage.cache_read);
     CacheComparison { first_change: change, shared_tokens, verdict, read_tokens, missed_tokens, cost }
 }
@@ -292,7 +292,7 @@ fn shared_tokens(first: &CacheRequest<'_>, second: &CacheRequest<'_>, change: Op
     tools.saturating_add(sum(&mut second.sections.iter().take(count)))
 }
 
-fn verdict(
+fn miss_verdict(
     first: &CacheRequest<'_>,
     second: &CacheRequest<'_>,
     model: Option<&Model>,
@@ -366,7 +366,7 @@ fn least(tokens: u64, percent: usize) -> Option<u64> {
     tokens.checked_mul(100)?.checked_div(u64::try_from(percent).ok()?)
 }
 
-fn missed_tokens(second: &CacheRequest<'_>, verdict: &CacheOutcome) -> Option<u64> {
+fn tokens_missed(second: &CacheRequest<'_>, verdict: &CacheOutcome) -> Option<u64> {
     let usage = second.usage?;
     match verdict {
         CacheOutcome::Unreported => None,
@@ -385,7 +385,7 @@ fn missed_tokens(second: &CacheRequest<'_>, verdict: &CacheOutcome) -> Option<u6
 }
 
 /// What so many tokens cost more as input than from the cache.
-fn cost(missed: u64, second: &CacheRequest<'_>, model: Option<&Model>) -> Option<NanoDollars> {
+fn cost_of_miss(missed: u64, second: &CacheRequest<'_>, model: Option<&Model>) -> Option<NanoDollars> {
     let input = usize::try_from(second.usage?.input?).ok()?;
     let prices = model?.prices_for(input)?;
     let more = prices.input.get().checked_sub(prices.cache_read?.get())?;

@@ -120,10 +120,10 @@ impl PlausibleUsage {
         let prompt = request.assembly.sections.iter().filter(|section| !is_media(section));
         let prompt = prompt.map(|section| TextSize::of(&section.text));
         let prompt = prompt.fold(TextSize::default(), TextSize::and);
-        let answer = content
-            .iter()
-            .filter_map(written_text)
-            .map(|text| TextSize { words: text.measure(|text| words(text)), bytes: text.measure(|text| length(text)) });
+        let answer = content.iter().filter_map(written_text).map(|text| TextSize {
+            words: text.measure(|text| word_tokens(text)),
+            bytes: text.measure(|text| byte_length(text)),
+        });
         let answer = answer.fold(TextSize::default(), TextSize::and);
         let cap = output_cap(request.assembly.output_tokens, model).unwrap_or(UNCAPPED_TOKENS);
         Self {
@@ -165,7 +165,7 @@ impl PlausibleUsage {
 /// provider neither sends nor reports is not seen. An answer that was stopped before its end has no estimate: its
 /// model may have gone on.
 #[must_use]
-pub fn estimated_usage(
+pub fn most_plausible_usage(
     body_bytes: usize,
     request: &Request,
     response: &Response,
@@ -209,17 +209,17 @@ struct TextSize {
     bytes: u64,
 }
 
-fn words(text: &str) -> u64 {
-    text.split_whitespace().map(|word| length(word).div_ceil(WORD_BYTES)).fold(0, u64::saturating_add)
+fn word_tokens(text: &str) -> u64 {
+    text.split_whitespace().map(|word| byte_length(word).div_ceil(WORD_BYTES)).fold(0, u64::saturating_add)
 }
 
-fn length(text: &str) -> u64 {
+fn byte_length(text: &str) -> u64 {
     u64::try_from(text.len()).unwrap_or(u64::MAX)
 }
 
 impl TextSize {
     fn of(text: &str) -> Self {
-        Self { words: words(text), bytes: length(text) }
+        Self { words: word_tokens(text), bytes: byte_length(text) }
     }
 
     const fn and(self, other: Self) -> Self {

@@ -63,13 +63,13 @@ struct LabelledJson {
     label: StoredLabel,
 }
 
-fn unreadable<E: serde::de::Error>() -> E {
+fn unreadable_label<E: serde::de::Error>() -> E {
     E::custom("a trust label names an unknown source or audience")
 }
 
 /// A [`Label`], for `#[serde(with)]`.
 pub mod label {
-    use super::{Deserialize, Deserializer, Label, Serialize, Serializer, StoredLabel, unreadable};
+    use super::{Deserialize, Deserializer, Label, Serialize, Serializer, StoredLabel, unreadable_label};
 
     /// Writes it.
     ///
@@ -86,13 +86,15 @@ pub mod label {
     ///
     /// The deserialiser's, or a name that is none.
     pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Label, D::Error> {
-        StoredLabel::deserialize(deserializer)?.label().ok_or_else(unreadable)
+        StoredLabel::deserialize(deserializer)?.label().ok_or_else(unreadable_label)
     }
 }
 
 /// A text from outside, for `#[serde(with)]`.
 pub mod outside {
-    use super::{Deserialize, Deserializer, Json, LabelledJson, Serialize, Serializer, Untrusted, show, unreadable};
+    use super::{
+        Deserialize, Deserializer, Json, LabelledJson, Serialize, Serializer, Untrusted, show, unreadable_label,
+    };
 
     /// Writes it.
     ///
@@ -112,7 +114,7 @@ pub mod outside {
         let LabelledJson { value, label } = LabelledJson::deserialize(deserializer)?;
         match (value, label.label()) {
             (Json::String(text), Some(label)) => Ok(Untrusted::new(text, label)),
-            _ => Err(unreadable()),
+            _ => Err(unreadable_label()),
         }
     }
 }
@@ -145,7 +147,9 @@ pub mod maybe_outside {
 
 /// A value from outside, for `#[serde(with)]`.
 pub mod outside_json {
-    use super::{Deserialize, Deserializer, Json, LabelledJson, Serialize, Serializer, Untrusted, show, unreadable};
+    use super::{
+        Deserialize, Deserializer, Json, LabelledJson, Serialize, Serializer, Untrusted, show, unreadable_label,
+    };
 
     /// Writes it.
     ///
@@ -163,7 +167,7 @@ pub mod outside_json {
     /// The deserialiser's, or a name that is none.
     pub fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Untrusted<Json>, D::Error> {
         let LabelledJson { value, label } = LabelledJson::deserialize(deserializer)?;
-        label.label().map(|label| Untrusted::new(value, label)).ok_or_else(unreadable)
+        label.label().map(|label| Untrusted::new(value, label)).ok_or_else(unreadable_label)
     }
 }
 

@@ -140,7 +140,7 @@ impl fmt::Display for NanoDollars {
 /// price is not listed costs what its provider's rule makes of the input price. What is less than a
 /// nano-dollar is rounded up.
 #[must_use]
-pub fn cost(usage: &Usage, model: &Model) -> Option<NanoDollars> {
+pub fn call_cost(usage: &Usage, model: &Model) -> Option<NanoDollars> {
     let input = usage.input?;
     let prices = model.prices_for(usize::try_from(input).unwrap_or(usize::MAX))?;
     let read = usage.cache_read.unwrap_or(0);
@@ -201,7 +201,7 @@ mod tests {
     #[track_caller]
     fn check(model: &str, usage: &Usage, expected: Option<u64>) {
         let providers = Providers::load().unwrap();
-        assert_eq!(cost(usage, providers.model(model).unwrap()), expected.map(NanoDollars), "{model} {usage:?}");
+        assert_eq!(call_cost(usage, providers.model(model).unwrap()), expected.map(NanoDollars), "{model} {usage:?}");
     }
 
     #[test]

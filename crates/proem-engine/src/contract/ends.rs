@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value as Json, json};
 
-use crate::schema::{escape, subschemas};
+use crate::schema::{escape_pointer_segment, subschemas};
 
 /// The only dialect that is read.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -114,7 +114,7 @@ impl SchemaDefect {
 }
 
 /// Everything in `schema` that has no end, sorted by place.
-pub(super) fn endless(schema: &Json) -> Vec<SchemaDefect> {
+pub(super) fn endless_parts(schema: &Json) -> Vec<SchemaDefect> {
     let mut shape = ReferenceCheck { root: schema, path: Vec::new(), done: BTreeSet::new(), found: BTreeSet::new() };
     shape.walk(String::new(), schema);
     if !shape.found.is_empty() {
@@ -127,9 +127,9 @@ pub(super) fn endless(schema: &Json) -> Vec<SchemaDefect> {
 }
 
 /// Puts a maximum wherever one is missing; the pointers of those put there.
-pub(super) fn fill(schema: &mut Json) -> Vec<String> {
+pub(super) fn fill_maxima(schema: &mut Json) -> Vec<String> {
     let mut filled = Vec::new();
-    for SchemaDefect { pointer, lack } in endless(schema) {
+    for SchemaDefect { pointer, lack } in endless_parts(schema) {
         let (keyword, maximum) = match lack {
             SchemaDefectKind::MaxLength => ("maxLength", FILLED.text),
             SchemaDefectKind::MaxItems => ("maxItems", FILLED.items),
@@ -153,7 +153,7 @@ pub(super) fn fill(schema: &mut Json) -> Vec<String> {
 }
 
 /// The schema at the place that a `$ref` names, with its pointer.
-fn target<'s>(root: &'s Json, reference: &str) -> Option<(String, &'s Json)> {
+fn reference_target<'s>(root: &'s Json, reference: &str) -> Option<(String, &'s Json)> {
     let pointer = reference.strip_prefix('#')?;
     // A fragment may be percent-encoded; none of the names that need it is worth the reading.
     (pointer.is_empty() || pointer.starts_with('/')).then_some(())?;
@@ -198,7 +198,7 @@ impl<'s> ReferenceCheck<'s> {
         }
         self.path.push(pointer.clone());
         if let Some(reference) = text("$ref") {
-            match (target(self.root, reference), reference.starts_with("#/") || reference == "#") {
+            match (reference_target(self.root, reference), reference.starts_with("#/") || reference == "#") {
                 (Some((to, schema)), true) => self.walk(to, schema),
                 (None, true) => self.say(format!("{pointer}/$ref"), SchemaDefectKind::Target),
                 (_, false) => self.say(format!("{pointer}/$ref"), SchemaDefectKind::Reference),
@@ -233,7 +233,9 @@ impl<'s> Subschema<'s> {
         let place = |name: String, schema| Self { pointer: format!("{}/{keyword}/{name}", self.pointer), schema };
         match self.get(keyword) {
             Some(Json::Array(items)) => items.iter().enumerate().map(|(n, item)| place(n.to_string(), item)).collect(),
-            Some(Json::Object(map)) => map.iter().map(|(name, item)| place(escape(name), item)).collect(),
+            Some(Json::Object(map)) => {
+                map.iter().map(|(name, item)| place(escape_pointer_segment(name), item)).collect()
+            }
             _ => Vec::new(),
         }
     }
@@ -286,7 +288,8 @@ impl<'s> BoundSearch<'s> {
             if flat.iter().any(|known| known.pointer == place.pointer) {
                 continue;
             }
-            if let Some((pointer, schema)) = place.get("$ref").and_then(Json::as_str).and_then(|r| target(self.root, r))
+            if let Some((pointer, schema)) =
+                place.get("$ref").and_then(Json::as_str).and_then(|r| reference_target(self.root, r))
             {
                 wanted.push(Subschema { pointer, schema });
             }
@@ -332,7 +335,7 @@ impl<'s> BoundSearch<'s> {
         if flat.iter().any(|place| *place.schema == Json::Bool(false)) {
             return;
         }
-        if let Some(values) = flat.iter().find_map(values) {
+        if let Some(values) = flat.iter().find_map(listed_subschema_values) {
             if standing == ValuePosition::Root && !values.iter().all(|value| value.is_object()) {
                 self.say(base, SchemaDefectKind::Root);
             }
@@ -393,9 +396,10 @@ impl<'s> BoundSearch<'s> {
             let schemas = flat.iter().filter_map(|place| {
                 let declared = place.get("properties").and_then(|properties| properties.get(name));
                 match declared {
-                    Some(schema) => {
-                        Some(Subschema { pointer: format!("{}/properties/{}", place.pointer, escape(name)), schema })
-                    }
+                    Some(schema) => Some(Subschema {
+                        pointer: format!("{}/properties/{}", place.pointer, escape_pointer_segment(name)),
+                        schema,
+                    }),
                     // Whether a pattern takes the name is not asked: then its maximum doesn't count.
                     None if place.get("patternProperties").is_some() => None,
                     None => place.inner("additionalProperties").filter(|others| *others.schema != ANYTHING),
@@ -431,7 +435,9 @@ impl<'s> BoundSearch<'s> {
                 self.say(place, SchemaDefectKind::MaxProperties);
             }
             let names = |place: &Subschema<'s>| {
-                place.inner("propertyNames").is_some_and(|names| ends_text(&names) || values(&names).is_some())
+                place
+                    .inner("propertyNames")
+                    .is_some_and(|names| ends_text(&names) || listed_subschema_values(&names).is_some())
             };
             if !flat.iter().any(names) {
                 self.say(place, SchemaDefectKind::NameLength);
@@ -449,7 +455,7 @@ impl<'s> BoundSearch<'s> {
 const KINDS: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
 
 /// The values that a schema lists.
-fn values<'s>(place: &Subschema<'s>) -> Option<Vec<&'s Json>> {
+fn listed_subschema_values<'s>(place: &Subschema<'s>) -> Option<Vec<&'s Json>> {
     match (place.get("const"), place.get("enum")) {
         (Some(value), _) => Some(vec![value]),
         (None, Some(Json::Array(values))) => Some(values.iter().collect()),
@@ -482,11 +488,11 @@ fn ends_text(place: &Subschema<'_>) -> bool {
 
 /// The schema as it is checked: moments may have any number of digits after the second, so that
 /// they get the maximum that their format doesn't state.
-pub(super) fn checked(schema: &Json) -> Json {
+pub(super) fn schema_as_checked(schema: &Json) -> Json {
     /// Nanoseconds and an offset need 35 characters.
     const MOMENT: u32 = 40;
     let mut pointers = Vec::new();
-    moments(String::new(), schema, &mut pointers);
+    find_moments(String::new(), schema, &mut pointers);
     let mut checked = schema.clone();
     for pointer in pointers {
         if let Some(Json::Object(map)) = checked.pointer_mut(&pointer) {
@@ -496,9 +502,9 @@ pub(super) fn checked(schema: &Json) -> Json {
     checked
 }
 
-fn moments(pointer: String, schema: &Json, pointers: &mut Vec<String>) {
+fn find_moments(pointer: String, schema: &Json, pointers: &mut Vec<String>) {
     for (suffix, inner) in subschemas(schema) {
-        moments(format!("{pointer}{suffix}"), inner, pointers);
+        find_moments(format!("{pointer}{suffix}"), inner, pointers);
     }
     let format = schema.get("format").and_then(Json::as_str);
     if matches!(format, Some("date-time" | "time")) && schema.get("maxLength").is_none() {

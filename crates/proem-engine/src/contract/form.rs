@@ -138,7 +138,7 @@ impl<'s> FormWriter<'s, '_> {
         if let Some(choices) = schema.get("enum").and_then(Json::as_array) {
             return choices.first().cloned().unwrap_or_default().into();
         }
-        match kind(schema) {
+        match first_type(schema) {
             "object" => self.object(schema, path, depth),
             "array" => {
                 let items = schema.get("items").or_else(|| schema.pointer("/prefixItems/0")).unwrap_or(&Json::Null);
@@ -229,7 +229,7 @@ fn followed<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
 }
 
 /// The first type of a schema that is not null.
-fn kind(schema: &Json) -> &str {
+fn first_type(schema: &Json) -> &str {
     match schema.get("type") {
         Some(Json::String(kind)) => kind,
         Some(Json::Array(kinds)) => {
@@ -268,7 +268,7 @@ fn words(root: &Json, field: &Json) -> String {
         return format!("always {}", choice_name(only));
     }
     let choices = schema.get("enum").and_then(Json::as_array);
-    let mut words = match (choices, kind(schema)) {
+    let mut words = match (choices, first_type(schema)) {
         (Some(choices), _) => {
             let named: Vec<String> = choices.iter().take(MAX_CHOICES).map(choice_name).collect();
             format!("one of {}", named.join(", "))
@@ -307,7 +307,7 @@ fn choice_name(choice: &Json) -> String {
 mod tests {
     use super::*;
     use crate::contract::Contract;
-    use crate::decode::{DecodeFailure, decode};
+    use crate::decode::{DecodeFailure, decode_value};
 
     fn order() -> Json {
         json!({
@@ -360,8 +360,8 @@ mod tests {
         let form = form(contract.schema());
         let instance = form.lines().next().unwrap();
         assert!(contract.accepts(&serde_json::from_str(instance).unwrap()), "{instance}");
-        assert_eq!(decode(instance, &contract), Err(DecodeFailure::Unfilled));
-        assert_eq!(decode(&format!("Here it is:\n{instance}"), &contract), Err(DecodeFailure::Unfilled));
+        assert_eq!(decode_value(instance, &contract), Err(DecodeFailure::Unfilled));
+        assert_eq!(decode_value(&format!("Here it is:\n{instance}"), &contract), Err(DecodeFailure::Unfilled));
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub fn schema_from_line(line: &str) -> Result<Json, Error> {
         let indent = part.len().saturating_sub(part.trim_start().len());
         let character = line.get(..at.saturating_add(indent)).unwrap_or_default().chars().count().saturating_add(1);
         at = at.saturating_add(part.len()).saturating_add(1);
-        match field(part.trim()) {
+        match notation_field(part.trim()) {
             Err(problem) => problems.push(format!("schema, character {character}: {problem}")),
             Ok(SchemaField { name, .. }) if properties.contains_key(name) => {
                 problems.push(format!("schema, character {character}: the field `{name}` stands twice; leave one out"));
@@ -68,7 +68,7 @@ struct SchemaField<'l> {
     schema: Json,
 }
 
-fn field(text: &str) -> Result<SchemaField<'_>, String> {
+fn notation_field(text: &str) -> Result<SchemaField<'_>, String> {
     let (declared, description) = match text.split_once(':') {
         Some((declared, description)) => (declared.trim(), description.trim()),
         None => (text, ""),
@@ -86,7 +86,7 @@ fn field(text: &str) -> Result<SchemaField<'_>, String> {
         return Err(format!("`{}` is not a name; use letters, digits, `_` and `-`", name.escape_debug()));
     }
     let (kind, kind_is_list) = kind.strip_suffix("[]").map_or((kind, false), |kind| (kind, true));
-    let mut schema = value(kind)?;
+    let mut schema = notation_value(kind)?;
     if name_is_list || kind_is_list {
         schema = json!({ "type": "array", "items": schema });
     }
@@ -96,7 +96,7 @@ fn field(text: &str) -> Result<SchemaField<'_>, String> {
     Ok(SchemaField { name, is_optional, schema })
 }
 
-fn value(kind: &str) -> Result<Json, String> {
+fn notation_value(kind: &str) -> Result<Json, String> {
     if kind.contains('|') {
         let choices: Vec<&str> = kind.split('|').map(str::trim).collect();
         return if choices.iter().any(|choice| choice.is_empty()) {

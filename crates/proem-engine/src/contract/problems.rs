@@ -10,7 +10,7 @@ use proem_text::Label;
 use serde_json::Value as Json;
 
 use super::Problem;
-use crate::schema::{declared_names, escape};
+use crate::schema::{declared_names, escape_pointer_segment};
 
 /// How many violations are looked at.
 const MAX_SEEN: usize = 1_000;
@@ -49,7 +49,12 @@ pub(super) fn of(validator: &Validator, schema: &Json, value: &Json, label: &Lab
         .violations
         .into_iter()
         .take(listed)
-        .map(|((place, rule, expected), text)| Problem { rule, path: path(&place), expected, found: text.map(found) })
+        .map(|((place, rule, expected), text)| Problem {
+            rule,
+            path: pointer_of_place(&place),
+            expected,
+            found: text.map(found),
+        })
         .collect();
     let more = total.saturating_sub(listed);
     if more > 0 {
@@ -60,19 +65,19 @@ pub(super) fn of(validator: &Validator, schema: &Json, value: &Json, label: &Lab
     problems
 }
 
-fn path(place: &[PathSegment]) -> String {
+fn pointer_of_place(place: &[PathSegment]) -> String {
     place.iter().fold(String::new(), |mut path, segment| {
         path.push('/');
         match segment {
             PathSegment::Index(index) => path.push_str(&index.to_string()),
-            PathSegment::Name(name) => path.push_str(&escape(name)),
+            PathSegment::Name(name) => path.push_str(&escape_pointer_segment(name)),
         }
         path
     })
 }
 
 /// The text of a scalar, cut.
-fn scalar(value: &Json) -> Option<String> {
+fn cut_scalar(value: &Json) -> Option<String> {
     let text = match value {
         Json::String(text) => text.clone(),
         Json::Array(_) | Json::Object(_) => return None,
@@ -98,7 +103,7 @@ impl ViolationCollector<'_> {
                 }
                 let found = match error.kind() {
                     Kind::Required { .. } => None,
-                    _ => scalar(error.instance()),
+                    _ => cut_scalar(error.instance()),
                 };
                 let rule = match error.kind() {
                     Kind::FalseSchema => "false",
@@ -141,19 +146,19 @@ impl ViolationCollector<'_> {
         let Some((first, place)) = telling.first().zip(deepest) else {
             // A branch without a reason would have been the one that fits.
             let expected = format!("one of the {} forms that the schema allows", branches.len());
-            return self.say(self.place(at), error.kind().keyword(), expected, scalar(error.instance()));
+            return self.say(self.place(at), error.kind().keyword(), expected, cut_scalar(error.instance()));
         };
         // A wrong kind of the whole value doesn't compete with the field that tells forms apart.
         let same: Vec<&ValidationError<'static>> =
             telling.iter().copied().filter(|inner| inner.instance_path() == place).collect();
         let found = same.first().unwrap_or(first).instance();
         let expected = self.conditioned(alternatives(&same), error);
-        self.say(self.place(place), error.kind().keyword(), expected, scalar(found));
+        self.say(self.place(place), error.kind().keyword(), expected, cut_scalar(found));
     }
 
     /// What is expected, with the condition under which it is.
     fn expected(&self, error: &ValidationError<'_>) -> String {
-        let words = self.conditioned(expected(error, self.schema), error);
+        let words = self.conditioned(expected_by_rule(error, self.schema), error);
         match error.kind() {
             Kind::Required { .. } => format!("{words}, and there is none"),
             _ => words,
@@ -192,12 +197,12 @@ fn alternatives(errors: &[&ValidationError<'static>]) -> String {
         }
     }
     kinds.dedup();
-    let values = (!values.is_empty()).then(|| listed(&values));
+    let values = (!values.is_empty()).then(|| list_values(&values));
     values.iter().map(String::as_str).chain(kinds).collect::<Vec<_>>().join(" or ")
 }
 
 /// What an error's rule expects.
-fn expected(error: &ValidationError<'_>, schema: &Json) -> String {
+fn expected_by_rule(error: &ValidationError<'_>, schema: &Json) -> String {
     let value = error.instance();
     match error.kind() {
         Kind::Required { .. } => "a value".into(),
@@ -209,43 +214,45 @@ fn expected(error: &ValidationError<'_>, schema: &Json) -> String {
             };
             format!("{}{found}", kind_words(kind).join(" or "))
         }
-        Kind::Enum { options } => listed(&options.as_array().into_iter().flatten().collect::<Vec<_>>()),
-        Kind::Constant { expected_value } => shown(expected_value),
+        Kind::Enum { options } => list_values(&options.as_array().into_iter().flatten().collect::<Vec<_>>()),
+        Kind::Constant { expected_value } => schema_value(expected_value),
         Kind::MinLength { limit: 1 } => "a text that is not empty".into(),
-        Kind::MaxLength { limit } => format!("at most {limit} characters, found {}", length(value)),
-        Kind::MinLength { limit } => format!("at least {limit} characters, found {}", length(value)),
-        Kind::MaxItems { limit } => format!("at most {limit} items, found {}", length(value)),
-        Kind::MinItems { limit } => format!("at least {limit} items, found {}", length(value)),
-        Kind::MaxProperties { limit } => format!("at most {limit} entries, found {}", length(value)),
-        Kind::MinProperties { limit } => format!("at least {limit} entries, found {}", length(value)),
-        Kind::AdditionalItems { limit } => format!("at most {limit} items, found {}", length(value)),
+        Kind::MaxLength { limit } => format!("at most {limit} characters, found {}", value_length(value)),
+        Kind::MinLength { limit } => format!("at least {limit} characters, found {}", value_length(value)),
+        Kind::MaxItems { limit } => format!("at most {limit} items, found {}", value_length(value)),
+        Kind::MinItems { limit } => format!("at least {limit} items, found {}", value_length(value)),
+        Kind::MaxProperties { limit } => format!("at most {limit} entries, found {}", value_length(value)),
+        Kind::MinProperties { limit } => format!("at least {limit} entries, found {}", value_length(value)),
+        Kind::AdditionalItems { limit } => format!("at most {limit} items, found {}", value_length(value)),
         Kind::UnevaluatedItems { unexpected } => format!("{} items fewer", unexpected.len()),
         Kind::Minimum { .. } | Kind::Maximum { .. } | Kind::ExclusiveMinimum { .. } | Kind::ExclusiveMaximum { .. } => {
-            range(error, schema)
+            number_range(error, schema)
         }
         Kind::MultipleOf { multiple_of } => format!("a multiple of {multiple_of}"),
-        Kind::Pattern { pattern } => format!("a text that matches `{}`", cut(pattern)),
-        Kind::Format { format } => format!("a text of the format {}", cut(format)),
+        Kind::Pattern { pattern } => format!("a text that matches `{}`", cut_value_text(pattern)),
+        Kind::Format { format } => format!("a text of the format {}", cut_value_text(format)),
         Kind::UniqueItems => "items that all differ".into(),
         Kind::Contains => "another number of items that fit `contains`".into(),
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
-            let names = beside(error, schema).and_then(|beside| beside.get("properties")).and_then(Json::as_object);
+            let names = schema_beside_keyword(error, schema)
+                .and_then(|beside| beside.get("properties"))
+                .and_then(Json::as_object);
             let names: Vec<&str> = names.into_iter().flatten().map(|(name, _)| name.as_str()).collect();
             let names = if names.is_empty() { "no other names".into() } else { format!("only {}", names.join(", ")) };
             format!("{names}; found {} others", unexpected.len())
         }
-        Kind::PropertyNames { error } => format!("names that are {}", expected(error, schema)),
+        Kind::PropertyNames { error } => format!("names that are {}", expected_by_rule(error, schema)),
         Kind::OneOfMultipleValid { context } => {
             format!("a value that fits only one of the {} forms that the schema allows", context.len())
         }
         Kind::FalseSchema => "no value".into(),
         Kind::Not { .. } => "a value that the schema doesn't exclude".into(),
-        kind => format!("a value that fits `{}`", cut(kind.keyword())),
+        kind => format!("a value that fits `{}`", cut_value_text(kind.keyword())),
     }
 }
 
 /// How many characters, items or entries a value has.
-fn length(value: &Json) -> usize {
+fn value_length(value: &Json) -> usize {
     match value {
         Json::String(text) => text.chars().count(),
         Json::Array(items) => items.len(),
@@ -255,14 +262,16 @@ fn length(value: &Json) -> usize {
 }
 
 /// The schema in which the broken keyword stands.
-fn beside<'s>(error: &ValidationError<'_>, schema: &'s Json) -> Option<&'s Json> {
+fn schema_beside_keyword<'s>(error: &ValidationError<'_>, schema: &'s Json) -> Option<&'s Json> {
     let (parent, _) = error.schema_path().as_str().rsplit_once('/')?;
     schema.pointer(parent)
 }
 
 /// The range of a number, both ends at once.
-fn range(error: &ValidationError<'_>, schema: &Json) -> String {
-    let limit = |keyword: &str| beside(error, schema).and_then(|beside| beside.get(keyword)).map(Json::to_string);
+fn number_range(error: &ValidationError<'_>, schema: &Json) -> String {
+    let limit = |keyword: &str| {
+        schema_beside_keyword(error, schema).and_then(|beside| beside.get(keyword)).map(Json::to_string)
+    };
     let least = limit("minimum").or_else(|| limit("exclusiveMinimum").map(|limit| format!("more than {limit}")));
     let most = limit("maximum").or_else(|| limit("exclusiveMaximum").map(|limit| format!("less than {limit}")));
     match (least, most) {
@@ -299,14 +308,14 @@ fn kind_words(kind: &TypeKind) -> Vec<&'static str> {
 }
 
 /// A schema's own value.
-fn shown(value: &Json) -> String {
+fn schema_value(value: &Json) -> String {
     match value {
-        Json::String(text) if !text.is_empty() => cut(text),
-        other => cut(&other.to_string()),
+        Json::String(text) if !text.is_empty() => cut_value_text(text),
+        other => cut_value_text(&other.to_string()),
     }
 }
 
-fn cut(text: &str) -> String {
+fn cut_value_text(text: &str) -> String {
     let mut cut: String = text.chars().take(MAX_VALUE_CHARS).collect();
     if cut.len() < text.len() {
         cut.push('…');
@@ -314,8 +323,8 @@ fn cut(text: &str) -> String {
     cut
 }
 
-fn listed(values: &[&Json]) -> String {
-    let shown: Vec<String> = values.iter().take(MAX_VALUES).map(|value| shown(value)).collect();
+fn list_values(values: &[&Json]) -> String {
+    let shown: Vec<String> = values.iter().take(MAX_VALUES).map(|value| schema_value(value)).collect();
     match (values.len(), values.len().saturating_sub(MAX_VALUES)) {
         (1, _) => shown.concat(),
         (_, 0) => format!("one of {}", shown.join(", ")),
@@ -336,7 +345,7 @@ fn condition(schema: &Json, path: &Location) -> Option<String> {
         if let (false, "then" | "else", Some(test)) = (is_name, segment.as_str(), here.get("if")) {
             let word = if segment == "then" { "where" } else { "unless" };
             let mut parts = Vec::new();
-            let said = holds(test, "", &mut parts).is_some() && !parts.is_empty();
+            let said = condition_words(test, "", &mut parts).is_some() && !parts.is_empty();
             let test = if said { parts.join(" and ") } else { format!("the condition at `{pointer}/if` holds") };
             words.push(format!("{word} {test}"));
         }
@@ -345,24 +354,24 @@ fn condition(schema: &Json, path: &Location) -> Option<String> {
                 segment.as_str(),
                 "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas"
             );
-        pointer = format!("{pointer}/{}", escape(&segment));
+        pointer = format!("{pointer}/{}", escape_pointer_segment(&segment));
         here = schema.pointer(&pointer)?;
     }
     (!words.is_empty()).then(|| words.join(" and "))
 }
 
 /// What a condition asks, in words; `None` if it asks more than there are words for.
-fn holds(test: &Json, name: &str, parts: &mut Vec<String>) -> Option<()> {
+fn condition_words(test: &Json, name: &str, parts: &mut Vec<String>) -> Option<()> {
     for (keyword, value) in test.as_object()? {
         match (keyword.as_str(), value) {
-            ("const", value) => parts.push(format!("`{name}` is {}", shown(value))),
+            ("const", value) => parts.push(format!("`{name}` is {}", schema_value(value))),
             ("enum", Json::Array(values)) => {
-                parts.push(format!("`{name}` is {}", listed(&values.iter().collect::<Vec<_>>())));
+                parts.push(format!("`{name}` is {}", list_values(&values.iter().collect::<Vec<_>>())));
             }
             ("properties", Json::Object(properties)) => {
                 for (inner, test) in properties {
                     let inner = if name.is_empty() { inner.clone() } else { format!("{name}.{inner}") };
-                    holds(test, &inner, parts)?;
+                    condition_words(test, &inner, parts)?;
                 }
             }
             ("required", Json::Array(names)) => {

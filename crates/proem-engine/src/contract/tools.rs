@@ -220,10 +220,10 @@ fn object_of<'c>(tools: impl Iterator<Item = &'c Contract>) -> Result<Contract, 
 }
 
 /// One call as the object holds it.
-fn call(place: usize, contract: &Contract) -> Json {
+fn tool_call_schema(place: usize, contract: &Contract) -> Json {
     let tool = contract.tool();
     let mut arguments = tool.schema.clone();
-    moved(&mut arguments, &format!("#/properties/calls/items/anyOf/{place}/properties/arguments"));
+    move_references(&mut arguments, &format!("#/properties/calls/items/anyOf/{place}/properties/arguments"));
     json!({
         "type": "object",
         "description": tool.description,
@@ -244,11 +244,11 @@ pub(super) fn moved(schema: &mut Json, base: &str) {
                             *reference = format!("{base}{place}");
                         }
                     }
-                    (_, inner) => moved(inner, base),
+                    (_, inner) => move_references(inner, base),
                 }
             }
         }
-        Json::Array(items) => items.iter_mut().for_each(|item| moved(item, base)),
+        Json::Array(items) => items.iter_mut().for_each(|item| move_references(item, base)),
         _ => {}
     }
 }

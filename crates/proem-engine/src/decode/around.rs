@@ -9,37 +9,38 @@ use super::repairs::Repairs;
 const MAX_MARK_BYTES: usize = 64;
 
 /// Whether `c` may stand between values without meaning anything.
-pub(super) fn is_space(c: char) -> bool {
+pub(super) fn is_space_between_values(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}')
 }
 
 /// Where the text is without a byte order mark and white space around it.
-pub(super) fn trimmed(text: &str) -> Span {
-    trim(text, Span::new(0, text.len()))
+pub(super) fn trimmed_text_span(text: &str) -> Span {
+    trim_span(text, Span::new(0, text.len()))
 }
 
-pub(super) fn trim(text: &str, span: Span) -> Span {
+pub(super) fn trim_span(text: &str, span: Span) -> Span {
     let part = text.get(span.start..span.end).unwrap_or_default();
-    let start = span.start.saturating_add(part.len().saturating_sub(part.trim_start_matches(is_space).len()));
-    let end = span.start.saturating_add(part.trim_end_matches(is_space).len());
+    let start =
+        span.start.saturating_add(part.len().saturating_sub(part.trim_start_matches(is_space_between_values).len()));
+    let end = span.start.saturating_add(part.trim_end_matches(is_space_between_values).len());
     Span::new(start, end)
 }
 
 /// Lists what stands in `text` before and after `value`.
 pub(super) fn describe(text: &str, value: Span, repairs: &mut Repairs) {
-    let mut before = trim(text, Span::new(0, value.start));
+    let mut before = trim_span(text, Span::new(0, value.start));
     while let Some((kind, start)) = opening(text.get(..before.end).unwrap_or_default()) {
         repairs.push(kind, Span::new(start, before.end));
-        before = trim(text, Span::new(0, start));
+        before = trim_span(text, Span::new(0, start));
     }
     if !before.is_empty() {
         repairs.push(RepairKind::Prose, before);
     }
-    let mut after = trim(text, Span::new(value.end, text.len()));
-    while let Some((kind, len)) = closing(text.get(after.start..).unwrap_or_default()) {
+    let mut after = trim_span(text, Span::new(value.end, text.len()));
+    while let Some((kind, len)) = closing_mark(text.get(after.start..).unwrap_or_default()) {
         let end = after.start.saturating_add(len);
         repairs.push(kind, Span::new(after.start, end));
-        after = trim(text, Span::new(end, text.len()));
+        after = trim_span(text, Span::new(end, text.len()));
     }
     if !after.is_empty() {
         repairs.push(RepairKind::Prose, after);
@@ -47,15 +48,15 @@ pub(super) fn describe(text: &str, value: Span, repairs: &mut Repairs) {
 }
 
 /// The value's place without the fences and elements that stand around all of `span`.
-pub(super) fn peeled(text: &str, span: Span) -> Span {
+pub(super) fn peel_wrappers(text: &str, span: Span) -> Span {
     let mut span = span;
     loop {
         let part = text.get(span.start..span.end).unwrap_or_default();
         let Some(len) = opens_with(part) else { return span };
-        let inner = trim(text, Span::new(span.start.saturating_add(len), span.end));
+        let inner = trim_span(text, Span::new(span.start.saturating_add(len), span.end));
         let rest = text.get(inner.start..inner.end).unwrap_or_default();
         let end = closes_with(rest).map_or(inner.end, |start| inner.start.saturating_add(start));
-        span = trim(text, Span::new(inner.start, end));
+        span = trim_span(text, Span::new(inner.start, end));
     }
 }
 
@@ -75,7 +76,7 @@ fn opening(text: &str) -> Option<(RepairKind, usize)> {
 }
 
 /// The fence or tag that `text` starts with, and its length.
-fn closing(text: &str) -> Option<(RepairKind, usize)> {
+fn closing_mark(text: &str) -> Option<(RepairKind, usize)> {
     if text.starts_with("</") {
         let len = text.bytes().take(MAX_MARK_BYTES).position(|byte| byte == b'>')?.saturating_add(1);
         return text
@@ -106,7 +107,7 @@ fn closes_with(text: &str) -> Option<usize> {
     if text.ends_with('>') {
         let from = text.floor_char_boundary(text.len().saturating_sub(MAX_MARK_BYTES));
         let start = from.saturating_add(text.get(from..)?.rfind("</")?);
-        return closing(text.get(start..)?).map(|_| start);
+        return closing_mark(text.get(start..)?).map(|_| start);
     }
     let mark = text.chars().next_back().filter(|c| matches!(c, '`' | '~'))?;
     Some(text.trim_end_matches(mark).len())

@@ -53,12 +53,12 @@ impl ValueCandidate {
 /// # Errors
 ///
 /// [`DecodeFailure::Ambiguous`] if that can't be told.
-pub(super) fn choose(
+pub(super) fn choose_value(
     text: &str,
     mut candidates: Vec<ValueCandidate>,
     contract: &Contract,
 ) -> Result<Option<ValueCandidate>, DecodeFailure> {
-    let Some(at) = best(text, &candidates, contract)? else { return Ok(None) };
+    let Some(at) = best_candidate(text, &candidates, contract)? else { return Ok(None) };
     let chosen = candidates.swap_remove(at);
     match chosen {
         ValueCandidate { torn: true, .. } => Err(DecodeFailure::Ambiguous),
@@ -104,7 +104,11 @@ fn holds_own_name(value: &Json) -> bool {
     }
 }
 
-fn best(text: &str, candidates: &[ValueCandidate], contract: &Contract) -> Result<Option<usize>, DecodeFailure> {
+fn best_candidate(
+    text: &str,
+    candidates: &[ValueCandidate],
+    contract: &Contract,
+) -> Result<Option<usize>, DecodeFailure> {
     // An earlier value is a draft or a quotation, which must not stand in for what the model meant to send.
     let last = candidates.iter().rposition(|candidate| candidate.is_attempt(text, contract));
     if let Some(last) = last
@@ -118,17 +122,17 @@ fn best(text: &str, candidates: &[ValueCandidate], contract: &Contract) -> Resul
         return Ok(candidates.iter().rposition(|candidate| Some(candidate.wrong) == least));
     }
     let mut filled = accepted.clone();
-    filled.retain(|at| candidates.get(*at).is_some_and(|candidate| !has_placeholder(&candidate.value)));
-    stated(text, candidates, &if filled.is_empty() { accepted } else { filled }).map(Some)
+    filled.retain(|at| candidates.get(*at).is_some_and(|candidate| !has_placeholder_text(&candidate.value)));
+    stated_answer(text, candidates, &if filled.is_empty() { accepted } else { filled }).map(Some)
 }
 
 /// The one of the accepted values that the text states as its answer.
-fn stated(text: &str, candidates: &[ValueCandidate], accepted: &[usize]) -> Result<usize, DecodeFailure> {
+fn stated_answer(text: &str, candidates: &[ValueCandidate], accepted: &[usize]) -> Result<usize, DecodeFailure> {
     let mut from = 0;
     let mut found: Vec<(usize, &ValueCandidate, Standing)> = Vec::new();
     for (at, candidate) in candidates.iter().enumerate() {
         if accepted.contains(&at) {
-            found.push((at, candidate, standing(text, from.max(candidate.lead), candidate.span)));
+            found.push((at, candidate, standing_in_text(text, from.max(candidate.lead), candidate.span)));
         }
         from = candidate.span.end;
     }
@@ -157,15 +161,15 @@ fn indices(candidates: &[ValueCandidate], keep: impl Fn(&ValueCandidate) -> bool
 }
 
 /// Whether a text in `value` is the mark of one that is to be filled in.
-fn has_placeholder(value: &Json) -> bool {
+fn has_placeholder_text(value: &Json) -> bool {
     match value {
         Json::String(text) => {
             let text = text.trim();
             let inside = |open, close| text.strip_prefix(open).and_then(|rest: &str| rest.strip_suffix(close));
             matches!(text, "..." | "…" | "string") || inside('<', '>').or_else(|| inside('{', '}')).is_some()
         }
-        Json::Array(elements) => elements.iter().any(has_placeholder),
-        Json::Object(members) => members.values().any(has_placeholder),
+        Json::Array(elements) => elements.iter().any(has_placeholder_text),
+        Json::Object(members) => members.values().any(has_placeholder_text),
         _ => false,
     }
 }

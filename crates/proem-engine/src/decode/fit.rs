@@ -14,7 +14,7 @@ use serde_json::{Map, Value as Json};
 
 use self::schema::Types;
 use super::RepairKind;
-use super::around::trimmed;
+use super::around::trimmed_text_span;
 use super::cursor::LenientReader;
 use super::repairs::Repairs;
 use super::tree::{Coercion, Id, JsonNodeKind, JsonTree, ObjectMember};
@@ -45,7 +45,7 @@ pub(super) struct Alignment {
 }
 
 /// Aligns `tree`, which was read from `text`, with `schema`.
-pub(super) fn fit(text: &str, tree: &JsonTree, schema: &Json) -> Alignment {
+pub(super) fn align_with_schema(text: &str, tree: &JsonTree, schema: &Json) -> Alignment {
     fit_encoded(text, tree, schema, SchemaResolver { root: schema, encodings: 0 })
 }
 
@@ -109,14 +109,14 @@ impl<'a> Aligner<'a> {
         };
         if let Some(Json::String(reference)) = schema.get("$ref") {
             wrong = wrong.saturating_add(
-                schema::resolve(self.schemas.root, reference).map_or(0, |target| self.place(id, target)),
+                schema::resolve_reference(self.schemas.root, reference).map_or(0, |target| self.place(id, target)),
             );
         }
-        for part in list(schema, "allOf") {
+        for part in schema_list(schema, "allOf") {
             wrong = wrong.saturating_add(self.place(id, part));
         }
         for keyword in ["anyOf", "oneOf"] {
-            wrong = wrong.saturating_add(self.branches(id, list(schema, keyword)));
+            wrong = wrong.saturating_add(self.branches(id, schema_list(schema, keyword)));
         }
         let inside = match &node.kind {
             JsonNodeKind::List(elements) => self.elements(elements, schema),
@@ -164,7 +164,7 @@ impl<'a> Aligner<'a> {
     }
 
     fn elements(&mut self, elements: &'a [Id], schema: &'a Map<String, Json>) -> usize {
-        let first = list(schema, "prefixItems");
+        let first = schema_list(schema, "prefixItems");
         let others = schema.get("items");
         let mut wrong = 0_usize;
         for (at, element) in elements.iter().enumerate() {
@@ -188,7 +188,8 @@ impl<'a> Aligner<'a> {
             }
         }
         let stands = |name: &str| members.iter().any(|member| member.key == name && !self.is_absent(member.value));
-        let missing = list(schema, "required").iter().filter_map(Json::as_str).filter(|name| !stands(name)).count();
+        let missing =
+            schema_list(schema, "required").iter().filter_map(Json::as_str).filter(|name| !stands(name)).count();
         wrong.saturating_add(missing)
     }
 
@@ -204,7 +205,7 @@ impl<'a> Aligner<'a> {
     /// Reads a text as the list or object that it holds; how many places of it break the schema, `None`
     /// if it holds none of the right kind.
     fn encoded(&mut self, id: Id, text: &str, schema: &'a Map<String, Json>) -> Option<usize> {
-        let span = trimmed(text);
+        let span = trimmed_text_span(text);
         let starts = text.get(span.start..span.end)?.starts_with(['{', '[']);
         if !starts || self.schemas.encodings >= MAX_ENCODINGS || self.looks == 0 || self.edits.contains_key(&id) {
             return None;
@@ -239,6 +240,6 @@ impl<'a> Aligner<'a> {
 }
 
 /// The schemas or names under a keyword.
-fn list<'a>(schema: &'a Map<String, Json>, keyword: &str) -> &'a [Json] {
+fn schema_list<'a>(schema: &'a Map<String, Json>, keyword: &str) -> &'a [Json] {
     schema.get(keyword).and_then(Json::as_array).map_or(&[], Vec::as_slice)
 }

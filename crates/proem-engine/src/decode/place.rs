@@ -9,7 +9,7 @@ use super::cursor::LenientReader;
 use super::repairs::SpannedRepair;
 use super::tree::{JsonNodeKind, JsonTree};
 use super::{Repair, RepairKind};
-use crate::schema::{declared_names, escape};
+use crate::schema::{declared_names, escape_pointer_segment};
 
 /// The repairs with their places; `value` is where the value that they belong to was read from.
 pub(super) fn place_repairs(text: &str, value: Span, schema: &Json, repairs: Vec<SpannedRepair>) -> Vec<Repair> {
@@ -35,7 +35,7 @@ pub(super) fn place_repairs(text: &str, value: Span, schema: &Json, repairs: Vec
 fn path_at(tree: &JsonTree, offset: usize, declared: &BTreeSet<String>) -> String {
     let mut path = String::new();
     let mut id = tree.root;
-    if !holds(tree.span(id), offset) {
+    if !span_holds(tree.span(id), offset) {
         return path;
     }
     loop {
@@ -43,7 +43,7 @@ fn path_at(tree: &JsonTree, offset: usize, declared: &BTreeSet<String>) -> Strin
             Some(JsonNodeKind::List(elements)) => {
                 let at = elements.partition_point(|element| tree.span(*element).start <= offset);
                 let index = at.saturating_sub(1);
-                elements.get(index).filter(|element| holds(tree.span(**element), offset)).map(|element| {
+                elements.get(index).filter(|element| span_holds(tree.span(**element), offset)).map(|element| {
                     path.push_str(&format!("/{index}"));
                     *element
                 })
@@ -51,9 +51,13 @@ fn path_at(tree: &JsonTree, offset: usize, declared: &BTreeSet<String>) -> Strin
             Some(JsonNodeKind::Object(members)) => {
                 let at = members.partition_point(|member| member.key_span.start <= offset);
                 let member = at.checked_sub(1).and_then(|at| members.get(at));
-                let within = |start: usize, end: usize| holds(Span::new(start, end), offset);
+                let within = |start: usize, end: usize| span_holds(Span::new(start, end), offset);
                 member.filter(|member| within(member.key_span.start, tree.span(member.value).end)).map(|member| {
-                    let name = if declared.contains(&member.key) { escape(&member.key) } else { "*".to_owned() };
+                    let name = if declared.contains(&member.key) {
+                        escape_pointer_segment(&member.key)
+                    } else {
+                        "*".to_owned()
+                    };
                     path.push_str(&format!("/{name}"));
                     member.value
                 })
@@ -68,7 +72,7 @@ fn path_at(tree: &JsonTree, offset: usize, declared: &BTreeSet<String>) -> Strin
 }
 
 /// Whether something at `offset` belongs to `span`; what was cut stands at its end.
-const fn holds(span: Span, offset: usize) -> bool {
+const fn span_holds(span: Span, offset: usize) -> bool {
     span.start <= offset && offset < span.end || span.end == offset && span.start == offset
 }
 

@@ -8,7 +8,7 @@ use std::mem;
 
 use proem_text::Span;
 
-use super::around::is_space;
+use super::around::is_space_between_values;
 use super::cursor::LenientReader;
 use super::strings::{StringPosition, is_quote};
 use super::tree::{Id, JsonNodeKind, JsonTree, ObjectMember};
@@ -332,7 +332,7 @@ impl LenientReader<'_> {
     fn ellipsis(&mut self, closer: char) -> bool {
         let rest = self.rest();
         let Some(after) = rest.strip_prefix("...").or_else(|| rest.strip_prefix('…')) else { return false };
-        let after = after.trim_start_matches(|c| c == '.' || is_space(c));
+        let after = after.trim_start_matches(|c| c == '.' || is_space_between_values(c));
         let ends = match closer {
             ']' => after.starts_with(']'),
             _ => after.starts_with([',', closer]),
@@ -375,7 +375,7 @@ impl LenientReader<'_> {
     fn space(&mut self) {
         loop {
             let rest = self.rest();
-            let trimmed = rest.trim_start_matches(is_space);
+            let trimmed = rest.trim_start_matches(is_space_between_values);
             self.at = self.at.saturating_add(rest.len().saturating_sub(trimmed.len()));
             let len = match trimmed.as_bytes() {
                 [b'/', b'/', ..] => line_len(trimmed),

@@ -86,7 +86,7 @@ impl LenientReader<'_> {
                 if let Ok(number) = token.parse::<Number>() {
                     return JsonNodeKind::Number(number);
                 }
-                let Some(number) = respelled(token) else { return JsonNodeKind::Bare };
+                let Some(number) = respell_number(token) else { return JsonNodeKind::Bare };
                 self.repairs.push(RepairKind::NumberSpelling, span);
                 return JsonNodeKind::Number(number);
             }
@@ -105,7 +105,7 @@ pub(super) fn is_beyond_64_bits(token: &str) -> bool {
 }
 
 /// The number that `token` is without a leading plus and with the zeros that JSON wants.
-fn respelled(token: &str) -> Option<Number> {
+fn respell_number(token: &str) -> Option<Number> {
     let unsigned = token.strip_prefix(['+', '-']).unwrap_or(token);
     let sign = if token.starts_with('-') { "-" } else { "" };
     if !unsigned.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'e' | b'E' | b'+' | b'-')) {

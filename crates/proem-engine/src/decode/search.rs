@@ -34,9 +34,9 @@ const MAX_KEY_BYTES: usize = 256;
 const MAX_INDENT_BYTES: usize = 64;
 
 /// The value that all of `body` is, as the contract wants it.
-pub(super) fn whole(text: &str, body: Span, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
-    let tree = LenientReader::new(text, body).tree().map_err(|stop| unreadable(text, body, stop))?;
-    let judged = choose(text, judge(text, tree, contract).into_iter().collect(), contract)?;
+pub(super) fn whole_value(text: &str, body: Span, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
+    let tree = LenientReader::new(text, body).tree().map_err(|stop| decode_failure(text, body, stop))?;
+    let judged = choose_value(text, judge_candidate(text, tree, contract).into_iter().collect(), contract)?;
     let judged = judged.ok_or(DecodeFailure::NoValue)?;
     let repairs = place_repairs(text, body, contract.schema(), judged.repairs.into_sorted());
     Ok(DecodedValue { value: judged.value, repairs })
@@ -58,20 +58,20 @@ pub(super) fn escaped(text: &str, body: Span, contract: &Contract) -> Option<Dec
 }
 
 /// The best of the values in `body`.
-pub(super) fn best(text: &str, body: Span, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
-    let (trees, earlier) = trees(text, body).map_err(|stop| unreadable(text, body, stop))?;
+pub(super) fn best_value(text: &str, body: Span, contract: &Contract) -> Result<DecodedValue, DecodeFailure> {
+    let (trees, earlier) = trees(text, body).map_err(|stop| decode_failure(text, body, stop))?;
     let mut candidates: Vec<ValueCandidate> =
-        trees.into_iter().filter_map(|tree| judge(text, tree, contract)).collect();
+        trees.into_iter().filter_map(|tree| judge_candidate(text, tree, contract)).collect();
     // The turn that holds an answer is the model's; what follows it was invented.
     if let Some(turn) = candidates.iter().find(|one| one.is_attempt(text, contract)).map(|one| one.turn) {
         candidates.retain(|candidate| candidate.turn <= turn);
     }
     let count = candidates.len();
-    let best = match choose(text, candidates, contract)? {
+    let best = match choose_value(text, candidates, contract)? {
         Some(chosen) => Some(chosen),
-        None => choose(text, scalar(text, body, contract).into_iter().collect(), contract)?,
+        None => choose_value(text, scalar_candidate(text, body, contract).into_iter().collect(), contract)?,
     };
-    let best = best.ok_or_else(|| unreadable(text, body, Stop::NoValue))?;
+    let best = best.ok_or_else(|| decode_failure(text, body, Stop::NoValue))?;
     let mut repairs = best.repairs;
     if count > 1 {
         repairs.push(RepairKind::Candidates, best.span);
@@ -85,10 +85,10 @@ pub(super) fn best(text: &str, body: Span, contract: &Contract) -> Result<Decode
     Ok(DecodedValue { value: best.value, repairs })
 }
 
-fn unreadable(text: &str, body: Span, stop: Stop) -> DecodeFailure {
+fn decode_failure(text: &str, body: Span, stop: Stop) -> DecodeFailure {
     match stop {
         Stop::TooDeep => DecodeFailure::TooDeep,
-        Stop::NoValue if trim(text, body).is_empty() => DecodeFailure::Empty,
+        Stop::NoValue if trim_span(text, body).is_empty() => DecodeFailure::Empty,
         Stop::NoValue => DecodeFailure::NoValue,
     }
 }
@@ -245,7 +245,7 @@ impl TreeSearch<'_> {
 }
 
 /// Whether only a few spaces stand before `at` in its line.
-fn starts_line(text: &str, at: usize) -> bool {
+fn is_near_line_start(text: &str, at: usize) -> bool {
     let from = text.floor_char_boundary(at.saturating_sub(MAX_INDENT_BYTES));
     let before = text.get(from..at).unwrap_or_default().trim_end_matches([' ', '\t', '#', '*']);
     before.ends_with('\n') || (from == 0 && before.is_empty())
@@ -261,7 +261,7 @@ fn join_neighbours(text: &str, body: Span, trees: &mut VecDeque<JsonTree>) {
     if let Some(previous) = trees.back_mut() {
         let between = Span::new(previous.span(previous.root).end, span.start);
         let between = text.get(between.start..between.end).unwrap_or_default();
-        let adjoins = between.trim_matches(|c| c == ',' || is_space(c)).is_empty();
+        let adjoins = between.trim_matches(|c| c == ',' || is_space_between_values(c)).is_empty();
         if adjoins && (follows.closes || previous.torn) {
             previous.torn = true;
             last.torn = true;
@@ -279,10 +279,10 @@ struct Continuation {
 }
 
 fn continuation(text: &str, rest: Span) -> Continuation {
-    let after = text.get(rest.start..rest.end).unwrap_or_default().trim_start_matches(is_space);
-    let open = after.trim_start_matches(|c| matches!(c, '}' | ']') || is_space(c));
+    let after = text.get(rest.start..rest.end).unwrap_or_default().trim_start_matches(is_space_between_values);
+    let open = after.trim_start_matches(|c| matches!(c, '}' | ']') || is_space_between_values(c));
     let closes = after.starts_with(['}', ']']);
-    let comma = open.strip_prefix(',').map(|rest| rest.trim_start_matches(is_space));
+    let comma = open.strip_prefix(',').map(|rest| rest.trim_start_matches(is_space_between_values));
     let next = comma.unwrap_or(open);
     let is_bracket = comma.is_some() && next.starts_with(['{', '[']);
     // A key is short, so that looking for one behind each value costs little.
@@ -291,7 +291,7 @@ fn continuation(text: &str, rest: Span) -> Continuation {
     let mut reader = LenientReader::new(text, Span::new(start, end));
     let is_key = next.starts_with('"')
         && reader.quoted(StringPosition::Key).is_some_and(|key| !key.open)
-        && reader.rest().trim_start_matches(is_space).starts_with(':');
+        && reader.rest().trim_start_matches(is_space_between_values).starts_with(':');
     Continuation { closes, continues: is_bracket || is_key }
 }
 
@@ -320,8 +320,8 @@ fn judge(text: &str, mut tree: JsonTree, contract: &Contract) -> Option<ValueCan
 }
 
 /// The text, number or literal that `body` is, such as a text that holds an object.
-fn scalar(text: &str, body: Span, contract: &Contract) -> Option<ValueCandidate> {
-    let mut reader = LenientReader::new(text, peeled(text, trim(text, body)));
+fn scalar_candidate(text: &str, body: Span, contract: &Contract) -> Option<ValueCandidate> {
+    let mut reader = LenientReader::new(text, peel_wrappers(text, trim_span(text, body)));
     let tree = reader.tree().ok().filter(|_| reader.is_at_end())?;
-    judge(text, tree, contract)
+    judge_candidate(text, tree, contract)
 }

@@ -6,7 +6,7 @@
 
 use proem_text::Span;
 
-use super::around::is_space;
+use super::around::is_space_between_values;
 
 /// Words that name a value the final one.
 const FINAL: [&str; 22] = [
@@ -239,10 +239,10 @@ pub(super) enum Standing {
 }
 
 /// How the value at `span` stands in `text`; the value before it ends at `from`.
-pub(super) fn standing(text: &str, from: usize, span: Span) -> Standing {
+pub(super) fn standing_in_text(text: &str, from: usize, span: Span) -> Standing {
     let clause = clause_before(text, from, span.start);
     let clause = clause.to_lowercase();
-    let words = words(&clause);
+    let words = words_with_apostrophes(&clause);
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     let is_remark = words.len() <= MAX_REMARK_WORDS && has(&INSTEAD);
     if has(&CONDITIONAL) || NOT_SAID.iter().any(|words| clause.contains(words)) {
@@ -268,7 +268,7 @@ pub(super) fn standing(text: &str, from: usize, span: Span) -> Standing {
         return Standing::Mentioned;
     }
     let line = text.get(span.end..).unwrap_or_default().split('\n').next().unwrap_or_default();
-    let behind = line.trim_start_matches(|c: char| is_space(c) || matches!(c, '`' | '*' | ')' | '"'));
+    let behind = line.trim_start_matches(|c: char| is_space_between_values(c) || matches!(c, '`' | '*' | ')' | '"'));
     if behind.starts_with('?') {
         return Standing::Mentioned;
     }
@@ -276,7 +276,7 @@ pub(super) fn standing(text: &str, from: usize, span: Span) -> Standing {
     let introduced = clause.trim_end().ends_with([':', '=', '→', '>']) || is_handed_over;
     let behind = behind.to_lowercase();
     let remark = clause_start(&behind);
-    let behind_words = self::words(remark);
+    let behind_words = self::words_with_apostrophes(remark);
     let denies = |word: &&str| CONDITIONAL.contains(word) || ["wrong", "incorrect", "invalid", "not"].contains(word);
     if goes_on && (!(words.is_empty() || introduced) || behind_words.iter().take(6).any(denies)) {
         return Standing::Mentioned;
@@ -306,8 +306,10 @@ pub(super) fn is_taken_back(text: &str, values: impl Iterator<Item = Span>, last
     let behind = behind.get(..behind.floor_char_boundary(MAX_CLAUSE_BYTES)).unwrap_or_default().to_lowercase();
     let sentence = clause_start(&behind);
     TAKEN_BACK.iter().any(|start| behind.starts_with(start))
-        || words(sentence).iter().any(|word| ["mistake", "incorrect", "wrong", "scratch"].contains(word))
-            && !words(sentence).iter().any(|word| CONDITIONAL.contains(word))
+        || words_with_apostrophes(sentence)
+            .iter()
+            .any(|word| ["mistake", "incorrect", "wrong", "scratch"].contains(word))
+            && !words_with_apostrophes(sentence).iter().any(|word| CONDITIONAL.contains(word))
 }
 
 /// The words of the sentence that leads to `end`, without fences.
@@ -315,7 +317,8 @@ fn clause_before(text: &str, from: usize, end: usize) -> &str {
     let from = text.ceil_char_boundary(from.max(end.saturating_sub(MAX_CLAUSE_BYTES)));
     let mut before = text.get(from..end).unwrap_or_default();
     loop {
-        let trimmed = before.trim_end_matches(|c: char| is_space(c) || matches!(c, '`' | '~' | '*' | '"' | '('));
+        let trimmed =
+            before.trim_end_matches(|c: char| is_space_between_values(c) || matches!(c, '`' | '~' | '*' | '"' | '('));
         let fence = trimmed.rsplit('\n').next().unwrap_or_default();
         let bare = fence.trim_start_matches(['`', '~']);
         if bare.len() < fence.len() && !bare.contains(' ') {
@@ -353,7 +356,7 @@ fn clause_start(text: &str) -> &str {
     text.get(..end.unwrap_or(text.len())).unwrap_or(text)
 }
 
-fn words(text: &str) -> Vec<&str> {
+fn words_with_apostrophes(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '\'');
     text.split(|c: char| !is_part(c))
         .map(|word| word.trim_matches(['.', '\'']))

@@ -25,7 +25,7 @@ pub(super) struct StrictValue {
 }
 
 /// The value that `text` is; `None` if it isn't exactly one, or nests too deep for `serde_json`.
-pub(super) fn read(text: &str) -> Option<StrictValue> {
+pub(super) fn read_strict(text: &str) -> Option<StrictValue> {
     let mut seen = JsonOddities::default();
     let mut deserializer = serde_json::Deserializer::from_str(text);
     let value = ValueSeed(&mut seen).deserialize(&mut deserializer).ok()?;

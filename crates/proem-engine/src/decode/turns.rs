@@ -125,7 +125,7 @@ fn template_token(text: &str) -> Option<(TurnMark, usize)> {
     if ENDS.contains(&name) {
         return Some((TurnMark::End, len));
     }
-    if let Some(kind) = role(name) {
+    if let Some(kind) = turn_mark(name) {
         return Some((kind, len));
     }
     if !STARTS.contains(&name) {
@@ -136,12 +136,12 @@ fn template_token(text: &str) -> Option<(TurnMark, usize)> {
     let space = behind.len().saturating_sub(word.len());
     let word = word.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     // Without a known role it opens the model's own turn: nobody else's is named.
-    let kind = role(&word.to_ascii_lowercase());
+    let kind = turn_mark(&word.to_ascii_lowercase());
     let end = len.saturating_add(if kind.is_some() { space.saturating_add(word.len()) } else { 0 });
     Some((kind.unwrap_or(TurnMark::Own), end))
 }
 
-fn role(name: &str) -> Option<TurnMark> {
+fn turn_mark(name: &str) -> Option<TurnMark> {
     if OWN.contains(&name) { Some(TurnMark::Own) } else { FOREIGN.contains(&name).then_some(TurnMark::Foreign) }
 }
 

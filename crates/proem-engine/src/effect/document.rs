@@ -18,28 +18,34 @@ pub const END: &str = "<!-- end -->";
 #[must_use]
 pub fn markdown() -> String {
     let mut out = format!("{}\n", diagram());
-    line(&mut out, format_args!("### States\n\n| state | what it means | ends |\n|---|---|---|"));
+    push_document_line(&mut out, format_args!("### States\n\n| state | what it means | ends |\n|---|---|---|"));
     for state in ActionState::ALL {
         let ends = if state.is_end() { "yes" } else { "" };
-        line(&mut out, format_args!("| `{}` | {} | {ends} |", state.as_str(), state.meaning()));
+        push_document_line(&mut out, format_args!("| `{}` | {} | {ends} |", state.as_str(), state.meaning()));
     }
-    line(&mut out, format_args!("\n### Events\n\n| event | what happens | who causes it | epoch |\n|---|---|---|---|"));
+    push_document_line(
+        &mut out,
+        format_args!("\n### Events\n\n| event | what happens | who causes it | epoch |\n|---|---|---|---|"),
+    );
     for event in ActionEventKind::ALL {
         let (authority, epoch) = (event.authority().as_str(), event.epoch().as_str());
-        line(&mut out, format_args!("| `{}` | {} | {authority} | {epoch} |", event.as_str(), event.meaning()));
+        push_document_line(
+            &mut out,
+            format_args!("| `{}` | {} | {authority} | {epoch} |", event.as_str(), event.meaning()),
+        );
     }
-    line(
+    push_document_line(
         &mut out,
         format_args!(
             "\n### Transitions\n\nForm {NAMES} of the names. Each is refused unless the version is the one that it was decided on.\n\n\
              | from | event | to | what has to hold | approval | what is recorded beside |\n|---|---|---|---|---|---|"
         ),
     );
-    TRANSITIONS.iter().for_each(|rule| row(&mut out, rule));
+    TRANSITIONS.iter().for_each(|rule| push_transition_row(&mut out, rule));
     out
 }
 
-fn row(out: &mut String, rule: &TransitionRule) {
+fn push_transition_row(out: &mut String, rule: &TransitionRule) {
     let requires: Vec<&str> = rule.requires.iter().map(|requirement| requirement.meaning()).collect();
     let approval = match rule.approval {
         ApprovalChange::Absent => "",
@@ -48,7 +54,10 @@ fn row(out: &mut String, rule: &TransitionRule) {
         ApprovalChange::Spent => "spent",
     };
     let (from, on, to) = (rule.from.as_str(), rule.on.as_str(), rule.to.as_str());
-    line(out, format_args!("| `{from}` | `{on}` | `{to}` | {} | {approval} | {} |", requires.join("; "), rule.records));
+    push_document_line(
+        out,
+        format_args!("| `{from}` | `{on}` | `{to}` | {} | {approval} | {} |", requires.join("; "), rule.records),
+    );
 }
 
 /// The states and what leads from one to another, in Mermaid.
@@ -59,16 +68,16 @@ fn diagram() -> String {
     }
     let mut out = String::from("```mermaid\nstateDiagram-v2\n    [*] --> proposed\n");
     for ((from, to), events) in arrows {
-        line(&mut out, format_args!("    {} --> {} : {}", from.as_str(), to.as_str(), events.join(", ")));
+        push_document_line(&mut out, format_args!("    {} --> {} : {}", from.as_str(), to.as_str(), events.join(", ")));
     }
     for state in ActionState::ALL.into_iter().filter(|state| state.is_end()) {
-        line(&mut out, format_args!("    {} --> [*]", state.as_str()));
+        push_document_line(&mut out, format_args!("    {} --> [*]", state.as_str()));
     }
     out.push_str("```\n");
     out
 }
 
-fn line(out: &mut String, line: core::fmt::Arguments<'_>) {
+fn push_document_line(out: &mut String, line: core::fmt::Arguments<'_>) {
     // Writing into a string can't fail.
     _ = writeln!(out, "{line}");
 }

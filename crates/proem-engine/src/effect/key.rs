@@ -89,11 +89,11 @@ impl EffectKey {
     ///
     /// [`KeyRefusal`] if a part is missing or too large.
     pub fn new(parts: &KeyParts<'_>) -> Result<Self, KeyRefusal> {
-        let causes = causes(parts)?;
-        let mut hash = head(KEY_FORM, parts);
-        number(&mut hash, causes.len());
+        let causes = sorted_causes(parts)?;
+        let mut hash = shared_hash(KEY_FORM, parts);
+        hash_number(&mut hash, causes.len());
         for cause in causes {
-            signal(&mut hash, cause);
+            hash_signal(&mut hash, cause);
         }
         Ok(Self(hash.finalize().into()))
     }
@@ -166,11 +166,11 @@ impl SignalClaim {
     /// As [`EffectKey::new`].
     pub fn of(parts: &KeyParts<'_>) -> Result<Vec<Self>, KeyRefusal> {
         let claim = |cause| {
-            let mut hash = head(CLAIM_FORM, parts);
-            signal(&mut hash, cause);
+            let mut hash = shared_hash(CLAIM_FORM, parts);
+            hash_signal(&mut hash, cause);
             Self(hash.finalize().into())
         };
-        let mut claims: Vec<Self> = causes(parts)?.into_iter().map(claim).collect();
+        let mut claims: Vec<Self> = sorted_causes(parts)?.into_iter().map(claim).collect();
         claims.sort_unstable();
         Ok(claims)
     }
@@ -189,8 +189,8 @@ impl fmt::Debug for SignalClaim {
 }
 
 /// The causes, each once and sorted.
-fn causes<'a>(parts: &KeyParts<'a>) -> Result<BTreeSet<&'a SignalRevision>, KeyRefusal> {
-    if parts.project.is_empty() || !is_name(parts.action) {
+fn sorted_causes<'a>(parts: &KeyParts<'a>) -> Result<BTreeSet<&'a SignalRevision>, KeyRefusal> {
+    if parts.project.is_empty() || !is_key_name(parts.action) {
         return Err(KeyRefusal::Name);
     }
     if parts.causes.is_empty() {
@@ -199,44 +199,44 @@ fn causes<'a>(parts: &KeyParts<'a>) -> Result<BTreeSet<&'a SignalRevision>, KeyR
     if parts.causes.len() > MAX_SIGNALS {
         return Err(KeyRefusal::TooManyCauses);
     }
-    if !parts.causes.iter().all(|cause| is_name(&cause.id) && is_name(&cause.revision)) {
+    if !parts.causes.iter().all(|cause| is_key_name(&cause.id) && is_key_name(&cause.revision)) {
         return Err(KeyRefusal::Signal);
     }
     Ok(parts.causes.iter().collect())
 }
 
-const fn is_name(text: &str) -> bool {
+const fn is_key_name(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_NAME
 }
 
 /// A hash that has taken in what all signals share.
-fn head(form: &[u8], parts: &KeyParts<'_>) -> Sha256 {
+fn shared_hash(form: &[u8], parts: &KeyParts<'_>) -> Sha256 {
     let mut hash = Sha256::new();
-    text(&mut hash, form);
-    text(&mut hash, parts.project.as_bytes());
-    text(&mut hash, parts.action.as_bytes());
-    text(&mut hash, kind(parts.target.kind()).as_bytes());
+    hash_text(&mut hash, form);
+    hash_text(&mut hash, parts.project.as_bytes());
+    hash_text(&mut hash, parts.action.as_bytes());
+    hash_text(&mut hash, referent_word(parts.target.kind()).as_bytes());
     hash.update(parts.target.digest());
     hash
 }
 
-fn signal(hash: &mut Sha256, cause: &SignalRevision) {
-    text(hash, cause.id.as_bytes());
-    text(hash, cause.revision.as_bytes());
+fn hash_signal(hash: &mut Sha256, cause: &SignalRevision) {
+    hash_text(hash, cause.id.as_bytes());
+    hash_text(hash, cause.revision.as_bytes());
 }
 
 /// A text behind its length, so that no two rows of texts have the same bytes.
-fn text(hash: &mut Sha256, text: &[u8]) {
-    number(hash, text.len());
+fn hash_text(hash: &mut Sha256, text: &[u8]) {
+    hash_number(hash, text.len());
     hash.update(text);
 }
 
-fn number(hash: &mut Sha256, number: usize) {
+fn hash_number(hash: &mut Sha256, number: usize) {
     hash.update((number as u64).to_be_bytes());
 }
 
 /// The kind of a target as it is hashed. A changed word changes every key.
-const fn kind(kind: ReferentKind) -> &'static str {
+const fn referent_word(kind: ReferentKind) -> &'static str {
     match kind {
         ReferentKind::Recipient => "recipient",
         ReferentKind::Host => "host",

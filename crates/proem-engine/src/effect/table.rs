@@ -63,7 +63,7 @@ const NOTHING: &str = "nothing else";
 const WITNESSED: &str = "what the witness knows";
 
 /// A line without requirements that touches no approval.
-const fn plain(from: State, on: Event, to: State, records: &'static str) -> TransitionRule {
+const fn plain_transition(from: State, on: Event, to: State, records: &'static str) -> TransitionRule {
     TransitionRule { from, on, to, requires: &[], approval: ApprovalChange::Absent, records }
 }
 
@@ -81,22 +81,28 @@ impl TransitionRule {
 pub const TRANSITIONS: &[TransitionRule] = {
     use ApprovalChange::{Given, Spent, Void};
     &[
-        plain(State::Proposed, Event::Hold, State::Held, "the policy's reasons and when the hold is over")
+        plain_transition(State::Proposed, Event::Hold, State::Held, "the policy's reasons and when the hold is over")
             .requires(&[Requirement::HoldAhead]),
-        plain(State::Proposed, Event::RequireApproval, State::Waiting, REASONS),
-        plain(State::Proposed, Event::Refuse, State::Refused, REASONS),
-        plain(State::Proposed, Event::Cancel, State::Cancelled, DECISION),
-        plain(State::Proposed, Event::Expire, State::Expired, NOTHING).requires(&[Requirement::AfterDeadline]),
-        plain(State::Proposed, Event::Doubt, State::Unknown, WITNESSED),
-        plain(State::Held, Event::Approve, State::Approved, APPROVAL).requires(GOOD_APPROVAL).approval(Given),
-        plain(State::Held, Event::Release, State::Approved, APPROVAL).requires(GOOD_APPROVAL).approval(Given),
-        plain(State::Held, Event::Edit, State::Waiting, "both contents").requires(&[Requirement::ContentDiffers]),
-        plain(State::Held, Event::Cancel, State::Cancelled, DECISION),
-        plain(State::Held, Event::RequireApproval, State::Waiting, REASONS),
-        plain(State::Held, Event::Refuse, State::Refused, REASONS),
-        plain(State::Held, Event::TakeUp, State::Executing, BYTES).requires(FREE_TO_GO),
-        plain(State::Held, Event::Doubt, State::Unknown, WITNESSED),
-        plain(State::Waiting, Event::Approve, State::Approved, APPROVAL)
+        plain_transition(State::Proposed, Event::RequireApproval, State::Waiting, REASONS),
+        plain_transition(State::Proposed, Event::Refuse, State::Refused, REASONS),
+        plain_transition(State::Proposed, Event::Cancel, State::Cancelled, DECISION),
+        plain_transition(State::Proposed, Event::Expire, State::Expired, NOTHING)
+            .requires(&[Requirement::AfterDeadline]),
+        plain_transition(State::Proposed, Event::Doubt, State::Unknown, WITNESSED),
+        plain_transition(State::Held, Event::Approve, State::Approved, APPROVAL)
+            .requires(GOOD_APPROVAL)
+            .approval(Given),
+        plain_transition(State::Held, Event::Release, State::Approved, APPROVAL)
+            .requires(GOOD_APPROVAL)
+            .approval(Given),
+        plain_transition(State::Held, Event::Edit, State::Waiting, "both contents")
+            .requires(&[Requirement::ContentDiffers]),
+        plain_transition(State::Held, Event::Cancel, State::Cancelled, DECISION),
+        plain_transition(State::Held, Event::RequireApproval, State::Waiting, REASONS),
+        plain_transition(State::Held, Event::Refuse, State::Refused, REASONS),
+        plain_transition(State::Held, Event::TakeUp, State::Executing, BYTES).requires(FREE_TO_GO),
+        plain_transition(State::Held, Event::Doubt, State::Unknown, WITNESSED),
+        plain_transition(State::Waiting, Event::Approve, State::Approved, APPROVAL)
             .requires(&[
                 Requirement::BeforeDeadline,
                 Requirement::ApprovalContent,
@@ -104,12 +110,14 @@ pub const TRANSITIONS: &[TransitionRule] = {
                 Requirement::ApprovalTime,
             ])
             .approval(Given),
-        plain(State::Waiting, Event::Edit, State::Waiting, "both contents").requires(&[Requirement::ContentDiffers]),
-        plain(State::Waiting, Event::Cancel, State::Cancelled, DECISION),
-        plain(State::Waiting, Event::Refuse, State::Refused, REASONS),
-        plain(State::Waiting, Event::Expire, State::Expired, NOTHING).requires(&[Requirement::AfterDeadline]),
-        plain(State::Waiting, Event::Doubt, State::Unknown, WITNESSED),
-        plain(State::Approved, Event::TakeUp, State::Executing, BYTES)
+        plain_transition(State::Waiting, Event::Edit, State::Waiting, "both contents")
+            .requires(&[Requirement::ContentDiffers]),
+        plain_transition(State::Waiting, Event::Cancel, State::Cancelled, DECISION),
+        plain_transition(State::Waiting, Event::Refuse, State::Refused, REASONS),
+        plain_transition(State::Waiting, Event::Expire, State::Expired, NOTHING)
+            .requires(&[Requirement::AfterDeadline]),
+        plain_transition(State::Waiting, Event::Doubt, State::Unknown, WITNESSED),
+        plain_transition(State::Approved, Event::TakeUp, State::Executing, BYTES)
             .requires(&[
                 Requirement::Gate,
                 Requirement::ApprovalContent,
@@ -117,24 +125,24 @@ pub const TRANSITIONS: &[TransitionRule] = {
                 Requirement::ApprovalTime,
             ])
             .approval(Spent),
-        plain(State::Approved, Event::Edit, State::Waiting, "both contents")
+        plain_transition(State::Approved, Event::Edit, State::Waiting, "both contents")
             .requires(&[Requirement::ContentDiffers])
             .approval(Void),
-        plain(State::Approved, Event::Cancel, State::Cancelled, DECISION).approval(Void),
-        plain(State::Approved, Event::RequireApproval, State::Waiting, REASONS).approval(Void),
-        plain(State::Approved, Event::Refuse, State::Refused, REASONS).approval(Void),
-        plain(State::Approved, Event::LapseApproval, State::Waiting, NOTHING)
+        plain_transition(State::Approved, Event::Cancel, State::Cancelled, DECISION).approval(Void),
+        plain_transition(State::Approved, Event::RequireApproval, State::Waiting, REASONS).approval(Void),
+        plain_transition(State::Approved, Event::Refuse, State::Refused, REASONS).approval(Void),
+        plain_transition(State::Approved, Event::LapseApproval, State::Waiting, NOTHING)
             .requires(&[Requirement::ApprovalOver])
             .approval(Void),
-        plain(State::Approved, Event::Doubt, State::Unknown, WITNESSED).approval(Void),
-        plain(State::Executing, Event::Sent, State::Executed, ANSWER),
-        plain(State::Executing, Event::Fail, State::Failed, ANSWER),
-        plain(State::Executing, Event::NotSent, State::Waiting, TROUBLE),
-        plain(State::Executing, Event::Lose, State::Unknown, TROUBLE),
-        plain(State::Executing, Event::Die, State::Unknown, "the epoch that found it"),
-        plain(State::Unknown, Event::ResolveSent, State::Executed, DECISION),
-        plain(State::Unknown, Event::ResolveNotSent, State::Failed, DECISION),
-        plain(State::Unknown, Event::Resend, State::Resend, APPROVAL)
+        plain_transition(State::Approved, Event::Doubt, State::Unknown, WITNESSED).approval(Void),
+        plain_transition(State::Executing, Event::Sent, State::Executed, ANSWER),
+        plain_transition(State::Executing, Event::Fail, State::Failed, ANSWER),
+        plain_transition(State::Executing, Event::NotSent, State::Waiting, TROUBLE),
+        plain_transition(State::Executing, Event::Lose, State::Unknown, TROUBLE),
+        plain_transition(State::Executing, Event::Die, State::Unknown, "the epoch that found it"),
+        plain_transition(State::Unknown, Event::ResolveSent, State::Executed, DECISION),
+        plain_transition(State::Unknown, Event::ResolveNotSent, State::Failed, DECISION),
+        plain_transition(State::Unknown, Event::Resend, State::Resend, APPROVAL)
             .requires(&[
                 Requirement::BytesKept,
                 Requirement::ApprovalContent,
@@ -142,7 +150,7 @@ pub const TRANSITIONS: &[TransitionRule] = {
                 Requirement::ApprovalTime,
             ])
             .approval(Given),
-        plain(State::Resend, Event::TakeUp, State::Resending, "the epoch; the bytes are there already")
+        plain_transition(State::Resend, Event::TakeUp, State::Resending, "the epoch; the bytes are there already")
             .requires(&[
                 Requirement::Gate,
                 Requirement::ApprovalContent,
@@ -151,17 +159,17 @@ pub const TRANSITIONS: &[TransitionRule] = {
                 Requirement::SameBytes,
             ])
             .approval(Spent),
-        plain(State::Resend, Event::Cancel, State::Unknown, DECISION).approval(Void),
-        plain(State::Resend, Event::RequireApproval, State::Unknown, REASONS).approval(Void),
-        plain(State::Resend, Event::Refuse, State::Unknown, REASONS).approval(Void),
-        plain(State::Resend, Event::LapseApproval, State::Unknown, NOTHING)
+        plain_transition(State::Resend, Event::Cancel, State::Unknown, DECISION).approval(Void),
+        plain_transition(State::Resend, Event::RequireApproval, State::Unknown, REASONS).approval(Void),
+        plain_transition(State::Resend, Event::Refuse, State::Unknown, REASONS).approval(Void),
+        plain_transition(State::Resend, Event::LapseApproval, State::Unknown, NOTHING)
             .requires(&[Requirement::ApprovalOver])
             .approval(Void),
-        plain(State::Resend, Event::Doubt, State::Unknown, WITNESSED).approval(Void),
-        plain(State::Resending, Event::Sent, State::Executed, ANSWER),
-        plain(State::Resending, Event::Fail, State::Unknown, ANSWER),
-        plain(State::Resending, Event::NotSent, State::Unknown, TROUBLE),
-        plain(State::Resending, Event::Lose, State::Unknown, TROUBLE),
-        plain(State::Resending, Event::Die, State::Unknown, "the epoch that found it"),
+        plain_transition(State::Resend, Event::Doubt, State::Unknown, WITNESSED).approval(Void),
+        plain_transition(State::Resending, Event::Sent, State::Executed, ANSWER),
+        plain_transition(State::Resending, Event::Fail, State::Unknown, ANSWER),
+        plain_transition(State::Resending, Event::NotSent, State::Unknown, TROUBLE),
+        plain_transition(State::Resending, Event::Lose, State::Unknown, TROUBLE),
+        plain_transition(State::Resending, Event::Die, State::Unknown, "the epoch that found it"),
     ]
 };

@@ -24,7 +24,7 @@ pub(crate) fn rungs_of(item: &LabelTree, rungs: &[Rung]) -> Vec<Rung> {
 }
 
 /// An item's share of its section's priority, from 0 to 100; all of it where the item doesn't say.
-pub(crate) fn share(item: &LabelTree) -> u8 {
+pub(crate) fn item_share(item: &LabelTree) -> u8 {
     let LabelTree::Map(fields) = item else { return 100 };
     let Some(LabelTree::Number(share)) = fields.get(SHARE) else { return 100 };
     share.as_u64().map_or(100, |share| u8::try_from(share.min(100)).unwrap_or(100))
@@ -110,7 +110,7 @@ mod tests {
     fn an_item_stands_where_it_brings_a_rendering_or_nothing_is_shown() {
         assert_eq!(rungs_of(&item(), &RUNGS), [Rung::Full, Rung::Named, Rung::Count]);
         assert_eq!(rungs_of(&"a text".into(), &RUNGS), [Rung::Full, Rung::Count]);
-        assert_eq!((share(&item()), share(&"a text".into())), (40, 100));
+        assert_eq!((item_share(&item()), item_share(&"a text".into())), (40, 100));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 use super::*;
 use crate::assembly::{Assembly, PromptId};
-use crate::call::{AnswerForm, Arrival, CacheWriteUsage, Usage, cost};
+use crate::call::{AnswerForm, Arrival, CacheWriteUsage, Usage, call_cost};
 use crate::providers::Providers;
 use core::num::NonZeroU32;
 use proptest::{collection::vec, prelude::*};
@@ -30,7 +30,7 @@ fn model(name: &str) -> Model {
 /// A body's bytes and the answer's cap → tokens and nano-dollars.
 #[track_caller]
 fn bounds(name: &str, (bytes, output): (usize, usize), expected: Option<(u64, Option<u64>)>) {
-    let bound = bound(bytes, &request(output), &model(name), Pricing::Listed);
+    let bound = bound_of_attempt(bytes, &request(output), &model(name), Pricing::Listed);
     assert_eq!(bound.map(|b| (b.tokens, b.nanos.map(|nanos| nanos.0))), expected, "{name} {bytes} {output}");
 }
 
@@ -53,7 +53,7 @@ fn what_is_not_known_has_no_bound() {
     bounds("gpt-6-sol", (272_000, 1), Some((274_121, None)));
     bounds("claude-haiku-4-5", (usize::MAX - 64_000 - 2_120, 1), Some((u64::MAX - 63_999, Some(u64::MAX))));
     let unpriced = Model { prices: Vec::new(), ..model("claude-haiku-4-5") };
-    let of = |priced| bound(880, &request(100), &unpriced, priced).unwrap();
+    let of = |priced| bound_of_attempt(880, &request(100), &unpriced, priced).unwrap();
     assert_eq!(of(Pricing::Listed), Bound { nanos: None, tokens: 3_100 });
     assert_eq!(of(Pricing::Free), Bound { nanos: Some(NanoDollars(0)), tokens: 3_100 });
 }
@@ -68,7 +68,7 @@ fn spent(settled: u64, open: u64) -> CapBalance {
 #[track_caller]
 fn judges((nanos, tokens): (Option<u64>, u64), caps: &[(Cap, CapBalance)], expected: BookingDecision) {
     let bound = Bound { nanos: nanos.map(NanoDollars), tokens };
-    assert_eq!(judge(&bound, caps), expected, "{bound:?} {caps:?}");
+    assert_eq!(judge_booking(&bound, caps), expected, "{bound:?} {caps:?}");
 }
 
 #[test]
@@ -207,18 +207,18 @@ fn any_caps() -> impl Strategy<Value = Vec<(Cap, CapBalance)>> {
 proptest! {
     #[test]
     fn no_attempt_costs_more_than_its_bound((model, bytes, output, usage) in attempt()) {
-        let bound = bound(bytes, &request(output), &model, Pricing::Listed).unwrap();
+        let bound = bound_of_attempt(bytes, &request(output), &model, Pricing::Listed).unwrap();
         prop_assert!(usage.input.unwrap() + usage.output.unwrap() <= bound.tokens);
         if let Some(nanos) = bound.nanos {
             // No known price means no known cost: nothing to compare, and nothing that passes as zero.
-            prop_assert!(cost(&usage, &model).is_none_or(|cost| cost <= nanos), "{usage:?} of {}", model.name);
+            prop_assert!(call_cost(&usage, &model).is_none_or(|cost| cost <= nanos), "{usage:?} of {}", model.name);
         }
     }
 
     #[test]
     fn nothing_is_booked_beyond_a_cap(nanos in prop::option::of(0..200_u64), tokens in 0..200_u64, caps in any_caps()) {
         let bound = Bound { nanos: nanos.map(NanoDollars), tokens };
-        let verdict = judge(&bound, &caps);
+        let verdict = judge_booking(&bound, &caps);
         let fits = |open: fn(&CapBalance) -> u64| caps.iter().all(|(cap, spent)| {
             let wanted = match cap.unit { CapUnit::Tokens => Some(tokens), CapUnit::NanoDollars => nanos };
             let Some(wanted) = wanted else { return caps.iter().any(|(cap, _)| cap.unit == CapUnit::Tokens) };

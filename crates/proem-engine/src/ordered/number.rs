@@ -5,7 +5,7 @@ use serde_json::Number;
 /// The digits of a number: `1.0` is `1`, `1e21` is `1e+21`; a whole number stands as it is, however long.
 ///
 /// Source: ECMA-262, Number::toString, <https://tc39.es/ecma262/#sec-numeric-types-number-tostring>.
-pub(crate) fn print(number: &Number) -> String {
+pub(crate) fn print_number(number: &Number) -> String {
     match number.as_f64() {
         Some(float) if number.is_f64() => print_float(float),
         _ => number.to_string(),
@@ -61,7 +61,7 @@ mod tests {
             ("18446744073709551615", "18446744073709551615"),
             ("-9223372036854775808", "-9223372036854775808"),
         ] {
-            assert_eq!(print(&written.parse::<Number>().unwrap()), expected, "{written}");
+            assert_eq!(print_number(&written.parse::<Number>().unwrap()), expected, "{written}");
         }
     }
 }

@@ -15,7 +15,7 @@ use proem_text::{Label, json::compact};
 use serde_json::Value as Json;
 use sha2::{Digest, Sha256};
 
-use super::canonical::folded;
+use super::canonical::folded_name;
 use super::terms::{ActionTerms, FieldTerms, Policy};
 use crate::effect::{
     ActionHash,
@@ -111,10 +111,10 @@ impl ProposedAction {
     ///
     /// [`ErrorKind::InvalidInput`] with every problem; none of them holds a text of the action.
     pub fn read(json: &Untrusted<Json>, policy: &Policy) -> Result<Self, Error> {
-        let tree = LabelTree::from_outside(json).map_err(|error| failed(vec![error.to_string()]))?;
-        let (action, mut problems) = Self::of_tree(&tree, policy).map_err(failed)?;
+        let tree = LabelTree::from_outside(json).map_err(|error| action_error(vec![error.to_string()]))?;
+        let (action, mut problems) = Self::of_tree(&tree, policy).map_err(action_error)?;
         problems.extend(action.problems(policy));
-        if problems.is_empty() { Ok(action) } else { Err(failed(problems)) }
+        if problems.is_empty() { Ok(action) } else { Err(action_error(problems)) }
     }
 
     /// The action with all its labels, for a store; never for a screen or a prompt.
@@ -123,7 +123,7 @@ impl ProposedAction {
     ///
     /// [`ErrorKind::InvalidInput`] for more labels than can be written.
     pub fn write(&self) -> Result<String, Error> {
-        self.tree.write().map_err(|error| failed(vec![error.to_string()]))
+        self.tree.write().map_err(|error| action_error(vec![error.to_string()]))
     }
 
     /// Reads what [`Self::write`] wrote. What the policy of this moment has against it is left to
@@ -133,8 +133,8 @@ impl ProposedAction {
     ///
     /// [`ErrorKind::InvalidInput`] for anything that was not written so.
     pub fn stored(written: &str, policy: &Policy) -> Result<Self, Error> {
-        let tree = LabelTree::read(written).map_err(|error| failed(vec![error.to_string()]))?;
-        Self::of_tree(&tree, policy).map(|(action, _)| action).map_err(failed)
+        let tree = LabelTree::read(written).map_err(|error| action_error(vec![error.to_string()]))?;
+        Self::of_tree(&tree, policy).map(|(action, _)| action).map_err(action_error)
     }
 
     /// The action with fields as a person wants them: each becomes that person's own, trusted text.
@@ -145,7 +145,7 @@ impl ProposedAction {
     pub fn edited(&self, policy: &Policy, changes: &BTreeMap<String, String>) -> Result<Self, Error> {
         let terms = self.name.as_deref().and_then(|name| policy.action(name));
         let Some(terms) = terms else {
-            return Err(failed(vec!["an action that no list has can't be edited; cancel it".to_owned()]));
+            return Err(action_error(vec!["an action that no list has can't be edited; cancel it".to_owned()]));
         };
         let mut problems: Vec<String> = Vec::new();
         let mut fields = self.fields.clone();
@@ -162,15 +162,15 @@ impl ProposedAction {
             }
         }
         if !problems.is_empty() {
-            return Err(failed(problems));
+            return Err(action_error(problems));
         }
-        let LabelTree::Map(root) = &self.tree else { return Err(failed(vec![NO_OBJECT.to_owned()])) };
+        let LabelTree::Map(root) = &self.tree else { return Err(action_error(vec![NO_OBJECT.to_owned()])) };
         let rest = KEYS.into_iter().filter(|key| *key != "fields");
         let mut all: Vec<(&str, LabelTree)> = rest.filter_map(|key| Some((key, root.get(key)?.clone()))).collect();
         all.push(("fields", LabelTree::map(fields.iter().map(|(name, value)| (name.as_str(), value.clone())))));
-        let (action, mut found) = Self::of_tree(&LabelTree::map(all), policy).map_err(failed)?;
+        let (action, mut found) = Self::of_tree(&LabelTree::map(all), policy).map_err(action_error)?;
         found.extend(action.problems(policy));
-        if found.is_empty() { Ok(action) } else { Err(failed(found)) }
+        if found.is_empty() { Ok(action) } else { Err(action_error(found)) }
     }
 
     /// Where another version of it says something else or has other labels.
@@ -269,7 +269,7 @@ impl ProposedAction {
         for (name, terms) in &terms.fields {
             let mut add = |path: Cow<'t, str>, item: &'t LabelTree| {
                 let typed = if let LabelTree::Text(typed) = item { Some(typed.as_str()) } else { None };
-                all.extend(text(item).map(|text| FieldValue { path, terms, text, typed }));
+                all.extend(leaf_text(item).map(|text| FieldValue { path, terms, text, typed }));
             };
             match self.fields.get(name) {
                 None => {}
@@ -302,7 +302,7 @@ impl ProposedAction {
                 Some(LabelTree::List(list)) if list.len() > MAX_ITEMS => {
                     problems.push(format!("`{name}` has more than {MAX_ITEMS} values; give fewer"));
                 }
-                Some(LabelTree::List(list)) if list.iter().any(|item| text(item).is_none()) => {
+                Some(LabelTree::List(list)) if list.iter().any(|item| leaf_text(item).is_none()) => {
                     problems.push(format!("`{name}` is no list of texts or numbers; give such a list"));
                 }
                 Some(LabelTree::Map(_)) => problems.push(format!("`{name}` is an object; give a text or a number")),
@@ -329,8 +329,8 @@ impl ProposedAction {
     /// Whether its name is one that is never taken, in any spelling.
     pub(super) fn is_denied(&self, policy: &Policy) -> bool {
         let LabelTree::Map(root) = &self.tree else { return false };
-        let name = root.get("action").and_then(word);
-        name.is_some_and(|name| name.measure(|name| policy.folded_denied.contains(&folded(name))))
+        let name = root.get("action").and_then(leaf_word);
+        name.is_some_and(|name| name.measure(|name| policy.folded_denied.contains(&folded_name(name))))
     }
 
     /// Whether the fields are still named by somebody else, because the policy didn't know them all.
@@ -347,7 +347,7 @@ impl ProposedAction {
         if root.iter().any(|(name, _)| !is_known(&name)) {
             problems.push(format!("there are keys that an action doesn't have; use `{}`", KEYS.join("`, `")));
         }
-        let action = root.get("action").and_then(word);
+        let action = root.get("action").and_then(leaf_word);
         if action.is_none() {
             problems.push(format!("`action` is no text of 1 to {MAX_WORD} bytes; give its name"));
         }
@@ -355,13 +355,13 @@ impl ProposedAction {
             let all = policy.actions().map(|(name, _)| name).chain(policy.never.iter().map(String::as_str));
             all.into_iter().find(|name| action.measure(|action| action == name)).map(str::to_owned)
         });
-        let target = root.get("target").and_then(text).filter(|target| !target.is_empty()).map(Cow::into_owned);
+        let target = root.get("target").and_then(leaf_text).filter(|target| !target.is_empty()).map(Cow::into_owned);
         if target.is_none() {
             problems.push("`target` is missing or no text; say what the action is aimed at".to_owned());
         }
         let terms = named.as_deref().and_then(|name| policy.action(name));
-        let fields = fields(root, terms, &mut problems);
-        let causes = causes(root, &mut problems);
+        let fields = known_fields(root, terms, &mut problems);
+        let causes = read_causes(root, &mut problems);
         let assessment = assessment(root, &mut problems);
         if root.get("note").is_some_and(|note| !is_note(note)) {
             let parts = NOTE_PARTS.join("`, `");
@@ -370,8 +370,8 @@ impl ProposedAction {
         let (Some(action), Some(target), Some(fields)) = (action, target, fields) else { return Err(problems) };
         let action = named.as_deref().map_or_else(|| LabelTree::Outside(action), LabelTree::from);
         let tree = rebuilt(root, action, &fields);
-        let content = content(&tree);
-        let size = fields.values().map(size).sum::<usize>();
+        let content = action_hash(&tree);
+        let size = fields.values().map(tree_size).sum::<usize>();
         if size > MAX_BODY {
             problems.push(format!("the fields have more than {MAX_BODY} bytes; shorten them"));
         }
@@ -391,7 +391,7 @@ pub(super) struct FieldValue<'t> {
     pub(super) typed: Option<&'t str>,
 }
 
-fn failed(problems: Vec<String>) -> Error {
+fn action_error(problems: Vec<String>) -> Error {
     Error::all(ErrorKind::InvalidInput, problems)
 }
 
@@ -403,7 +403,7 @@ fn is(name: &TreeName<'_>, word: &str) -> bool {
 }
 
 /// The text of a leaf, or a number as it is written; `None` for nothing, lists and objects.
-fn text(tree: &LabelTree) -> Option<Cow<'_, Untrusted<String>>> {
+fn leaf_text(tree: &LabelTree) -> Option<Cow<'_, Untrusted<String>>> {
     let written = |label: Label| Some(Cow::Owned(Untrusted::new(compact(&show::tree_json(tree)), label)));
     match tree {
         LabelTree::Text(text) => Some(Cow::Owned(Untrusted::new(text.clone(), Label::trusted()))),
@@ -416,22 +416,22 @@ fn text(tree: &LabelTree) -> Option<Cow<'_, Untrusted<String>>> {
     }
 }
 
-fn word(tree: &LabelTree) -> Option<Untrusted<String>> {
+fn leaf_word(tree: &LabelTree) -> Option<Untrusted<String>> {
     let is_text = matches!(tree, LabelTree::Text(_) | LabelTree::Outside(_) | LabelTree::Flagged(_));
-    let word = text(tree).filter(|text| is_text && !text.is_empty() && text.len() <= MAX_WORD);
+    let word = leaf_text(tree).filter(|text| is_text && !text.is_empty() && text.len() <= MAX_WORD);
     word.map(Cow::into_owned)
 }
 
-fn size(tree: &LabelTree) -> usize {
+fn tree_size(tree: &LabelTree) -> usize {
     match tree {
-        LabelTree::List(list) => list.iter().map(size).sum(),
-        LabelTree::Map(map) => map.iter().map(|(_, field)| size(field)).sum(),
-        leaf => text(leaf).map_or(0, |text| text.len()),
+        LabelTree::List(list) => list.iter().map(tree_size).sum(),
+        LabelTree::Map(map) => map.iter().map(|(_, field)| tree_size(field)).sum(),
+        leaf => leaf_text(leaf).map_or(0, |text| text.len()),
     }
 }
 
 /// The fields that the policy knows, by its names; of an action that it doesn't know, none.
-fn fields(
+fn known_fields(
     root: &LabelMap,
     terms: Option<&ActionTerms>,
     problems: &mut Vec<String>,
@@ -451,7 +451,7 @@ fn fields(
     Some(known.filter_map(|name| Some((name.clone(), given.get(name)?.clone()))).collect())
 }
 
-fn causes(root: &LabelMap, problems: &mut Vec<String>) -> Vec<ActionCause> {
+fn read_causes(root: &LabelMap, problems: &mut Vec<String>) -> Vec<ActionCause> {
     let Some(LabelTree::List(list)) = root.get("causes") else {
         problems.push("`causes` is no list; name the signals by `id` and `revision`".to_owned());
         return Vec::new();
@@ -461,7 +461,8 @@ fn causes(root: &LabelMap, problems: &mut Vec<String>) -> Vec<ActionCause> {
     }
     let cause = |item: &LabelTree| {
         let LabelTree::Map(map) = item else { return None };
-        let cause = ActionCause { id: map.get("id").and_then(word)?, revision: map.get("revision").and_then(word)? };
+        let cause =
+            ActionCause { id: map.get("id").and_then(leaf_word)?, revision: map.get("revision").and_then(leaf_word)? };
         (map.len() == 2).then_some(cause)
     };
     let read: Vec<ActionCause> = list.iter().take(MAX_CAUSES).filter_map(cause).collect();
@@ -493,7 +494,7 @@ fn assessment(root: &LabelMap, problems: &mut Vec<String>) -> SelfAssessment {
     let approval = flag("requires_approval").map(|flag| flag.map(ApprovalNeed::from));
     let reach = flag("is_external").map(|flag| flag.map(Reach::from));
     let hold = root.get("hold_duration_minutes").and_then(|leaf| {
-        let minutes = thousandths(leaf).filter(|number| *number % 1_000 == 0 && *number / 1_000 <= MAX_HOLD);
+        let minutes = leaf_thousandths(leaf).filter(|number| *number % 1_000 == 0 && *number / 1_000 <= MAX_HOLD);
         let minutes = minutes.and_then(|number| u32::try_from(number / 1_000).ok());
         if minutes.is_none() {
             wrong("hold_duration_minutes", &format!("a whole number from 0 to {MAX_HOLD}"));
@@ -501,7 +502,8 @@ fn assessment(root: &LabelMap, problems: &mut Vec<String>) -> SelfAssessment {
         minutes.map(|minutes| Untrusted::new(HoldMinutes(minutes), leaf.label()))
     });
     let confidence = root.get("confidence").and_then(|leaf| {
-        let sure = thousandths(leaf).filter(|number| *number <= 1_000).and_then(|number| u16::try_from(number).ok());
+        let sure =
+            leaf_thousandths(leaf).filter(|number| *number <= 1_000).and_then(|number| u16::try_from(number).ok());
         if sure.is_none() {
             wrong("confidence", "a number from 0 to 1");
         }
@@ -511,7 +513,7 @@ fn assessment(root: &LabelMap, problems: &mut Vec<String>) -> SelfAssessment {
 }
 
 /// A number from outside in thousandths, cut off behind the third digit; `None` below zero.
-fn thousandths(leaf: &LabelTree) -> Option<u64> {
+fn leaf_thousandths(leaf: &LabelTree) -> Option<u64> {
     let number = match leaf {
         LabelTree::Number(number) => number.as_f64(),
         LabelTree::Scalar(scalar) => {
@@ -571,10 +573,10 @@ fn is_note(note: &LabelTree) -> bool {
         let is_text = matches!(part, LabelTree::Text(_) | LabelTree::Outside(_) | LabelTree::Flagged(_));
         is_text && NOTE_PARTS.iter().any(|known| is(&name, known))
     };
-    parts.iter().all(is_part) && size(note) <= MAX_NOTE
+    parts.iter().all(is_part) && tree_size(note) <= MAX_NOTE
 }
 
-fn content(tree: &LabelTree) -> ActionHash {
+fn action_hash(tree: &LabelTree) -> ActionHash {
     let mut shown = show::tree_json(tree);
     if let Json::Object(shown) = &mut shown {
         shown.retain(|key, _| matches!(key.as_str(), "action" | "target" | "fields" | "causes"));

@@ -30,15 +30,15 @@ pub(super) const ALLOW: [(&str, AllowlistEntryKind); 9] = [
 ];
 
 /// A name of which case, separators and look-alike letters are no part, as `guard::check` compares denied ones.
-pub(super) fn folded(name: &str) -> String {
+pub(super) fn folded_name(name: &str) -> String {
     normalise_text(name).text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// The hash of a policy.
-pub(super) fn hash(policy: &Policy) -> PolicyHash {
+pub(super) fn policy_hash(policy: &Policy) -> PolicyHash {
     let mut hash = Sha256::new();
     hash.update(FORM.as_bytes());
-    hash.update(compact(&json(policy)).as_bytes());
+    hash.update(compact(&policy_json(policy)).as_bytes());
     PolicyHash(hash.finalize().into())
 }
 
@@ -62,14 +62,14 @@ impl Policy {
         self.allowlist = allowlist;
         self.internal = InternalDomains::new(self.domains());
         self.known = known;
-        self.folded_denied = self.never().map(folded).collect();
-        self.hash = Some(hash(&self));
+        self.folded_denied = self.never().map(folded_name).collect();
+        self.hash = Some(policy_hash(&self));
         self
     }
 }
 
-fn json(policy: &Policy) -> Json {
-    let actions = policy.actions.iter().map(|(name, terms)| (name.clone(), action(terms)));
+fn policy_json(policy: &Policy) -> Json {
+    let actions = policy.actions.iter().map(|(name, terms)| (name.clone(), action_terms_json(terms)));
     let recipients = policy
         .recipients
         .as_ref()
@@ -88,8 +88,8 @@ fn json(policy: &Policy) -> Json {
     })
 }
 
-fn action(terms: &ActionTerms) -> Json {
-    let fields = terms.fields.iter().map(|(name, terms)| (name.clone(), field(terms)));
+fn action_terms_json(terms: &ActionTerms) -> Json {
+    let fields = terms.fields.iter().map(|(name, terms)| (name.clone(), field_terms_json(terms)));
     let route = match &terms.route {
         EffectRoute::Mail => json!("mail"),
         EffectRoute::Request(template) => json!(["request", template]),
@@ -103,14 +103,14 @@ fn action(terms: &ActionTerms) -> Json {
         "level": terms.level.as_str(),
         "perform": route,
         "external": terms.external,
-        "target": field(&terms.target),
+        "target": field_terms_json(&terms.target),
         "fields": fields.collect::<serde_json::Map<_, _>>(),
     })
 }
 
-fn field(terms: &FieldTerms) -> Json {
+fn field_terms_json(terms: &FieldTerms) -> Json {
     let mut field = json!({
-        "role": role(terms.role),
+        "role": role_json(terms.role),
         "required": terms.is_required,
         "list": terms.is_list,
         "max_bytes": terms.max_bytes,
@@ -124,7 +124,7 @@ fn field(terms: &FieldTerms) -> Json {
     field
 }
 
-fn role(role: FieldRole) -> Json {
+fn role_json(role: FieldRole) -> Json {
     match role {
         FieldRole::Recipient => json!("recipient"),
         FieldRole::Host => json!("host"),

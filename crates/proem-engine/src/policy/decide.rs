@@ -81,26 +81,26 @@ struct ActionView<'a> {
 pub fn decide(request: &DecisionRequest<'_>) -> Decision {
     let mut grounds = DecisionGrounds::default();
     let terms = request.action.name().and_then(|name| request.policy.action(name));
-    let Some(terms) = terms else { return refused(request, grounds) };
+    let Some(terms) = terms else { return refused_decision(request, grounds) };
     let values = request.action.values(terms);
     for problem in request.action.problems_in(terms, &values) {
         grounds.against(AutomaticCondition::Schema, Stance::Refusal, DecisionReason::Malformed(problem));
     }
     let is_valid = grounds.reasons.is_empty();
-    let view = look(request, terms, &values, &mut grounds);
-    lists(request, &view, &mut grounds);
-    causes(request, &view, &mut grounds);
+    let view = view_action(request, terms, &values, &mut grounds);
+    decide_by_lists(request, &view, &mut grounds);
+    weigh_causes(request, &view, &mut grounds);
     let confidence = ActionConfidence::new(view.list, is_valid, request.sources, request.past);
     let hold = hold(request, &view, &mut grounds);
     if view.list == ActionList::Auto && confidence.sources == 0 {
         grounds.add(Stance::Approval, DecisionReason::NoSource);
     }
     let ruling = ruling(request, hold, &mut grounds);
-    finish(request, ruling, (grounds, confidence, hold, view.reach, view.check))
+    finish_decision(request, ruling, (grounds, confidence, hold, view.reach, view.check))
 }
 
 /// An action that is on no list of those that may be taken.
-fn refused(request: &DecisionRequest<'_>, mut grounds: DecisionGrounds) -> Decision {
+fn refused_decision(request: &DecisionRequest<'_>, mut grounds: DecisionGrounds) -> Decision {
     let is_denied = request.action.is_denied(request.policy);
     let (condition, reason, notice) = if is_denied {
         (AutomaticCondition::Denylist, DecisionReason::Never, RefusalNotice::Recorded)
@@ -115,11 +115,11 @@ fn refused(request: &DecisionRequest<'_>, mut grounds: DecisionGrounds) -> Decis
     grounds.unmet(HoldCondition::ChecksPass);
     let confidence = ActionConfidence::new(ActionList::Never, is_denied, request.sources, request.past);
     let reach = tighten(request.action.assessment().reach.as_ref(), Reach::Internal);
-    finish(request, Ruling::Refusal(notice), (grounds, confidence, None, reach, ActionCheck::default()))
+    finish_decision(request, Ruling::Refusal(notice), (grounds, confidence, None, reach, ActionCheck::default()))
 }
 
 /// The checks of its values, and whom it reaches.
-fn look<'a>(
+fn view_action<'a>(
     request: &DecisionRequest<'a>,
     terms: &'a ActionTerms,
     values: &[FieldValue<'_>],
@@ -148,7 +148,7 @@ fn look<'a>(
     if reach == Reach::External {
         grounds.unmet(HoldCondition::InternalRecipient);
     }
-    let mut check = checked(request, values);
+    let mut check = checked_values(request, values);
     check.failures.retain(|failure| !is_excused(request, values, failure));
     for failure in &check.failures {
         breach(values, failure, grounds);
@@ -166,7 +166,7 @@ fn look<'a>(
     ActionView { terms, list, reach, has_foreign_text, check }
 }
 
-fn checked(request: &DecisionRequest<'_>, values: &[FieldValue<'_>]) -> ActionCheck {
+fn checked_values(request: &DecisionRequest<'_>, values: &[FieldValue<'_>]) -> ActionCheck {
     let name = request.action.name().unwrap_or_default();
     let fields: Vec<ActionField<'_>> = values
         .iter()
@@ -259,7 +259,7 @@ fn effective(request: &DecisionRequest<'_>, terms: &ActionTerms, reach: Reach) -
 }
 
 /// Never, approval, level.
-fn lists(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds: &mut DecisionGrounds) {
+fn decide_by_lists(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds: &mut DecisionGrounds) {
     let autonomy = AutomaticCondition::Autonomy;
     if view.list > view.terms.list {
         let stance = if view.list == ActionList::Never { Stance::Refusal } else { Stance::Approval };
@@ -277,7 +277,7 @@ fn lists(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds: &mut Dec
 }
 
 /// What the guard says of its causes.
-fn causes(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds: &mut DecisionGrounds) {
+fn weigh_causes(request: &DecisionRequest<'_>, view: &ActionView<'_>, grounds: &mut DecisionGrounds) {
     let worst = request.verdict.worst;
     let is_score_alone = request.verdict.basis == VerdictBasis::ScoreAlone && worst == Verdict::Flag;
     match worst {
@@ -358,7 +358,7 @@ fn ruling(request: &DecisionRequest<'_>, hold: Option<HoldMinutes>, grounds: &mu
     }
 }
 
-fn finish(
+fn finish_decision(
     request: &DecisionRequest<'_>,
     ruling: Ruling,
     found: (DecisionGrounds, ActionConfidence, Option<HoldMinutes>, Reach, ActionCheck),

@@ -22,7 +22,7 @@ pub(super) const fn names_something(role: FieldRole) -> bool {
 }
 
 /// A field's table.
-pub(super) fn read(reader: &mut TomlReader, value: PlacedValue<'_>) -> Option<FieldTerms> {
+pub(super) fn read_field_terms(reader: &mut TomlReader, value: PlacedValue<'_>) -> Option<FieldTerms> {
     let table = reader.table(value)?;
     reader.only(table, &KEYS);
     let Some(named) = table.get("role") else {
@@ -40,7 +40,7 @@ pub(super) fn read(reader: &mut TomlReader, value: PlacedValue<'_>) -> Option<Fi
     // Without a word about them, a text's readers are the widest circle.
     let text =
         FreeText { audience: audience.unwrap_or(Audience::Public), figures: figures.unwrap_or(Figures::Checked) };
-    let role = reader.word(named, &ROLES, |word| role(word, text));
+    let role = reader.word(named, &ROLES, |word| role_of_word(word, text));
     let mut flag = |key| table.get(key).and_then(|value| reader.switch(value)).unwrap_or_default();
     let (is_required, is_list) = (flag("required"), flag("list"));
     let most = u32::try_from(MAX_BODY).unwrap_or(u32::MAX);
@@ -93,7 +93,7 @@ fn attachment(reader: &mut TomlReader, value: PlacedValue<'_>, is_list: bool) ->
     Some(name.to_owned())
 }
 
-fn role(word: &str, text: FreeText) -> Option<FieldRole> {
+fn role_of_word(word: &str, text: FreeText) -> Option<FieldRole> {
     Some(match word {
         "recipient" => FieldRole::Recipient,
         "host" => FieldRole::Host,

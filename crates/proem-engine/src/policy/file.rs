@@ -7,7 +7,7 @@ use proem_text::span::Span;
 use toml::de::DeTable;
 
 use super::{
-    canonical::{ALLOW, folded},
+    canonical::{ALLOW, folded_name},
     field,
     terms::{ActionList, ActionTerms, AutonomyLevel, EffectRoute, HoldSteps, KnownRecipient, Policy, TIMES},
 };
@@ -66,28 +66,33 @@ fn read(reader: &mut TomlReader, root: &DeTable<'_>) -> Policy {
         level: root.get("level").and_then(|level| reader.word(level, &LEVELS, AutonomyLevel::of_name)),
         ..Policy::default()
     };
-    policy.domains = root.get("domains").map(|value| entries(reader, value, AllowlistEntryKind::MailDomain));
+    policy.domains =
+        root.get("domains").map(|value| read_allowlist_entries(reader, value, AllowlistEntryKind::MailDomain));
     if let Some(value) = root.get("denylist") {
         policy.denylist = reader.texts(value).into_iter().map(|(name, _)| name.to_owned()).collect();
     }
-    policy.times = times(reader, root);
-    policy.holds = root.get("holds").and_then(|value| hold_steps(reader, value));
+    policy.times = read_times(reader, root);
+    policy.holds = root.get("holds").and_then(|value| read_hold_steps(reader, value));
     if let Some(table) = root.get("allow").and_then(|value| reader.table(value)) {
         reader.only(table, &ALLOW.map(|(key, _)| key));
         for (key, kind) in ALLOW {
             if let Some(value) = table.get(key) {
-                policy.allow.insert(key, entries(reader, value, kind));
+                policy.allow.insert(key, read_allowlist_entries(reader, value, kind));
             }
         }
     }
     policy.recipients = root.get("recipients").map(|value| recipients(reader, value));
-    let lists = lists(reader, root);
+    let lists = read_action_lists(reader, root);
     actions(reader, root, &lists, &mut policy);
     policy
 }
 
 /// Texts that have a canonical form as values of the kind.
-fn entries(reader: &mut TomlReader, value: PlacedValue<'_>, kind: AllowlistEntryKind) -> BTreeSet<String> {
+fn read_allowlist_entries(
+    reader: &mut TomlReader,
+    value: PlacedValue<'_>,
+    kind: AllowlistEntryKind,
+) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for (text, place) in reader.texts(value) {
         match Allowlist::new().allow(kind, text) {
@@ -98,7 +103,7 @@ fn entries(reader: &mut TomlReader, value: PlacedValue<'_>, kind: AllowlistEntry
     all
 }
 
-fn times(reader: &mut TomlReader, root: &DeTable<'_>) -> BTreeMap<&'static str, u32> {
+fn read_times(reader: &mut TomlReader, root: &DeTable<'_>) -> BTreeMap<&'static str, u32> {
     let mut times = BTreeMap::new();
     let Some(table) = root.get("times").and_then(|value| reader.table(value)) else { return times };
     reader.only(table, &TIMES.map(|(key, _)| key));
@@ -109,7 +114,7 @@ fn times(reader: &mut TomlReader, root: &DeTable<'_>) -> BTreeMap<&'static str, 
     times
 }
 
-fn hold_steps(reader: &mut TomlReader, value: PlacedValue<'_>) -> Option<HoldSteps> {
+fn read_hold_steps(reader: &mut TomlReader, value: PlacedValue<'_>) -> Option<HoldSteps> {
     let table = reader.table(value)?;
     reader.only(table, &["shorter", "untrusted"]);
     let mut steps = HoldSteps::default();
@@ -161,14 +166,17 @@ fn recipients(reader: &mut TomlReader, value: PlacedValue<'_>) -> BTreeSet<Known
 }
 
 /// The list of each action, and where it stands in it.
-fn lists<'t>(reader: &mut TomlReader, root: &'t DeTable<'t>) -> BTreeMap<&'t str, (ActionList, PlacedValue<'t>)> {
+fn read_action_lists<'t>(
+    reader: &mut TomlReader,
+    root: &'t DeTable<'t>,
+) -> BTreeMap<&'t str, (ActionList, PlacedValue<'t>)> {
     let mut lists: BTreeMap<&str, (ActionList, PlacedValue<'_>)> = BTreeMap::new();
     let Some(table) = root.get("lists").and_then(|value| reader.table(value)) else { return lists };
     reader.only(table, &LISTS);
     for key in LISTS {
         let Some(value) = table.get(key) else { continue };
         let named: Vec<(&str, ActionList, PlacedValue<'_>)> = if key == "hold" {
-            holds(reader, value)
+            read_holds(reader, value)
         } else {
             let list = match key {
                 "auto" => ActionList::Auto,
@@ -195,7 +203,7 @@ fn lists<'t>(reader: &mut TomlReader, root: &'t DeTable<'t>) -> BTreeMap<&'t str
 }
 
 /// Actions with the minutes of their holds.
-fn holds<'t>(reader: &mut TomlReader, value: PlacedValue<'t>) -> Vec<(&'t str, ActionList, PlacedValue<'t>)> {
+fn read_holds<'t>(reader: &mut TomlReader, value: PlacedValue<'t>) -> Vec<(&'t str, ActionList, PlacedValue<'t>)> {
     let Some(table) = reader.table(value) else { return Vec::new() };
     let hold = |(name, value): (&'t toml::Spanned<toml::de::DeString<'t>>, PlacedValue<'t>)| {
         let minutes = reader.number(value, MAX_MINUTES)?;
@@ -222,20 +230,20 @@ fn actions(
             }
             Some((list, _)) => {
                 let Some(table) = reader.table(value) else { continue };
-                if let Some(terms) = action(reader, table, *list, value) {
+                if let Some(terms) = read_action_terms(reader, table, *list, value) {
                     policy.actions.insert(name.to_owned(), terms);
                 }
             }
         }
     }
-    let never = lists.iter().filter(|(_, (list, _))| *list == ActionList::Never).map(|(name, _)| folded(name));
-    let denied: BTreeSet<String> = policy.denylist.iter().map(|name| folded(name)).chain(never).collect();
+    let never = lists.iter().filter(|(_, (list, _))| *list == ActionList::Never).map(|(name, _)| folded_name(name));
+    let denied: BTreeSet<String> = policy.denylist.iter().map(|name| folded_name(name)).chain(never).collect();
     for (name, (list, place)) in lists {
         if *list == ActionList::Never {
             policy.never.insert((*name).to_owned());
             continue;
         }
-        if denied.contains(&folded(name)) {
+        if denied.contains(&folded_name(name)) {
             reader.problem(
                 format!("`{name}` is denied, too, in this spelling or another; leave it on one list"),
                 place.span(),
@@ -258,7 +266,7 @@ fn actions(
     }
 }
 
-fn action(
+fn read_action_terms(
     reader: &mut TomlReader,
     table: &DeTable<'_>,
     list: ActionList,
@@ -275,7 +283,9 @@ fn action(
         }
     };
     let target = match table.get("target") {
-        Some(value) => field::read(reader, value).map(|target| super::FieldTerms { is_required: true, ..target }),
+        Some(value) => {
+            field::read_field_terms(reader, value).map(|target| super::FieldTerms { is_required: true, ..target })
+        }
         None => {
             reader.problem("no `target`; say what the action is aimed at", place.span());
             None
@@ -291,7 +301,7 @@ fn action(
     let (mut fields, mut files) = (BTreeMap::new(), BTreeSet::new());
     if let Some(named) = table.get("fields").and_then(|value| reader.table(value)) {
         for (name, value) in named {
-            let Some(terms) = field::read(reader, value) else { continue };
+            let Some(terms) = field::read_field_terms(reader, value) else { continue };
             if let Some(file) = &terms.attachment {
                 let is_carried = matches!(route, Some(EffectRoute::Mail)) && !BODY.contains(&&**name.get_ref());
                 if !is_carried {

@@ -15,7 +15,7 @@ impl Policy {
     pub fn narrowed_by(&self, other: &Self) -> Self {
         let never: BTreeSet<String> = self.never.union(&other.never).cloned().collect();
         let denied: BTreeSet<String> = other.folded_denied.iter().cloned().collect();
-        let actions = self.actions.iter().filter(|(name, _)| !denied.contains(&super::canonical::folded(name)));
+        let actions = self.actions.iter().filter(|(name, _)| !denied.contains(&super::canonical::folded_name(name)));
         let actions = actions.map(|(name, terms)| {
             let terms = other.actions.get(name).map_or_else(|| terms.clone(), |other| narrowed_action(terms, other));
             (name.clone(), terms)
@@ -33,10 +33,10 @@ impl Policy {
             recipients: common(self.recipients.as_ref(), other.recipients.as_ref()),
             domains: common(self.domains.as_ref(), other.domains.as_ref()),
             allow: allow.collect(),
-            times: times(self, other),
+            times: narrower_times(self, other),
             holds: match (&self.holds, &other.holds) {
                 (ours, None) => ours.clone(),
-                (_, Some(theirs)) => Some(hold_steps(&self.hold_steps(), theirs)),
+                (_, Some(theirs)) => Some(longer_hold_steps(&self.hold_steps(), theirs)),
             },
             ..Self::default()
         };
@@ -51,7 +51,7 @@ fn common<T: Ord + Clone>(ours: Option<&BTreeSet<T>>, theirs: Option<&BTreeSet<T
     }
 }
 
-fn times(ours: &Policy, theirs: &Policy) -> BTreeMap<&'static str, u32> {
+fn narrower_times(ours: &Policy, theirs: &Policy) -> BTreeMap<&'static str, u32> {
     let mut times = ours.times.clone();
     for (key, theirs) in &theirs.times {
         let default = super::terms::TIMES.iter().find(|(name, _)| name == key).map_or(0, |(_, minutes)| *minutes);
@@ -63,7 +63,7 @@ fn times(ours: &Policy, theirs: &Policy) -> BTreeMap<&'static str, u32> {
 }
 
 /// At each number of approvals the longer of both.
-fn hold_steps(ours: &HoldSteps, theirs: &HoldSteps) -> HoldSteps {
+fn longer_hold_steps(ours: &HoldSteps, theirs: &HoldSteps) -> HoldSteps {
     let counts: BTreeSet<u32> = ours.shorter.keys().chain(theirs.shorter.keys()).copied().collect();
     let longer = |count: u32| Some((count, ours.cap(count)?.max(theirs.cap(count)?)));
     HoldSteps {

@@ -73,14 +73,14 @@ impl TextTemplate {
 
     /// Whether the text is the template with something of the right type in each slot.
     pub(super) fn matches(&self, text: &str) -> bool {
-        matches(&self.pieces, text)
+        pieces_match(&self.pieces, text)
     }
 }
 
-fn matches(pieces: &[TemplatePiece], text: &str) -> bool {
+fn pieces_match(pieces: &[TemplatePiece], text: &str) -> bool {
     let Some((piece, pieces)) = pieces.split_first() else { return text.is_empty() };
     match piece {
-        TemplatePiece::Words(words) => text.strip_prefix(words.as_str()).is_some_and(|rest| matches(pieces, rest)),
+        TemplatePiece::Words(words) => text.strip_prefix(words.as_str()).is_some_and(|rest| pieces_match(pieces, rest)),
         TemplatePiece::Slot(kind) => {
             // The next words end the slot where they first stand; a slot's letters are few enough that none is cut.
             let next = match pieces.first() {
@@ -88,7 +88,7 @@ fn matches(pieces: &[TemplatePiece], text: &str) -> bool {
                 _ => Some(text.len()),
             };
             let parts = next.and_then(|at| text.split_at_checked(at));
-            parts.is_some_and(|(value, rest)| kind.holds(value) && matches(pieces, rest))
+            parts.is_some_and(|(value, rest)| kind.holds(value) && pieces_match(pieces, rest))
         }
     }
 }

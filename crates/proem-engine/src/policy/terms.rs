@@ -237,7 +237,7 @@ impl Policy {
     /// The hash of everything that it says, in a form that doesn't depend on how its file is written.
     #[must_use]
     pub fn hash(&self) -> PolicyHash {
-        self.hash.unwrap_or_else(|| canonical::hash(self))
+        self.hash.unwrap_or_else(|| canonical::policy_hash(self))
     }
 
     /// The hold of the first automatic action of a type.

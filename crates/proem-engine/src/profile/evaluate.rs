@@ -43,10 +43,10 @@ const NO_WARNINGS: [&str; 14] = [
 /// A status other than success makes it low, partial and `execution_failed`; an output of nothing but
 /// white space makes it partial and `missing_output`; a warning makes it `warnings_present`.
 #[must_use]
-pub fn evaluate(result: &ResultExcerpt<'_>) -> Issue {
+pub fn evaluate_result(result: &ResultExcerpt<'_>) -> Issue {
     let found = [
         (EXECUTION_FAILED, result.status != ResultStatus::Success),
-        (MISSING_OUTPUT, is_blank(result.output)),
+        (MISSING_OUTPUT, is_blank_text(result.output)),
         (WARNINGS_PRESENT, result.warnings.iter().any(|warning| is_warning(warning))),
     ];
     issue(found)
@@ -64,7 +64,7 @@ fn issue(found: [(&str, bool); 3]) -> Issue {
     }
 }
 
-fn is_blank(text: &str) -> bool {
+fn is_blank_text(text: &str) -> bool {
     text.trim().is_empty()
 }
 
@@ -101,7 +101,7 @@ pub fn of_outcome(outcome: &Outcome) -> Option<Issue> {
     issue.risks.insert(tag.to_owned());
     if *because == FallbackReason::Invalid {
         let last = outcome.attempts.last().map(|attempt| attempt.problems.as_slice()).unwrap_or_default();
-        issue.risks.extend(super::parts::tags(last));
+        issue.risks.extend(super::parts::broken_part_tags(last));
     }
     Some(issue)
 }
@@ -120,7 +120,7 @@ pub fn of_judgement(judgement: Judgement) -> Issue {
 fn of_value(value: &Untrusted<Json>) -> Issue {
     let missing = value.measure(|value| match value {
         Json::Null => true,
-        Json::String(text) => is_blank(text),
+        Json::String(text) => is_blank_text(text),
         _ => false,
     });
     let warned = value.measure(|value| value.get(WARNINGS).is_some_and(warns));
@@ -142,7 +142,7 @@ fn warns(warnings: &Json) -> bool {
 /// Whether a model wrote nothing but white space.
 fn says_nothing(response: &Response) -> bool {
     response.content.iter().all(|content| match content {
-        ResponsePart::Text { text } | ResponsePart::Refusal { text } => text.measure(|text| is_blank(text)),
+        ResponsePart::Text { text } | ResponsePart::Refusal { text } => text.measure(|text| is_blank_text(text)),
         ResponsePart::Call(_) => false,
         ResponsePart::Other { .. } => true,
     })

@@ -52,11 +52,11 @@ pub(super) struct NameSlot {
 impl NameSlot {
     /// The names as a list; empty without any.
     pub(super) fn in_words(&self) -> String {
-        listed(&self.names, self.others)
+        list_with_others(&self.names, self.others)
     }
 }
 
-fn listed(names: &[String], others: u64) -> String {
+fn list_with_others(names: &[String], others: u64) -> String {
     let rest = match others {
         0 => None,
         1 => Some(String::from("1 other")),
@@ -73,7 +73,7 @@ impl LineGround {
     /// The rule and the signals behind the line, in our words, without a full stop.
     #[must_use]
     pub fn in_words(&self) -> String {
-        let listed = listed(&self.names, self.others);
+        let listed = list_with_others(&self.names, self.others);
         match self.rule {
             ProfileRule::Baseline => "baseline: applies to every task".to_owned(),
             ProfileRule::Failures => {

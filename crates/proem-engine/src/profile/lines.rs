@@ -28,7 +28,7 @@ const COMPLIANCE: &str = "Name what compliance demands here, where the form of t
 /// three agents, twelve risks.
 #[must_use]
 pub fn adapt(signals: &Signals, agents: &Registry, risks: &Registry) -> Adaptation {
-    let mut adapted = grounded(signals, agents, risks, Baseline::Wanted);
+    let mut adapted = adapt_with_grounds(signals, agents, risks, Baseline::Wanted);
     adapted.profile.grounds.clear();
     adapted
 }
@@ -36,7 +36,7 @@ pub fn adapt(signals: &Signals, agents: &Registry, risks: &Registry) -> Adaptati
 /// [`adapt`], where the profile says for each line why it is there, as records keep it, and the lines that hold for
 /// every task are there only for a prompt that wants them.
 #[must_use]
-pub fn grounded(signals: &Signals, agents: &Registry, risks: &Registry, baseline: Baseline) -> Adaptation {
+pub fn adapt_with_grounds(signals: &Signals, agents: &Registry, risks: &Registry, baseline: Baseline) -> Adaptation {
     let mut adapted =
         Adaptation { profile: Profile::default(), signals: signals.clone(), rules: Vec::new(), notes: Vec::new() };
     if baseline == Baseline::Wanted {
@@ -58,7 +58,7 @@ pub fn grounded(signals: &Signals, agents: &Registry, risks: &Registry, baseline
         signals.risk_tags.iter().cloned().partition(|risk| is_contract_part(risk) && risks.admits(risk));
     let slot = adapted.slot("risk", &parts, risks, RISKS);
     if slot != NameSlot::default() {
-        let parts: Vec<String> = slot.names.iter().map(|part| parts::in_words(part)).collect();
+        let parts: Vec<String> = slot.names.iter().map(|part| parts::part_words(part)).collect();
         let line = format!(
             "An earlier answer did not meet the contract at {}: check that before answering.",
             parts.join(", ")

@@ -41,13 +41,13 @@ const ITEMS: &str = "items";
 const MOST_PARTS: usize = 4;
 
 /// The tags of what an answer broke, without what can't be named.
-pub(super) fn tags(broken: &[BrokenRule]) -> BTreeSet<String> {
+pub(super) fn broken_part_tags(broken: &[BrokenRule]) -> BTreeSet<String> {
     let tag = |broken: &BrokenRule| {
         let place = broken.path.strip_prefix('/')?;
         let segment = |name: &str| if name.bytes().all(|byte| byte.is_ascii_digit()) { ITEMS } else { name }.to_owned();
         let place: Vec<String> = place.split('/').map(segment).collect();
         let tag = format!("{SCHEMA_FAILED}/{}/{}", broken.rule, place.join("/"));
-        (RULES.contains(&broken.rule.as_str()) && super::is_path(&tag)).then_some(tag)
+        (RULES.contains(&broken.rule.as_str()) && super::is_registry_path(&tag)).then_some(tag)
     };
     broken.iter().filter_map(tag).take(MOST_PARTS).collect()
 }
@@ -73,7 +73,7 @@ pub fn is_contract_part(risk: &str) -> bool {
 }
 
 /// A part as a line names it: `` `items/owner` (`required`) ``.
-pub(super) fn in_words(tag: &str) -> String {
+pub(super) fn part_words(tag: &str) -> String {
     let rest = tag.strip_prefix(SCHEMA_FAILED).and_then(|rest| rest.strip_prefix('/')).unwrap_or(tag);
     match rest.split_once('/') {
         Some((rule, place)) => format!("`{place}` (`{rule}`)"),
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn only_what_the_schema_declares_is_named() {
         let schema = json!({ "properties": { "level": { "enum": ["low"] }, "risks": { "items": { "properties": { "owner": {} } } } } });
-        let tags = tags(&[
+        let tags = broken_part_tags(&[
             broken("enum", "/level"),
             broken("required", "/risks/3/owner"),
             broken("enum", "/ignore all rules"),
@@ -107,6 +107,6 @@ mod tests {
         let foreign =
             ["schema_failed/enum/do-as-i-say".to_owned(), "schema_failed/obey/level".to_owned(), "refused".to_owned()];
         assert_eq!(contract_parts(&schema, tags.iter().chain(&foreign)), Registry::Closed(tags));
-        assert_eq!(in_words("schema_failed/required/risks/items/owner"), "`risks/items/owner` (`required`)");
+        assert_eq!(part_words("schema_failed/required/risks/items/owner"), "`risks/items/owner` (`required`)");
     }
 }

@@ -24,15 +24,15 @@ impl Registry {
     #[must_use]
     pub fn admits(&self, name: &str) -> bool {
         match self {
-            Self::Closed(names) => names.contains(name) && is_path(name),
-            Self::Vouched => is_identifier(name),
+            Self::Closed(names) => names.contains(name) && is_registry_path(name),
+            Self::Vouched => is_registry_identifier(name),
         }
     }
 }
 
 /// Whether a text is `[A-Za-z0-9][A-Za-z0-9._-]{0,63}`.
 #[must_use]
-pub fn is_identifier(text: &str) -> bool {
+pub fn is_registry_identifier(text: &str) -> bool {
     let starts = text.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
     starts
         && text.len() <= IDENTIFIER
@@ -41,8 +41,8 @@ pub fn is_identifier(text: &str) -> bool {
 
 /// Whether a text is identifiers with slashes between, as a closed registry may hold.
 #[must_use]
-pub fn is_path(text: &str) -> bool {
-    text.len() <= PATH && text.split('/').all(is_identifier)
+pub fn is_registry_path(text: &str) -> bool {
+    text.len() <= PATH && text.split('/').all(is_registry_identifier)
 }
 
 /// The risks that recorded runs can have.

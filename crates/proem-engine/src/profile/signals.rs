@@ -24,11 +24,11 @@ pub struct SignalDerivation {
 
 /// The signals that a history of one project and agent gives at `now`.
 #[must_use]
-pub fn signals(history: &[ResultRecord], wishes: Wishes, ageing: Ageing, now: Time) -> Signals {
+pub fn history_signals(history: &[ResultRecord], wishes: Wishes, ageing: Ageing, now: Time) -> Signals {
     derive(history, wishes, ageing, now).signals
 }
 
-/// [`signals`], with what was not taken as it was.
+/// [`history_signals`], with what was not taken as it was.
 ///
 /// A record counts once, however often it is there, and one that is later than `now` counts as of now.
 /// The newest result of each kind and agent is this round's: it gives the risks, and asks for a retry
@@ -37,10 +37,10 @@ pub fn signals(history: &[ResultRecord], wishes: Wishes, ageing: Ageing, now: Ti
 pub fn derive(history: &[ResultRecord], wishes: Wishes, ageing: Ageing, now: Time) -> SignalDerivation {
     let mut notes = Vec::new();
     let results = in_window(history, ageing, now, &mut notes);
-    let (failures, round) = standing(&results, &mut notes);
+    let (failures, round) = standing_failures(&results, &mut notes);
     let most = usize::try_from(ageing.records).unwrap_or(usize::MAX);
     let over = failures.len().saturating_sub(most);
-    note(&mut notes, over, |counted| format!("{counted} left out: only the newest {} count", ageing.records));
+    note_records(&mut notes, over, |counted| format!("{counted} left out: only the newest {} count", ageing.records));
     let failures: Vec<&ResultRecord> = failures.into_iter().skip(over).collect();
     let mut agents: Vec<String> = Vec::new();
     for failure in failures.iter().rev() {
@@ -108,9 +108,9 @@ fn in_window<'r>(
             results.push(record);
         }
     }
-    note(notes, old, |counted| format!("{counted} left out: older than {}", days(ageing.days)));
-    note(notes, repeated, |counted| format!("{counted} left out: recorded twice"));
-    note(notes, ahead, |counted| format!("{counted} dated in the future: treated as of now"));
+    note_records(notes, old, |counted| format!("{counted} left out: older than {}", days_in_words(ageing.days)));
+    note_records(notes, repeated, |counted| format!("{counted} left out: recorded twice"));
+    note_records(notes, ahead, |counted| format!("{counted} dated in the future: treated as of now"));
     results.sort_by_key(|record| record.at.min(now));
     results
 }
@@ -120,7 +120,7 @@ type Round<'r> = BTreeMap<(&'r str, &'r str), (&'r ResultRecord, usize)>;
 
 /// The failures that no success of their kind came after, oldest first, and the newest result of each
 /// kind and agent.
-fn standing<'r>(results: &[&'r ResultRecord], notes: &mut Vec<String>) -> (Vec<&'r ResultRecord>, Round<'r>) {
+fn standing_failures<'r>(results: &[&'r ResultRecord], notes: &mut Vec<String>) -> (Vec<&'r ResultRecord>, Round<'r>) {
     let mut failures: Vec<&ResultRecord> = Vec::new();
     let mut round = Round::new();
     let mut ended = 0_usize;
@@ -137,15 +137,15 @@ fn standing<'r>(results: &[&'r ResultRecord], notes: &mut Vec<String>) -> (Vec<&
             round.insert(key, (record, streak.saturating_add(1)));
         }
     }
-    note(notes, ended, |counted| format!("{counted} left out: a success of the same kind came after"));
+    note_records(notes, ended, |counted| format!("{counted} left out: a success of the same kind came after"));
     (failures, round)
 }
 
-fn days(days: u32) -> String {
+fn days_in_words(days: u32) -> String {
     format!("{days} {}", if days == 1 { "day" } else { "days" })
 }
 
-fn note(notes: &mut Vec<String>, count: usize, words: impl Fn(&str) -> String) {
+fn note_records(notes: &mut Vec<String>, count: usize, words: impl Fn(&str) -> String) {
     if count > 0 {
         let noun = if count == 1 { "record" } else { "records" };
         notes.push(words(&format!("{count} {noun}")));

@@ -8,7 +8,7 @@ use serde_json::{Value as Json, json};
 
 fn resulted(status: ResultStatus, output: &str, warnings: &[&str]) -> Issue {
     let warnings: Vec<String> = warnings.iter().map(|&warning| warning.to_owned()).collect();
-    evaluate(&ResultExcerpt { status, output, warnings: &warnings })
+    evaluate_result(&ResultExcerpt { status, output, warnings: &warnings })
 }
 
 fn issue(quality: Quality, completeness: Completeness, risks: &[&str]) -> Issue {
@@ -225,7 +225,7 @@ fn what_counts_is_told_with_its_end() {
 #[test]
 fn a_prompt_that_asks_for_no_profile_shows_what_was_learned_and_wished_for() {
     let of = |signals: &Signals| {
-        let adapted = grounded(signals, &Registry::Vouched, &Registry::Vouched, Baseline::Unwanted);
+        let adapted = adapt_with_grounds(signals, &Registry::Vouched, &Registry::Vouched, Baseline::Unwanted);
         (adapted.profile.learned(), adapted.rules)
     };
     assert_eq!(of(&Signals::default()), (0, vec![]));
@@ -327,7 +327,7 @@ fn names_that_are_not_registered_are_only_counted() {
         assert_eq!(adapted.notes.is_empty(), !expected.contains("other"));
     }
     let longest = "n".repeat(64);
-    assert!(is_identifier(&longest) && !is_identifier(&format!("{longest}n")));
+    assert!(is_registry_identifier(&longest) && !is_registry_identifier(&format!("{longest}n")));
 }
 
 #[test]
@@ -341,7 +341,7 @@ fn each_line_says_why_it_is_there() {
         compliance_required: true,
         ..example()
     };
-    let profile = grounded(&signals, &agents, &known_risks(), Baseline::Wanted).profile;
+    let profile = adapt_with_grounds(&signals, &agents, &known_risks(), Baseline::Wanted).profile;
     let lists = [
         (List::Instructions, &profile.instructions),
         (List::Constraints, &profile.constraints),
@@ -456,7 +456,7 @@ proptest! {
     #[test]
     fn grounds_are_of_the_lines(signals in any_signals()) {
         let registry = Registry::Closed(["a", "b", "c", "ab"].map(str::to_owned).into());
-        let mut adapted = grounded(&signals, &registry, &registry, Baseline::Wanted);
+        let mut adapted = adapt_with_grounds(&signals, &registry, &registry, Baseline::Wanted);
         let profile = adapted.profile.clone();
         prop_assert_eq!(profile.rules(), adapted.rules.clone());
         let lists = [&profile.instructions, &profile.constraints, &profile.examples];
@@ -508,7 +508,7 @@ proptest! {
     fn failures_only_age(hours in vec((0..400_i64, any::<bool>()), 0..12), later in 0..400_i64) {
         let lines: Vec<String> = hours.iter().map(|(hours, bad)| format!("{hours} a z {}", if *bad { "x" } else { "ok" })).collect();
         let history = history(&lines.iter().map(String::as_str).collect::<Vec<_>>());
-        let count = |now| signals(&history, Wishes::default(), Ageing::default(), now).recent_failure_count;
+        let count = |now| history_signals(&history, Wishes::default(), Ageing::default(), now).recent_failure_count;
         prop_assert!(count(Time(NOW.0 + later * HOUR)) <= count(NOW));
         prop_assert_eq!(count(Time(NOW.0 + 600 * HOUR)), 0);
     }

@@ -21,7 +21,7 @@ use super::template::{
 };
 use crate::input::InputTrust;
 use crate::ordered::OrderedJson;
-use crate::schema::{ValueKind, kind};
+use crate::schema::{ValueKind, kind_of_schema};
 use crate::section::SectionSpec;
 
 /// The helpers that a strict template may use inside a section.
@@ -245,7 +245,7 @@ impl<'s> TemplateWalk<'s> {
             PathTarget::Inputs => self.fault(format!("`{name}` means all inputs together; print a single input")),
             PathTarget::Computed => {}
             PathTarget::Value(typed) => {
-                match kind(typed.schema) {
+                match kind_of_schema(typed.schema) {
                     ValueKind::Scalar => {}
                     ValueKind::Unknown => {
                         self.fault(format!("`{name}` has no declared type; declare it in input.schema"));
@@ -306,7 +306,7 @@ impl<'s> TemplateWalk<'s> {
             };
             // A function's result is ours and may stand in trusted sections, so that nothing a text from outside
             // says may decide it. How many there are, and numbers, say no words.
-            let list = kind(typed.schema) == ValueKind::List;
+            let list = kind_of_schema(typed.schema) == ValueKind::List;
             if name == "len" && !list {
                 self.fault("len takes a list");
             } else if typed.presence == Presence::Inside {
@@ -384,7 +384,7 @@ impl<'s> TemplateWalk<'s> {
                 return self.fault(format!("`{name}` is computed; write {{{{#if {name}}}}}…{{{{/if}}}}"));
             }
         };
-        match (kind(typed.schema), boolean(typed.schema)) {
+        match (kind_of_schema(typed.schema), boolean(typed.schema)) {
             (ValueKind::List, _) => self.scope(block, "each", Some(shape), false),
             (ValueKind::Object, _) => self.scope(block, "with", Some(shape), block.call.path.is_here()),
             // A scalar that may be a boolean or a text would be a condition or a scope by what the caller gives:
@@ -417,7 +417,7 @@ impl<'s> TemplateWalk<'s> {
                     frame
                 }),
                 // The body is rendered only where the value is there, so that inside it counts as present.
-                PathTarget::Value(typed) if kind(typed.schema) == ValueKind::Object => {
+                PathTarget::Value(typed) if kind_of_schema(typed.schema) == ValueKind::Object => {
                     Ok(AnalysisFrame::of(PathTarget::Value(TypedValue { presence: Presence::Always, ..typed })))
                 }
                 _ => Err(format!("#{name} can't be used on this value")),
@@ -426,7 +426,7 @@ impl<'s> TemplateWalk<'s> {
             let absent = match shape {
                 PathTarget::Value(typed) => match typed.presence {
                     Presence::Always => false,
-                    Presence::Optional => kind(typed.schema) != ValueKind::List,
+                    Presence::Optional => kind_of_schema(typed.schema) != ValueKind::List,
                     Presence::Inside => true,
                 },
                 _ => false,

@@ -140,13 +140,14 @@ impl Book {
         let start = format!("{prompt}/_{name}@");
         let since = |path: &str| {
             let since = path.strip_prefix(&start)?.strip_suffix(".prompt").filter(|since| is_version(since))?;
-            Some(numbers(since))
+            Some(version_numbers(since))
         };
         self.layers.iter().enumerate().rev().find_map(|(index, layer)| {
             let of_versions = layer.files.range(start.clone()..).take_while(|(path, _)| path.starts_with(&start));
             let of_versions = of_versions.filter_map(|(path, text)| Some((since(path)?, path, text)));
-            let newest =
-                of_versions.filter(|(since, ..)| *since <= numbers(version)).max_by_key(|(since, ..)| since.clone());
+            let newest = of_versions
+                .filter(|(since, ..)| *since <= version_numbers(version))
+                .max_by_key(|(since, ..)| since.clone());
             let file = newest.map(|(_, path, text)| (path, text)).or_else(|| layer.files.get_key_value(&plain));
             file.map(|(path, text)| (path.clone(), (index, text, layer.origin)))
         })
@@ -187,7 +188,9 @@ impl Book {
                 version,
             });
         }
-        versions.sort_by(|a, b| a.prompt.cmp(&b.prompt).then(numbers(&a.version).cmp(&numbers(&b.version))));
+        versions.sort_by(|a, b| {
+            a.prompt.cmp(&b.prompt).then(version_numbers(&a.version).cmp(&version_numbers(&b.version)))
+        });
         Ok(versions)
     }
 
@@ -201,7 +204,7 @@ impl Book {
             return Ok(version.clone());
         }
         let versions = self.version_paths().into_iter().filter(|(name, _)| name == prompt).map(|(_, version)| version);
-        versions.max_by_key(|version| numbers(version)).ok_or_else(|| {
+        versions.max_by_key(|version| version_numbers(version)).ok_or_else(|| {
             let known: Vec<String> = self.prompts().into_iter().collect();
             Error::new(ErrorKind::NotFound, format!("no prompt `{prompt}`; the book has {}", known.join(", ")))
         })
@@ -264,7 +267,7 @@ impl Book {
     fn no_version(&self, prompt: &str, version: &str) -> Error {
         let mut known: Vec<String> =
             self.version_paths().into_iter().filter(|(name, _)| name == prompt).map(|(_, version)| version).collect();
-        known.sort_by_key(|version| numbers(version));
+        known.sort_by_key(|version| version_numbers(version));
         let problem = if known.is_empty() {
             let known: Vec<String> = self.prompts().into_iter().collect();
             format!("no prompt `{prompt}`; the book has {}", known.join(", "))
@@ -286,7 +289,7 @@ impl Book {
             top,
         };
         let mut seen = BTreeSet::new();
-        let mut wanted = names_in(super::file::split(text.as_str()).body);
+        let mut wanted = names_in(super::file::split_front_matter(text.as_str()).body);
         while let Some(name) = wanted.pop() {
             if !seen.insert(name.clone()) {
                 continue;
@@ -342,15 +345,16 @@ fn names_in(template: &str) -> Vec<String> {
     if template.len() > MAX_FILE_BYTES {
         return Vec::new();
     }
-    super::template::parse(template).map(|template| partial_names(&template)).unwrap_or_default()
+    super::template::parse_template(template).map(|template| partial_names(&template)).unwrap_or_default()
 }
 
 /// The schema files that a prompt file names, each with the key that names it.
 fn named_schemas(text: &str) -> Vec<(&'static str, String)> {
-    let Some((start, front)) = super::file::split(text).front.filter(|_| text.len() <= MAX_FILE_BYTES) else {
+    let Some((start, front)) = super::file::split_front_matter(text).front.filter(|_| text.len() <= MAX_FILE_BYTES)
+    else {
         return Vec::new();
     };
-    let Ok(Some(root)) = super::yaml::parse(front, start) else { return Vec::new() };
+    let Ok(Some(root)) = super::yaml::parse_yaml(front, start) else { return Vec::new() };
     let Some(proem) = root.get("proem") else { return Vec::new() };
     let named = |key: &'static str, node: &YamlNode| Some((key, node.as_str()?.to_owned()));
     let value = proem.get("output_schema").and_then(|node| named("output_schema", node));
@@ -361,6 +365,6 @@ fn named_schemas(text: &str) -> Vec<(&'static str, String)> {
     value.into_iter().chain(tools).collect()
 }
 
-fn numbers(version: &str) -> Vec<u32> {
+fn version_numbers(version: &str) -> Vec<u32> {
     version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
 }

@@ -42,7 +42,7 @@ const VOLATILE_FORMATS: [&str; 4] = ["date", "date-time", "time", "uuid"];
 /// # Errors
 ///
 /// Only if the book's own files can't be read; what is wrong with a prompt is a remark.
-pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Error> {
+pub fn check_book(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Error> {
     let mut remarks = Vec::new();
     for version in book.versions()? {
         let name = format!("{}@{}", version.prompt, version.version);
@@ -65,10 +65,10 @@ pub fn check(book: &Book, counter: &dyn TokenCounter) -> Result<Vec<Remark>, Err
                     say(DiagnosticSeverity::Error, text);
                 }
                 prompt.file.remarks.iter().for_each(|remark| say(DiagnosticSeverity::Warning, remark.clone()));
-                answer(&prompt, &mut say);
-                cases(book, &version.prompt, &prompt, &mut say);
+                check_answer_contract(&prompt, &mut say);
+                check_cases(book, &version.prompt, &prompt, &mut say);
                 volatile(&prompt, &mut say);
-                budget(&prompt, counter, &mut say);
+                check_budget(&prompt, counter, &mut say);
                 system(&prompt, &mut say);
             }
         }
@@ -90,7 +90,7 @@ fn bare(problem: &str) -> String {
 }
 
 /// The case file, if the prompt names one.
-fn cases(book: &Book, name: &str, prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
+fn check_cases(book: &Book, name: &str, prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     let Some(file) = &prompt.file.strict.cases else { return };
     match book.file(&format!("{name}/{file}")) {
         None => {
@@ -108,7 +108,7 @@ fn cases(book: &Book, name: &str, prompt: &Prompt, say: &mut impl FnMut(Diagnost
 }
 
 /// The contract that the answer owes, and whether the fallback meets it.
-fn answer(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
+fn check_answer_contract(prompt: &Prompt, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     let fallback = &prompt.file.strict.fallback;
     let answer = match prompt.answer() {
         // What is not there has been said with the closure.
@@ -203,7 +203,7 @@ fn stamp(text: &str) -> Option<&str> {
 }
 
 /// Required sections whose own text is larger than the budget.
-fn budget(prompt: &Prompt, counter: &dyn TokenCounter, say: &mut impl FnMut(DiagnosticSeverity, String)) {
+fn check_budget(prompt: &Prompt, counter: &dyn TokenCounter, say: &mut impl FnMut(DiagnosticSeverity, String)) {
     let Some(limit) = prompt.file.strict.input_budget else { return };
     let required =
         |section: &&Section| section.spec.keep == SectionPriority::Required && section.spec.ladders.is_empty();

@@ -12,13 +12,13 @@ use serde_json::{Map, Value as Json, json};
 
 use super::file::{self, MAX_FILE_BYTES};
 use super::picoschema::{self, NamedSchemas};
-use super::template::evaluate::{Dialect, evaluate};
+use super::template::evaluate::{Dialect, evaluate_template};
 use super::template::scope::TemplateBindings;
-use super::template::{Template, parse};
+use super::template::{Template, parse_template};
 use super::{expansion, yaml};
 
 use crate::error::{Error, ErrorKind, error_at};
-use crate::input::{collect_ordered, unused};
+use crate::input::{collect_ordered, unused_character};
 use crate::message::{Message, Part};
 use crate::ordered::OrderedJson;
 
@@ -78,11 +78,11 @@ impl Dotprompt {
             let problem = format!("{name}: {} bytes; a prompt file has at most {MAX_FILE_BYTES}", text.len());
             return Err(Error::new(ErrorKind::InvalidFile, problem));
         }
-        let split = file::split(text);
+        let split = file::split_front_matter(text);
         let (metadata, defaults, source) = match split.front {
             None => (Map::new(), None, text),
             Some((start, front)) => {
-                let root = yaml::parse(front, start).map_err(|problem| Error::in_file(name, text, &[problem]))?;
+                let root = yaml::parse_yaml(front, start).map_err(|problem| Error::in_file(name, text, &[problem]))?;
                 let default = root.as_ref().and_then(|root| root.get("input")?.get("default"));
                 let default = default.map(yaml::YamlNode::to_ordered);
                 let map = match root.map(|root| root.to_json()) {
@@ -96,12 +96,12 @@ impl Dotprompt {
                         return Err(Error::in_file(name, text, &[problem]));
                     }
                 };
-                let metadata =
-                    metadata(map, schemas).map_err(|e| Error::new(ErrorKind::InvalidFile, format!("{name}: {e}")))?;
+                let metadata = plain_metadata(map, schemas)
+                    .map_err(|e| Error::new(ErrorKind::InvalidFile, format!("{name}: {e}")))?;
                 (metadata, default, split.body.trim())
             }
         };
-        let template = compile(name, source)?;
+        let template = compile_plain(name, source)?;
         if let Some((name, text)) = partials.iter().find(|(_, text)| text.len() > MAX_FILE_BYTES) {
             let problem = format!("partial `{name}`: {} bytes; a partial has at most {MAX_FILE_BYTES}", text.len());
             return Err(Error::new(ErrorKind::InvalidFile, problem));
@@ -110,9 +110,9 @@ impl Dotprompt {
         partials.values().for_each(|text| source.push_str(text));
         let partials = partials
             .iter()
-            .map(|(partial, text)| Ok((partial.clone(), compile(partial, text)?)))
+            .map(|(partial, text)| Ok((partial.clone(), compile_plain(partial, text)?)))
             .collect::<Result<BTreeMap<_, _>, Error>>()?;
-        expansion::check(&template, &partials)?;
+        expansion::check_partials(&template, &partials)?;
         let files =
             core::iter::once((name, &template)).chain(partials.iter().map(|(name, file)| (name.as_str(), file)));
         let notes = files.flat_map(|(name, file)| foreign_notes(name, file)).collect();
@@ -137,9 +137,9 @@ impl Dotprompt {
     ///
     /// [`ErrorKind::Render`] if a helper is given what it can't use.
     pub fn render(&self, data: &RenderData, defaults: Option<&OrderedMap<OrderedJson>>) -> Result<Vec<Message>, Error> {
-        let mark = mark(&[&data.input, &data.context], &[self.defaults(), defaults], &self.source)?;
+        let mark = unused_mark(&[&data.input, &data.context], &[self.defaults(), defaults], &self.source)?;
         let text = self.evaluate(data, defaults, mark)?;
-        Ok(messages(&text, mark, &data.messages))
+        Ok(split_messages(&text, mark, &data.messages))
     }
 
     /// The template's text before it is cut into messages: for comparing it with another engine's.
@@ -151,7 +151,7 @@ impl Dotprompt {
     ///
     /// As [`Self::render`].
     pub fn text(&self, data: &RenderData) -> Result<String, Error> {
-        let mark = mark(&[&data.input, &data.context], &[self.defaults()], &self.source)?;
+        let mark = unused_mark(&[&data.input, &data.context], &[self.defaults()], &self.source)?;
         self.evaluate(data, None, mark)
     }
 
@@ -170,7 +170,7 @@ impl Dotprompt {
         let root: OrderedMap<OrderedJson> =
             sources.flat_map(OrderedMap::iter).map(|(name, value)| (name, value.clone())).collect();
         let values = TemplateBindings { partials: &self.partials, root: &root.into(), context: &data.context };
-        evaluate(&self.template, &values, Dialect::Plain(mark))
+        evaluate_template(&self.template, &values, Dialect::Plain(mark))
             .map_err(|problem| Error::new(ErrorKind::Render, problem.into_text()))
     }
 }
@@ -185,14 +185,14 @@ fn foreign_notes(name: &str, template: &Template) -> Vec<String> {
 pub(super) const FOREIGN: &str = "`{% … %}` is not a Handlebars tag and is printed unchanged; write {{#if …}}, {{#each \
                                   …}}, or, if it is meant as text, {{{{raw}}}}{% … %}{{{{/raw}}}}";
 
-fn compile(name: &str, text: &str) -> Result<Template, Error> {
-    parse(text).map_err(|e| {
+fn compile_plain(name: &str, text: &str) -> Result<Template, Error> {
+    parse_template(text).map_err(|e| {
         let problem = format!("{name}:{}:{}: {}", e.at.line, e.at.column, e.message);
         Error::new(ErrorKind::InvalidFile, problem)
     })
 }
 
-fn metadata(raw: Map<String, Json>, schemas: &NamedSchemas) -> Result<Map<String, Json>, String> {
+fn plain_metadata(raw: Map<String, Json>, schemas: &NamedSchemas) -> Result<Map<String, Json>, String> {
     let mut out = Map::new();
     let mut ext = Map::new();
     for (key, value) in &raw {
@@ -209,8 +209,8 @@ fn metadata(raw: Map<String, Json>, schemas: &NamedSchemas) -> Result<Map<String
         if let Some(holder) = out.get_mut(part).and_then(Json::as_object_mut)
             && let Some(schema) = holder.get("schema")
         {
-            let full =
-                picoschema::expand(&schema.clone().into(), schemas).map_err(|e| format!("{part}.schema: {e}"))?;
+            let full = picoschema::expand_picoschema(&schema.clone().into(), schemas)
+                .map_err(|e| format!("{part}.schema: {e}"))?;
             holder.insert("schema".into(), full);
         }
     }
@@ -220,7 +220,7 @@ fn metadata(raw: Map<String, Json>, schemas: &NamedSchemas) -> Result<Map<String
 }
 
 /// A character that none of the texts contains.
-fn mark(
+fn unused_mark(
     inputs: &[&OrderedMap<OrderedJson>],
     defaults: &[Option<&OrderedMap<OrderedJson>>],
     template: &str,
@@ -230,7 +230,7 @@ fn mark(
         texts.push(name);
         collect_ordered(value, &mut texts);
     }
-    let mark = unused(|see| texts.iter().for_each(|text| see(text)));
+    let mark = unused_character(|see| texts.iter().for_each(|text| see(text)));
     mark.ok_or_else(|| Error::new(ErrorKind::Render, "the inputs hold every character that could be a mark"))
 }
 
@@ -260,7 +260,7 @@ impl Collected {
     }
 }
 
-fn messages(text: &str, mark: char, history: &[Json]) -> Vec<Message> {
+fn split_messages(text: &str, mark: char, history: &[Json]) -> Vec<Message> {
     let mut out: Vec<Message> = Vec::new();
     let mut current = Collected::new("user".into());
     for (index, piece) in text.split(mark).enumerate() {

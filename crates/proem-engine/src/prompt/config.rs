@@ -8,7 +8,7 @@ use super::header::{Diagnostics, StrictHeader};
 use super::yaml::{MappingKey, YamlNode, YamlValue};
 use crate::call::Sampling;
 use crate::error::error_at;
-use crate::providers::distance;
+use crate::providers::edit_distance;
 
 /// The keys of `config`, <https://google.github.io/dotprompt/reference/frontmatter/>.
 const CONFIG: [&str; 5] = ["maxOutputTokens", "stopSequences", "temperature", "topK", "topP"];
@@ -57,7 +57,7 @@ pub(crate) struct ConfigValues {
 }
 
 /// Reads `config`, and remarks on every key of the front matter that changes no request.
-pub(crate) fn read_config(
+pub(crate) fn read_dotprompt_config(
     root: &YamlNode,
     remarks: &mut Vec<HeaderRemark>,
     problems: &mut Diagnostics,
@@ -77,7 +77,7 @@ pub(crate) fn read_config(
     };
     let mut part = |key: &str, most: u16, parts: u16, expected: &str| {
         let node = config.get(key).filter(|node| !is_null(node))?;
-        let part = decimal(node, most, parts);
+        let part = scaled_decimal(node, most, parts);
         if part.is_none() {
             wrong(key, expected, node.span);
         }
@@ -96,7 +96,7 @@ pub(crate) fn read_config(
     values.sampling.top_k = count("topK").map(|(count, _)| count);
     values.output_tokens = count("maxOutputTokens").and_then(|(count, at)| Some((usize::try_from(count).ok()?, at)));
     if let Some(node) = config.get("stopSequences").filter(|node| !is_null(node)) {
-        match stops(node) {
+        match stop_sequences(node) {
             Some(stops) => values.sampling.stop = stops,
             None => {
                 wrong("stopSequences", &format!("a list of at most {MAX_STOPS} texts that are not blank"), node.span);
@@ -151,12 +151,12 @@ pub(crate) fn is_config_value(key: &str, value: &YamlNode) -> bool {
 }
 
 /// A number from 0 to `most` in so many parts of one; `None` for anything else, such as a number that would be rounded.
-fn decimal(node: &YamlNode, most: u16, parts: u16) -> Option<u16> {
+fn scaled_decimal(node: &YamlNode, most: u16, parts: u16) -> Option<u16> {
     let whole = node.to_json().as_f64()? * f64::from(parts);
     (0..=most.saturating_mul(parts)).find(|part| (f64::from(*part) - whole).abs() < 1e-9)
 }
 
-fn stops(node: &YamlNode) -> Option<Vec<String>> {
+fn stop_sequences(node: &YamlNode) -> Option<Vec<String>> {
     let YamlValue::List(items) = &node.data else { return None };
     let texts: Vec<String> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect::<Option<_>>()?;
     let are_texts = texts.iter().all(|text| !text.trim().is_empty());
@@ -189,7 +189,7 @@ pub(crate) fn nearest_key<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     }
     let plain = |text: &str| text.replace(['_', '-'], "").to_lowercase();
     let key = plain(key);
-    let near = known.iter().map(|known| (distance(&key, &plain(known)), *known)).min()?;
+    let near = known.iter().map(|known| (edit_distance(&key, &plain(known)), *known)).min()?;
     (near.0 <= MAX_EDITS && near.0 < key.len()).then_some(near.1)
 }
 
@@ -216,8 +216,9 @@ mod tests {
 
     #[test]
     fn numbers_are_taken_exactly_or_not_at_all() {
-        let read =
-            |text: &str, most, parts| decimal(&super::super::yaml::parse(text, 0).unwrap().unwrap(), most, parts);
+        let read = |text: &str, most, parts| {
+            scaled_decimal(&super::super::yaml::parse_yaml(text, 0).unwrap().unwrap(), most, parts)
+        };
         for (text, expected) in
             [("0", Some(0)), ("0.7", Some(70)), ("2", Some(200)), ("2.01", None), ("0.123", None), ("-0.1", None)]
         {

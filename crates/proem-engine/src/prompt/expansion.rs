@@ -21,7 +21,7 @@ pub(crate) const MAX_DEPTH: usize = 64;
 /// # Errors
 ///
 /// [`ErrorKind::InvalidFile`].
-pub(crate) fn check(template: &Template, partials: &BTreeMap<String, Template>) -> Result<(), Error> {
+pub(crate) fn check_partials(template: &Template, partials: &BTreeMap<String, Template>) -> Result<(), Error> {
     let mut known: BTreeMap<&str, Vec<&Template>> = BTreeMap::new();
     for (name, partial) in partials {
         known.entry(name).or_default().push(partial);
@@ -34,7 +34,7 @@ pub(crate) fn check(template: &Template, partials: &BTreeMap<String, Template>) 
     Ok(())
 }
 
-fn refuse<T>(problem: impl Into<String>) -> Result<T, Error> {
+fn refuse_expansion<T>(problem: impl Into<String>) -> Result<T, Error> {
     Err(Error::new(ErrorKind::InvalidFile, problem))
 }
 
@@ -44,7 +44,7 @@ fn inline<'t>(template: &'t Template, known: &mut BTreeMap<&'t str, Vec<&'t Temp
         let inner = match &node.element {
             Statement::Inline(inline) => {
                 let Some(name) = &inline.name else {
-                    return refuse("the name of an inline partial must be a string literal");
+                    return refuse_expansion("the name of an inline partial must be a string literal");
                 };
                 known.entry(name).or_default().push(&inline.body);
                 [Some(&inline.body), None]
@@ -90,7 +90,7 @@ impl ExpansionWalk<'_> {
             });
         }
         if computed {
-            return refuse(COMPUTED_NAME);
+            return refuse_expansion(COMPUTED_NAME);
         }
         let mut sum = ExpansionSize::default();
         for (name, here) in uses {
@@ -100,10 +100,10 @@ impl ExpansionWalk<'_> {
             sum.depth = sum.depth.max(here.depth.saturating_add(inner.depth));
         }
         if sum.partials > MAX_PARTIALS {
-            return refuse(format!("more than {MAX_PARTIALS} partials, counting each use"));
+            return refuse_expansion(format!("more than {MAX_PARTIALS} partials, counting each use"));
         }
         if sum.depth > MAX_DEPTH {
-            return refuse(format!("partials and blocks nested deeper than {MAX_DEPTH}"));
+            return refuse_expansion(format!("partials and blocks nested deeper than {MAX_DEPTH}"));
         }
         Ok(sum)
     }
@@ -113,10 +113,10 @@ impl ExpansionWalk<'_> {
             return Ok(*size);
         }
         if self.path.contains(&name) {
-            return refuse(format!("partial `{name}` includes itself: {} → {name}", self.path.join(" → ")));
+            return refuse_expansion(format!("partial `{name}` includes itself: {} → {name}", self.path.join(" → ")));
         }
         if self.path.len() > MAX_DEPTH {
-            return refuse(format!("partials and blocks nested deeper than {MAX_DEPTH}"));
+            return refuse_expansion(format!("partials and blocks nested deeper than {MAX_DEPTH}"));
         }
         let templates = self.known.get(name.as_str()).cloned().unwrap_or_default();
         self.path.push(name.clone());

@@ -122,7 +122,7 @@ impl PromptFile {
         let reader = StrictFileReader {
             name,
             text,
-            split: split(text),
+            split: split_front_matter(text),
             lines: Vec::new(),
             problems: Diagnostics::new(),
             elsewhere: Vec::new(),
@@ -135,8 +135,8 @@ impl PromptFile {
     /// Whether `text` has Proem's key in its front matter.
     #[must_use]
     pub fn is_strict(text: &str) -> bool {
-        let Some((start, front)) = split(text).front else { return false };
-        yaml::parse(front, start).ok().flatten().is_some_and(|root| root.get("proem").is_some())
+        let Some((start, front)) = split_front_matter(text).front else { return false };
+        yaml::parse_yaml(front, start).ok().flatten().is_some_and(|root| root.get("proem").is_some())
     }
 
     /// Whether its schema has an input of this name.
@@ -168,7 +168,7 @@ impl PromptFile {
 
 impl StrictFileReader<'_> {
     fn read(mut self, texts: &BTreeMap<String, PartialText>) -> Result<PromptFile, Error> {
-        let root = match self.split.front.map(|(start, front)| yaml::parse(front, start)) {
+        let root = match self.split.front.map(|(start, front)| yaml::parse_yaml(front, start)) {
             Some(Ok(root)) => root,
             Some(Err(problem)) => {
                 self.problems.push(problem);
@@ -188,10 +188,10 @@ impl StrictFileReader<'_> {
                 None
             }
         };
-        let mut header = header::decode(root.as_ref(), &NamedSchemas::new(), &mut self.problems);
+        let mut header = header::decode_header(root.as_ref(), &NamedSchemas::new(), &mut self.problems);
         self.is_plain = root.as_ref().is_none_or(|root| root.get("proem").is_none());
         if self.is_plain && self.problems.is_empty() {
-            header.strict = header::plain(header.places.output_tokens);
+            header.strict = header::plain_file_header(header.places.output_tokens);
             header.input_schema = header.input_schema.take().or_else(|| infer::input_schema(self.split.body));
             header.places.sections_known = true;
             // A file without front matter has the inputs that its template prints.
@@ -284,7 +284,7 @@ impl StrictFileReader<'_> {
             self.problems.push(error_at(message, span.copied().unwrap_or(whole)));
         };
         if let Some(schema) = &header.input_schema
-            && let Err(message) = schema::compile(schema)
+            && let Err(message) = schema::compile_schema(schema)
         {
             say(format!("input.schema does not compile: {message}"), None);
         }
@@ -311,7 +311,7 @@ impl StrictFileReader<'_> {
                 say(message, header.places.sections.get(&spec.name));
             }
             for ladder in &spec.ladders {
-                let kind = properties.and_then(|properties| properties.get(&ladder.input)).map(schema::kind);
+                let kind = properties.and_then(|properties| properties.get(&ladder.input)).map(schema::kind_of_schema);
                 if matches!(kind, Some(ValueKind::Object | ValueKind::Unknown)) {
                     let message = format!(
                         "section `{}` has a ladder for `{}`, which is neither a list nor a text",
@@ -435,7 +435,7 @@ fn parse_partial(name: &str, text: &PartialText) -> Result<Template, String> {
         PartialText::Template(text) if text.len() > MAX_FILE_BYTES => {
             Err(format!("error: {} bytes; a partial has at most {MAX_FILE_BYTES}\n --> partial `{name}`", text.len()))
         }
-        PartialText::Template(text) => parse(text).map_err(|e| problem_in_partial(name, e.at, &e.message)),
+        PartialText::Template(text) => parse_template(text).map_err(|e| problem_in_partial(name, e.at, &e.message)),
         PartialText::Literal(text) => Ok(Template::literal(text)),
     }
 }

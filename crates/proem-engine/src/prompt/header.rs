@@ -100,31 +100,31 @@ pub(crate) struct HeaderSpans {
 /// The problems met so far.
 pub(crate) type Diagnostics = Vec<Diagnostic>;
 
-fn error(problems: &mut Diagnostics, message: String, span: Span) {
+fn push_error(problems: &mut Diagnostics, message: String, span: Span) {
     problems.push(error_at(message, span));
 }
 
 /// Decodes the front matter's tree.
-pub(crate) fn decode(root: Option<&YamlNode>, named: &NamedSchemas, problems: &mut Diagnostics) -> Header {
+pub(crate) fn decode_header(root: Option<&YamlNode>, named: &NamedSchemas, problems: &mut Diagnostics) -> Header {
     let Some(root) = root else { return Header::default() };
     let YamlValue::Map(_) = root.data else {
         if root.data != YamlValue::Scalar(Json::Null) {
-            error(problems, "front matter is not a mapping of keys to values".into(), root.span);
+            push_error(problems, "front matter is not a mapping of keys to values".into(), root.span);
         }
         return Header::default();
     };
     let schema = |part: &str, problems: &mut Diagnostics| {
         let node = root.get(part)?.get("schema")?;
-        match picoschema::expand(&node.to_ordered(), named) {
+        match picoschema::expand_picoschema(&node.to_ordered(), named) {
             Ok(schema) => Some(schema),
             Err(message) => {
-                error(problems, format!("{part}.schema: {message}"), place_of_fault(node, named));
+                push_error(problems, format!("{part}.schema: {message}"), place_of_fault(node, named));
                 None
             }
         }
     };
     let mut remarks = Vec::new();
-    let values = read_config(root, &mut remarks, problems);
+    let values = read_dotprompt_config(root, &mut remarks, problems);
     let before = problems.len();
     let mut header = Header {
         model: root.get("model").and_then(YamlNode::as_str).map(str::to_owned),
@@ -139,13 +139,13 @@ pub(crate) fn decode(root: Option<&YamlNode>, named: &NamedSchemas, problems: &m
     header.places.schema = root.get("input").map(|node| node.get("schema").unwrap_or(node).span);
     header.places.inputs_known = problems.len() == before;
     if let Some(node) = root.get("proem") {
-        header.strict = strict(node, &mut header.places, problems);
+        header.strict = decode_strict_header(node, &mut header.places, problems);
         if let Some(strict) = &mut header.strict {
             set_output_budget(strict, &values, problems);
         }
         let calls = header.strict.as_ref().is_some_and(|strict| !strict.tools.is_empty());
         if let Some(schema) = root.get("output").and_then(|output| output.get("schema")).filter(|_| calls) {
-            error(problems, "output.schema and proem.tools exclude each other; remove one".into(), schema.span);
+            push_error(problems, "output.schema and proem.tools exclude each other; remove one".into(), schema.span);
         }
     }
     header
@@ -156,22 +156,22 @@ fn place_of_fault(node: &YamlNode, named: &NamedSchemas) -> Span {
     let YamlValue::Map(entries) = &node.data else { return node.span };
     let alone = |key: &str, value: &YamlNode| OrderedMap::from_iter([(key, value.to_ordered())]).into();
     for (key, value) in entries {
-        if picoschema::expand(&alone(&key.name, value), named).is_ok() {
+        if picoschema::expand_picoschema(&alone(&key.name, value), named).is_ok() {
             continue;
         }
-        let is_inside =
-            matches!(value.data, YamlValue::Map(_)) && picoschema::expand(&value.to_ordered(), named).is_err();
+        let is_inside = matches!(value.data, YamlValue::Map(_))
+            && picoschema::expand_picoschema(&value.to_ordered(), named).is_err();
         return if is_inside { place_of_fault(value, named) } else { Span::new(key.span.start, value.span.end) };
     }
     node.span
 }
 
 /// Proem's own part for a plain file: what stands under each role is a section, and nothing that is given is trusted.
-pub(crate) fn plain(output_budget: Option<usize>) -> Option<StrictHeader> {
+pub(crate) fn plain_file_header(output_budget: Option<usize>) -> Option<StrictHeader> {
     const FRONT: &str = "version: 0.0.0\nsections:\n- { name: system, trust: constitution }\n\
                          - { name: user, trust: untrusted, cache: never, contain: exact, keep: required }\n";
-    let node = super::yaml::parse(FRONT, 0).ok().flatten()?;
-    let strict = strict(&node, &mut HeaderSpans::default(), &mut Diagnostics::new())?;
+    let node = super::yaml::parse_yaml(FRONT, 0).ok().flatten()?;
+    let strict = decode_strict_header(&node, &mut HeaderSpans::default(), &mut Diagnostics::new())?;
     Some(StrictHeader { output_budget, ..strict })
 }
 
@@ -194,30 +194,30 @@ const STRICT_KEYS: [&str; 13] = [
     "layout",
 ];
 
-fn strict(node: &YamlNode, places: &mut HeaderSpans, problems: &mut Diagnostics) -> Option<StrictHeader> {
-    let entries = map(node, "proem", problems)?;
+fn decode_strict_header(node: &YamlNode, places: &mut HeaderSpans, problems: &mut Diagnostics) -> Option<StrictHeader> {
+    let entries = expect_map(node, "proem", problems)?;
     known_keys(entries, &STRICT_KEYS, "proem", problems);
-    let text = |key: &str, problems: &mut Diagnostics| node.get(key).and_then(|n| string(n, key, problems));
-    let version = version(node, problems);
+    let text = |key: &str, problems: &mut Diagnostics| node.get(key).and_then(|n| expect_string(n, key, problems));
+    let version = decode_version(node, problems);
     let budget = |key: &str, problems: &mut Diagnostics| {
         let node = node.get("budget")?.get(key)?;
         let tokens = node.to_json().as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
         if tokens.is_none() {
-            error(problems, format!("proem.budget.{key} is not a positive number of tokens"), node.span);
+            push_error(problems, format!("proem.budget.{key} is not a positive number of tokens"), node.span);
         }
         tokens
     };
     if let Some(node) = node.get("budget")
-        && let Some(entries) = map(node, "proem.budget", problems)
+        && let Some(entries) = expect_map(node, "proem.budget", problems)
     {
         known_keys(entries, &["input", "output", "stable"], "proem.budget", problems);
     }
     let stable_percent = stable(node.get("budget"), problems);
     let before = problems.len();
-    let inputs = inputs(node.get("inputs"), places, problems);
+    let inputs = decode_inputs(node.get("inputs"), places, problems);
     places.inputs_known &= problems.len() == before;
     let layout = parse_layout(node.get("layout"), problems);
-    let sections = sections(node.get("sections"), node.span, layout, places, problems);
+    let sections = decode_sections(node.get("sections"), node.span, layout, places, problems);
     Some(StrictHeader {
         version,
         changes: text("changes", problems),
@@ -245,33 +245,37 @@ fn stable(budget: Option<&YamlNode>, problems: &mut Diagnostics) -> u8 {
     let Some(node) = budget.and_then(|budget| budget.get("stable")) else { return STABLE_PERCENT };
     let percent = node.to_json().as_u64().and_then(|n| u8::try_from(n).ok()).filter(|n| (1..=100).contains(n));
     if percent.is_none() {
-        error(problems, "proem.budget.stable is not a whole number of per cent from 1 to 100".into(), node.span);
+        push_error(problems, "proem.budget.stable is not a whole number of per cent from 1 to 100".into(), node.span);
     }
     percent.unwrap_or(STABLE_PERCENT)
 }
 
 /// The contracts of the tools that the answer calls. A prompt that has any declares no other answer.
-fn tools(node: &YamlNode, problems: &mut Diagnostics) -> Vec<String> {
+fn decode_tools(node: &YamlNode, problems: &mut Diagnostics) -> Vec<String> {
     let Some(list) = node.get("tools") else { return Vec::new() };
     let YamlValue::List(items) = &list.data else {
-        error(problems, "proem.tools is not a list of files; write `tools: [answer.schema.json]`".into(), list.span);
+        push_error(
+            problems,
+            "proem.tools is not a list of files; write `tools: [answer.schema.json]`".into(),
+            list.span,
+        );
         return Vec::new();
     };
     if items.is_empty() {
-        error(problems, "proem.tools is empty; name a tool, or remove the key".into(), list.span);
+        push_error(problems, "proem.tools is empty; name a tool, or remove the key".into(), list.span);
     }
     if node.get("output_schema").is_some() {
-        error(problems, "proem.tools and proem.output_schema exclude each other; remove one".into(), list.span);
+        push_error(problems, "proem.tools and proem.output_schema exclude each other; remove one".into(), list.span);
     }
     let mut files: Vec<String> = Vec::new();
     for item in items {
-        let Some(file) = string(item, "a file of proem.tools", problems) else { continue };
+        let Some(file) = expect_string(item, "a file of proem.tools", problems) else { continue };
         if !file.ends_with(TOOL_FILE) || file.contains('/') {
             let message =
                 format!("`{file}` is not the contract of a tool; expected a name such as `answer{TOOL_FILE}`");
-            error(problems, message, item.span);
+            push_error(problems, message, item.span);
         } else if files.contains(&file) {
-            error(problems, format!("proem.tools names `{file}` twice"), item.span);
+            push_error(problems, format!("proem.tools names `{file}` twice"), item.span);
         } else {
             files.push(file);
         }
@@ -309,26 +313,26 @@ fn baseline(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Baseline {
         None | Some((Json::Bool(false), _)) => Baseline::Unwanted,
         Some((Json::Bool(true), _)) => Baseline::Wanted,
         Some((other, span)) => {
-            error(problems, format!("proem.profile is `{other}`; expected true or false"), span);
+            push_error(problems, format!("proem.profile is `{other}`; expected true or false"), span);
             Baseline::Unwanted
         }
     }
 }
 
-fn version(node: &YamlNode, problems: &mut Diagnostics) -> String {
+fn decode_version(node: &YamlNode, problems: &mut Diagnostics) -> String {
     let found = node.get("version");
     let shown = found.map(|n| n.as_str().map_or_else(|| n.to_json().to_string(), str::to_owned));
     match (found.and_then(YamlNode::as_str), shown) {
         (Some(version), _) if is_version(version) => return version.to_owned(),
         (_, Some(shown)) => {
             let message = format!("proem.version is `{shown}`; expected three numbers such as `1.0.0`");
-            error(problems, message, found.map_or(node.span, |n| n.span));
+            push_error(problems, message, found.map_or(node.span, |n| n.span));
         }
         (_, None) => {
-            error(
+            push_error(
                 problems,
                 "proem.version is missing; expected three numbers such as `1.0.0`".into(),
-                start(node.span),
+                span_start(node.span),
             );
         }
     }
@@ -336,7 +340,7 @@ fn version(node: &YamlNode, problems: &mut Diagnostics) -> String {
 }
 
 /// The place where something that is missing should stand.
-const fn start(span: Span) -> Span {
+const fn span_start(span: Span) -> Span {
     Span::new(span.start, span.start)
 }
 
@@ -347,22 +351,26 @@ pub(crate) fn is_version(text: &str) -> bool {
         && parts.iter().all(|part| part.len() <= 6 && part.parse::<u32>().is_ok_and(|n| n.to_string() == **part))
 }
 
-fn inputs(node: Option<&YamlNode>, places: &mut HeaderSpans, problems: &mut Diagnostics) -> Vec<(String, InputTrust)> {
-    let Some(entries) = node.and_then(|node| map(node, "proem.inputs", problems)) else { return Vec::new() };
+fn decode_inputs(
+    node: Option<&YamlNode>,
+    places: &mut HeaderSpans,
+    problems: &mut Diagnostics,
+) -> Vec<(String, InputTrust)> {
+    let Some(entries) = node.and_then(|node| expect_map(node, "proem.inputs", problems)) else { return Vec::new() };
     let mut inputs = Vec::new();
     for (key, node) in entries {
         let at = format!("proem.inputs.{}", key.name);
-        let Some(fields) = map(node, &at, problems) else { continue };
+        let Some(fields) = expect_map(node, &at, problems) else { continue };
         known_keys(fields, &["trust"], &at, problems);
         let words = [("trusted", InputTrust::Trusted), ("untrusted", InputTrust::Untrusted)];
-        let trust = node.get("trust").and_then(|node| word(node, "trust", &words, problems));
+        let trust = node.get("trust").and_then(|node| expect_word(node, "trust", &words, problems));
         inputs.push((key.name.clone(), trust.unwrap_or(InputTrust::Untrusted)));
         places.inputs.insert(key.name.clone(), key.span);
     }
     inputs
 }
 
-fn sections(
+fn decode_sections(
     node: Option<&YamlNode>,
     whole: Span,
     layout: Layout,
@@ -371,28 +379,28 @@ fn sections(
 ) -> Vec<SectionSpec> {
     let Some(node) = node else {
         let message = "proem.sections is missing; every part of a prompt belongs to a section";
-        error(problems, message.into(), start(whole));
+        push_error(problems, message.into(), span_start(whole));
         return Vec::new();
     };
     let YamlValue::List(items) = &node.data else {
-        error(problems, "proem.sections is not a list".into(), node.span);
+        push_error(problems, "proem.sections is not a list".into(), node.span);
         return Vec::new();
     };
     places.sections_known = true;
     let mut specs: Vec<SectionSpec> = Vec::new();
     for item in items {
-        let Some(spec) = section(item, problems) else {
+        let Some(spec) = decode_section(item, problems) else {
             places.sections_known = false;
             continue;
         };
         if let Some(earlier) = specs.iter().find(|earlier| earlier.name == spec.name) {
-            error(problems, format!("section `{}` is declared twice", earlier.name), item.span);
+            push_error(problems, format!("section `{}` is declared twice", earlier.name), item.span);
             continue;
         }
         if let Some(earlier) = specs.iter().rev().find(|earlier| !layout.allows(earlier.rank(), spec.rank())) {
             let (a, b) = (spec.rank().as_str(), earlier.rank().as_str());
             let message = format!("section `{}` ({a}) comes after `{}` ({b}); move it before", spec.name, earlier.name);
-            error(problems, message, item.span);
+            push_error(problems, message, item.span);
         }
         places.sections.insert(spec.name.clone(), item.span);
         specs.push(spec);
@@ -402,33 +410,39 @@ fn sections(
 
 const SECTION_KEYS: [&str; 9] = ["name", "trust", "cache", "contain", "keep", "priority", "ladder", "layer", "tag"];
 
-fn section(node: &YamlNode, problems: &mut Diagnostics) -> Option<SectionSpec> {
-    let entries = map(node, "a section", problems)?;
+fn decode_section(node: &YamlNode, problems: &mut Diagnostics) -> Option<SectionSpec> {
+    let entries = expect_map(node, "a section", problems)?;
     known_keys(entries, &SECTION_KEYS, "a section", problems);
-    let name = node.get("name").and_then(|n| string(n, "name", problems));
+    let name = node.get("name").and_then(|n| expect_string(n, "name", problems));
     let Some(name) = name.filter(|name| is_section_name(name)) else {
-        error(
+        push_error(
             problems,
             "a section needs a name of letters, digits, `-` and `_`; `output` is reserved".into(),
             node.span,
         );
         return None;
     };
-    let trust = node.get("trust").and_then(|n| word(n, "trust", &Trust::WORDS, problems));
+    let trust = node.get("trust").and_then(|n| expect_word(n, "trust", &Trust::WORDS, problems));
     if node.get("trust").is_none() {
         let words: Vec<&str> = Trust::WORDS.iter().map(|(word, _)| *word).collect();
-        error(problems, format!("section `{name}` has no `trust`; expected one of {}", words.join(", ")), node.span);
+        push_error(
+            problems,
+            format!("section `{name}` has no `trust`; expected one of {}", words.join(", ")),
+            node.span,
+        );
     }
     let trust = trust?;
-    let cache =
-        node.get("cache").map_or(Some(default_cache(trust)), |n| word(n, "cache", &CacheClass::WORDS, problems))?;
-    let layer = node.get("layer").map_or(Some(default_layer(trust)), |n| word(n, "layer", &Layer::WORDS, problems))?;
+    let cache = node
+        .get("cache")
+        .map_or(Some(default_cache(trust)), |n| expect_word(n, "cache", &CacheClass::WORDS, problems))?;
+    let layer =
+        node.get("layer").map_or(Some(default_layer(trust)), |n| expect_word(n, "layer", &Layer::WORDS, problems))?;
     if layer != default_layer(trust)
         && (layer, trust) != (Layer::Capabilities, Trust::Trusted)
         && (layer, trust) != (Layer::Capabilities, Trust::Untrusted)
         && (layer, trust) != (Layer::Code, Trust::Untrusted)
     {
-        error(
+        push_error(
             problems,
             format!("section `{name}`: layer `{}` can't be combined with trust `{}`", layer.as_str(), trust.as_str()),
             node.span,
@@ -439,18 +453,18 @@ fn section(node: &YamlNode, problems: &mut Diagnostics) -> Option<SectionSpec> {
         Some(n) => match n.as_str().and_then(Tag::new) {
             Some(tag) => tag,
             None => {
-                error(problems, "`tag` must consist of letters, digits and `_`".into(), n.span);
+                push_error(problems, "`tag` must consist of letters, digits and `_`".into(), n.span);
                 return None;
             }
         },
     };
-    let keep = keep(node, trust, problems);
+    let keep = decode_priority(node, trust, problems);
     let containment = node.get("contain").map_or(Some(SectionContainment::default()), |n| {
         if trust != Trust::Untrusted {
             let message = format!("section `{name}` is {} and contains nothing; remove `contain`", trust.as_str());
-            error(problems, message, n.span);
+            push_error(problems, message, n.span);
         }
-        word(n, "contain", &SectionContainment::WORDS, problems)
+        expect_word(n, "contain", &SectionContainment::WORDS, problems)
     })?;
     let ladders = ladders(node.get("ladder"), problems);
     Some(SectionSpec { name, trust, cache, layer, keep, ladders, containment, tag })
@@ -478,12 +492,12 @@ const fn default_layer(trust: Trust) -> Layer {
     }
 }
 
-fn keep(node: &YamlNode, trust: Trust, problems: &mut Diagnostics) -> SectionPriority {
+fn decode_priority(node: &YamlNode, trust: Trust, problems: &mut Diagnostics) -> SectionPriority {
     let always = matches!(trust, Trust::Constitution | Trust::Rules | Trust::Task);
     let priority = node.get("priority").and_then(|n| {
         let priority = n.to_json().as_u64().and_then(|p| u8::try_from(p).ok()).filter(|p| *p <= 100);
         if priority.is_none() {
-            error(problems, "priority is not a whole number from 0 to 100".into(), n.span);
+            push_error(problems, "priority is not a whole number from 0 to 100".into(), n.span);
         }
         priority
     });
@@ -492,19 +506,19 @@ fn keep(node: &YamlNode, trust: Trust, problems: &mut Diagnostics) -> SectionPri
         Some(n) => match n.as_str() {
             Some("required") => true,
             _ => {
-                error(problems, "`keep` accepts only `required`; otherwise use `priority`".into(), n.span);
+                push_error(problems, "`keep` accepts only `required`; otherwise use `priority`".into(), n.span);
                 always
             }
         },
     };
     if required && let Some(n) = node.get("priority") {
-        error(problems, "a section with `keep: required` can't have a priority".into(), n.span);
+        push_error(problems, "a section with `keep: required` can't have a priority".into(), n.span);
     }
     if required { SectionPriority::Required } else { SectionPriority::Priority(priority.unwrap_or(50)) }
 }
 
 fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
-    let Some(entries) = node.and_then(|node| map(node, "ladder", problems)) else { return Vec::new() };
+    let Some(entries) = node.and_then(|node| expect_map(node, "ladder", problems)) else { return Vec::new() };
     let mut ladders = Vec::new();
     for (key, node) in entries {
         // `input: { each: [full, outline, count] }` is a ladder for each item.
@@ -513,20 +527,26 @@ fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
             None => (Climber::Input, node),
         };
         let rungs: Option<Vec<Rung>> = match &node.data {
-            YamlValue::List(items) => items.iter().map(|item| word(item, "a rung", &Rung::WORDS, problems)).collect(),
+            YamlValue::List(items) => {
+                items.iter().map(|item| expect_word(item, "a rung", &Rung::WORDS, problems)).collect()
+            }
             _ => {
-                error(problems, "a ladder must be a list of shortening steps, the fullest first".into(), node.span);
+                push_error(
+                    problems,
+                    "a ladder must be a list of shortening steps, the fullest first".into(),
+                    node.span,
+                );
                 None
             }
         };
         let Some(rungs) = rungs else { continue };
         if rungs.is_empty() || rungs.windows(2).any(|pair| matches!(pair, [a, b] if a >= b)) {
             let order = "full, parts, brief, excerpt, outline, named, count, omitted";
-            error(problems, format!("the steps of a ladder must be in the order {order}"), node.span);
+            push_error(problems, format!("the steps of a ladder must be in the order {order}"), node.span);
             continue;
         }
-        if let Some(problem) = misplaced(climber, &rungs) {
-            error(problems, problem.into(), node.span);
+        if let Some(problem) = misplaced_rung(climber, &rungs) {
+            push_error(problems, problem.into(), node.span);
             continue;
         }
         ladders.push(Ladder { input: key.name.clone(), rungs, climber });
@@ -535,7 +555,7 @@ fn ladders(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Vec<Ladder> {
 }
 
 /// What is wrong with a ladder's rungs for what stands on them.
-fn misplaced(climber: Climber, rungs: &[Rung]) -> Option<&'static str> {
+fn misplaced_rung(climber: Climber, rungs: &[Rung]) -> Option<&'static str> {
     let own = |rung: &Rung| matches!(rung, Rung::Parts | Rung::Excerpt | Rung::Outline | Rung::Named);
     match climber {
         Climber::Input if rungs.iter().any(own) => {
@@ -552,7 +572,7 @@ fn misplaced(climber: Climber, rungs: &[Rung]) -> Option<&'static str> {
     }
 }
 
-pub(crate) fn map<'n>(
+pub(crate) fn expect_map<'n>(
     node: &'n YamlNode,
     what: &str,
     problems: &mut Diagnostics,
@@ -560,27 +580,32 @@ pub(crate) fn map<'n>(
     match &node.data {
         YamlValue::Map(entries) => Some(entries),
         _ => {
-            error(problems, format!("{what} is not a mapping of keys to values"), node.span);
+            push_error(problems, format!("{what} is not a mapping of keys to values"), node.span);
             None
         }
     }
 }
 
-pub(crate) fn string(node: &YamlNode, what: &str, problems: &mut Diagnostics) -> Option<String> {
+pub(crate) fn expect_string(node: &YamlNode, what: &str, problems: &mut Diagnostics) -> Option<String> {
     let text = node.as_str().map(str::to_owned);
     if text.is_none() {
-        error(problems, format!("{what} is not a string; put it in quotes"), node.span);
+        push_error(problems, format!("{what} is not a string; put it in quotes"), node.span);
     }
     text
 }
 
-pub(crate) fn word<T: Copy>(node: &YamlNode, what: &str, words: &[(&str, T)], problems: &mut Diagnostics) -> Option<T> {
+pub(crate) fn expect_word<T: Copy>(
+    node: &YamlNode,
+    what: &str,
+    words: &[(&str, T)],
+    problems: &mut Diagnostics,
+) -> Option<T> {
     let text = node.as_str();
     let found = words.iter().find(|(word, _)| Some(*word) == text).map(|(_, value)| *value);
     if found.is_none() {
         let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let shown = text.map_or_else(|| node.to_json().to_string(), str::to_owned);
-        error(problems, format!("{what} is `{shown}`; expected one of {}", known.join(", ")), node.span);
+        push_error(problems, format!("{what} is `{shown}`; expected one of {}", known.join(", ")), node.span);
     }
     found
 }

@@ -29,7 +29,7 @@ use crate::error::{Error, ErrorKind};
 use crate::message::Role;
 use crate::ordered::OrderedJson;
 
-pub use self::recognise::recognise;
+pub use self::recognise::recognise_source;
 pub use self::write::{WrittenPrompt, write_prompt};
 
 /// Whose form a source has.
@@ -101,7 +101,7 @@ pub struct ImportSource<'s> {
     pub folder: &'s str,
     /// Its text.
     pub text: &'s str,
-    /// The texts of the files that [`wanted_files`] lists, as far as they exist, by the path it lists.
+    /// The texts of the files that [`files_beside_source`] lists, as far as they exist, by the path it lists.
     pub beside: &'s BTreeMap<String, String>,
     /// What becomes of assertions that are programs.
     pub code_checks: CodeChecks,
@@ -224,12 +224,12 @@ pub const MAX_SOURCE_BYTES: usize = 1024 * 1024;
 /// # Errors
 ///
 /// [`ErrorKind::InvalidFile`] if the source can't be read, or names a file outside its folder.
-pub fn wanted_files(kind: ImportKind, path: &str, text: &str) -> Result<Vec<String>, Error> {
+pub fn files_beside_source(kind: ImportKind, path: &str, text: &str) -> Result<Vec<String>, Error> {
     let file = SourceFile { name: path, text };
     match kind {
-        ImportKind::Promptfoo => promptfoo::wanted_files(file),
-        ImportKind::LangChain => langchain::wanted_files(file),
-        ImportKind::Prompty => prompty::wanted_files(file),
+        ImportKind::Promptfoo => promptfoo::promptfoo_files(file),
+        ImportKind::LangChain => langchain::langchain_files(file),
+        ImportKind::Prompty => prompty::prompty_files(file),
         ImportKind::Fabric => Ok(vec!["user.md".to_owned()]),
         ImportKind::SemanticKernel => Ok(vec!["config.json".to_owned()]),
         _ => Ok(Vec::new()),

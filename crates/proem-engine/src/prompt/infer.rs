@@ -6,14 +6,14 @@
 use serde_json::{Value as Json, json};
 
 use super::analyse::{HELPERS, MARKERS};
-use super::template::{Expression, Statement, Template, parse};
+use super::template::{Expression, Statement, Template, parse_template};
 use crate::schema::set_order;
 
 /// The schema of the inputs that a body prints; `None` if it prints none by its name.
 pub(super) fn input_schema(body: &str) -> Option<Json> {
-    let template = parse(body).ok()?;
+    let template = parse_template(body).ok()?;
     let mut names: Vec<(String, Presence)> = Vec::new();
-    collect(&template, Presence::Always, &mut names);
+    collect_input_names(&template, Presence::Always, &mut names);
     if names.is_empty() {
         return None;
     }
@@ -37,12 +37,12 @@ enum Presence {
     Sometimes,
 }
 
-fn collect(template: &Template, presence: Presence, names: &mut Vec<(String, Presence)>) {
+fn collect_input_names(template: &Template, presence: Presence, names: &mut Vec<(String, Presence)>) {
     for node in &template.nodes {
         match &node.element {
             Statement::Print(call, _) if call.is_bare() => {
                 if let Some(name) = call.path.simple() {
-                    add(name, presence, names);
+                    add_input_name(name, presence, names);
                 }
             }
             Statement::Print(call, _) if call.path.simple() == Some("media") => {
@@ -58,10 +58,10 @@ fn collect(template: &Template, presence: Presence, names: &mut Vec<(String, Pre
                 if let [Expression::Path(path)] = block.call.arguments.as_slice()
                     && let Some(name) = path.simple()
                 {
-                    add(name, Presence::Sometimes, names);
+                    add_input_name(name, Presence::Sometimes, names);
                 }
                 for inner in [&block.body, &block.inverse].into_iter().flatten() {
-                    collect(inner, Presence::Sometimes, names);
+                    collect_input_names(inner, Presence::Sometimes, names);
                 }
             }
             _ => {}
@@ -69,7 +69,7 @@ fn collect(template: &Template, presence: Presence, names: &mut Vec<(String, Pre
     }
 }
 
-fn add(name: &str, presence: Presence, names: &mut Vec<(String, Presence)>) {
+fn add_input_name(name: &str, presence: Presence, names: &mut Vec<(String, Presence)>) {
     if HELPERS.contains(&name) || MARKERS.contains(&name) || name == "else" {
         return;
     }

@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use super::file::Section;
-use super::header::{Diagnostics, word};
+use super::header::{Diagnostics, expect_word};
 use super::template::{Statement, Template};
 use super::yaml::YamlNode;
 use crate::message::Role;
@@ -42,7 +42,7 @@ impl Layout {
 /// Reads `proem.layout`; without the key a file is spaced.
 pub(crate) fn parse_layout(node: Option<&YamlNode>, problems: &mut Diagnostics) -> Layout {
     let node = node.filter(|node| node.to_json() != Json::Null);
-    node.and_then(|node| word(node, "proem.layout", &WORDS, problems)).unwrap_or_default()
+    node.and_then(|node| expect_word(node, "proem.layout", &WORDS, problems)).unwrap_or_default()
 }
 
 /// Takes one line break from the start and one from the end of a section's template: those beside its markers.

@@ -115,13 +115,13 @@ impl Prompt {
             let read = self.schema("tools", file).and_then(|mut schema| {
                 let name = file.strip_suffix(TOOL_FILE).unwrap_or(file);
                 if let Some(definition) = read_definition(&schema) {
-                    let (contract, places) = defined(file, name, definition)?;
+                    let (contract, places) = provider_tool_contract(file, name, definition)?;
                     filled.extend(places);
                     return Ok(contract);
                 }
                 let about = schema.as_object_mut().and_then(|schema| schema.remove("description"));
                 let about = about.as_ref().and_then(Json::as_str).unwrap_or_default();
-                beside(file, name, about, schema)
+                file_tool_contract(file, name, about, schema)
             });
             match read {
                 Ok(contract) => contracts.push(contract),
@@ -204,7 +204,11 @@ impl Prompt {
 }
 
 /// The contract of a provider's definition, and where maxima were filled in.
-fn defined(file: &str, name: &str, definition: ToolDefinition) -> Result<(Contract, Vec<String>), Error> {
+fn provider_tool_contract(
+    file: &str,
+    name: &str,
+    definition: ToolDefinition,
+) -> Result<(Contract, Vec<String>), Error> {
     if definition.name != name {
         let problem = format!(
             "{file}: it defines the tool `{}`; call the file `{}{TOOL_FILE}`",
@@ -237,7 +241,7 @@ fn in_file(error: &Error, name: &str, file: &str) -> Error {
 }
 
 /// The contract that a file beside a prompt holds.
-fn beside(file: &str, name: &str, description: &str, schema: Json) -> Result<Contract, Error> {
+fn file_tool_contract(file: &str, name: &str, description: &str, schema: Json) -> Result<Contract, Error> {
     Contract::compile(name, description, schema).map_err(|problems| {
         let problems = problems.iter().map(|problem| format!("{file}: {problem}"));
         Error::all(ErrorKind::InvalidFile, problems.collect())

@@ -22,9 +22,9 @@ pub type NamedSchemas = BTreeMap<String, Json>;
 /// # Errors
 ///
 /// A sentence that names the key that isn't understood.
-pub fn expand(schema: &OrderedJson, named: &NamedSchemas) -> Result<Json, String> {
+pub fn expand_picoschema(schema: &OrderedJson, named: &NamedSchemas) -> Result<Json, String> {
     match schema {
-        OrderedJson::Text(text) => scalar(text, named),
+        OrderedJson::Text(text) => expand_scalar(text, named),
         OrderedJson::Map(map) if is_json_schema(map) => Ok(with_order(schema)),
         OrderedJson::Map(map) if map.get("properties").is_some_and(|properties| properties.fields().is_some()) => {
             let mut full = with_order(schema);
@@ -33,7 +33,7 @@ pub fn expand(schema: &OrderedJson, named: &NamedSchemas) -> Result<Json, String
             }
             Ok(full)
         }
-        OrderedJson::Map(_) => value(schema, named, "schema"),
+        OrderedJson::Map(_) => expand_value(schema, named, "schema"),
         other => Err(format!("a schema is a type or an object, not `{}`", other.compact())),
     }
 }
@@ -42,7 +42,7 @@ fn is_json_schema(map: &OrderedMap<OrderedJson>) -> bool {
     matches!(map.get("type"), Some(OrderedJson::Text(name)) if JSON_SCHEMA_TYPES.contains(&name.as_ref()))
 }
 
-fn scalar(text: &str, named: &NamedSchemas) -> Result<Json, String> {
+fn expand_scalar(text: &str, named: &NamedSchemas) -> Result<Json, String> {
     let (name, description) = match text.split_once(',') {
         Some((name, description)) => (name.trim(), Some(description.trim())),
         None => (text.trim(), None),
@@ -75,32 +75,32 @@ fn unknown_type(name: &str) -> String {
     }
 }
 
-fn value(schema: &OrderedJson, named: &NamedSchemas, at: &str) -> Result<Json, String> {
+fn expand_value(schema: &OrderedJson, named: &NamedSchemas, at: &str) -> Result<Json, String> {
     match schema {
-        OrderedJson::Text(text) => scalar(text, named).map_err(|e| format!("{e} (at `{at}`)")),
-        OrderedJson::Map(map) => object(map, named, at),
+        OrderedJson::Text(text) => expand_scalar(text, named).map_err(|e| format!("{e} (at `{at}`)")),
+        OrderedJson::Map(map) => expand_object(map, named, at),
         other => Err(format!("`{at}` is `{}`, expected a type or an object", other.compact())),
     }
 }
 
-fn object(map: &OrderedMap<OrderedJson>, named: &NamedSchemas, at: &str) -> Result<Json, String> {
+fn expand_object(map: &OrderedMap<OrderedJson>, named: &NamedSchemas, at: &str) -> Result<Json, String> {
     let mut properties = Map::new();
     let (mut names, mut required) = (Vec::new(), Vec::new());
     let mut additional = json!(false);
     for (key, schema) in map.iter() {
         if key == "(*)" {
-            additional = value(schema, named, key)?;
+            additional = expand_value(schema, named, key)?;
             continue;
         }
         let field = PropertyKey::parse(key);
         let at = format!("{at}.{}", field.name);
         let mut full = match field.kind {
-            None => value(schema, named, &at)?,
+            None => expand_value(schema, named, &at)?,
             Some("array") => {
-                let items = value(schema, named, &at)?;
+                let items = expand_value(schema, named, &at)?;
                 json!({ "type": "array", "items": items })
             }
-            Some("object") => value(schema, named, &at)?,
+            Some("object") => expand_value(schema, named, &at)?,
             Some("enum") if matches!(schema, OrderedJson::List(_)) => json!({ "enum": schema.to_json() }),
             Some("enum") => return Err(format!("`{at}` is an enum and needs a list of values")),
             Some(other) => return Err(format!("`{at}` says `({other})`; known: array, object and enum")),

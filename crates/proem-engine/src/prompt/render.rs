@@ -5,7 +5,7 @@ use proem_text::OrderedMap;
 use super::file::Section;
 use super::layout::Layout;
 use super::loaded::Prompt;
-use super::template::evaluate::{Dialect, evaluate};
+use super::template::evaluate::{Dialect, evaluate_template};
 use super::template::scope::TemplateBindings;
 use crate::error::{Error, ErrorKind};
 use crate::ordered::OrderedJson;
@@ -23,7 +23,7 @@ impl Prompt {
     /// One section's text, marks still in it; without blank lines around it unless the layout is exact.
     pub(crate) fn render(&self, section: &Section, inputs: &OrderedJson) -> Result<String, Error> {
         let values = TemplateBindings { partials: &self.file.partials, root: inputs, context: &OrderedMap::default() };
-        let text = evaluate(&section.template, &values, Dialect::Strict).map_err(|problem| {
+        let text = evaluate_template(&section.template, &values, Dialect::Strict).map_err(|problem| {
             let problem = format!("section `{}`: {}", section.spec.name, problem.into_text());
             Error::new(ErrorKind::Render, problem)
         })?;

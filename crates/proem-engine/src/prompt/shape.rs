@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 
 use crate::input::InputTrust;
-use crate::schema::{ValueKind, kind};
+use crate::schema::{ValueKind, kind_of_schema};
 
 /// What a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(crate) enum Presence {
     Inside,
 }
 
-fn accepts_null(schema: &Json) -> bool {
+fn shape_accepts_null(schema: &Json) -> bool {
     let in_type = match schema.get("type") {
         Some(Json::Array(names)) => names.iter().any(|name| name == "null"),
         Some(Json::String(name)) => name == "null",
@@ -54,7 +54,7 @@ impl<'s> TypedValue<'s> {
                 .and_then(Json::as_object)
                 .map(|properties| properties.keys().map(String::as_str).collect())
                 .unwrap_or_default();
-            return Err(match (kind(self.schema), names.is_empty()) {
+            return Err(match (kind_of_schema(self.schema), names.is_empty()) {
                 (ValueKind::List, _) => format!("`{name}` is not a field of a list; iterate over the list with #each"),
                 (ValueKind::Scalar, _) => {
                     format!("`{name}` is not available: a string, number or boolean has no fields")
@@ -64,7 +64,7 @@ impl<'s> TypedValue<'s> {
             });
         };
         let required = matches!(self.schema.get("required"), Some(Json::Array(all)) if all.iter().any(|r| r == name));
-        let optional = !required || accepts_null(schema);
+        let optional = !required || shape_accepts_null(schema);
         let presence = match (self.presence, optional) {
             (Presence::Optional | Presence::Inside, _) => Presence::Inside,
             (Presence::Always, true) => Presence::Optional,
@@ -76,10 +76,10 @@ impl<'s> TypedValue<'s> {
     /// What `#each` over it yields, and whether `@key` names a property.
     pub(crate) fn each(self) -> Result<(Self, Keys), String> {
         let inside = |schema: &'s Json| {
-            let presence = if accepts_null(schema) { Presence::Optional } else { Presence::Always };
+            let presence = if shape_accepts_null(schema) { Presence::Optional } else { Presence::Always };
             Self { schema, trust: self.trust, presence }
         };
-        match kind(self.schema) {
+        match kind_of_schema(self.schema) {
             ValueKind::List => match self.schema.get("items") {
                 Some(items) => Ok((inside(items), Keys::Indices)),
                 None => Err("the list's items are not declared".into()),

@@ -11,7 +11,7 @@ pub(crate) struct Split<'t> {
 /// Finds the front matter: comments and blank lines may stand before its first `---`.
 ///
 /// Source: dotprompt's reference, <https://google.github.io/dotprompt/reference/frontmatter/>.
-pub(crate) fn split(text: &str) -> Split<'_> {
+pub(crate) fn split_front_matter(text: &str) -> Split<'_> {
     let none = Split { front: None, body: text, body_start: 0 };
     let mut offset = 0usize;
     let mut open = None;

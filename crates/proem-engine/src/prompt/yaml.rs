@@ -99,7 +99,7 @@ impl YamlNode {
 /// # Errors
 ///
 /// What is wrong, and where, if it is no YAML or exceeds the bounds.
-pub fn parse(source: &str, start: usize) -> Result<Option<YamlNode>, Diagnostic> {
+pub fn parse_yaml(source: &str, start: usize) -> Result<Option<YamlNode>, Diagnostic> {
     YamlTreeBuilder::new(source, start).build()
 }
 

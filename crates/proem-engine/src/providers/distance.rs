@@ -1,7 +1,7 @@
 //! How unlike two names are, to suggest the one that was meant.
 
 /// The characters to insert, delete or replace to make `a` from `b` (Levenshtein 1966).
-pub(crate) fn distance(a: &str, b: &str) -> usize {
+pub(crate) fn edit_distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (index, from) in a.chars().enumerate() {
         let mut next = vec![index.saturating_add(1)];
@@ -23,7 +23,7 @@ mod tests {
     fn distances() {
         for (a, b, expected) in [("", "", 0), ("", "abc", 3), ("abc", "", 3), ("kitten", "sitting", 3), ("é", "e", 1)]
         {
-            assert_eq!(distance(a, b), expected, "{a:?} {b:?}");
+            assert_eq!(edit_distance(a, b), expected, "{a:?} {b:?}");
         }
     }
 }

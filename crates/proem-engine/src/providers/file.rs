@@ -27,7 +27,7 @@ impl Providers {
     /// [`InvalidFile`](crate::ErrorKind::InvalidFile) with the key and line of every problem.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let file: ProvidersToml = toml::from_str(text).map_err(|error| {
-            let problem = problem(error.message().trim_end().to_owned(), error.span().unwrap_or_default());
+            let problem = provider_problem(error.message().trim_end().to_owned(), error.span().unwrap_or_default());
             Error::in_file(FILE_NAME, text, &[problem])
         })?;
         let mut problems = Vec::new();
@@ -36,14 +36,14 @@ impl Providers {
         for (name, raw) in file.models {
             match raw.into_model(name.get_ref(), &named) {
                 Ok(model) => drop(models.insert(name.into_inner(), model)),
-                Err(found) => problems.extend(found.into_iter().map(|message| problem(message, name.span()))),
+                Err(found) => problems.extend(found.into_iter().map(|message| provider_problem(message, name.span()))),
             }
         }
         let mut roles = BTreeMap::new();
         for (role, model) in file.roles {
             if problems.is_empty() && !models.contains_key(model.get_ref()) {
                 let message = format!("role `{role}` is set to `{}`, which is not a known model", model.get_ref());
-                problems.push(problem(message, model.span()));
+                problems.push(provider_problem(message, model.span()));
             }
             roles.insert(role, model.into_inner());
         }
@@ -180,6 +180,6 @@ impl RawTokeniser {
     }
 }
 
-fn problem(message: String, span: Range<usize>) -> Diagnostic {
+fn provider_problem(message: String, span: Range<usize>) -> Diagnostic {
     error_at(message, Span::new(span.start, span.end))
 }

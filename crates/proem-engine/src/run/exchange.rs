@@ -377,8 +377,8 @@ impl<'t> Exchange<'t> {
         attempt.usage = Some(usage);
         let read = match finish {
             FinishReason::Refusal | FinishReason::Length => None,
-            FinishReason::Unknown => Some(read(&response, self.terms.owed, &self.state.request).unless_cut()),
-            _ => Some(read(&response, self.terms.owed, &self.state.request)),
+            FinishReason::Unknown => Some(read_answer(&response, self.terms.owed, &self.state.request).unless_cut()),
+            _ => Some(read_answer(&response, self.terms.owed, &self.state.request)),
         };
         attempt.response = Some(response);
         match read {
@@ -418,7 +418,7 @@ impl<'t> Exchange<'t> {
             broken: BrokenRule {
                 rule: "tool".to_owned(),
                 path: String::new(),
-                expected: answer::offered(&self.state.request),
+                expected: answer::offered_tools(&self.state.request),
             },
             found: failure.said.clone(),
         };

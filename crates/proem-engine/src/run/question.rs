@@ -69,9 +69,9 @@ impl Question {
     ///
     /// # Errors
     ///
-    /// Those of [`shown`].
+    /// Those of [`question_hash`].
     pub fn answered(&self, option: usize, words: Option<String>) -> Result<QuestionAnswer, Error> {
-        Ok(QuestionAnswer { option: Some(option), shown: Some(shown(self)?), words })
+        Ok(QuestionAnswer { option: Some(option), shown: Some(question_hash(self)?), words })
     }
 }
 
@@ -81,7 +81,7 @@ impl Question {
 /// # Errors
 ///
 /// [`ErrorKind::InvalidInput`] if the content is too large to be written down.
-pub fn shown(question: &Question) -> Result<ShownHash, Error> {
+pub fn question_hash(question: &Question) -> Result<ShownHash, Error> {
     let Question { text, options, content, recipients, consequence } = question;
     let content = content.write().map_err(|error| Error::new(ErrorKind::InvalidInput, error.to_string()))?;
     let all = json!({
@@ -112,7 +112,7 @@ pub fn check_answers(questions: &[Question], answers: &[QuestionAnswer]) -> Resu
             let options = question.options.len();
             return refused(format!("answer {number} is option {option} of {options}, counted from 0; ask again"));
         }
-        if answer.shown != Some(shown(question)?) {
+        if answer.shown != Some(question_hash(question)?) {
             return refused(format!("answer {number} was given to something else than what is asked; ask again"));
         }
     }
@@ -223,10 +223,10 @@ mod tests {
         let with = |change: &dyn Fn(&mut Question)| {
             let mut other = question.clone();
             change(&mut other);
-            shown(&other).unwrap()
+            question_hash(&other).unwrap()
         };
         let same = with(&|_| ());
-        assert_eq!(same, shown(&question).unwrap());
+        assert_eq!(same, question_hash(&question).unwrap());
         let changes: [&dyn Fn(&mut Question); 7] = [
             &|other| other.text.push('!'),
             &|other| other.options.swap(0, 1),
@@ -279,7 +279,7 @@ mod tests {
         fn a_question_that_is_read_back_shows_the_same(text: String, option: String, from_outside: String) {
             let question = Question { content: outside(&from_outside), ..Question::new(text, [option]) };
             let read: Question = from_value(to_value(&question).unwrap()).unwrap();
-            prop_assert_eq!(shown(&read).unwrap(), shown(&question).unwrap());
+            prop_assert_eq!(question_hash(&read).unwrap(), question_hash(&question).unwrap());
         }
     }
 }

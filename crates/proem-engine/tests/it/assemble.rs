@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::Assembly;
 use proem_engine::input::Inputs;
 use proem_engine::profile::Profile;
@@ -60,7 +60,7 @@ fn run(prompt: &Prompt, inputs: &Inputs, limits: &Limits) -> Result<(Assembly, R
         profile: limits.profile.as_ref(),
         ..AssemblyOptions::new(&key)
     };
-    assemble(prompt, inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
+    assemble_request(prompt, inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
 }
 
 fn outside(text: &str) -> LabelTree {

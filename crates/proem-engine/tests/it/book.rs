@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use proem_engine::ErrorKind;
 use proem_engine::prompt::book::{Book, BookLayer, LockState, PromptVersion};
-use proem_engine::prompt::check::check;
+use proem_engine::prompt::check::check_book;
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::OpenAi;
@@ -103,7 +103,7 @@ fn the_current_version_is_the_named_one_else_the_newest() {
     files.push(manifest);
     assert_eq!(book(vec![layer(Origin::Embedded, &files)]).current("one/judge").unwrap(), "1.0.0");
     assert_eq!(book(vec![layer(Origin::Embedded, &files), user("1.9.0")]).current("one/judge").unwrap(), "1.9.0");
-    let remarks = check(&book(vec![layer(Origin::Embedded, &files), user("3.0.0")]), &OpenAi::O200k).unwrap();
+    let remarks = check_book(&book(vec![layer(Origin::Embedded, &files), user("3.0.0")]), &OpenAi::O200k).unwrap();
     assert!(remarks.iter().any(|r| r.text == "book.toml names 3.0.0 as current, which does not exist"), "{remarks:?}");
 }
 
@@ -285,7 +285,7 @@ fn what_does_not_exist_is_named_with_what_does() {
 
 /// What a check says of the book with these files in it.
 fn remarks(files: &[(&'static str, &'static str)]) -> Vec<String> {
-    let remarks = check(&book(vec![with(files)]), &OpenAi::O200k).unwrap();
+    let remarks = check_book(&book(vec![with(files)]), &OpenAi::O200k).unwrap();
     remarks.into_iter().map(|r| format!("{} {}: {}", r.prompt, r.severity.as_str(), r.text)).collect()
 }
 
@@ -310,7 +310,7 @@ fn a_check_finds_what_is_wrong_with_a_book() {
     };
     let mut edited = locked(with(&[]));
     edited.files.insert("one/judge/_more.prompt".into(), PartialText::Template("be rude.".into()));
-    let found = check(&book(vec![edited]), &OpenAi::O200k).unwrap();
+    let found = check_book(&book(vec![edited]), &OpenAi::O200k).unwrap();
     let [remark] = found.as_slice() else { panic!("{found:?}") };
     assert!(remark.text.starts_with("`one/judge` 1.0.0 is locked, but one of `one/judge/1.0.0.prompt`, "), "{found:?}");
     first(

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::Assembly;
 use proem_engine::input::{DeclaredTrust, Inputs};
 use proem_engine::prompt::book::{Book, BookLayer};
@@ -32,7 +32,7 @@ fn run(prompt: &Prompt, q: LabelTree, declared: DeclaredTrust, key: u8) -> Resul
     let key = InstallationKey::new([key; 32]);
     let options = AssemblyOptions { declared, ..AssemblyOptions::new(&key) };
     let inputs = Inputs::from([("q".to_owned(), q), ("tone".to_owned(), outside("brisk"))]);
-    assemble(prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
+    assemble_request(prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
 }
 
 /// The request's text without the delimiters' ids.

@@ -4,7 +4,7 @@
 use proem_engine::ErrorKind;
 use proem_engine::contract::AnswerContract;
 use proem_engine::prompt::book::{Book, BookLayer};
-use proem_engine::prompt::check::check;
+use proem_engine::prompt::check::check_book;
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;
@@ -77,7 +77,7 @@ fn a_schema_that_is_none_is_an_error() {
 /// What a check says of the prompt.
 #[track_caller]
 fn says(front: &str, proem: &str, schema: Option<&str>, expected: &[&str]) {
-    let remarks = check(&book(front, proem, schema), &OpenAi::O200k).unwrap();
+    let remarks = check_book(&book(front, proem, schema), &OpenAi::O200k).unwrap();
     let found: Vec<String> = remarks.into_iter().map(|r| format!("{}: {}", r.severity.as_str(), r.text)).collect();
     assert_eq!(found, expected);
 }
@@ -168,7 +168,7 @@ fn a_tools_contract_belongs_to_what_is_locked() {
 #[test]
 fn a_check_looks_at_the_tools_and_their_fallback() {
     let says = |list: &str, files: &[(&str, &str)], expected: &[&str]| {
-        let remarks = check(&tools(list, files), &OpenAi::O200k).unwrap();
+        let remarks = check_book(&tools(list, files), &OpenAi::O200k).unwrap();
         let found: Vec<String> = remarks.into_iter().map(|r| format!("{}: {}", r.severity.as_str(), r.text)).collect();
         let starts = found.iter().zip(expected).all(|(found, expected)| found.starts_with(expected));
         assert!(starts && found.len() == expected.len(), "{found:?}");
@@ -221,7 +221,7 @@ fn definitions_of_providers_are_tools_as_they_are() {
     let found: Vec<(&str, &str)> =
         contracts.contracts().iter().map(|c| (c.tool().name.as_str(), c.tool().description.as_str())).collect();
     assert_eq!(found, [("answer", "Answers."), ("look", "Looks.")]);
-    let remarks = check(&book, &OpenAi::O200k).unwrap();
+    let remarks = check_book(&book, &OpenAi::O200k).unwrap();
     let filled = remarks.iter().find(|remark| remark.text.contains("no maximum lengths")).unwrap();
     assert!(filled.text.contains("look.schema.json/properties/path"), "{}", filled.text);
     let wrong = tools("[see.schema.json]", &[("see.schema.json", anthropic)]);

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use proem_engine::ErrorKind;
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::contract::Contract;
-use proem_engine::decode::{MAX_REPAIRS, decode};
+use proem_engine::decode::{MAX_REPAIRS, decode_value};
 use proem_engine::input::Inputs;
 use proem_engine::policy::{Policy, ProposedAction};
 use proem_engine::prompt::book::{Book, BookLayer};
@@ -64,7 +64,7 @@ fn prompt_files_are_read_or_refused_and_accepted_ones_render() {
         let inputs: Inputs = ["a", "j"].into_iter().map(|input| (input.to_owned(), LabelTree::from("x"))).collect();
         let key = InstallationKey::new([7; 32]);
         let options = AssemblyOptions::new(&key);
-        if let Err(error) = assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options) {
+        if let Err(error) = assemble_request(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options) {
             assert_eq!(error.kind(), ErrorKind::InvalidInput, "{name}: {error}");
         }
     }
@@ -76,11 +76,11 @@ fn any_answer_is_read_or_refused_and_what_was_read_settles() {
     let (contract, _) = Contract::bounded("answer", "", schema).unwrap();
     let mut accepted = 0;
     for (name, text) in corpus("decode") {
-        let Ok(decoded) = decode(&text, &contract) else { continue };
+        let Ok(decoded) = decode_value(&text, &contract) else { continue };
         accepted += usize::from(contract.accepts(&decoded.value));
         assert!(decoded.repairs.len() <= MAX_REPAIRS + 1, "{name}");
         assert!(decoded.repairs.iter().all(|repair| text.get(repair.span.start..repair.span.end).is_some()), "{name}");
-        assert_eq!(decode(&decoded.value.to_string(), &contract).unwrap().value, decoded.value, "{name}");
+        assert_eq!(decode_value(&decoded.value.to_string(), &contract).unwrap().value, decoded.value, "{name}");
     }
     assert!(accepted > 5, "{accepted}");
 }

@@ -5,7 +5,7 @@
 )]
 
 use proem_engine::contract::Contract;
-use proem_engine::decode::{DecodeFailure, MAX_CANDIDATES, MAX_DEPTH, MAX_REPAIRS, RepairKind, decode};
+use proem_engine::decode::{DecodeFailure, MAX_CANDIDATES, MAX_DEPTH, MAX_REPAIRS, RepairKind, decode_value};
 use serde_json::{Value as Json, json};
 
 /// The properties that most cases are about.
@@ -41,7 +41,7 @@ fn contract(schema: Json) -> Contract {
 
 /// The value and the repairs, as in `{"a":1} fence prose`; a text that can't be read, as in `! no-value`.
 fn read(input: &str, contract: &Contract) -> String {
-    match decode(input, contract) {
+    match decode_value(input, contract) {
         Ok(decoded) => {
             let mut words = vec![decoded.value.to_string()];
             for repair in decoded.repairs {
@@ -298,7 +298,7 @@ fn of_several_values_the_best_is_taken() {
     assert_eq!(read(&many, &contract), "! ambiguous");
     let many = format!("{many}final: {{\"a\": 100}}");
     assert_eq!(read(&many, &contract), r#"{"a":100} candidates-unread prose candidates"#);
-    let decoded = decode(&many, &contract).unwrap();
+    let decoded = decode_value(&many, &contract).unwrap();
     let unread = decoded.repairs.iter().find(|repair| repair.kind == RepairKind::CandidatesUnread).unwrap().span;
     assert_eq!(many.get(unread.start..unread.end).unwrap().matches('{').count(), 101 - MAX_CANDIDATES);
 }
@@ -338,11 +338,11 @@ fn nothing_is_too_deep_or_too_long() {
                 continue;
             }
             let text = format!("{}1{}", open.repeat(levels), close.repeat(levels));
-            let read = decode(&text, &contract);
+            let read = decode_value(&text, &contract);
             // A list that ends with an unquoted key's list is fine; so is any other nesting.
             assert_eq!(read.is_ok(), expected, "{open} {depth}");
             assert!(expected || read == Err(DecodeFailure::TooDeep));
-            let cut = decode(&open.repeat(levels), &contract);
+            let cut = decode_value(&open.repeat(levels), &contract);
             assert!(expected || cut == Err(DecodeFailure::TooDeep), "{open} {depth}");
         }
     }
@@ -396,7 +396,7 @@ fn nothing_is_too_deep_or_too_long() {
             text.clear();
             text.push_str(start);
             text.push_str(&piece.repeat(long / piece.len()));
-            if let Ok(decoded) = decode(&text, &contract) {
+            if let Ok(decoded) = decode_value(&text, &contract) {
                 assert!(decoded.repairs.len() <= 2 * MAX_REPAIRS, "{piece} {start}");
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proem_engine::contract::Contract;
-use proem_engine::decode::decode;
+use proem_engine::decode::decode_value;
 use serde::Deserialize;
 use serde_json::Value as Json;
 
@@ -25,7 +25,7 @@ fn is_meant(found: Option<&Json>, meant: Option<&Json>) -> bool {
 
 /// What is taken as the answer: a value that meets its contract and lost nothing on the way.
 fn accepted(answer: &str, contract: &Contract) -> Option<Json> {
-    let decoded = decode(answer, contract).ok()?;
+    let decoded = decode_value(answer, contract).ok()?;
     (decoded.losses().next().is_none() && contract.accepts(&decoded.value)).then_some(decoded.value)
 }
 

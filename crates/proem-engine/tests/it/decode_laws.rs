@@ -5,7 +5,7 @@
 )]
 
 use proem_engine::contract::Contract;
-use proem_engine::decode::{MAX_REPAIRS, RepairKind, decode};
+use proem_engine::decode::{MAX_REPAIRS, RepairKind, decode_value};
 use proptest::prelude::*;
 use serde_json::{Number, Value as Json, json};
 
@@ -108,10 +108,10 @@ fn is_start(part: &Json, whole: &Json) -> bool {
 /// Decoding the canonical text of what was decoded changes nothing, unless the text ended inside the
 /// value: what was cut is never taken for another type, and its canonical text is no longer cut.
 fn settles(text: &str, contract: &Contract) -> Result<(), TestCaseError> {
-    if let Ok(decoded) = decode(text, contract)
+    if let Ok(decoded) = decode_value(text, contract)
         && decoded.repairs.iter().all(|repair| repair.kind != RepairKind::OpenEnd)
     {
-        let again = decode(&decoded.value.to_string(), contract).unwrap();
+        let again = decode_value(&decoded.value.to_string(), contract).unwrap();
         prop_assert_eq!(again.value, decoded.value, "{}", text);
     }
     Ok(())
@@ -125,7 +125,7 @@ proptest! {
     #[test]
     fn json_is_what_serde_reads(value in value("\\PC{0,8}"), pretty in any::<bool>()) {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
-        let decoded = decode(&text, &foreign()).unwrap();
+        let decoded = decode_value(&text, &foreign()).unwrap();
         prop_assert_eq!(&decoded.value, &serde_json::from_str::<Json>(&text).unwrap());
         prop_assert_eq!(decoded.repairs, []);
         settles(&text, &contract())?;
@@ -139,7 +139,7 @@ proptest! {
         prop_assume!(!after.trim_start().starts_with('"'));
         let json = serde_json::to_string_pretty(&value).unwrap();
         let text = if fenced { format!("{before}\n```json\n{json}\n```\n{after}") } else { format!("{before}\n{json}\n{after}") };
-        let decoded = decode(&text, &foreign()).unwrap();
+        let decoded = decode_value(&text, &foreign()).unwrap();
         prop_assert_eq!(decoded.value, value);
         for repair in decoded.repairs {
             prop_assert!(matches!(repair.kind, RepairKind::Fence | RepairKind::Prose | RepairKind::Wrapper), "{:?}", repair);
@@ -154,7 +154,7 @@ proptest! {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
         let text = mutilated(&text, &damage);
         for contract in [foreign(), contract()] {
-            if let Ok(decoded) = decode(&text, &contract) {
+            if let Ok(decoded) = decode_value(&text, &contract) {
                 prop_assert!(text.contains("\\x") || is_from(&decoded.value, &text), "{} in {}", decoded.value, text);
                 prop_assert!(decoded.repairs.len() <= MAX_REPAIRS + 64);
                 prop_assert!(decoded.repairs.is_sorted_by_key(|repair| repair.span.start));
@@ -174,7 +174,7 @@ proptest! {
         let contract = foreign();
         for (end, _) in text.char_indices() {
             let (text, _) = text.split_at(end);
-            if let Ok(decoded) = decode(text, &contract) {
+            if let Ok(decoded) = decode_value(text, &contract) {
                 prop_assert!(is_start(&decoded.value, &value), "{} of {}", decoded.value, text);
             }
         }

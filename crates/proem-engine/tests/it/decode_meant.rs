@@ -5,7 +5,7 @@
 )]
 
 use proem_engine::contract::Contract;
-use proem_engine::decode::{PlacedRepair, decode};
+use proem_engine::decode::{PlacedRepair, decode_value};
 use serde_json::json;
 
 fn contract() -> Contract {
@@ -26,7 +26,7 @@ fn contract() -> Contract {
 /// What is taken as the answer, as text; why it is asked again otherwise.
 fn reading(answer: &str) -> String {
     let contract = contract();
-    match decode(answer, &contract) {
+    match decode_value(answer, &contract) {
         Err(failure) => format!("! {}", failure.as_str()),
         Ok(decoded) if !contract.accepts(&decoded.value) => "! refused".to_owned(),
         Ok(decoded) => match decoded.losses().next() {
@@ -204,7 +204,7 @@ fn no_member_is_dropped_silently() {
 #[test]
 fn every_repair_names_its_place() {
     let answer = "Here:\n```json\n{\n  name: \"a\",\n  \"owner\": {\"id\": \"7\", \"other\": .5},\n  \"tags\": [\"x\", \"y\",],\n}\n```";
-    let repairs: Vec<String> = decode(answer, &contract())
+    let repairs: Vec<String> = decode_value(answer, &contract())
         .unwrap()
         .repairs
         .iter()

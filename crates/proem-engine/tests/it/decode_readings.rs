@@ -5,7 +5,7 @@
 )]
 
 use proem_engine::contract::Contract;
-use proem_engine::decode::decode;
+use proem_engine::decode::decode_value;
 use serde_json::{Value as Json, json};
 
 /// Reads each input against an object with these properties, of which those in `required` must be there.
@@ -16,7 +16,7 @@ fn check_all(properties: &Json, required: &[&str], cases: &[(&str, &str)]) {
     let wrong: Vec<String> = cases
         .iter()
         .map(|(input, expected)| {
-            let found = match decode(input, &contract) {
+            let found = match decode_value(input, &contract) {
                 Ok(decoded) if contract.accepts(&decoded.value) => decoded.value.to_string(),
                 Ok(decoded) => format!("! refused {}", decoded.value),
                 Err(failure) => format!("! {}", failure.as_str()),

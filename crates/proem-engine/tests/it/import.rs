@@ -7,7 +7,7 @@ mod chats;
 
 use std::collections::BTreeMap;
 
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::message::Role;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
@@ -23,7 +23,7 @@ fn import_beside(path: &str, text: &str, beside: &[(&str, &str)]) -> Result<Vec<
     let beside: BTreeMap<String, String> =
         beside.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
     let folder = path.rsplit('/').nth(1).unwrap_or("here");
-    let kind = recognise(path, text).map_err(|error| error.to_string())?;
+    let kind = recognise_source(path, text).map_err(|error| error.to_string())?;
     let prompts =
         read_prompts(kind, &ImportSource { path, folder, text, beside: &beside, code_checks: CodeChecks::Refused })
             .map_err(|e| e.to_string())?;
@@ -44,7 +44,7 @@ fn messages(written: &WrittenPrompt, inputs: &[(&str, &str)]) -> Vec<(Role, Stri
     let inputs = inputs.iter().map(|(name, text)| ((*name).to_owned(), outside(text))).collect();
     let key = InstallationKey::new([0; 32]);
     let options = AssemblyOptions::new(&key);
-    let (assembly, _) = assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).unwrap();
+    let (assembly, _) = assemble_request(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).unwrap();
     let mut messages: Vec<(Role, String)> = Vec::new();
     for section in &assembly.sections {
         let text = match section.trust {

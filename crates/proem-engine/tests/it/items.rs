@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::Assembly;
 use proem_engine::input::Inputs;
 use proem_engine::prompt::book::{Book, BookLayer};
@@ -86,7 +86,7 @@ fn run(code: Vec<LabelTree>, notes: usize, caps: &Caps) -> Result<(Assembly, Rep
         input_tokens: caps.whole,
         ..AssemblyOptions::new(&key)
     };
-    assemble(&prompt(), &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
+    assemble_request(&prompt(), &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
 }
 
 fn text(assembly: &Assembly, name: &str) -> String {

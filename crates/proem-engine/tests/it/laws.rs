@@ -3,9 +3,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::Assembly;
-use proem_engine::budget::{Feasibility, Fit, FitLimit, FitUnit, RungCost, fit};
+use proem_engine::budget::{Feasibility, Fit, FitLimit, FitUnit, RungCost, fit_units};
 use proem_engine::input::Inputs;
 use proem_engine::message::Role;
 use proem_engine::profile::{Format, Profile, Registry, Signals, adapt, known_risks};
@@ -85,7 +85,7 @@ proptest! {
         units in vec(unit(), 0..=6),
         caps in vec(cap(), 0..=3),
     ) {
-        let Fit { chosen, worth: kept, bound, outcome } = fit(&units, &caps);
+        let Fit { chosen, worth: kept, bound, outcome } = fit_units(&units, &caps);
         prop_assert_eq!(chosen.len(), units.len());
         prop_assert_eq!(worth(&units, &chosen), kept);
         prop_assert!(kept <= bound, "{} > {}", kept, bound);
@@ -96,7 +96,7 @@ proptest! {
         if let Some(best) = best {
             prop_assert!(kept <= best && best <= bound, "{} {} {}", kept, best, bound);
         }
-        prop_assert_eq!(fit(&units, &caps).chosen, chosen);
+        prop_assert_eq!(fit_units(&units, &caps).chosen, chosen);
     }
 }
 
@@ -251,7 +251,7 @@ impl Given {
             profile,
             ..AssemblyOptions::new(&key)
         };
-        assemble(prompt, inputs, counts, &options)
+        assemble_request(prompt, inputs, counts, &options)
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use proem_select::context::{SIGNAL_NAMES, SIGNALS};
 
-use super::fit::{ContextChoice, fit};
+use super::fit::{ContextChoice, fit_conditional_logit};
 use super::train::{Lesson, Lessons, eprint_line, with_hand};
 
 /// Groups of signals for the ablation, by the beginnings of their names.
@@ -60,7 +60,7 @@ struct Means {
 }
 
 /// The table, as a document.
-pub(super) fn table(lessons: &[Lessons], learned: &[usize], weights: &[f32]) -> Result<String, String> {
+pub(super) fn ablation_table(lessons: &[Lessons], learned: &[usize], weights: &[f32]) -> Result<String, String> {
     let mut out = String::new();
     let mut line = |text: &str| writeln!(out, "{text}").map_err(|error| error.to_string());
     line("# Context: what each kind of signal is worth\n")?;
@@ -71,27 +71,27 @@ pub(super) fn table(lessons: &[Lessons], learned: &[usize], weights: &[f32]) -> 
          from ({}), {} cases as they were put and {} in few words.\n",
         lessons.len(),
         lessons.iter().map(|of| of.clone.as_str()).collect::<Vec<_>>().join(", "),
-        count(lessons, false),
-        count(lessons, true),
+        count_lessons(lessons, false),
+        count_lessons(lessons, true),
     ))?;
     line("| without | as it was put | in few words |")?;
     line("|---|---:|---:|")?;
     let groups = std::iter::once(("nothing", &[] as &[&str])).chain(GROUPS);
     for (name, beginnings) in groups {
         eprint_line(&format!("without {name}"));
-        let means = crossed(lessons, &without(learned, beginnings), weights)?;
+        let means = cross_validate_clones(lessons, &signals_without(learned, beginnings), weights)?;
         let cell = |(ten, one): (f64, f64)| format!("{ten:.1} ({one:.1})");
         line(&format!("| {name} | {} | {} |", cell(means.whole), cell(means.short)))?;
     }
     Ok(out)
 }
 
-fn count(lessons: &[Lessons], is_short: bool) -> usize {
+fn count_lessons(lessons: &[Lessons], is_short: bool) -> usize {
     lessons.iter().flat_map(|of| &of.cases).filter(|lesson| lesson.is_short == is_short).count()
 }
 
 /// The signals whose names have none of these beginnings.
-fn without(learned: &[usize], beginnings: &[&str]) -> Vec<usize> {
+fn signals_without(learned: &[usize], beginnings: &[&str]) -> Vec<usize> {
     let is_left_out = |signal: &usize| {
         SIGNAL_NAMES.get(*signal).is_some_and(|name| beginnings.iter().any(|beginning| name.starts_with(beginning)))
     };
@@ -99,7 +99,7 @@ fn without(learned: &[usize], beginnings: &[&str]) -> Vec<usize> {
 }
 
 /// Each clone by what the others teach.
-fn crossed(lessons: &[Lessons], used: &[usize], from: &[f32]) -> Result<Means, String> {
+fn cross_validate_clones(lessons: &[Lessons], used: &[usize], from: &[f32]) -> Result<Means, String> {
     let mut sums = Means::default();
     for (number, clone) in lessons.iter().enumerate() {
         let others: Vec<&ContextChoice<SIGNALS>> = lessons
@@ -108,7 +108,7 @@ fn crossed(lessons: &[Lessons], used: &[usize], from: &[f32]) -> Result<Means, S
             .filter(|(other, _)| *other != number)
             .flat_map(|(_, of)| of.cases.iter().map(|lesson| &lesson.choice))
             .collect();
-        let weights = with_hand(fit(&others, used, from)?);
+        let weights = with_hand(fit_conditional_logit(&others, used, from)?);
         for (is_short, sum) in [(false, &mut sums.whole), (true, &mut sums.short)] {
             let mut found = Found::default();
             for lesson in clone.cases.iter().filter(|lesson| lesson.is_short == is_short) {
@@ -133,7 +133,7 @@ mod tests {
         let learned: Vec<usize> =
             (0..SIGNALS).filter(|signal| BY_HAND.iter().all(|(hand, _)| hand != signal)).collect();
         for (name, beginnings) in GROUPS {
-            let left = learned.len() - without(&learned, beginnings).len();
+            let left = learned.len() - signals_without(&learned, beginnings).len();
             assert!(left >= beginnings.len(), "{name}: {left}");
         }
     }

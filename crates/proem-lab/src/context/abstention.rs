@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use proem_score::linear::{Logistic, TrainingOptions, fit};
+use proem_score::linear::{Logistic, TrainingOptions, fit_logistic};
 use proem_select::context::{
     AbstentionWeights, ContextTask, ContextWeights, Corpus, CorpusCommit, CorpusFile, TASK_SIGNAL_NAMES, TaskSignals,
     signals_of_task,
@@ -19,8 +19,8 @@ use super::assistant::AssistantRequests;
 use super::cases::{Asker, Case, Clone, ShortForm};
 use super::eval::by_proem;
 use super::software::SoftwareTexts;
-use super::train::{eprint_line, weights_of, write_weights};
-use crate::selection::data::{Dice, text};
+use super::train::{eprint_line, workspace_weights, write_weights};
+use crate::selection::data::{Dice, read_data_file};
 
 /// Learns which tasks are about no code.
 #[derive(Debug, Args)]
@@ -76,18 +76,21 @@ pub(super) struct WrittenTask {
 
 /// The everyday tasks of one part.
 pub(super) fn everyday(workspace: &Path, part: TaskPart) -> Result<Vec<String>, String> {
-    let all: Vec<EverydayTask> = lines(&workspace.join("evals/context/everyday.jsonl"))?;
+    let all: Vec<EverydayTask> = read_json_lines(&workspace.join("evals/context/everyday.jsonl"))?;
     Ok(all.into_iter().filter(|task| task.part == part).map(|task| task.task).collect())
 }
 
 /// The tasks in other languages of one part.
 pub(super) fn foreign(workspace: &Path, part: TaskPart) -> Result<Vec<WrittenTask>, String> {
-    let all: Vec<WrittenTask> = lines(&workspace.join("evals/context/foreign.jsonl"))?;
+    let all: Vec<WrittenTask> = read_json_lines(&workspace.join("evals/context/foreign.jsonl"))?;
     Ok(all.into_iter().filter(|task| task.part == part).collect())
 }
 
-pub(super) fn lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>, String> {
-    text(path)?.lines().map(|line| serde_json::from_str(line).map_err(|error| format!("`{line}`: {error}"))).collect()
+pub(super) fn read_json_lines<T: for<'de> Deserialize<'de>>(path: &Path) -> Result<Vec<T>, String> {
+    read_data_file(path)?
+        .lines()
+        .map(|line| serde_json::from_str(line).map_err(|error| format!("`{line}`: {error}")))
+        .collect()
 }
 
 /// What a task is.
@@ -152,10 +155,10 @@ const MOST_LOST: MostLost = MostLost { messages: 0.003, small: 0.01, written: 0.
 /// Of how much that is found doubt may leave the path alone.
 const MOST_SHORTENED: MostLost = MostLost { messages: 0.01, small: 0.04, written: 0.15 };
 
-pub(crate) fn run(args: &TrainAbstention) -> Result<String, String> {
-    let shipped = weights_of(&args.to)?;
+pub(crate) fn run_train_abstention(args: &TrainAbstention) -> Result<String, String> {
+    let shipped = workspace_weights(&args.to)?;
     let assistant = AssistantRequests::read(&args.clinc)?;
-    let vague: Vec<WrittenTask> = lines(&args.to.join("evals/context/vague-train.jsonl"))?;
+    let vague: Vec<WrittenTask> = read_json_lines(&args.to.join("evals/context/vague-train.jsonl"))?;
     let texts = SoftwareTexts::read(args, &assistant, &vague)?;
     let telling = |software: &Logistic| ContextWeights {
         abstention: AbstentionWeights {
@@ -163,8 +166,8 @@ pub(crate) fn run(args: &TrainAbstention) -> Result<String, String> {
             offset: 0.0,
             least: 0.0,
             doubtful: 0.0,
-            software: software.weights.iter().map(|weight| rounded(*weight)).collect(),
-            software_offset: rounded(software.bias),
+            software: software.weights.iter().map(|weight| round_weight(*weight)).collect(),
+            software_offset: round_weight(software.bias),
             ranking: shipped.ranking_id(),
         },
         ..shipped.clone()
@@ -173,15 +176,15 @@ pub(crate) fn run(args: &TrainAbstention) -> Result<String, String> {
     // more than it does.
     let by_fold = (0..FOLDS).map(|fold| Ok(telling(&texts.learned(|clone| clone % FOLDS == fold)?)));
     let by_fold = by_fold.collect::<Result<Vec<_>, String>>()?;
-    let examples = examples(args, &by_fold, &vague, &assistant)?;
+    let examples = abstention_examples(args, &by_fold, &vague, &assistant)?;
     let scores = cross_validated(&examples)?;
-    let [least, doubtful] = [MOST_LOST, MOST_SHORTENED].map(|most| threshold(&examples, &scores, most));
+    let [least, doubtful] = [MOST_LOST, MOST_SHORTENED].map(|most| abstention_threshold(&examples, &scores, most));
     let all: Vec<&TaskExample> = examples.iter().collect();
-    let model = learned(&all)?;
+    let model = learn_abstention(&all)?;
     let weights = telling(&texts.learned(|_| false)?);
-    let signals = model.weights.iter().map(|weight| rounded(*weight)).collect();
+    let signals = model.weights.iter().map(|weight| round_weight(*weight)).collect();
     let abstention =
-        AbstentionWeights { signals, offset: rounded(model.bias), least, doubtful, ..weights.abstention.clone() };
+        AbstentionWeights { signals, offset: round_weight(model.bias), least, doubtful, ..weights.abstention.clone() };
     let weights = ContextWeights { abstention, ..weights };
     write_weights(&args.to, &weights)?;
     let mut out = String::new();
@@ -202,7 +205,7 @@ pub(crate) fn run(args: &TrainAbstention) -> Result<String, String> {
     Ok(out)
 }
 
-fn rounded(weight: f32) -> f32 {
+fn round_weight(weight: f32) -> f32 {
     (weight * 1e3).round() / 1e3
 }
 
@@ -210,7 +213,7 @@ fn rounded(weight: f32) -> f32 {
 const SMALL: [(usize, usize); 6] = [(8, 0), (25, 5), (80, 50), (300, 400), (25, 0), (300, 0)];
 
 /// `by_fold` are the weights for each fold of clones.
-fn examples(
+fn abstention_examples(
     args: &TrainAbstention,
     by_fold: &[ContextWeights],
     vague: &[WrittenTask],
@@ -321,7 +324,7 @@ fn smaller<'c>(
 }
 
 /// How much an example counts: a task for which nothing is found loses little, and of those that were written there are few.
-fn weight(example: &TaskExample) -> f64 {
+fn example_weight(example: &TaskExample) -> f64 {
     match example.kind {
         TaskKind::Foreign | TaskKind::Vague => 30.0,
         kind if example.hit > 0.0 || !kind.is_about_code() => 1.0,
@@ -334,22 +337,22 @@ fn weights(examples: &[&TaskExample], labels: &[bool]) -> Vec<f32> {
     let is_small = |example: &TaskExample| matches!(example.kind, TaskKind::Small | TaskKind::SmallEveryday);
     let sum = |small: bool, label: bool| -> f64 {
         let counts = |(example, of): &(&&TaskExample, &bool)| is_small(example) == small && **of == label;
-        examples.iter().zip(labels).filter(counts).map(|(example, _)| weight(example)).sum()
+        examples.iter().zip(labels).filter(counts).map(|(example, _)| example_weight(example)).sum()
     };
     let scale = |small: bool| sum(small, true) / sum(small, false).max(f64::MIN_POSITIVE);
     let (scale, scale_small) = (scale(false), scale(true));
     #[expect(clippy::cast_possible_truncation, reason = "a weight of moderate size")]
     let of = |(example, label): (&&TaskExample, &bool)| {
         let of_size = if is_small(example) { scale_small } else { scale };
-        (weight(example) * if *label { 1.0 } else { of_size }) as f32
+        (example_weight(example) * if *label { 1.0 } else { of_size }) as f32
     };
     examples.iter().zip(labels).map(of).collect()
 }
 
-fn learned(examples: &[&TaskExample]) -> Result<Logistic, String> {
+fn learn_abstention(examples: &[&TaskExample]) -> Result<Logistic, String> {
     let rows: Vec<TaskSignals> = examples.iter().map(|example| example.signals).collect();
     let labels: Vec<bool> = examples.iter().map(|example| example.kind.is_about_code()).collect();
-    let trained = fit(&rows, &labels, &weights(examples, &labels), TrainingOptions::default());
+    let trained = fit_logistic(&rows, &labels, &weights(examples, &labels), TrainingOptions::default());
     trained.map(|trained| trained.model).map_err(|error| error.to_string())
 }
 
@@ -366,7 +369,7 @@ fn cross_validated(examples: &[TaskExample]) -> Result<Vec<f32>, String> {
                 example.folds.0 % FOLDS != clone && (task.is_none() || number != task)
             };
             let lessons: Vec<&TaskExample> = examples.iter().filter(|example| is_learned(example)).collect();
-            let model = learned(&lessons)?;
+            let model = learn_abstention(&lessons)?;
             for (score, example) in scores.iter_mut().zip(examples).filter(|(_, example)| is_measured(example)) {
                 *score = model.probability(&example.signals);
             }
@@ -376,7 +379,7 @@ fn cross_validated(examples: &[TaskExample]) -> Result<Vec<f32>, String> {
 }
 
 /// The probability below which so little of what is found is lost.
-fn threshold(examples: &[TaskExample], scores: &[f32], most: MostLost) -> f32 {
+fn abstention_threshold(examples: &[TaskExample], scores: &[f32], most: MostLost) -> f32 {
     let below = |most: f64, kinds: &[TaskKind]| {
         let of_kind = examples.iter().zip(scores).filter(|(example, _)| kinds.contains(&example.kind));
         let mut found: Vec<(f32, f64)> = of_kind.map(|(example, score)| (*score, example.hit)).collect();

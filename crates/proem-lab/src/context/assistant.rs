@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::cases::said;
+use super::cases::git_stdout;
 
 /// The file of the clone with all of it.
 const FILE: &str = "HEAD:data/data_full.json";
@@ -34,7 +34,8 @@ pub(super) struct AssistantRequests {
 impl AssistantRequests {
     /// Reads the set from a clone of its repository.
     pub(super) fn read(clone: &Path) -> Result<Self, String> {
-        serde_json::from_str(&said(clone, &["show", FILE])?).map_err(|error| format!("{}: {error}", clone.display()))
+        serde_json::from_str(&git_stdout(clone, &["show", FILE])?)
+            .map_err(|error| format!("{}: {error}", clone.display()))
     }
 
     /// One request of each errand and those beside all errands, of the part that is learned from.

@@ -13,8 +13,8 @@ use proem_embed::StaticModel;
 use proem_risk::history::{History, ObjectId};
 use proem_runtime::Environment;
 use proem_runtime::context::{ContextCorpus, ContextLimits, ContextReader, ContextTree, CorpusPast};
-use proem_runtime::git::{GitProgram, Repository, discover};
-use proem_runtime::history::{HistoryWanted, history};
+use proem_runtime::git::{GitProgram, Repository, discover_repository_around};
+use proem_runtime::history::{HistoryWanted, read_repository_history};
 use proem_runtime::structure::TreeState;
 use proem_select::context::words::Term;
 use proem_select::context::{ContextTask, Corpus, FilePurpose, LineSpan, SubjectModel};
@@ -65,20 +65,21 @@ impl Clone {
     pub(super) fn open(folder: &Path, cache: &Path) -> Result<Self, String> {
         let words = |error: &dyn std::fmt::Display| format!("`{}`: {error}", folder.display());
         let git = GitProgram::find(&Environment::inherited()).map_err(|error| words(&error))?;
-        let repository: Repository = discover(&git, folder, SMALL)
+        let repository: Repository = discover_repository_around(&git, folder, SMALL)
             .map_err(|error| words(&error))?
             .ok_or_else(|| words(&"is not in a git repository"))?;
         let name = clone_name(folder);
         let cache = cache.join(name.replace('/', "+"));
         let limits = ContextLimits { time: A_DAY, ..ContextLimits::default() };
         let reader = ContextReader::open(&git, &repository, Some(&cache), limits).map_err(|error| words(&error))?;
-        let head = said(folder, &["rev-parse", "HEAD"])?;
+        let head = git_stdout(folder, &["rev-parse", "HEAD"])?;
         let head = ObjectId::parse(head.trim().as_bytes()).ok_or_else(|| words(&"has no commit"))?;
         let date: i64 =
-            said(folder, &["log", "-1", "--format=%ct"])?.trim().parse().map_err(|_| words(&"has no date"))?;
+            git_stdout(folder, &["log", "-1", "--format=%ct"])?.trim().parse().map_err(|_| words(&"has no date"))?;
         let wanted = HistoryWanted { tips: vec![head], now: date, ..HistoryWanted::default() };
         let model = StaticModel::built_in().map_err(|error| words(&error))?;
-        let reading = history(&git, &repository, &wanted, Some(&cache), &|_| ()).map_err(|error| words(&error))?;
+        let reading = read_repository_history(&git, &repository, &wanted, Some(&cache), &|_| ())
+            .map_err(|error| words(&error))?;
         Ok(Self { name, folder: folder.to_owned(), reader, history: reading.history, model })
     }
 
@@ -91,14 +92,14 @@ impl Clone {
     pub(super) fn case_of(&self, commit: &str, task: &str) -> Result<Option<Case>, String> {
         let args =
             ["log", "-1", "--no-merges", "--name-status", "--no-renames", "-z", "--format=%x02%H%x00%B%x00", commit];
-        let found = said(&self.folder, &args)?.split('\u{2}').find_map(case);
+        let found = git_stdout(&self.folder, &args)?.split('\u{2}').find_map(parse_case);
         Ok(found.map(|case| Case { task: task.to_owned(), ..case }))
     }
 
     /// The tree before a case; `None` for a root commit.
     pub(super) fn tree(&mut self, case: &Case) -> Result<Option<ContextTree>, String> {
         let parent = format!("{}^", case.commit);
-        if said(&self.folder, &["rev-parse", "--verify", "--quiet", &parent]).is_err() {
+        if git_stdout(&self.folder, &["rev-parse", "--verify", "--quiet", &parent]).is_err() {
             return Ok(None);
         }
         let tree = self.reader.read(TreeState::Commit(&parent), &|_, _| ());
@@ -112,7 +113,7 @@ impl Clone {
         tree: &'t ContextTree,
         asker: Asker,
     ) -> Result<ContextCorpus<'t>, String> {
-        let parent = said(&self.folder, &["rev-parse", &format!("{}^", case.commit)])?;
+        let parent = git_stdout(&self.folder, &["rev-parse", &format!("{}^", case.commit)])?;
         let parent = ObjectId::parse(parent.trim().as_bytes()).and_then(|id| self.history.find(&id));
         let own = ObjectId::parse(case.commit.as_bytes()).and_then(|id| self.history.find(&id));
         let author = own.and_then(|own| self.history.commit(own)).map(|commit| commit.author);
@@ -125,7 +126,7 @@ impl Clone {
     /// Lines of the parent that a case changed or inserted behind, by file.
     pub(super) fn changed_lines(&self, case: &Case) -> Result<Vec<ChangedLines>, String> {
         let parent = format!("{}^", case.commit);
-        let diff = said(&self.folder, &["diff", "-U0", "--no-renames", "--no-ext-diff", &parent, &case.commit])?;
+        let diff = git_stdout(&self.folder, &["diff", "-U0", "--no-renames", "--no-ext-diff", &parent, &case.commit])?;
         let (mut file, mut found) = (String::new(), Vec::new());
         for line in diff.lines() {
             if let Some(path) = line.strip_prefix("--- a/") {
@@ -165,13 +166,13 @@ pub(super) fn cases_of(folder: &Path, window: usize, most: usize) -> Result<Vec<
     let window = window.to_string();
     let args =
         ["log", "--no-merges", "--name-status", "--no-renames", "-z", "-n", &window, "--format=%x02%H%x00%B%x00"];
-    let log = said(folder, &args)?;
-    let cases: Vec<Case> = log.split('\u{2}').filter_map(case).collect();
+    let log = git_stdout(folder, &args)?;
+    let cases: Vec<Case> = log.split('\u{2}').filter_map(parse_case).collect();
     let step = cases.len().div_ceil(most.max(1)).max(1);
     Ok(cases.into_iter().step_by(step).collect())
 }
 
-fn case(entry: &str) -> Option<Case> {
+fn parse_case(entry: &str) -> Option<Case> {
     let mut fields = entry.split('\0');
     let commit = fields.next()?.trim().to_owned();
     let task = task_of(fields.next()?);
@@ -228,11 +229,11 @@ impl ShortForm {
     pub(super) fn of(self, case: &Case, corpus: &Corpus<'_>) -> Option<Case> {
         let name = || case.answers.first().map(|path| name_in_words(path));
         let task = match self {
-            Self::Telling(most) => telling(&case.task, corpus, most, "").join(" "),
+            Self::Telling(most) => rarest_words(&case.task, corpus, most, "").join(" "),
             Self::NameOfPart => name()?,
             Self::NameAndWord => {
                 let name = name()?;
-                [telling(&case.task, corpus, 1, &name), vec![name.as_str()]].concat().join(" ")
+                [rarest_words(&case.task, corpus, 1, &name), vec![name.as_str()]].concat().join(" ")
             }
         };
         (!task.is_empty()).then(|| Case { task, ..case.clone() })
@@ -256,7 +257,7 @@ fn name_in_words(path: &str) -> String {
 }
 
 /// The words of a subject that the fewest files have, of those that stand in the tree at all and not in `but`.
-fn telling<'t>(task: &'t str, corpus: &Corpus<'_>, most: usize, but: &str) -> Vec<&'t str> {
+fn rarest_words<'t>(task: &'t str, corpus: &Corpus<'_>, most: usize, but: &str) -> Vec<&'t str> {
     let subject = task.lines().next().unwrap_or_default();
     let known = ContextTask::new(but).terms;
     let with = |term: Term| {
@@ -278,7 +279,7 @@ fn telling<'t>(task: &'t str, corpus: &Corpus<'_>, most: usize, but: &str) -> Ve
 }
 
 /// What git says.
-pub(super) fn said(folder: &Path, args: &[&str]) -> Result<String, String> {
+pub(super) fn git_stdout(folder: &Path, args: &[&str]) -> Result<String, String> {
     let output = Command::new("git")
         .args(["--no-optional-locks", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .arg("-C")

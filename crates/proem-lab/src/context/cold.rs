@@ -16,7 +16,7 @@ use proem_runtime::context::use_of_path;
 use proem_select::context::{ContextTask, FilePurpose};
 use serde_json::Value;
 
-use super::cases::{Case, cases_of, clone_name, said};
+use super::cases::{Case, cases_of, clone_name, git_stdout};
 use super::train::eprint_line;
 
 /// Measures the first look at clones.
@@ -71,19 +71,19 @@ struct ColdFigures {
     first: (f64, usize),
 }
 
-pub(crate) fn run(args: &EvalCold) -> Result<String, String> {
+pub(crate) fn run_eval_cold(args: &EvalCold) -> Result<String, String> {
     let mut rows = Vec::new();
     for folder in &args.clones {
         let name = clone_name(folder);
-        let head = said(folder, &["rev-parse", "HEAD"])?;
+        let head = git_stdout(folder, &["rev-parse", "HEAD"])?;
         let cases = cases_of(folder, args.window, args.cases)?;
-        let figures = measure(folder, &cases, args);
-        said(folder, &["checkout", "--quiet", "--force", "--detach", head.trim()])?;
+        let figures = measure_cold_start(folder, &cases, args);
+        git_stdout(folder, &["checkout", "--quiet", "--force", "--detach", head.trim()])?;
         let figures = figures?;
         eprint_line(&format!("{name}: {figures:?}"));
         rows.push((name, figures));
     }
-    let report = report(&rows, args).map_err(|error| error.to_string())?;
+    let report = cold_report(&rows, args).map_err(|error| error.to_string())?;
     if !args.dry_run {
         let path = args.to.join("evals/context/cold.md");
         std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
@@ -91,7 +91,7 @@ pub(crate) fn run(args: &EvalCold) -> Result<String, String> {
     Ok(report)
 }
 
-fn measure(folder: &Path, cases: &[Case], args: &EvalCold) -> Result<ColdFigures, String> {
+fn measure_cold_start(folder: &Path, cases: &[Case], args: &EvalCold) -> Result<ColdFigures, String> {
     let temporary = tempfile::tempdir().map_err(|error| error.to_string())?;
     let kept = temporary.path().join("kept");
     // Nothing can be kept below a file, so each look is a first one, and no process goes on reading.
@@ -101,17 +101,17 @@ fn measure(folder: &Path, cases: &[Case], args: &EvalCold) -> Result<ColdFigures
     let mut figures = ColdFigures::default();
     for case in cases {
         let parent = format!("{}^", case.commit);
-        if said(folder, &["checkout", "--quiet", "--force", "--detach", &parent]).is_err() {
+        if git_stdout(folder, &["checkout", "--quiet", "--force", "--detach", &parent]).is_err() {
             continue;
         }
-        figures.files = figures.files.max(said(folder, &["ls-files"])?.lines().count());
+        figures.files = figures.files.max(git_stdout(folder, &["ls-files"])?.lines().count());
         let Some(rarest) = rarest_word(folder, &case.task) else { continue };
-        let grep = || timed(Command::new("git").arg("-C").arg(folder).args(["grep", "-c", "-F", "-e", &rarest]));
+        let grep = || time_command(Command::new("git").arg("-C").arg(folder).args(["grep", "-c", "-F", "-e", &rarest]));
         let find = |cache: &Path, more: &[&str]| {
             let mut command = Command::new(&program);
             command.args(["find", "--json", "--top", "10", "--root"]).arg(folder).args(more).arg("--").arg(&case.task);
             command.env("XDG_CACHE_HOME", cache).env("XDG_STATE_HOME", temporary.path().join("state"));
-            timed(&mut command)
+            time_command(&mut command)
         };
         grep()?;
         let cold = find(&nothing, &[])?;
@@ -123,9 +123,9 @@ fn measure(folder: &Path, cases: &[Case], args: &EvalCold) -> Result<ColdFigures
         let (looked, all) = (code_of(&cold.output), code_of(&whole.output));
         let grepped = by_grep(folder, &case.task)?;
         figures.cases += 1;
-        let orders = [paths(&looked), paths(&all), grepped];
+        let orders = [ranked_paths(&looked), ranked_paths(&all), grepped];
         for (sum, order) in figures.recall.iter_mut().zip(&orders) {
-            let (ten, one) = recall(order, &case.answers);
+            let (ten, one) = recall_at_ten_and_one(order, &case.answers);
             *sum = (sum.0 + ten, sum.1 + one);
         }
         if let Some((path, probability)) = looked.first() {
@@ -147,7 +147,7 @@ struct TimedRun {
     memory: u64,
 }
 
-fn timed(command: &mut Command) -> Result<TimedRun, String> {
+fn time_command(command: &mut Command) -> Result<TimedRun, String> {
     let failed = |error: std::io::Error| format!("{command:?}: {error}", command = "a program could not be run");
     let began = Instant::now();
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().map_err(failed)?;
@@ -185,12 +185,12 @@ fn code_of(output: &str) -> Vec<(String, f64)> {
     files.iter().filter(is_code).filter_map(file).collect()
 }
 
-fn paths(files: &[(String, f64)]) -> Vec<String> {
+fn ranked_paths(files: &[(String, f64)]) -> Vec<String> {
     files.iter().map(|(path, _)| path.clone()).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "at most five")]
-fn recall(order: &[String], answers: &BTreeSet<String>) -> (f64, f64) {
+fn recall_at_ten_and_one(order: &[String], answers: &BTreeSet<String>) -> (f64, f64) {
     let among = |most: usize| order.iter().take(most).filter(|path| answers.contains(*path)).count() as f64;
     (among(10) / answers.len().max(1) as f64, among(1))
 }
@@ -211,7 +211,7 @@ fn words_of(task: &str) -> Vec<String> {
 /// How many lines of each file have a word.
 fn lines_with(folder: &Path, word: &str) -> Result<BTreeMap<String, f64>, String> {
     // Nothing found is exit code 1.
-    let answer = said(folder, &["grep", "-c", "-I", "-i", "-F", "-z", "-e", word]).unwrap_or_default();
+    let answer = git_stdout(folder, &["grep", "-c", "-I", "-i", "-F", "-z", "-e", word]).unwrap_or_default();
     let mut found = BTreeMap::new();
     for line in answer.lines() {
         let Some((path, count)) = line.split_once('\0') else { continue };
@@ -229,7 +229,7 @@ fn rarest_word(folder: &Path, task: &str) -> Option<String> {
 /// Files of code by BM25 of the lines that `git grep` counts for each word of the task; a word of the path counts as four.
 fn by_grep(folder: &Path, task: &str) -> Result<Vec<String>, String> {
     let rules = PathRules::shipped().map_err(|error| error.to_string())?;
-    let listed = said(folder, &["ls-files"])?;
+    let listed = git_stdout(folder, &["ls-files"])?;
     let is_code = |path: &&str| use_of_path(path.as_bytes(), &rules) == FilePurpose::Code;
     #[expect(clippy::cast_precision_loss, reason = "sizes of sources")]
     let size = |path: &str| std::fs::metadata(folder.join(path)).map_or(0.0, |data| data.len() as f64);
@@ -263,7 +263,7 @@ fn median(values: &[f64]) -> f64 {
     sorted.get(sorted.len() / 2).copied().unwrap_or_default()
 }
 
-fn report(rows: &[(String, ColdFigures)], args: &EvalCold) -> Result<String, std::fmt::Error> {
+fn cold_report(rows: &[(String, ColdFigures)], args: &EvalCold) -> Result<String, std::fmt::Error> {
     let mut out = String::new();
     writeln!(out, "# The first prompt in a repository\n")?;
     writeln!(
@@ -282,13 +282,13 @@ fn report(rows: &[(String, ColdFigures)], args: &EvalCold) -> Result<String, std
     writeln!(out, "|---|---|{}", "---:|".repeat(12))?;
     for (name, figures) in rows {
         let tuned = if args.tuned_on.contains(name) { "yes" } else { "no" };
-        writeln!(out, "| {name} | {tuned} |{}", row(figures))?;
+        writeln!(out, "| {name} | {tuned} |{}", cold_row(figures))?;
     }
     writeln!(out, "\nCases: at most {} of the newest {} commits of each clone.", args.cases, args.window)?;
     Ok(out)
 }
 
-fn row(figures: &ColdFigures) -> String {
+fn cold_row(figures: &ColdFigures) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a few hundred cases")]
     let cases = figures.cases.max(1) as f64;
     let [looked, all, grepped] = figures.recall;

@@ -23,7 +23,7 @@ pub(super) struct CaseLook<'t> {
 /// A file and a definition in it, by their places.
 pub(super) type DefinitionPlace = (usize, usize);
 
-pub(super) fn score(weights: &[f32], signals: &FileSignals) -> f64 {
+pub(super) fn weighted_score(weights: &[f32], signals: &FileSignals) -> f64 {
     weights.iter().zip(signals).map(|(weight, signal)| f64::from(*weight) * f64::from(*signal)).sum()
 }
 
@@ -49,7 +49,7 @@ pub(super) fn with_definitions<T>(
     if wanted.is_empty() {
         return Ok(None);
     }
-    let of = |place: usize| signals.get(place).map_or(0.0, |signals| score(&weights.all, signals));
+    let of = |place: usize| signals.get(place).map_or(0.0, |signals| weighted_score(&weights.all, signals));
     let mut places: Vec<usize> = (0..corpus.files.len())
         .filter(|place| corpus.files.get(*place).is_some_and(|file| file.used_for == FilePurpose::Code))
         .collect();

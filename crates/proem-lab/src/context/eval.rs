@@ -12,10 +12,10 @@ use proem_select::context::{
 use serde::Deserialize;
 
 use super::cases::{Asker, Case, Clone, ShortForm};
-use super::definitions::{CaseLook, score, with_definitions};
+use super::definitions::{CaseLook, weighted_score, with_definitions};
 use super::held_back::{HeldBackTables, is_held_back};
 use super::peers::page_rank;
-use super::train::{eprint_line, weights_of};
+use super::train::{eprint_line, workspace_weights};
 
 /// Measures the ranking of files on clones that nobody tuned on.
 #[derive(Debug, Args)]
@@ -112,7 +112,7 @@ const SHORT: [(&str, ShortForm); 3] = [
 ];
 
 /// The cases in few words.
-fn shortened(clone: &mut Clone, cases: &[Case], form: ShortForm) -> Result<Vec<Case>, String> {
+fn shorten_cases(clone: &mut Clone, cases: &[Case], form: ShortForm) -> Result<Vec<Case>, String> {
     let mut short = Vec::new();
     for case in cases {
         let Some(tree) = clone.tree(case)? else { continue };
@@ -130,21 +130,21 @@ struct VagueTask {
     task: String,
 }
 
-pub(crate) fn run(args: &EvalContext) -> Result<String, String> {
-    let weights = weights_of(&args.to)?;
+pub(crate) fn run_eval_context(args: &EvalContext) -> Result<String, String> {
+    let weights = workspace_weights(&args.to)?;
     let vague = vague_tasks(&args.to)?;
     let mut tables = Tables::default();
     for folder in &args.clones {
         let mut clone = Clone::open(folder, &args.cache)?;
         let cases = clone.cases(args.window, args.cases)?;
         eprint_line(&format!("{}: {} cases", clone.name, cases.len()));
-        tables.rows.push((clone.name.clone(), measure(&mut clone, &cases, &weights)?));
+        tables.rows.push((clone.name.clone(), measure_clone(&mut clone, &cases, &weights)?));
         tables.held_back.add_written(&mut clone, &cases, &weights, args)?;
         tables.held_back.add("about code, as they were put", &mut clone, &cases, &weights)?;
         for (form, table) in SHORT.into_iter().zip(&mut tables.short) {
-            let short = shortened(&mut clone, &cases, form.1)?;
+            let short = shorten_cases(&mut clone, &cases, form.1)?;
             tables.held_back.add("about code, in few words", &mut clone, &short, &weights)?;
-            table.push((clone.name.clone(), measure(&mut clone, &short, &weights)?));
+            table.push((clone.name.clone(), measure_clone(&mut clone, &short, &weights)?));
         }
         let mut others = Vec::new();
         for task in vague.iter().filter(|task| task.repo == clone.name) {
@@ -154,7 +154,7 @@ pub(crate) fn run(args: &EvalContext) -> Result<String, String> {
             }
         }
         tables.held_back.add("about code, vague", &mut clone, &others, &weights)?;
-        tables.vague.push((clone.name.clone(), measure(&mut clone, &others, &weights)?));
+        tables.vague.push((clone.name.clone(), measure_clone(&mut clone, &others, &weights)?));
         if let Some(note) = clone.reader.keep() {
             eprint_line(&note);
         }
@@ -165,7 +165,7 @@ pub(crate) fn run(args: &EvalContext) -> Result<String, String> {
         eprint_line(&format!("{}: {} cases", clone.name, cases.len()));
         tables.held_back.add("about software for everyday life, as they were put", &mut clone, &cases, &weights)?;
         for (_, form) in SHORT {
-            let short = shortened(&mut clone, &cases, form)?;
+            let short = shorten_cases(&mut clone, &cases, form)?;
             tables.held_back.add("about software for everyday life, in few words", &mut clone, &short, &weights)?;
         }
         tables.business.push(clone.name.clone());
@@ -173,7 +173,7 @@ pub(crate) fn run(args: &EvalContext) -> Result<String, String> {
             eprint_line(&note);
         }
     }
-    let report = report(&tables, args)?;
+    let report = context_report(&tables, args)?;
     if !args.dry_run {
         let path = args.to.join("evals/context/scores.md");
         std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
@@ -187,16 +187,16 @@ fn vague_tasks(workspace: &Path) -> Result<Vec<VagueTask>, String> {
     text.lines().map(|line| serde_json::from_str(line).map_err(|error| format!("`{line}`: {error}"))).collect()
 }
 
-fn measure(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Result<Measured, String> {
+fn measure_clone(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Result<Measured, String> {
     let mut measured = Measured::default();
     for case in cases {
         let Some(tree) = clone.tree(case)? else { continue };
         let corpus = clone.corpus(case, &tree, Asker::Known)?;
         let task = ContextTask::new(&case.task);
         let signals = file_signals(&corpus.corpus, &task, weights);
-        one(&mut measured, &corpus.corpus, &signals, case, weights);
+        measure_case(&mut measured, &corpus.corpus, &signals, case, weights);
         let is_held = is_held_back(&corpus.corpus, &task, weights);
-        let order = if is_held { Vec::new() } else { ordered(&corpus.corpus, &signals, weights) };
+        let order = if is_held { Vec::new() } else { rank_sources(&corpus.corpus, &signals, weights) };
         measured.ways[0].add(&order, &case.answers);
         let stranger = clone.corpus(case, &tree, Asker::Unknown)?;
         let is_held = is_held_back(&stranger.corpus, &task, weights);
@@ -221,13 +221,13 @@ fn measure(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Resul
 
 /// The paths of the sources, likeliest first, as Proem ranks them.
 pub(super) fn by_proem<'c>(corpus: &Corpus<'c>, task: &ContextTask, weights: &ContextWeights) -> Vec<&'c str> {
-    ordered(corpus, &file_signals(corpus, task, weights), weights)
+    rank_sources(corpus, &file_signals(corpus, task, weights), weights)
 }
 
 /// The paths of the sources, best first by their signals.
-fn ordered<'c>(corpus: &Corpus<'c>, signals: &[FileSignals], weights: &ContextWeights) -> Vec<&'c str> {
+fn rank_sources<'c>(corpus: &Corpus<'c>, signals: &[FileSignals], weights: &ContextWeights) -> Vec<&'c str> {
     by_score(corpus, &[FilePurpose::Code], |place| {
-        signals.get(place).map_or(0.0, |signals| score(&weights.all, signals))
+        signals.get(place).map_or(0.0, |signals| weighted_score(&weights.all, signals))
     })
 }
 
@@ -245,10 +245,16 @@ pub(super) fn by_score<'c>(corpus: &Corpus<'c>, uses: &[FilePurpose], score: imp
 }
 
 /// What Proem says of its first file, and BM25.
-fn one(measured: &mut Measured, corpus: &Corpus<'_>, signals: &[FileSignals], case: &Case, weights: &ContextWeights) {
-    let of = |place: usize, weights: &[f32]| signals.get(place).map_or(0.0, |signals| score(weights, signals));
+fn measure_case(
+    measured: &mut Measured,
+    corpus: &Corpus<'_>,
+    signals: &[FileSignals],
+    case: &Case,
+    weights: &ContextWeights,
+) {
+    let of = |place: usize, weights: &[f32]| signals.get(place).map_or(0.0, |signals| weighted_score(weights, signals));
     let code = [FilePurpose::Code];
-    let order = ordered(corpus, signals, weights);
+    let order = rank_sources(corpus, signals, weights);
     measured.files = corpus.files.iter().filter(|file| file.used_for == FilePurpose::Code).count();
     let scores: Vec<f64> = (0..signals.len())
         .filter(|place| corpus.files.get(*place).is_some_and(|file| file.used_for == FilePurpose::Code))
@@ -278,7 +284,7 @@ fn functions(measured: &mut Measured, clone: &Clone, look: &CaseLook<'_>) -> Res
     Ok(())
 }
 
-fn report(tables: &Tables, args: &EvalContext) -> Result<String, String> {
+fn context_report(tables: &Tables, args: &EvalContext) -> Result<String, String> {
     let Tables { rows, vague, short, left_out, held_back, business } = tables;
     let mut out = String::new();
     let mut line = |text: &str| writeln!(out, "{text}").map_err(|error| error.to_string());
@@ -290,7 +296,7 @@ fn report(tables: &Tables, args: &EvalContext) -> Result<String, String> {
     let head = WAYS.iter().map(|way| format!(" {way} |")).collect::<String>();
     line(&format!("| repository | sources | cases |{head} a changed function among {DEFINITIONS} |"))?;
     line(&format!("|---|---:|---:|{}---:|", "---:|".repeat(WAYS.len())))?;
-    table(rows, &mut line)?;
+    push_context_rows(rows, &mut line)?;
     line("\n## Vague tasks\n")?;
     line(&format!(
         "Written from subject and message alone, without a look at the change; {left_out} are left out because their \
@@ -298,7 +304,7 @@ fn report(tables: &Tables, args: &EvalContext) -> Result<String, String> {
     ))?;
     line(&format!("| repository | sources | cases |{head} a changed function among {DEFINITIONS} |"))?;
     line(&format!("|---|---:|---:|{}---:|", "---:|".repeat(WAYS.len())))?;
-    table(vague, &mut line)?;
+    push_context_rows(vague, &mut line)?;
     line("\n## Short tasks\n")?;
     line("The cases above in few words, means over the repositories.\n")?;
     line(&format!("| task |{head} a changed function among {DEFINITIONS} |"))?;
@@ -311,12 +317,14 @@ fn report(tables: &Tables, args: &EvalContext) -> Result<String, String> {
     line("| tasks | Proem, unknown who asks | known |")?;
     line("|---|---:|---:|")?;
     for (name, rows) in [("as they were put", rows), ("vague", vague)] {
-        let (unknown, known) = (mean(rows, |measured| measured.stranger), mean(rows, |measured| measured.ways[0]));
-        line(&format!("| {name} |{}{}", cell(unknown), cell(known)))?;
+        let (unknown, known) =
+            (mean_recall(rows, |measured| measured.stranger), mean_recall(rows, |measured| measured.ways[0]));
+        line(&format!("| {name} |{}{}", recall_cell(unknown), recall_cell(known)))?;
     }
     for ((name, _), rows) in SHORT.into_iter().zip(short) {
-        let (unknown, known) = (mean(rows, |measured| measured.stranger), mean(rows, |measured| measured.ways[0]));
-        line(&format!("| {name} |{}{}", cell(unknown), cell(known)))?;
+        let (unknown, known) =
+            (mean_recall(rows, |measured| measured.stranger), mean_recall(rows, |measured| measured.ways[0]));
+        line(&format!("| {name} |{}{}", recall_cell(unknown), recall_cell(known)))?;
     }
     line("\n## Tasks about no code\n")?;
     line(&format!(
@@ -338,11 +346,14 @@ fn report(tables: &Tables, args: &EvalContext) -> Result<String, String> {
     Ok(out)
 }
 
-fn table(rows: &[(String, Measured)], line: &mut impl FnMut(&str) -> Result<(), String>) -> Result<(), String> {
+fn push_context_rows(
+    rows: &[(String, Measured)],
+    line: &mut impl FnMut(&str) -> Result<(), String>,
+) -> Result<(), String> {
     for (name, measured) in rows {
-        let cells: String = measured.ways.iter().map(|recall| cell(recall.percent())).collect();
+        let cells: String = measured.ways.iter().map(|recall| recall_cell(recall.percent())).collect();
         let cases = measured.ways[0].cases;
-        line(&format!("| {name} | {} | {cases} |{cells} {} |", measured.files, share(measured.functions)))?;
+        line(&format!("| {name} | {} | {cases} |{cells} {} |", measured.files, named_share(measured.functions)))?;
     }
     line(&format!("| mean | | |{}", means(rows)))
 }
@@ -350,23 +361,23 @@ fn table(rows: &[(String, Measured)], line: &mut impl FnMut(&str) -> Result<(), 
 /// The means of a table, as the end of a line.
 fn means(rows: &[(String, Measured)]) -> String {
     let cells: String = (0..WAYS.len())
-        .map(|way| cell(mean(rows, |measured| measured.ways.get(way).copied().unwrap_or_default())))
+        .map(|way| recall_cell(mean_recall(rows, |measured| measured.ways.get(way).copied().unwrap_or_default())))
         .collect();
     let functions = rows.iter().fold((0, 0), |sum, (_, m)| (sum.0 + m.functions.0, sum.1 + m.functions.1));
-    format!("{cells} {} |", share(functions))
+    format!("{cells} {} |", named_share(functions))
 }
 
-fn cell((ten, one): (f64, f64)) -> String {
+fn recall_cell((ten, one): (f64, f64)) -> String {
     format!(" {ten:.1} ({one:.1}) |")
 }
 
-fn share((of, named): (usize, usize)) -> String {
+fn named_share((of, named): (usize, usize)) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a few thousand cases")]
     let percent = 100.0 * named as f64 / of.max(1) as f64;
     format!("{percent:.1} % of {of}")
 }
 
-fn mean(rows: &[(String, Measured)], of: impl Fn(&Measured) -> Recall) -> (f64, f64) {
+fn mean_recall(rows: &[(String, Measured)], of: impl Fn(&Measured) -> Recall) -> (f64, f64) {
     let with: Vec<(f64, f64)> =
         rows.iter().map(|(_, measured)| of(measured)).filter(|recall| recall.cases > 0).map(Recall::percent).collect();
     #[expect(clippy::cast_precision_loss, reason = "a dozen clones")]

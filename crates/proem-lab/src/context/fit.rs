@@ -17,14 +17,14 @@ const STEPS: usize = 40;
 const LEAST: f64 = 1e-7;
 
 /// Fits the weights of the signals in `used`, beginning with those of `from`; all others stay 0.
-pub(super) fn fit<const N: usize>(
+pub(super) fn fit_conditional_logit<const N: usize>(
     choices: &[&ContextChoice<N>],
     used: &[usize],
     from: &[f32],
 ) -> Result<Vec<f32>, String> {
     let mut weights: Vec<f64> = used.iter().map(|signal| from.get(*signal).copied().map_or(0.0, f64::from)).collect();
     for _ in 0..STEPS {
-        let (gradient, hessian) = derivatives(choices, used, &weights);
+        let (gradient, hessian) = choice_derivatives(choices, used, &weights);
         let step = solve(hessian, gradient).ok_or("the signals are not independent; leave some of them out")?;
         let size = step.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
         let damping = if size > 2.0 { 2.0 / size } else { 1.0 };
@@ -68,7 +68,7 @@ impl Moments {
 }
 
 /// The candidates of a case that were not changed, and those that were, each with its odds beside the likeliest.
-fn moments<const N: usize>(
+fn choice_moments<const N: usize>(
     choice: &ContextChoice<N>,
     used: &[usize],
     weights: &[f64],
@@ -98,7 +98,7 @@ fn moments<const N: usize>(
 }
 
 /// Of the mean over cases of `−ln p`, where `p` is how likely a changed file is among itself and those that were not.
-fn derivatives<const N: usize>(
+fn choice_derivatives<const N: usize>(
     choices: &[&ContextChoice<N>],
     used: &[usize],
     weights: &[f64],
@@ -108,7 +108,7 @@ fn derivatives<const N: usize>(
     #[expect(clippy::cast_precision_loss, reason = "a few thousand cases")]
     let share_of_case = 1.0 / choices.len().max(1) as f64;
     for choice in choices {
-        let (wrong, right) = moments(choice, used, weights);
+        let (wrong, right) = choice_moments(choice, used, weights);
         #[expect(clippy::cast_precision_loss, reason = "at most five")]
         let share = share_of_case / right.len().max(1) as f64;
         for (row, odds) in &right {
@@ -178,11 +178,12 @@ mod tests {
             weights[place] += by;
             weights
         };
-        let (gradient, hessian) = derivatives(&choices, &[0, 1], &at);
+        let (gradient, hessian) = choice_derivatives(&choices, &[0, 1], &at);
         for place in 0..2 {
             let (more, less) = (moved(place, step), moved(place, -step));
             assert!((gradient[place] - (loss(&more) - loss(&less)) / (2.0 * step)).abs() < 1e-8);
-            let (more, less) = (derivatives(&choices, &[0, 1], &more).0, derivatives(&choices, &[0, 1], &less).0);
+            let (more, less) =
+                (choice_derivatives(&choices, &[0, 1], &more).0, choice_derivatives(&choices, &[0, 1], &less).0);
             for other in 0..2 {
                 assert!((hessian[place][other] - (more[other] - less[other]) / (2.0 * step)).abs() < 1e-8);
             }

@@ -94,7 +94,7 @@ impl HeldBackTables {
         cases: &[Case],
         weights: &ContextWeights,
     ) -> Result<(), String> {
-        let held = measured(clone, cases, weights)?;
+        let held = measure_held_back(clone, cases, weights)?;
         match self.kinds.iter_mut().find(|(known, _)| *known == name) {
             Some((_, all)) => all.join(&held),
             None => self.kinds.push((name, held)),
@@ -114,7 +114,7 @@ impl HeldBackTables {
         for task in foreign(&args.to, TaskPart::Test)?.iter().filter(|task| task.repo == clone.name) {
             others.extend(clone.case_of(&task.commit, &task.task)?);
         }
-        self.foreign.join(&measured(clone, &others, weights)?);
+        self.foreign.join(&measure_held_back(clone, &others, weights)?);
         let Some(case) = cases.first() else { return Ok(()) };
         let Some(tree) = clone.tree(case)? else { return Ok(()) };
         let corpus = clone.corpus(case, &tree, Asker::Known)?;
@@ -155,7 +155,7 @@ impl HeldBack {
     }
 }
 
-fn measured(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Result<HeldBack, String> {
+fn measure_held_back(clone: &mut Clone, cases: &[Case], weights: &ContextWeights) -> Result<HeldBack, String> {
     let mut held = HeldBack::default();
     for case in cases {
         let Some(tree) = clone.tree(case)? else { continue };

@@ -39,7 +39,7 @@ pub(super) fn page_rank(corpus: &Corpus<'_>, task: &ContextTask) -> Vec<f64> {
         let sum: f64 = list.iter().map(|(_, weight)| weight).sum();
         list.iter_mut().for_each(|(_, weight)| *weight /= sum.max(1e-9));
     }
-    let start = start(corpus, task);
+    let start = start_distribution(corpus, task);
     let mut rank = start.clone();
     for _ in 0..ROUNDS {
         let mut next: Vec<f64> = start.iter().map(|start| start * (1.0 - DAMPING)).collect();
@@ -55,7 +55,7 @@ pub(super) fn page_rank(corpus: &Corpus<'_>, task: &ContextTask) -> Vec<f64> {
     rank
 }
 
-fn start(corpus: &Corpus<'_>, task: &ContextTask) -> Vec<f64> {
+fn start_distribution(corpus: &Corpus<'_>, task: &ContextTask) -> Vec<f64> {
     let mut start: Vec<f64> = corpus
         .files
         .iter()

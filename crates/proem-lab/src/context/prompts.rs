@@ -17,10 +17,10 @@ use proem_select::context::{
 };
 use serde::Deserialize;
 
-use super::cases::{Asker, Case, ChangedLines, Clone, said};
-use super::definitions::score;
+use super::cases::{Asker, Case, ChangedLines, Clone, git_stdout};
+use super::definitions::weighted_score;
 use super::eval::by_score;
-use super::train::{eprint_line, weights_of};
+use super::train::{eprint_line, workspace_weights};
 
 /// Measures the prompts for past commits of clones that nobody tuned on.
 #[derive(Debug, Args)]
@@ -82,8 +82,8 @@ struct AnswerSection {
     text: String,
 }
 
-pub(crate) fn run(args: &EvalPrompts) -> Result<String, String> {
-    let weights = weights_of(&args.to)?;
+pub(crate) fn run_eval_prompts(args: &EvalPrompts) -> Result<String, String> {
+    let weights = workspace_weights(&args.to)?;
     let proem = args.proem.canonicalize().map_err(|error| {
         format!("`{}`: {error}; build it with `cargo build --release -p proem-cli`, or name it", args.proem.display())
     })?;
@@ -95,14 +95,19 @@ pub(crate) fn run(args: &EvalPrompts) -> Result<String, String> {
         let past = PastRepository::new(folder, &args.cache, &clone.name)?;
         let mut shown = Shown::default();
         for case in &cases {
-            one(&mut shown, &mut clone, case, &PromptMaker { proem: &proem, past: &past, weights: &weights })?;
+            measure_prompt(
+                &mut shown,
+                &mut clone,
+                case,
+                &PromptMaker { proem: &proem, past: &past, weights: &weights },
+            )?;
         }
         if let Some(note) = clone.reader.keep() {
             eprint_line(&note);
         }
         rows.push((clone.name, shown));
     }
-    let report = report(&rows, args);
+    let report = prompts_report(&rows, args);
     let path = args.to.join("evals/context/prompts.md");
     std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     Ok(report)
@@ -125,10 +130,10 @@ impl PastRepository {
     fn new(clone: &Path, cache: &Path, name: &str) -> Result<Self, String> {
         let home = std::path::absolute(cache).map_err(|error| error.to_string())?.join("prompts");
         let folder = home.join(name.replace('/', "+"));
-        let objects = said(clone, &["rev-parse", "--path-format=absolute", "--git-path", "objects"])?;
+        let objects = git_stdout(clone, &["rev-parse", "--path-format=absolute", "--git-path", "objects"])?;
         let info = folder.join("objects/info");
         std::fs::create_dir_all(&info).map_err(|error| format!("`{}`: {error}", info.display()))?;
-        said(&folder, &["init", "--quiet", "--bare"])?;
+        git_stdout(&folder, &["init", "--quiet", "--bare"])?;
         let alternates = info.join("alternates");
         std::fs::write(&alternates, objects).map_err(|error| format!("`{}`: {error}", alternates.display()))?;
         Ok(Self { folder, home })
@@ -136,12 +141,12 @@ impl PastRepository {
 
     /// Sets its head to the parent of a case's commit, and whoever asks to its author.
     fn before(&self, clone: &Clone, case: &Case) -> Result<String, String> {
-        let parent = said(&clone.folder, &["rev-parse", &format!("{}^", case.commit)])?.trim().to_owned();
-        said(&self.folder, &["update-ref", "--no-deref", "HEAD", &parent])?;
-        let author = said(&clone.folder, &["log", "-1", "--format=%an%x00%ae", &case.commit])?;
+        let parent = git_stdout(&clone.folder, &["rev-parse", &format!("{}^", case.commit)])?.trim().to_owned();
+        git_stdout(&self.folder, &["update-ref", "--no-deref", "HEAD", &parent])?;
+        let author = git_stdout(&clone.folder, &["log", "-1", "--format=%an%x00%ae", &case.commit])?;
         let (name, mail) = author.trim_end_matches('\n').split_once('\0').unwrap_or_default();
         for (key, value) in [("user.name", name), ("user.email", mail)] {
-            said(&self.folder, &["config", key, value])?;
+            git_stdout(&self.folder, &["config", key, value])?;
         }
         Ok(parent)
     }
@@ -168,7 +173,7 @@ impl PastRepository {
     }
 }
 
-fn one(shown: &mut Shown, clone: &mut Clone, case: &Case, maker: &PromptMaker<'_>) -> Result<(), String> {
+fn measure_prompt(shown: &mut Shown, clone: &mut Clone, case: &Case, maker: &PromptMaker<'_>) -> Result<(), String> {
     let Some(tree) = clone.tree(case)? else { return Ok(()) };
     let mut changed = clone.changed_lines(case)?;
     changed.retain(|place| case.answers.contains(&place.path));
@@ -180,16 +185,17 @@ fn one(shown: &mut Shown, clone: &mut Clone, case: &Case, maker: &PromptMaker<'_
     let corpus = clone.corpus(case, &tree, Asker::Known)?;
     let signals = file_signals(&corpus.corpus, &ContextTask::new(&case.task), maker.weights);
     let of = |place: usize| signals.get(place);
-    let ours = |signals: Option<&FileSignals>| signals.map_or(0.0, |signals| score(&maker.weights.all, signals));
+    let ours =
+        |signals: Option<&FileSignals>| signals.map_or(0.0, |signals| weighted_score(&maker.weights.all, signals));
     let words = |signals: Option<&FileSignals>| signals.and_then(|of| of.first()).map_or(0.0, |of| f64::from(*of));
     let uses = [FilePurpose::Code];
     let orders =
         [by_score(&corpus.corpus, &uses, |at| ours(of(at))), by_score(&corpus.corpus, &uses, |at| words(of(at)))];
     let [by_ours, by_words] = orders;
     let sources = bytes_of(&code, |path| by_ours.contains(&path));
-    let whole = |order: &[&str], room| whole(clone, &parent, order, room);
+    let whole = |order: &[&str], room| whole_files_within(clone, &parent, order, room);
     let ways =
-        [lines_of(&code), whole(&by_ours, code.len())?, whole(&by_ours, sources)?, whole(&by_words, code.len())?];
+        [shown_lines(&code), whole(&by_ours, code.len())?, whole(&by_ours, sources)?, whole(&by_words, code.len())?];
     let functions = changed_functions(clone, &parent, &corpus.corpus, &changed)?;
     shown.cases += 1;
     shown.bytes += code.len();
@@ -244,7 +250,7 @@ fn changed_functions(
         if wanted.is_empty() {
             continue;
         }
-        let text = said(&clone.folder, &["show", &format!("{parent}:{}", file.path)])?;
+        let text = git_stdout(&clone.folder, &["show", &format!("{parent}:{}", file.path)])?;
         let lines: Vec<&str> = text.lines().collect();
         found.extend(wanted.into_iter().map(|span| {
             let left = without_long_comments(&lines, span);
@@ -280,7 +286,7 @@ fn by_file(code: &str) -> impl Iterator<Item = (&str, &str, Option<u32>)> {
 }
 
 /// The lines of files that a section with code shows.
-fn lines_of(code: &str) -> BTreeMap<String, BTreeSet<u32>> {
+fn shown_lines(code: &str) -> BTreeMap<String, BTreeSet<u32>> {
     let mut found = BTreeMap::<String, BTreeSet<u32>>::new();
     for (file, _, number) in by_file(code) {
         if let Some(number) = number {
@@ -296,10 +302,15 @@ fn bytes_of(code: &str, counts: impl Fn(&str) -> bool) -> usize {
 }
 
 /// The lines of the first files in an order that have room together; of the last, its head.
-fn whole(clone: &Clone, parent: &str, order: &[&str], room: usize) -> Result<BTreeMap<String, BTreeSet<u32>>, String> {
+fn whole_files_within(
+    clone: &Clone,
+    parent: &str,
+    order: &[&str],
+    room: usize,
+) -> Result<BTreeMap<String, BTreeSet<u32>>, String> {
     let (mut found, mut left) = (BTreeMap::new(), room);
     for path in order {
-        let text = said(&clone.folder, &["show", &format!("{parent}:{path}")])?;
+        let text = git_stdout(&clone.folder, &["show", &format!("{parent}:{path}")])?;
         let mut lines = BTreeSet::new();
         for (number, line) in (1_u32..).zip(text.split_inclusive('\n')) {
             let Some(rest) = left.checked_sub(line.len()) else {
@@ -317,7 +328,7 @@ fn whole(clone: &Clone, parent: &str, order: &[&str], room: usize) -> Result<BTr
     Ok(found)
 }
 
-fn report(rows: &[(String, Shown)], args: &EvalPrompts) -> String {
+fn prompts_report(rows: &[(String, Shown)], args: &EvalPrompts) -> String {
     let mut out = String::from(
         "# Context: what of a change stands in its prompt\n\nWritten by `cargo lab eval prompts`; which cases, and of what, says the \
          [data card](README.md). Whole files have as many bytes as the prompt's own section with code, which has tests, documents \
@@ -327,13 +338,13 @@ fn report(rows: &[(String, Shown)], args: &EvalPrompts) -> String {
          per cent.\n\n",
     );
     let of_functions = |shown: &Shown| (shown.with_functions, shown.functions, shown.whole);
-    out.push_str(&table(rows, ("functions", &of_functions)));
+    out.push_str(&prompts_table(rows, ("functions", &of_functions)));
     out.push_str(
         "\n## Places\n\nOf the places that it changed, the share of which a line is shown, the mean over cases, and in brackets the cases \
          in which one is; in per cent.\n\n",
     );
     let of_places = |shown: &Shown| (shown.cases, shown.cases, shown.ways);
-    out.push_str(&table(rows, ("cases", &of_places)));
+    out.push_str(&prompts_table(rows, ("cases", &of_places)));
     _ = writeln!(out, "\nCases: at most {} of the newest {} commits of each clone.", args.cases, args.window);
     out
 }
@@ -342,7 +353,7 @@ fn report(rows: &[(String, Shown)], args: &EvalPrompts) -> String {
 type Counts<'c> = &'c dyn Fn(&Shown) -> (usize, usize, [(f64, usize); WAYS.len()]);
 
 #[expect(clippy::cast_precision_loss, reason = "a few hundred cases, and some megabytes")]
-fn table(rows: &[(String, Shown)], (counted, counts): (&str, Counts<'_>)) -> String {
+fn prompts_table(rows: &[(String, Shown)], (counted, counts): (&str, Counts<'_>)) -> String {
     let mut out = format!(
         "| repository | {counted} | {} | kB of code |\n|---|---:|---:|---:|---:|---:|---:|\n",
         WAYS.join(" | ")
@@ -373,7 +384,7 @@ mod tests {
     fn lines_belong_to_the_file_above_them() {
         let code = "Files.\n\nsrc/a.rs (Rust; changed)\n[2 lines, 12 definitions not shown]\n3\tfn a() {\n\
                     [2 lines not shown]\n6\t    b() (c)\n\n\t}\n\nsrc/b.rs (Rust)\n1\tx\n9\ty\n";
-        let lines = lines_of(code);
+        let lines = shown_lines(code);
         // The blank line between two files is taken for one of the first.
         assert_eq!(lines["src/a.rs"], BTreeSet::from([3, 6, 7, 8, 9]));
         assert_eq!(lines["src/b.rs"], BTreeSet::from([1, 9]));

@@ -4,16 +4,16 @@
 use std::path::Path;
 
 use proem_embed::StaticModel;
-use proem_score::linear::{Logistic, TrainingOptions, fit};
+use proem_score::linear::{Logistic, TrainingOptions, fit_logistic};
 use proem_select::context::ContextTask;
 use proem_select::embedding::Embedder as _;
 use serde::Deserialize;
 
-use super::abstention::{TrainAbstention, WrittenTask, lines};
+use super::abstention::{TrainAbstention, WrittenTask, read_json_lines};
 use super::assistant::AssistantRequests;
-use super::cases::{clone_name, said};
+use super::cases::{clone_name, git_stdout};
 use super::train::eprint_line;
-use crate::selection::data::requests;
+use crate::selection::data::read_requests;
 
 /// Requests with these words may be about software.
 const TECHNICAL: &str =
@@ -65,7 +65,7 @@ impl SoftwareTexts {
         let window = args.window.to_string();
         let mut subjects = Vec::new();
         for (clone, folder) in args.clones.iter().enumerate() {
-            let log = said(folder, &["log", "--no-merges", "--format=%s", "-n", &window])?;
+            let log = git_stdout(folder, &["log", "--no-merges", "--format=%s", "-n", &window])?;
             let all: Vec<&str> = log.lines().collect();
             let step = all.len().div_ceil(MOST_SUBJECTS).max(1);
             subjects.extend(all.into_iter().step_by(step).map(|subject| (subject.to_owned(), Some(clone))));
@@ -73,14 +73,15 @@ impl SoftwareTexts {
         let at = |name: &str| args.clones.iter().position(|folder| clone_name(folder) == name);
         let vague = vague.iter().map(|task| (task.task.clone(), at(&task.repo))).collect();
         let of_nobody = |texts: Vec<String>| texts.into_iter().map(|text| (text, None)).collect();
-        let all = requests(&args.data.join("selection/metatool.train.jsonl"))?.into_iter().map(|request| request.query);
+        let all =
+            read_requests(&args.data.join("selection/metatool.train.jsonl"))?.into_iter().map(|request| request.query);
         let asked = all.filter(|query| !has(query, TECHNICAL)).collect();
         Ok(Self(vec![
-            group(true, 1.0, subjects)?,
-            group(true, VAGUE_SHARE, vague)?,
-            group(false, 0.5, of_nobody(asked))?,
-            group(false, 0.5, of_nobody(questions(&args.data.join("guard/train.jsonl"))?))?,
-            group(false, 1.0, of_nobody(assistant.lessons()))?,
+            software_group(true, 1.0, subjects)?,
+            software_group(true, VAGUE_SHARE, vague)?,
+            software_group(false, 0.5, of_nobody(asked))?,
+            software_group(false, 0.5, of_nobody(questions(&args.data.join("guard/train.jsonl"))?))?,
+            software_group(false, 1.0, of_nobody(assistant.lessons()))?,
         ]))
     }
 
@@ -97,7 +98,8 @@ impl SoftwareTexts {
             weights.resize(rows.len(), weight);
         }
         let options = TrainingOptions { l2: SOFTWARE_L2, ..TrainingOptions::default() };
-        let trained = fit(&rows, &labels, &balanced(&labels, &weights), options).map_err(|error| error.to_string())?;
+        let trained = fit_logistic(&rows, &labels, &balanced_label_weights(&labels, &weights), options)
+            .map_err(|error| error.to_string())?;
         Ok(trained.model)
     }
 }
@@ -110,7 +112,7 @@ fn has(text: &str, words: &str) -> bool {
 
 /// Questions in English that are no attacks.
 fn questions(path: &Path) -> Result<Vec<String>, String> {
-    let texts: Vec<GuardText> = lines(path)?;
+    let texts: Vec<GuardText> = read_json_lines(path)?;
     let is_question = |text: &GuardText| {
         text.label == 0
             && text.source == "deepset"
@@ -121,7 +123,7 @@ fn questions(path: &Path) -> Result<Vec<String>, String> {
     Ok(texts.into_iter().filter(is_question).map(|text| text.text).collect())
 }
 
-fn group(is_software: bool, share: f64, texts: Vec<(String, Option<usize>)>) -> Result<TextGroup, String> {
+fn software_group(is_software: bool, share: f64, texts: Vec<(String, Option<usize>)>) -> Result<TextGroup, String> {
     eprint_line(&format!(
         "{} texts {} software",
         texts.len(),
@@ -136,7 +138,7 @@ fn group(is_software: bool, share: f64, texts: Vec<(String, Option<usize>)>) -> 
 }
 
 /// Weights under which both labels count the same, on average 1.
-fn balanced(labels: &[bool], weights: &[f64]) -> Vec<f32> {
+fn balanced_label_weights(labels: &[bool], weights: &[f64]) -> Vec<f32> {
     let sum = |wanted: bool| -> f64 {
         labels.iter().zip(weights).filter(|(label, _)| **label == wanted).map(|(_, weight)| weight).sum()
     };

@@ -13,7 +13,7 @@ use proem_select::context::{
 use super::ablation;
 use super::cases::{Asker, Case, Clone, ShortForm};
 use super::definitions::{CaseLook, with_definitions};
-use super::fit::{ContextChoice, fit};
+use super::fit::{ContextChoice, fit_conditional_logit};
 
 /// Learns the weights of context.
 #[derive(Debug, Args)]
@@ -65,27 +65,27 @@ const SHORT_FORMS: [ShortForm; 4] =
 /// message is set by hand.
 pub(super) const BY_HAND: [(usize, f32); 4] = [(19, 4.0), (20, 3.0), (21, 6.0), (22, 1.0)];
 
-pub(crate) fn run(args: &TrainContext) -> Result<String, String> {
-    let shipped = weights_of(&args.to)?;
+pub(crate) fn run_train_context(args: &TrainContext) -> Result<String, String> {
+    let shipped = workspace_weights(&args.to)?;
     let learned: Vec<usize> = (0..SIGNALS).filter(|at| BY_HAND.iter().all(|(hand, _)| hand != at)).collect();
     let early: Vec<usize> = learned.iter().copied().filter(|at| *at < FIRST_LATE).collect();
-    let lessons = lessons(args, &shipped)?;
-    let first = with_hand(fit(&choices_of(&lessons), &early, &[])?);
+    let lessons = context_lessons(args, &shipped)?;
+    let first = with_hand(fit_conditional_logit(&choices_of(&lessons), &early, &[])?);
     let weights = ContextWeights { first: first.clone(), all: first, slope: 1.0, offset: 0.0, ..shipped };
-    let lessons = self::lessons(args, &weights)?;
+    let lessons = self::context_lessons(args, &weights)?;
     let choices = choices_of(&lessons);
-    let all = with_hand(fit(&choices, &learned, &[])?);
+    let all = with_hand(fit_conditional_logit(&choices, &learned, &[])?);
     let weights = ContextWeights { all, ..weights };
-    let (slope, offset) = calibrated(&choices, &weights);
+    let (slope, offset) = fit_platt_sigmoid(&choices, &weights);
     let weights = ContextWeights { slope, offset, ..weights };
     let within = definitions(args, &weights)?;
     let every: Vec<usize> = (0..DEFINITION_SIGNALS).collect();
     let of_definitions: Vec<&ContextChoice<DEFINITION_SIGNALS>> = within.iter().collect();
-    let weights = ContextWeights { definitions: fit(&of_definitions, &every, &[])?, ..weights };
+    let weights = ContextWeights { definitions: fit_conditional_logit(&of_definitions, &every, &[])?, ..weights };
     write_weights(&args.to, &weights)?;
     if args.ablation {
         let path = args.to.join("evals/context/ablation.md");
-        let table = ablation::table(&lessons, &learned, &weights.all)?;
+        let table = ablation::ablation_table(&lessons, &learned, &weights.all)?;
         std::fs::write(&path, table).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     }
     let names = proem_select::context::SIGNAL_NAMES.iter().zip(weights.first.iter().zip(&weights.all));
@@ -98,13 +98,13 @@ pub(crate) fn run(args: &TrainContext) -> Result<String, String> {
 }
 
 /// The weights of a workspace, as its file has them: this program may have been built before they were learned.
-pub(super) fn weights_of(workspace: &std::path::Path) -> Result<ContextWeights, String> {
+pub(super) fn workspace_weights(workspace: &std::path::Path) -> Result<ContextWeights, String> {
     let path = workspace.join("crates/proem-select/data/context.json");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("`{}`: {error}", path.display()))?;
     ContextWeights::parse(&text).map_err(|error| error.to_string())
 }
 
-/// Writes the file that [`weights_of`] reads.
+/// Writes the file that [`workspace_weights`] reads.
 pub(super) fn write_weights(workspace: &std::path::Path, weights: &ContextWeights) -> Result<(), String> {
     let path = workspace.join("crates/proem-select/data/context.json");
     let text = serde_json::to_string_pretty(weights).map_err(|error| error.to_string())?;
@@ -125,7 +125,7 @@ pub(super) fn with_hand(mut weights: Vec<f32>) -> Vec<f32> {
     weights
 }
 
-fn lessons(args: &TrainContext, weights: &ContextWeights) -> Result<Vec<Lessons>, String> {
+fn context_lessons(args: &TrainContext, weights: &ContextWeights) -> Result<Vec<Lessons>, String> {
     let mut all = Vec::new();
     for folder in &args.clones {
         let mut clone = Clone::open(folder, &args.cache)?;
@@ -205,7 +205,7 @@ fn lesson(corpus: &Corpus<'_>, case: &Case, weights: &ContextWeights, is_short: 
 }
 
 /// Slope and offset of Platt's sigmoid over how far a score is above what its list adds up to.
-fn calibrated(choices: &[&ContextChoice<SIGNALS>], weights: &ContextWeights) -> (f32, f32) {
+fn fit_platt_sigmoid(choices: &[&ContextChoice<SIGNALS>], weights: &ContextWeights) -> (f32, f32) {
     let (mut scored, mut labels) = (Vec::new(), Vec::new());
     for choice in choices {
         let score = |signals: &FileSignals| -> f32 { weights.all.iter().zip(signals).map(|(w, s)| w * s).sum() };

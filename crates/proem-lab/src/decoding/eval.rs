@@ -84,7 +84,7 @@ struct Tally {
     lost: usize,
 }
 
-pub(crate) fn run(args: &EvalDecoding) -> Result<String, String> {
+pub(crate) fn run_eval_decoding(args: &EvalDecoding) -> Result<String, String> {
     let folder = args.to.join(FOLDER);
     let contracts = contracts(&read_file(&folder.join("contracts.json"))?)?;
     let mut answers: Vec<JudgedAnswer> = Vec::new();
@@ -101,10 +101,10 @@ pub(crate) fn run(args: &EvalDecoding) -> Result<String, String> {
         readers.push(library(Command::new("node").args(["-e", NODE]).current_dir(node), &answers, &contracts)?);
     }
     if args.show {
-        return Ok(differences(&answers, &readers));
+        return Ok(wrong_readings(&answers, &readers));
     }
-    let table = table(&answers, &readers);
-    let modes = modes::table(&read_file(&folder.join("modes.jsonl"))?)?;
+    let table = readers_table(&answers, &readers);
+    let modes = modes::modes_table(&read_eval_file(&folder.join("modes.jsonl"))?)?;
     for (name, text) in [("scores.md", &table), ("modes.md", &modes)] {
         let path = folder.join(name);
         std::fs::write(&path, text).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
@@ -112,7 +112,7 @@ pub(crate) fn run(args: &EvalDecoding) -> Result<String, String> {
     Ok(format!("{table}\n{modes}"))
 }
 
-fn read_file(path: &Path) -> Result<String, String> {
+fn read_eval_file(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("could not read `{}`: {error}", path.display()))
 }
 
@@ -134,14 +134,14 @@ fn contract<'c>(contracts: &'c BTreeMap<String, Contract>, answer: &JudgedAnswer
 fn own_values(answers: &[JudgedAnswer], contracts: &BTreeMap<String, Contract>) -> Result<Vec<Option<Json>>, String> {
     let read = |answer: &JudgedAnswer| {
         let contract = contract(contracts, answer)?;
-        Ok(accepted(&answer.answer, contract))
+        Ok(accepted_value(&answer.answer, contract))
     };
     answers.iter().map(read).collect()
 }
 
 /// The value that a run takes from an answer.
-pub(super) fn accepted(answer: &str, contract: &Contract) -> Option<Json> {
-    let decoded = decode(answer, contract).ok().filter(|decoded| decoded.losses().next().is_none())?;
+pub(super) fn accepted_value(answer: &str, contract: &Contract) -> Option<Json> {
+    let decoded = decode_value(answer, contract).ok().filter(|decoded| decoded.losses().next().is_none())?;
     contract.accepts(&decoded.value).then_some(decoded.value)
 }
 
@@ -196,7 +196,7 @@ fn is_same(one: &Json, other: &Json) -> bool {
 }
 
 /// Counts what a reader makes of the answers that `keep` keeps.
-fn tally(answers: &[JudgedAnswer], values: &[Option<Json>], keep: impl Fn(&JudgedAnswer) -> bool) -> Tally {
+fn tally_answers(answers: &[JudgedAnswer], values: &[Option<Json>], keep: impl Fn(&JudgedAnswer) -> bool) -> Tally {
     let mut tally = Tally::default();
     for (answer, value) in answers.iter().zip(values).filter(|(answer, _)| keep(answer)) {
         tally.answers += 1;
@@ -208,7 +208,7 @@ fn tally(answers: &[JudgedAnswer], values: &[Option<Json>], keep: impl Fn(&Judge
 }
 
 /// The answers that Proem reads another value of than the one meant.
-fn differences(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
+fn wrong_readings(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
     let mut text = String::new();
     for (answer, value) in answers.iter().zip(readers.iter().take(1).flat_map(|reader| &reader.values)) {
         if !is_meant(answer, value.as_ref()) && answer.split != UNSEEN {
@@ -220,7 +220,7 @@ fn differences(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
     text
 }
 
-fn table(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
+fn readers_table(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
     let mut table = String::from(
         "# Decoding: scores\n\nMade by `cargo lab eval decoding --python PYTHON --node DIR`; the [card](README.md) says \
          what is counted. A library's value counts if it meets the contract. In brackets are the share and its 95 % \
@@ -287,7 +287,9 @@ mod tests {
         for name in FILES.into_iter().chain(["contracts.json", "modes.jsonl"]) {
             std::fs::copy(root.join(FOLDER).join(name), to.join(name)).unwrap();
         }
-        let table = run(&EvalDecoding { python: None, node: None, show: false, to: folder.path().to_owned() }).unwrap();
+        let table =
+            run_eval_decoding(&EvalDecoding { python: None, node: None, show: false, to: folder.path().to_owned() })
+                .unwrap();
         let committed = std::fs::read_to_string(root.join(FOLDER).join("scores.md")).unwrap();
         let own = |text: &str| -> Vec<String> {
             text.lines().filter(|line| line.contains("| Proem |")).map(str::to_owned).collect()

@@ -6,7 +6,7 @@ use proem_engine::contract::{Contract, schema_from_line};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 
-use super::eval::accepted;
+use super::eval::accepted_value;
 
 /// The contract of all these answers.
 const FIELDS: &str = "name, age int, city?";
@@ -22,13 +22,13 @@ struct ModeAnswer {
 }
 
 /// The table of modes and wordings, in the order in which they stand in `answers`, one answer as JSON on each line.
-pub(super) fn table(answers: &str) -> Result<String, String> {
+pub(super) fn modes_table(answers: &str) -> Result<String, String> {
     let schema = schema_from_line(FIELDS).map_err(|error| error.to_string())?;
     let (contract, _) = Contract::bounded("answer", "", schema).map_err(|error| error.to_string())?;
     let mut groups: Vec<(String, String, [usize; 3])> = Vec::new();
     for line in answers.lines() {
         let answer: ModeAnswer = serde_json::from_str(line).map_err(|error| format!("`modes.jsonl`: {error}"))?;
-        let value = accepted(&answer.answer, &contract);
+        let value = accepted_value(&answer.answer, &contract);
         let is = |key: &str, wanted: &Json| value.as_ref().and_then(|value| value.get(key)) == Some(wanted);
         let right = is("name", &json!(answer.name)) && is("age", &json!(answer.age));
         let counts = [1, usize::from(value.is_some()), usize::from(right)];

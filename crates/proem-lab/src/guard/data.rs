@@ -6,7 +6,7 @@ use std::path::Path;
 use proem_guard::learned::scored_sentences;
 use serde::Deserialize;
 
-use crate::selection::data::{Dice, text};
+use crate::selection::data::{Dice, read_data_file};
 
 /// The source of texts that were written for Proem.
 pub(crate) const OWN: &str = "own";
@@ -46,7 +46,7 @@ impl LabelledText {
 }
 
 /// Reads a file with one JSON object on each line.
-pub(crate) fn rows(path: &Path) -> Result<Vec<LabelledText>, String> {
+pub(crate) fn read_labelled_texts(path: &Path) -> Result<Vec<LabelledText>, String> {
     let read = |(number, line): (usize, &str)| {
         let row: LabelledText =
             serde_json::from_str(line).map_err(|error| format!("`{}`, line {number}: {error}", path.display()))?;
@@ -55,11 +55,11 @@ pub(crate) fn rows(path: &Path) -> Result<Vec<LabelledText>, String> {
         }
         Ok(row)
     };
-    (1..).zip(text(path)?.lines()).filter(|(_, line)| !line.trim().is_empty()).map(read).collect()
+    (1..).zip(read_data_file(path)?.lines()).filter(|(_, line)| !line.trim().is_empty()).map(read).collect()
 }
 
 /// Reads the texts that were written for Proem: lines, and whole documents.
-pub(crate) fn own(folder: &Path) -> Result<Vec<LabelledText>, String> {
+pub(crate) fn read_own_texts(folder: &Path) -> Result<Vec<LabelledText>, String> {
     let mut rows = Vec::new();
     for (name, label) in [("benign.txt", 0), ("benign-languages.txt", 0), ("attacks.txt", 1)] {
         let row = |line: &str| LabelledText {
@@ -68,11 +68,11 @@ pub(crate) fn own(folder: &Path) -> Result<Vec<LabelledText>, String> {
             source: OWN.to_owned(),
             ..LabelledText::default()
         };
-        rows.extend(text(&folder.join(name))?.lines().filter(|line| !line.trim().is_empty()).map(row));
+        rows.extend(read_data_file(&folder.join(name))?.lines().filter(|line| !line.trim().is_empty()).map(row));
     }
     for name in ["benign-documents-1.jsonl", "benign-documents-2.jsonl"] {
         let path = folder.join(name);
-        for (number, line) in (1..).zip(text(&path)?.lines()) {
+        for (number, line) in (1..).zip(read_data_file(&path)?.lines()) {
             let document: CorpusDocument =
                 serde_json::from_str(line).map_err(|error| format!("`{}`, line {number}: {error}", path.display()))?;
             rows.push(LabelledText {
@@ -160,7 +160,7 @@ mod tests {
         let path = folder.path().join("rows.jsonl");
         let check = |content: &str, expected: &str| {
             std::fs::write(&path, content).unwrap();
-            let error = rows(&path).unwrap_err();
+            let error = read_labelled_texts(&path).unwrap_err();
             assert!(error.ends_with(expected), "{error}");
         };
         check("\n{\"text\": \"a\", \"label\": 2, \"source\": \"s\"}\n", "line 2: the label is 2, not 0 or 1");

@@ -11,8 +11,8 @@ use clap::Args;
 use proem_guard::score::TextScorer;
 use proem_guard::{Guard, Policy, Verdict};
 
-use super::data::{DOCUMENTS, LabelledText, OWN, folds, own, rows, splice};
-use super::stage::{guard_with, scan};
+use super::data::{DOCUMENTS, LabelledText, OWN, folds, read_labelled_texts, read_own_texts, splice};
+use super::stage::{guard_with, scan_lab_text};
 use super::train;
 use crate::selection::data::Dice;
 use crate::stopwatch::Stopwatch;
@@ -42,9 +42,12 @@ struct GuardedText {
     is_kept_out: bool,
 }
 
-pub(crate) fn run(args: &EvalGuard) -> Result<String, String> {
-    let (training, dev) = (rows(&args.data.join("guard/train.jsonl"))?, rows(&args.data.join("guard/dev.jsonl"))?);
-    let written = own(&args.to.join(TEXTS))?;
+pub(crate) fn run_eval_guard(args: &EvalGuard) -> Result<String, String> {
+    let (training, dev) = (
+        read_labelled_texts(&args.data.join("guard/train.jsonl"))?,
+        read_labelled_texts(&args.data.join("guard/dev.jsonl"))?,
+    );
+    let written = read_own_texts(&args.to.join(TEXTS))?;
     let guard = Guard::shipped(&[]).map_err(|error| error.to_string())?;
     let lab = GuardBench { dev, policy: Policy::shipped().map_err(|error| error.to_string())? };
     let mut report = format!(
@@ -59,7 +62,7 @@ pub(crate) fn run(args: &EvalGuard) -> Result<String, String> {
     lab.held_out(&training, &written, &mut report)?;
     let path = args.to.join(SCORES);
     std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
-    Ok(format!("{report}\n{}", times(&guard, &lab.dev)))
+    Ok(format!("{report}\n{}", scan_times(&guard, &lab.dev)))
 }
 
 struct GuardBench {
@@ -69,7 +72,7 @@ struct GuardBench {
 
 impl GuardBench {
     fn judge(&self, guard: &Guard, text: &str) -> GuardedText {
-        let scan = scan(guard, text);
+        let scan = scan_lab_text(guard, text);
         let verdict = self.policy.bar("lab", "text").judge(&scan);
         GuardedText {
             score: scan.score,
@@ -104,14 +107,14 @@ impl GuardBench {
         let attacks = self.judged(guard, self.dev.iter().filter(|row| row.is_attack()));
         let spliced = self.spliced(guard, |_| true);
         let notinject = self.judged(guard, self.dev.iter().filter(|row| row.source == "notinject"));
-        line(
+        push_report_text(
             report,
             "\n## Dev\n\n| texts | n | found at 1 % false positives | flagged as shipped | kept out as shipped |\n|---|---|---|---|---|",
         );
         for (name, judged) in
             [("attacks", &attacks), ("attacks in mails", &spliced), ("benign", &benign), ("NotInject", &notinject)]
         {
-            row(report, name, judged, point);
+            push_guard_row(report, name, judged, point);
         }
     }
 
@@ -122,7 +125,7 @@ impl GuardBench {
             ("language", |row| row.lang.clone()),
         ] {
             let names: BTreeSet<(bool, String)> = self.dev.iter().map(|row| (!row.is_attack(), key(row))).collect();
-            line(
+            push_report_text(
                 report,
                 &format!(
                     "\n## By {title}\n\n`xx` stands for rows without a language.\n\n| {title} | n | found at 1 % | flagged | kept out |\n|---|---|---|---|---|"
@@ -132,7 +135,7 @@ impl GuardBench {
                 let of = self.dev.iter().filter(|row| row.is_attack() != is_benign && key(row) == name);
                 let judged = self.judged(guard, of);
                 let what = if is_benign { "benign" } else { "attacks" };
-                row(report, &format!("{what}, {name}"), &judged, point);
+                push_guard_row(report, &format!("{what}, {name}"), &judged, point);
             }
         }
     }
@@ -141,7 +144,7 @@ impl GuardBench {
     fn ablation(&self, report: &mut String) -> Result<(), String> {
         let shipped = || Guard::shipped(&[]).map_err(|error| error.to_string());
         let names: Vec<&'static str> = shipped()?.scanner_names().collect();
-        line(
+        push_report_text(
             report,
             "\n## Without each part\n\n| guard | attacks at 1 % | attacks in mails at 1 % | attacks flagged | benign flagged |\n|---|---|---|---|---|",
         );
@@ -157,8 +160,13 @@ impl GuardBench {
             let point = point(&benign);
             let attacks = self.judged(&guard, self.dev.iter().filter(|row| row.is_attack()));
             let spliced = self.spliced(&guard, |_| true);
-            let cells = [found(&attacks, point), found(&spliced, point), flagged(&attacks), flagged(&benign)];
-            line(report, &format!("| {name} | {} |", cells.join(" | ")));
+            let cells = [
+                found_share(&attacks, point),
+                found_share(&spliced, point),
+                flagged_share(&attacks),
+                flagged_share(&benign),
+            ];
+            push_report_text(report, &format!("| {name} | {} |", cells.join(" | ")));
         }
         Ok(())
     }
@@ -166,7 +174,7 @@ impl GuardBench {
     /// Every family of attacks as if nobody had ever seen it: neither it nor the attacks that were
     /// written for Proem are learned from.
     fn unseen(&self, training: &[LabelledText], written: &[LabelledText], report: &mut String) -> Result<(), String> {
-        line(
+        push_report_text(
             report,
             "\n## Families never seen\n\nThe attacks of one source, and those written for Proem, are left out of training; recall over the source's attacks in both files at 1 % false positives on dev.\n\n| left out | n | learned scorer only | with rules | with rules and the attacks written for Proem |\n|---|---|---|---|---|",
         );
@@ -182,18 +190,18 @@ impl GuardBench {
             let attacks: Vec<&LabelledText> = training.iter().chain(&self.dev).filter(is_of).collect();
             let mut cells = Vec::new();
             for (rows, with_rules) in [(&benign, false), (&benign, true), (&all, true)] {
-                let guard = guard_with(&train::model(rows)?, Some(stage.clone()))?.with_scanners(|_| with_rules);
+                let guard = guard_with(&train::train_scorer(rows)?, Some(stage.clone()))?.with_scanners(|_| with_rules);
                 let point = point(&self.benign(&guard));
-                cells.push(found(&self.judged(&guard, attacks.iter().copied()), point));
+                cells.push(found_share(&self.judged(&guard, attacks.iter().copied()), point));
             }
-            line(report, &format!("| {} | {} | {} |", family.join(", "), attacks.len(), cells.join(" | ")));
+            push_report_text(report, &format!("| {} | {} | {} |", family.join(", "), attacks.len(), cells.join(" | ")));
         }
         Ok(())
     }
 
     /// Training texts, each judged by a model that hasn't seen its fold, at the shipped flag point.
     fn held_out(&self, training: &[LabelledText], written: &[LabelledText], report: &mut String) -> Result<(), String> {
-        line(
+        push_report_text(
             report,
             "\n## Training texts held out\n\nThree folds; flagged at the shipped point by a model that hasn't seen the text.\n\n| texts | n | flagged | kept out |\n|---|---|---|---|",
         );
@@ -205,7 +213,7 @@ impl GuardBench {
         for fold in 0..FOLDS {
             let (held, rest): (Vec<_>, Vec<_>) = all.iter().zip(&dealt).partition(|(_, other)| **other == fold);
             let rest: Vec<&LabelledText> = rest.into_iter().map(|(row, _)| *row).collect();
-            let guard = guard_with(&train::model(&rest)?, Some(stage.clone()))?;
+            let guard = guard_with(&train::train_scorer(&rest)?, Some(stage.clone()))?;
             for (row, _) in held {
                 let name = match row.source.as_str() {
                     OWN => "lines written for Proem",
@@ -217,8 +225,11 @@ impl GuardBench {
         }
         for ((is_benign, name), judged) in &judged {
             let what = if *is_benign { "benign" } else { "attacks" };
-            let kept_out = share(judged.iter().filter(|judged| judged.is_kept_out).count(), judged.len());
-            line(report, &format!("| {what}, {name} | {} | {} | {kept_out} |", judged.len(), flagged(judged)));
+            let kept_out = share_of_texts(judged.iter().filter(|judged| judged.is_kept_out).count(), judged.len());
+            push_report_text(
+                report,
+                &format!("| {what}, {name} | {} | {} | {kept_out} |", judged.len(), flagged_share(judged)),
+            );
         }
         Ok(())
     }
@@ -233,35 +244,40 @@ fn point(benign: &[GuardedText]) -> f64 {
     scores.get(allowed).copied().unwrap_or(1.0)
 }
 
-fn line(report: &mut String, text: &str) {
+fn push_report_text(report: &mut String, text: &str) {
     report.push_str(text);
     report.push('\n');
 }
 
-fn row(report: &mut String, name: &str, judged: &[GuardedText], point: f64) {
-    let kept_out = share(judged.iter().filter(|judged| judged.is_kept_out).count(), judged.len());
-    line(
+fn push_guard_row(report: &mut String, name: &str, judged: &[GuardedText], point: f64) {
+    let kept_out = share_of_texts(judged.iter().filter(|judged| judged.is_kept_out).count(), judged.len());
+    push_report_text(
         report,
-        &format!("| {name} | {} | {} | {} | {kept_out} |", judged.len(), found(judged, point), flagged(judged)),
+        &format!(
+            "| {name} | {} | {} | {} | {kept_out} |",
+            judged.len(),
+            found_share(judged, point),
+            flagged_share(judged)
+        ),
     );
 }
 
-fn found(judged: &[GuardedText], point: f64) -> String {
-    share(judged.iter().filter(|judged| judged.score > point).count(), judged.len())
+fn found_share(judged: &[GuardedText], point: f64) -> String {
+    share_of_texts(judged.iter().filter(|judged| judged.score > point).count(), judged.len())
 }
 
-fn flagged(judged: &[GuardedText]) -> String {
-    share(judged.iter().filter(|judged| judged.is_flagged).count(), judged.len())
+fn flagged_share(judged: &[GuardedText]) -> String {
+    share_of_texts(judged.iter().filter(|judged| judged.is_flagged).count(), judged.len())
 }
 
-fn share(part: usize, all: usize) -> String {
+fn share_of_texts(part: usize, all: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "some thousand texts")]
     let share = 100.0 * part as f64 / all.max(1) as f64;
     format!("{share:.1} %")
 }
 
 /// How long it takes, for the reader of the terminal.
-fn times(guard: &Guard, dev: &[LabelledText]) -> String {
+fn scan_times(guard: &Guard, dev: &[LabelledText]) -> String {
     let all: String = dev.iter().map(|row| format!("{}\n\n", row.text)).collect();
     let mut times: Vec<f64> = Vec::new();
     let mut at = 0;
@@ -269,7 +285,7 @@ fn times(guard: &Guard, dev: &[LabelledText]) -> String {
         let start = all.floor_char_boundary(at % all.len().saturating_sub(4_096).max(1));
         let text = all.get(start..all.floor_char_boundary(start + 4_096)).unwrap_or_default();
         let begun = Stopwatch::start();
-        let scanned = scan(guard, text);
+        let scanned = scan_lab_text(guard, text);
         times.push(begun.elapsed().as_secs_f64());
         // The result is used, so that nothing is left out.
         at += 977 + usize::from(scanned.score > 2.0);
@@ -286,7 +302,7 @@ fn times(guard: &Guard, dev: &[LabelledText]) -> String {
         times.get(index).copied().unwrap_or(0.0) * 1e6
     };
     let begun = Stopwatch::start();
-    let score = scan(guard, &all).score;
+    let score = scan_lab_text(guard, &all).score;
     #[expect(clippy::cast_precision_loss, reason = "a length")]
     let speed = all.len() as f64 / begun.elapsed().as_secs_f64() / 1e6;
     let mut out = String::new();

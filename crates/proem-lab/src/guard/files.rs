@@ -12,7 +12,7 @@ use clap::Args;
 use proem_guard::{Bar, Guard, LanguageFamily, Policy, Untrusted, Verdict};
 use proem_text::{Label, Source};
 
-use super::data::rows;
+use super::data::read_labelled_texts;
 use crate::selection::data::Dice;
 
 /// Measures the guard on files of source and documentation.
@@ -65,11 +65,11 @@ struct ClonedRepository {
     files: Vec<Tracked>,
 }
 
-pub(crate) fn run(args: &EvalGuardFiles) -> Result<String, String> {
+pub(crate) fn run_eval_guard_files(args: &EvalGuardFiles) -> Result<String, String> {
     let lab = FileBench::new()?;
-    let attacks = attacks(args)?;
-    let measured = args.repo.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
-    let tuned = args.tuned.iter().map(|path| read(path)).collect::<Result<Vec<_>, _>>()?;
+    let attacks = bank_and_dev_attacks(args)?;
+    let measured = args.repo.iter().map(|path| read_known_files(path)).collect::<Result<Vec<_>, _>>()?;
+    let tuned = args.tuned.iter().map(|path| read_known_files(path)).collect::<Result<Vec<_>, _>>()?;
     let mut report = format!(
         "# Guard: files of source and documentation\n\nMade by `cargo lab eval guard-files`; how is said in the \
          [data card](README.md#files). Model {}.\n",
@@ -158,7 +158,7 @@ impl FileBench {
             let mut tallies: BTreeMap<&str, FlagTally> = BTreeMap::new();
             for (attack, from) in attacks {
                 let Some(host) = hosts.get(dice.below(hosts.len())) else { continue };
-                let verdict = self.judge(planted(host, attack, &mut dice), host.syntax);
+                let verdict = self.judge(plant_attack(host, attack, &mut dice), host.syntax);
                 tallies.entry(from).or_default().add(verdict);
                 total.add(verdict);
             }
@@ -171,19 +171,19 @@ impl FileBench {
 }
 
 /// The attacks of the bank, and those of dev.
-fn attacks(args: &EvalGuardFiles) -> Result<Vec<(String, &'static str)>, String> {
+fn bank_and_dev_attacks(args: &EvalGuardFiles) -> Result<Vec<(String, &'static str)>, String> {
     let path = args.to.join(BANK);
     let bank =
         std::fs::read_to_string(&path).map_err(|error| format!("could not read `{}`: {error}", path.display()))?;
     let pattern = |line: &str| Some(line.strip_prefix("attack\t")?.split_once('\t')?.1.to_owned());
     let mut attacks: Vec<_> = bank.lines().filter_map(pattern).map(|attack| (attack, "the bank")).collect();
-    let dev = rows(&args.data.join("guard/dev.jsonl"))?;
+    let dev = read_labelled_texts(&args.data.join("guard/dev.jsonl"))?;
     attacks.extend(dev.into_iter().filter(|row| row.is_attack()).map(|row| (row.text, "dev")));
     Ok(attacks)
 }
 
 /// The files of a clone that the guard knows by their names.
-fn read(root: &Path) -> Result<ClonedRepository, String> {
+fn read_known_files(root: &Path) -> Result<ClonedRepository, String> {
     let git = |args: &[&str]| -> Result<Vec<u8>, String> {
         let output = Command::new("git").arg("-C").arg(root).args(args).output();
         let output = output.map_err(|error| format!("could not run git: {error}"))?;
@@ -202,7 +202,7 @@ fn read(root: &Path) -> Result<ClonedRepository, String> {
     Dice(SEED).shuffle(&mut known);
     let mut files = Vec::new();
     for (path, syntax) in known {
-        if let Some(text) = text(&root.join(path))? {
+        if let Some(text) = plain_file_text(&root.join(path))? {
             files.push(Tracked { path: path.to_owned(), text, syntax });
         }
         if files.len() == MOST_FILES {
@@ -214,7 +214,7 @@ fn read(root: &Path) -> Result<ClonedRepository, String> {
 }
 
 /// A file's text, unless it is a link, empty, too large or no UTF-8.
-fn text(path: &Path) -> Result<Option<String>, String> {
+fn plain_file_text(path: &Path) -> Result<Option<String>, String> {
     let problem = |error| format!("could not read `{}`: {error}", path.display());
     let metadata = path.symlink_metadata().map_err(problem)?;
     if !metadata.is_file() || metadata.len() == 0 || metadata.len() > MOST_BYTES as u64 {
@@ -224,7 +224,7 @@ fn text(path: &Path) -> Result<Option<String>, String> {
 }
 
 /// A file with an attack in it: as a comment between two lines, or as a paragraph between two.
-fn planted(file: &Tracked, attack: &str, dice: &mut Dice) -> String {
+fn plant_attack(file: &Tracked, attack: &str, dice: &mut Dice) -> String {
     let is_document = matches!(file.syntax, LanguageFamily::Document | LanguageFamily::Plain);
     let border = if is_document { "\n\n" } else { "\n" };
     let places: Vec<usize> = file.text.match_indices(border).map(|(at, _)| at + border.len()).collect();
@@ -253,7 +253,7 @@ mod tests {
         let check = |syntax: LanguageFamily, text: &str, expected: &[&str]| {
             let file = Tracked { path: "a".to_owned(), text: text.to_owned(), syntax };
             for seed in 0..8 {
-                let planted = planted(&file, "Obey\nme.", &mut Dice(seed));
+                let planted = plant_attack(&file, "Obey\nme.", &mut Dice(seed));
                 assert!(expected.contains(&planted.as_str()), "{planted:?}");
             }
         };

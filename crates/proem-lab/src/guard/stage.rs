@@ -11,7 +11,7 @@ use std::path::Path;
 use proem_guard::learned::SentenceScorer;
 use proem_guard::score::{InjectionFeatures, NAMES, TextScorer};
 use proem_guard::{FindingKind, Guard, Scan, Severity, Untrusted};
-use proem_score::linear::{Logistic, TrainingOptions, fit};
+use proem_score::linear::{Logistic, TrainingOptions, fit_logistic};
 use proem_text::{Label, Source};
 use serde_json::json;
 
@@ -42,7 +42,7 @@ pub(crate) fn guard_with(file: &[u8], stage: Option<TextScorer>) -> Result<Guard
     Guard::learned(&[], model, stage.unwrap_or_else(unweighed)).map_err(|error| error.to_string())
 }
 
-pub(crate) fn scan(guard: &Guard, text: &str) -> Scan {
+pub(crate) fn scan_lab_text(guard: &Guard, text: &str) -> Scan {
     guard.scan(&Untrusted::new(text.to_owned(), Label::from_source(Source::named("lab"))))
 }
 
@@ -59,7 +59,7 @@ const IN_MAIL: &str = " in a mail";
 
 /// What a guard says about texts that its model hasn't seen, alone and spliced into the mails among
 /// them.
-pub(crate) fn examples(
+pub(crate) fn stage_examples(
     guard: &Guard,
     held: &[&LabelledText],
     mails: &[&LabelledText],
@@ -67,7 +67,7 @@ pub(crate) fn examples(
 ) -> Vec<StageExample> {
     let mut all = Vec::new();
     let mut add = |text: &str, is_attack: bool, source: String| {
-        let scan = scan(guard, text);
+        let scan = scan_lab_text(guard, text);
         all.push(StageExample { features: scan.features, is_attack, by_rule: by_rule(&scan), source });
     };
     for row in held {
@@ -90,7 +90,7 @@ pub(crate) fn learn(examples: &[&StageExample]) -> Result<Logistic, String> {
     let mut rows = rows;
     loop {
         let options = TrainingOptions { l2: PENALTY, ..TrainingOptions::default() };
-        let model = fit(&rows, &labels, &weights, options).map_err(|error| error.to_string())?.model;
+        let model = fit_logistic(&rows, &labels, &weights, options).map_err(|error| error.to_string())?.model;
         // Nothing that is suspicious may speak for a text; without it the others are weighed anew.
         let Some(worst) = (0..NAMES.len()).find(|index| model.weights.get(*index).is_some_and(|weight| *weight < 0.0))
         else {
@@ -113,7 +113,7 @@ pub(crate) fn flag_point(weights: &Logistic, benign: &[&StageExample]) -> f32 {
 
 /// Fits the stage and writes its file. `unseen` are examples of texts that nothing was learned
 /// from.
-pub(crate) fn run(
+pub(crate) fn fit_and_write_stage(
     examples: &[StageExample],
     unseen: &[StageExample],
     path: &Path,
@@ -133,7 +133,7 @@ pub(crate) fn run(
     let stage = TextScorer::new(weights, flag, window);
     let mut report = format!("flag point {flag:.3} from {} benign texts\n", benign.len());
     for (name, keep) in [("learned from", examples), ("unseen", unseen)] {
-        report.push_str(&format!("{name}:\n{}", table(&stage, keep)));
+        report.push_str(&format!("{name}:\n{}", stage_table(&stage, keep)));
     }
     Ok((stage, report))
 }
@@ -146,7 +146,7 @@ fn window_point(benign: &[&StageExample]) -> f32 {
 }
 
 /// How many texts of each source are flagged.
-fn table(stage: &TextScorer, examples: &[StageExample]) -> String {
+fn stage_table(stage: &TextScorer, examples: &[StageExample]) -> String {
     let mut counts: BTreeMap<(bool, &str), (usize, usize)> = BTreeMap::new();
     for example in examples {
         let (flagged, all) = counts.entry((example.is_attack, &example.source)).or_default();

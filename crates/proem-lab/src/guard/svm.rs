@@ -31,7 +31,7 @@ const TOLERANCE: f64 = 0.03;
 const SEED: u64 = 20;
 
 /// Learns weights for features 0 to `size` − 1.
-pub(super) fn fit(examples: &[SvmExample], size: usize) -> LinearWeights {
+pub(super) fn fit_svm(examples: &[SvmExample], size: usize) -> LinearWeights {
     let mut learned = LinearWeights { weights: vec![0.0; size], bias: 0.0, rounds: 0 };
     let mut duals: Vec<DualExample<'_>> = examples.iter().map(DualExample::new).collect();
     let mut order: Vec<usize> = (0..duals.len()).collect();
@@ -111,7 +111,7 @@ mod tests {
     fn two_examples_have_a_solution_in_closed_form() {
         // Minimise (w² + b²)/2 + C Σ max(0, 1 − y(wx + b))² for x = ±1: b = 0 and w = 4C/(1 + 4C).
         for cost in [0.5, 1.0, 8.0] {
-            let learned = fit(&[example(&[(0, 1.0)], true, cost), example(&[(0, -1.0)], false, cost)], 1);
+            let learned = fit_svm(&[example(&[(0, 1.0)], true, cost), example(&[(0, -1.0)], false, cost)], 1);
             let expected = 4.0 * cost / (1.0 + 4.0 * cost);
             assert!((learned.weights[0] - expected).abs() < 0.03 && learned.bias.abs() < 0.03, "{learned:?}");
         }
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_costly_error_counts_more() {
-        let weight = |cost| fit(&[example(&[(0, 1.0)], true, cost), example(&[(0, 1.0)], false, 1.0)], 1);
+        let weight = |cost| fit_svm(&[example(&[(0, 1.0)], true, cost), example(&[(0, 1.0)], false, 1.0)], 1);
         assert!(weight(10.0).score(&[(0, 1.0)]) > 0.0 && weight(0.1).score(&[(0, 1.0)]) < 0.0);
     }
 
@@ -130,7 +130,7 @@ mod tests {
         let examples: Vec<SvmExample> = (0..50)
             .map(|index| example(&[(bucket(&mut dice), 0.5), (9 + bucket(&mut dice), 1.5)], index % 3 == 0, 1.0))
             .collect();
-        let (a, b) = (fit(&examples, 18), fit(&examples, 18));
+        let (a, b) = (fit_svm(&examples, 18), fit_svm(&examples, 18));
         assert!(a.weights == b.weights && a.bias == b.bias && a.rounds == b.rounds);
     }
 }

@@ -13,7 +13,7 @@ use clap::Args;
 use proem_guard::learned::{ScorerWeights, SentenceScorer, buckets, pack_scorer_file, scored_sentences};
 use proem_score::calibrate::Platt;
 
-use super::data::{DOCUMENTS, LabelledText, folds, own, rows, splice};
+use super::data::{DOCUMENTS, LabelledText, folds, read_labelled_texts, read_own_texts, splice};
 use super::stage;
 use super::svm::{self, SvmExample};
 use crate::selection::data::Dice;
@@ -52,11 +52,11 @@ const UNCLIPPED: f64 = 0.9999;
 const FOLDS: usize = 3;
 const SEED: u64 = 7;
 
-pub(crate) fn run(args: &TrainGuard) -> Result<String, String> {
-    let mut training = rows(&args.data.join("guard/train.jsonl"))?;
-    training.extend(own(&args.to.join(OWN))?);
+pub(crate) fn run_train_guard(args: &TrainGuard) -> Result<String, String> {
+    let mut training = read_labelled_texts(&args.data.join("guard/train.jsonl"))?;
+    training.extend(read_own_texts(&args.to.join(OWN))?);
     let mut trained = train(&training.iter().collect::<Vec<_>>());
-    say(&format!("learned from {} windows in {} rounds", trained.examples, trained.rounds));
+    print_progress(&format!("learned from {} windows in {} rounds", trained.examples, trained.rounds));
     let (curve, mut folds) = calibrate(&training)?;
     trained.calibrate(&curve);
     let file = trained.file()?;
@@ -64,26 +64,26 @@ pub(crate) fn run(args: &TrainGuard) -> Result<String, String> {
     std::fs::write(&path, &file).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     let model = SentenceScorer::read(&file).map_err(|error| error.to_string())?;
     let dev = args.data.join("guard/dev.jsonl");
-    let measured = measure(&model, &dev)?;
+    let measured = measure_scorer(&model, &dev)?;
     let (mut seen, mut dice) = (Vec::new(), Dice(SEED));
     for (index, fold) in folds.iter_mut().enumerate() {
         fold.trained.calibrate(&curve);
         let guard = stage::guard_with(&fold.trained.file()?, None)?;
         let held: Vec<&LabelledText> = fold.held.iter().filter_map(|row| training.get(*row)).collect();
         let mails: Vec<&LabelledText> = held.iter().copied().filter(|row| row.is_mail()).collect();
-        seen.extend(stage::examples(&guard, &held, &mails, &mut dice));
-        say(&format!("scanned fold {} of {FOLDS}", index + 1));
+        seen.extend(stage::stage_examples(&guard, &held, &mails, &mut dice));
+        print_progress(&format!("scanned fold {} of {FOLDS}", index + 1));
     }
-    let dev = rows(&dev)?;
+    let dev = read_labelled_texts(&dev)?;
     let dev: Vec<&LabelledText> = dev.iter().collect();
     let mails: Vec<&LabelledText> = dev.iter().copied().filter(|row| row.is_mail()).collect();
-    let unseen = stage::examples(&stage::guard_with(&file, None)?, &dev, &mails, &mut dice);
-    let (_, report) = stage::run(&seen, &unseen, &args.to.join(STAGE))?;
+    let unseen = stage::stage_examples(&stage::guard_with(&file, None)?, &dev, &mails, &mut dice);
+    let (_, report) = stage::fit_and_write_stage(&seen, &unseen, &args.to.join(STAGE))?;
     Ok(format!("{}: {} texts, {} bytes\n{measured}{report}", model.id(), training.len(), file.len()))
 }
 
 /// A line about what goes on.
-fn say(line: &str) {
+fn print_progress(line: &str) {
     // A closed pipe is the reader's choice.
     _ = writeln!(std::io::stdout(), "{line}");
 }
@@ -107,12 +107,12 @@ impl SentenceBuckets {
     /// Each sentence, then each pair of neighbours.
     fn windows(&self) -> Vec<Vec<(u32, f32)>> {
         let singles = self.sentences.chunks(1);
-        singles.chain(self.sentences.windows(2)).map(features).collect()
+        singles.chain(self.sentences.windows(2)).map(bucket_features).collect()
     }
 }
 
 /// How often each bucket occurs in some sentences, over the root of the number of pieces.
-fn features(sentences: &[Vec<u32>]) -> Vec<(u32, f32)> {
+fn bucket_features(sentences: &[Vec<u32>]) -> Vec<(u32, f32)> {
     let mut counts: BTreeMap<u32, u32> = BTreeMap::new();
     for bucket in sentences.iter().flatten() {
         *counts.entry(*bucket).or_default() += 1;
@@ -151,7 +151,7 @@ impl Trained {
 }
 
 /// The file of a model learned from these rows and calibrated on them.
-pub(crate) fn model(rows: &[&LabelledText]) -> Result<Vec<u8>, String> {
+pub(crate) fn train_scorer(rows: &[&LabelledText]) -> Result<Vec<u8>, String> {
     let owned: Vec<LabelledText> = rows.iter().map(|row| (*row).clone()).collect();
     let (curve, _) = calibrate(&owned)?;
     let mut trained = train(rows);
@@ -167,29 +167,29 @@ fn train(rows: &[&LabelledText]) -> Trained {
     let texts: Vec<(SentenceBuckets, bool, f64)> = rows.iter().map(of).collect();
     let mut first: Vec<SvmExample> = Vec::new();
     for (text, is_attack, cost) in &texts {
-        first.extend(lessons(text, *is_attack, *cost, &|windows| windows));
+        first.extend(window_lessons(text, *is_attack, *cost, &|windows| windows));
     }
-    let (learned, rarity) = fit(first);
+    let (learned, rarity) = fit_rarity_weighted(first);
     let mut second: Vec<SvmExample> = Vec::new();
     for (text, is_attack, cost) in &texts {
-        second.extend(lessons(text, *is_attack, *cost, &|windows| {
-            let score = |window: &Vec<(u32, f32)>| learned.score(&scaled(window.clone(), &rarity));
+        second.extend(window_lessons(text, *is_attack, *cost, &|windows| {
+            let score = |window: &Vec<(u32, f32)>| learned.score(&scale_window(window.clone(), &rarity));
             let mut scored: Vec<(f64, Vec<(u32, f32)>)> = windows.into_iter().map(|w| (score(&w), w)).collect();
             scored.sort_by(|(a, _), (b, _)| b.total_cmp(a));
             scored.into_iter().take(KEPT).map(|(_, window)| window).collect()
         }));
     }
     let examples = second.len();
-    let (learned, rarity) = fit(second);
+    let (learned, rarity) = fit_rarity_weighted(second);
     let weights: Vec<f64> = learned.weights.iter().zip(&rarity).map(|(weight, rarity)| weight * rarity).collect();
-    let (weights, scale) = rounded(&weights);
+    let (weights, scale) = quantise_weights(&weights);
     Trained { weights, scale, bias: learned.bias, slope: 1.0, offset: 0.0, examples, rounds: learned.rounds }
 }
 
 type Window = Vec<(u32, f32)>;
 
 /// What one text teaches; `choose` picks among the windows of a long attack.
-fn lessons(
+fn window_lessons(
     text: &SentenceBuckets,
     is_attack: bool,
     cost: f64,
@@ -198,7 +198,7 @@ fn lessons(
     let windows = match (is_attack, text.sentences.len()) {
         (_, 0) => Vec::new(),
         (false, _) => text.windows(),
-        (true, 1 | 2) => vec![features(&text.sentences)],
+        (true, 1 | 2) => vec![bucket_features(&text.sentences)],
         (true, _) => choose(text.windows()),
     };
     #[expect(clippy::cast_precision_loss, reason = "a text has few windows")]
@@ -207,7 +207,7 @@ fn lessons(
 }
 
 /// Learns from examples whose features are scaled by their rarity, which is given too.
-fn fit(mut examples: Vec<SvmExample>) -> (svm::LinearWeights, Vec<f64>) {
+fn fit_rarity_weighted(mut examples: Vec<SvmExample>) -> (svm::LinearWeights, Vec<f64>) {
     let mut with = vec![0_u32; 1 << BITS];
     for (bucket, _) in examples.iter().flat_map(|example| &example.features) {
         if let Some(count) = with.get_mut(*bucket as usize) {
@@ -219,12 +219,12 @@ fn fit(mut examples: Vec<SvmExample>) -> (svm::LinearWeights, Vec<f64>) {
     let rarity = |count: &u32| libm::pow(libm::log(all / (f64::from(*count) + 1.0)) / 4.0, RARITY);
     let rarity: Vec<f64> = with.iter().map(rarity).collect();
     for example in &mut examples {
-        example.features = scaled(std::mem::take(&mut example.features), &rarity);
+        example.features = scale_window(std::mem::take(&mut example.features), &rarity);
     }
-    (svm::fit(&examples, 1 << BITS), rarity)
+    (svm::fit_svm(&examples, 1 << BITS), rarity)
 }
 
-fn scaled(mut window: Window, rarity: &[f64]) -> Window {
+fn scale_window(mut window: Window, rarity: &[f64]) -> Window {
     for (bucket, value) in &mut window {
         #[expect(clippy::cast_possible_truncation, reason = "a value from 0 to some tens")]
         let scaled = (f64::from(*value) * rarity.get(*bucket as usize).copied().unwrap_or(0.0)) as f32;
@@ -234,7 +234,7 @@ fn scaled(mut window: Window, rarity: &[f64]) -> Window {
 }
 
 /// Weights as integers of 8 bits, and what they are multiplied by.
-fn rounded(weights: &[f64]) -> (Vec<i8>, f64) {
+fn quantise_weights(weights: &[f64]) -> (Vec<i8>, f64) {
     let mut sizes: Vec<f64> = weights.iter().map(|weight| weight.abs()).filter(|size| *size > 0.0).collect();
     sizes.sort_by(f64::total_cmp);
     #[expect(
@@ -260,14 +260,14 @@ fn calibrate(rows: &[LabelledText]) -> Result<(Platt, Vec<Fold>), String> {
         let file = trained.file()?;
         let model = SentenceScorer::read(&file).map_err(|error| error.to_string())?;
         for (row, _) in held {
-            if let Some(best) = best(&model, &row.text) {
+            if let Some(best) = best_window_score(&model, &row.text) {
                 scores.push(best);
                 labels.push(row.is_attack());
             }
         }
         let held = (0..).zip(&of_row).filter(|(_, other)| **other == fold).map(|(row, _)| row).collect();
         models.push(Fold { trained, held });
-        say(&format!("calibrated on fold {} of {FOLDS}", fold + 1));
+        print_progress(&format!("calibrated on fold {} of {FOLDS}", fold + 1));
     }
     Ok((Platt::fit(&scores, &labels).map_err(|error| error.to_string())?, models))
 }
@@ -279,15 +279,15 @@ struct Fold {
 }
 
 /// The highest score of a window; `None` for a blank text.
-fn best(model: &SentenceScorer<'_>, text: &str) -> Option<f32> {
+fn best_window_score(model: &SentenceScorer<'_>, text: &str) -> Option<f32> {
     model.windows(text).iter().map(|window| window.score).max_by(f32::total_cmp)
 }
 
 /// What the model alone finds on texts that it hasn't seen, at 1 % false positives there.
-fn measure(model: &SentenceScorer<'_>, path: &Path) -> Result<String, String> {
-    let rows = rows(path)?;
+fn measure_scorer(model: &SentenceScorer<'_>, path: &Path) -> Result<String, String> {
+    let rows = read_labelled_texts(path)?;
     let scores = |keep: &dyn Fn(&LabelledText) -> bool| -> Vec<f32> {
-        rows.iter().filter(|row| keep(row)).filter_map(|row| best(model, &row.text)).collect()
+        rows.iter().filter(|row| keep(row)).filter_map(|row| best_window_score(model, &row.text)).collect()
     };
     let mut benign = scores(&|row| !row.is_attack());
     benign.sort_by(|a, b| b.total_cmp(a));
@@ -298,7 +298,7 @@ fn measure(model: &SentenceScorer<'_>, path: &Path) -> Result<String, String> {
         |row: &&LabelledText| row.is_attack() && (row.source.starts_with("cyberseceval") || row.source == "deepset");
     let spliced = rows.iter().filter(spliceable).filter_map(|row| {
         let mail = mails.get(dice.below(mails.len()))?;
-        best(model, &splice(&row.text, &mail.text, &mut dice))
+        best_window_score(model, &splice(&row.text, &mail.text, &mut dice))
     });
     let spliced: Vec<f32> = spliced.collect();
     let above = |scores: &[f32]| {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use proem_engine::prompt::compat::{Dotprompt, RenderData};
 
-use super::spec::{Assertion, read};
+use super::spec::{Assertion, read_assertions};
 
 /// Measures how far templates agree with handlebars.js.
 #[derive(Debug, Args)]
@@ -47,34 +47,34 @@ impl AssertionOutcome {
     }
 }
 
-pub(crate) fn run(args: &EvalHandlebars) -> Result<String, String> {
-    let report = measure(&args.spec, &args.version)?;
+pub(crate) fn run_eval_handlebars(args: &EvalHandlebars) -> Result<String, String> {
+    let report = handlebars_results(&args.spec, &args.version)?;
     let path = args.to.join(RESULTS);
     std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     Ok(report)
 }
 
 /// The table of results.
-fn measure(spec: &Path, version: &str) -> Result<String, String> {
+fn handlebars_results(spec: &Path, version: &str) -> Result<String, String> {
     let mut results = Vec::new();
     let mut left_out: BTreeMap<&str, usize> = BTreeMap::new();
-    for path in files(spec)? {
+    for path in javascript_files(spec)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let source = std::fs::read_to_string(&path).map_err(|error| format!("could not read `{name}`: {error}"))?;
-        let read = read(&name, &source)?;
+        let read = read_assertions(&name, &source)?;
         for why in read.left_out {
             let count = left_out.entry(why).or_default();
             *count = count.saturating_add(1);
         }
-        results.extend(read.assertions.into_iter().map(|one| (one.place.clone(), outcome(&one))));
+        results.extend(read.assertions.into_iter().map(|one| (one.place.clone(), assertion_outcome(&one))));
     }
     if results.is_empty() {
         return Err(format!("`{}` holds no assertion; give the folder `spec` of handlebars.js", spec.display()));
     }
-    Ok(report(version, &results, &left_out))
+    Ok(handlebars_report(version, &results, &left_out))
 }
 
-fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
+fn javascript_files(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error: std::io::Error| format!("could not read `{}`: {error}", folder.display());
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
@@ -88,14 +88,16 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>, String> {
 }
 
 /// Renders an assertion's template as the body of a plain file.
-fn outcome(one: &Assertion) -> AssertionOutcome {
+fn assertion_outcome(one: &Assertion) -> AssertionOutcome {
     let partials = one.partials.iter().cloned().collect();
     let data = RenderData { input: one.input.clone(), ..RenderData::default() };
     let file = Dotprompt::parse("template", &one.template, &partials, &BTreeMap::new());
     match file.and_then(|file| file.text(&data)) {
         Err(error) => AssertionOutcome::Refused(error.to_string()),
         Ok(text) if text == one.expected => AssertionOutcome::Same,
-        Ok(text) if escape(&text) == one.expected || text == unescape(&one.expected) => AssertionOutcome::Escaped,
+        Ok(text) if escape_template(&text) == one.expected || text == unescape_template(&one.expected) => {
+            AssertionOutcome::Escaped
+        }
         Ok(_) => AssertionOutcome::Differs,
     }
 }
@@ -104,15 +106,19 @@ fn outcome(one: &Assertion) -> AssertionOutcome {
 const ESCAPES: [(&str, &str); 7] =
     [("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("'", "&#x27;"), ("`", "&#x60;"), ("=", "&#x3D;")];
 
-fn escape(text: &str) -> String {
+fn escape_template(text: &str) -> String {
     ESCAPES.iter().fold(text.to_owned(), |text, (plain, escaped)| text.replace(plain, escaped))
 }
 
-fn unescape(text: &str) -> String {
+fn unescape_template(text: &str) -> String {
     ESCAPES.iter().rev().fold(text.to_owned(), |text, (plain, escaped)| text.replace(escaped, plain))
 }
 
-fn report(version: &str, results: &[(String, AssertionOutcome)], left_out: &BTreeMap<&str, usize>) -> String {
+fn handlebars_report(
+    version: &str,
+    results: &[(String, AssertionOutcome)],
+    left_out: &BTreeMap<&str, usize>,
+) -> String {
     let count = |test: fn(&AssertionOutcome) -> bool| results.iter().filter(|(_, outcome)| test(outcome)).count();
     let same = count(|outcome| *outcome == AssertionOutcome::Same);
     let escaped = count(|outcome| *outcome == AssertionOutcome::Escaped);
@@ -161,7 +167,7 @@ mod tests {
             input,
             expected: expected.into(),
         };
-        assert_eq!(outcome(&one).words().0, outcome_expected, "{template}");
+        assert_eq!(assertion_outcome(&one).words().0, outcome_expected, "{template}");
     }
 
     #[test]
@@ -171,7 +177,10 @@ mod tests {
             return;
         };
         let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(RESULTS);
-        assert_eq!(measure(Path::new(&spec), "v4.7.9").unwrap(), std::fs::read_to_string(committed).unwrap());
+        assert_eq!(
+            handlebars_results(Path::new(&spec), "v4.7.9").unwrap(),
+            std::fs::read_to_string(committed).unwrap()
+        );
     }
 
     #[test]

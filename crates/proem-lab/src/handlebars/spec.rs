@@ -33,14 +33,14 @@ pub(super) struct SpecAssertions {
 }
 
 /// Reads one file.
-pub(super) fn read(name: &str, source: &str) -> Result<SpecAssertions, String> {
+pub(super) fn read_assertions(name: &str, source: &str) -> Result<SpecAssertions, String> {
     let mut parser = Parser::new();
     let language = tree_sitter_javascript::LANGUAGE.into();
     parser.set_language(&language).map_err(|error| format!("the grammar can't be used: {error}"))?;
     let tree = parser.parse(source, None).ok_or_else(|| format!("{name} can't be parsed"))?;
     let file = SpecFile { name, source };
     let mut read = SpecAssertions::default();
-    for call in calls(&tree) {
+    for call in calls_in_order(&tree) {
         if file.method(call).is_some_and(|(_, method)| method == "toCompileTo") {
             match file.assertion(call) {
                 Some(Ok(assertion)) => read.assertions.push(assertion),
@@ -54,7 +54,7 @@ pub(super) fn read(name: &str, source: &str) -> Result<SpecAssertions, String> {
 }
 
 /// Every call in reading order.
-fn calls(tree: &Tree) -> Vec<Node<'_>> {
+fn calls_in_order(tree: &Tree) -> Vec<Node<'_>> {
     let mut found = Vec::new();
     let mut cursor = tree.walk();
     loop {
@@ -316,7 +316,7 @@ describe('greeting', function () {
 
     #[test]
     fn constant_assertions_are_read_and_others_left_out_with_a_reason() {
-        let read = read("greeting.js", SOURCE).unwrap();
+        let read = read_assertions("greeting.js", SOURCE).unwrap();
         let found: Vec<String> = read
             .assertions
             .iter()

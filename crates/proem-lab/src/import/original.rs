@@ -29,7 +29,7 @@ pub(super) fn original_messages(
     let user = |text: String| vec![vec![(Role::User, text)]];
     match kind {
         ImportKind::Fabric => vec![fabric(text, beside, values)],
-        ImportKind::Jinja => user(fill(text.strip_suffix('\n').unwrap_or(text), "{{", "}}", values)),
+        ImportKind::Jinja => user(fill_placeholders(text.strip_suffix('\n').unwrap_or(text), "{{", "}}", values)),
         ImportKind::FString => user(f_string(text, values)),
         ImportKind::ClaudeCommand => user(claude(body(text), values)),
         ImportKind::CopilotPrompt => user(copilot(body(text), values)),
@@ -48,36 +48,36 @@ pub(super) fn original_messages(
     }
 }
 
-fn document(text: &str) -> Json {
+fn parse_json_or_yaml(text: &str) -> Json {
     let read = serde_json::from_str(text).ok();
-    read.or_else(|| Some(yaml::parse(text, 0).ok()??.to_json())).unwrap_or_default()
+    read.or_else(|| Some(yaml::parse_yaml(text, 0).ok()??.to_json())).unwrap_or_default()
 }
 
 /// What follows the front matter, if there is one.
-fn body(text: &str) -> &str {
+fn body_after_front_matter(text: &str) -> &str {
     let Some(rest) = text.strip_prefix("---\n") else { return text };
     rest.split_once("\n---\n").map_or(text, |(_, body)| body)
 }
 
-fn printed(value: &Json) -> String {
+fn printed_value(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// The text with the value of each placeholder between two signs.
-fn fill(text: &str, open: &str, close: &str, values: &Values) -> String {
+fn fill_placeholders(text: &str, open: &str, close: &str, values: &Values) -> String {
     let mut out = text.to_owned();
     for (name, value) in values {
         // A name that templates have for themselves got a `_` behind it.
         for name in [name.as_str(), name.strip_suffix('_').unwrap_or(name)] {
             for space in ["", " "] {
-                out = out.replace(&format!("{open}{space}{name}{space}{close}"), &printed(value));
+                out = out.replace(&format!("{open}{space}{name}{space}{close}"), &printed_value(value));
                 let inner = open.replace("{{$", "{{ $");
-                out = out.replace(&format!("{inner}{name}{space}{close}"), &printed(value));
+                out = out.replace(&format!("{inner}{name}{space}{close}"), &printed_value(value));
             }
         }
         for (field, value) in value.as_object().into_iter().flatten() {
             for space in ["", " "] {
-                out = out.replace(&format!("{open}{space}{name}.{field}{space}{close}"), &printed(value));
+                out = out.replace(&format!("{open}{space}{name}.{field}{space}{close}"), &printed_value(value));
             }
         }
     }
@@ -89,14 +89,14 @@ fn f_string(text: &str, values: &Values) -> String {
     let mut out = text.replace("{{", "\u{1}").replace("}}", "\u{2}");
     for (name, value) in values {
         for name in [name.as_str(), name.strip_suffix('_').unwrap_or(name)] {
-            out = out.replace(&format!("{{{name}}}"), &printed(value));
+            out = out.replace(&format!("{{{name}}}"), &printed_value(value));
         }
     }
     out.replace('\u{1}', "{").replace('\u{2}', "}")
 }
 
 fn fabric(text: &str, beside: &BTreeMap<String, String>, values: &Values) -> Vec<ChatMessage> {
-    let given = values.get("input").map(printed).unwrap_or_default();
+    let given = values.get("input").map(printed_value).unwrap_or_default();
     let before = beside.get("user.md").cloned().unwrap_or_default();
     vec![(Role::System, text.to_owned()), (Role::User, format!("{before}{given}"))]
 }
@@ -108,7 +108,7 @@ fn claude(text: &str, values: &Values) -> String {
             Some(digit) => format!("${digit}"),
             None => "$ARGUMENTS".to_owned(),
         };
-        out = out.replace(&sign, &printed(value));
+        out = out.replace(&sign, &printed_value(value));
     }
     out
 }
@@ -116,10 +116,10 @@ fn claude(text: &str, values: &Values) -> String {
 fn copilot(text: &str, values: &Values) -> String {
     let mut out = text.to_owned();
     for (name, value) in values {
-        out = out.replace(&format!("${{{name}}}"), &printed(value));
+        out = out.replace(&format!("${{{name}}}"), &printed_value(value));
         while let Some(start) = out.find(&format!("${{input:{name}")) {
             let Some(end) = out.get(start..).and_then(|rest| rest.find('}')) else { break };
-            out.replace_range(start..=start + end, &printed(value));
+            out.replace_range(start..=start + end, &printed_value(value));
         }
     }
     out
@@ -185,7 +185,7 @@ fn prompty(text: &str, values: &Values) -> Vec<ChatMessage> {
     let is_first =
         text.contains("\nsample:") || text.contains("\n  configuration:") || text.contains("\n  parameters:");
     let mut messages: Vec<(Role, Vec<String>)> = vec![(Role::System, Vec::new())];
-    for line in body(text).lines() {
+    for line in body_after_front_matter(text).lines() {
         let role = match line.trim().to_lowercase().as_str() {
             "system:" => Some(Role::System),
             "user:" => Some(Role::User),
@@ -203,13 +203,13 @@ fn prompty(text: &str, values: &Values) -> Vec<ChatMessage> {
     let message = |(role, lines): (Role, Vec<String>)| {
         let text = lines.join("\n");
         let text = if is_first { text.as_str() } else { text.trim_matches('\n') };
-        (role, fill(text, "{{", "}}", values))
+        (role, fill_placeholders(text, "{{", "}}", values))
     };
     let mut all: Vec<ChatMessage> =
         messages.into_iter().map(message).filter(|(_, text)| !text.trim().is_empty()).collect();
     // The readers add the caller's text where a file has none, which its note says.
     if !all.iter().any(|(role, _)| *role == Role::User) {
-        all.push((Role::User, values.get("input").map(printed).unwrap_or_default()));
+        all.push((Role::User, values.get("input").map(printed_value).unwrap_or_default()));
     }
     all
 }
@@ -229,10 +229,10 @@ fn dotprompt(path: &str, text: &str, values: &Values) -> Vec<ChatMessage> {
     messages.iter().map(message).collect()
 }
 
-fn request(root: &Json) -> Vec<ChatMessage> {
+fn messages_of_request(root: &Json) -> Vec<ChatMessage> {
     let words = |content: &Json| match content {
         Json::Array(parts) => parts.iter().filter_map(|part| part.get("text")?.as_str()).collect(),
-        other => printed(other),
+        other => printed_value(other),
     };
     let system = root.get("system").map(|system| (Role::System, words(system)));
     let messages = root.get("messages").and_then(Json::as_array).cloned().unwrap_or_default();
@@ -286,11 +286,11 @@ fn promptfoo(text: &str, beside: &BTreeMap<String, String>, values: &Values) -> 
 
 fn promptfoo_chat(text: &str, values: &Values) -> Vec<ChatMessage> {
     let is_yaml = text.trim_start().starts_with("- role:");
-    let yaml = is_yaml.then(|| document(text)).and_then(|root| root.as_array().cloned());
+    let yaml = is_yaml.then(|| parse_json_or_yaml(text)).and_then(|root| root.as_array().cloned());
     let chat: Option<Vec<Json>> = serde_json::from_str(text).ok().or(yaml);
-    let words = |content: &Json| fill(&printed(content), "{{", "}}", values);
+    let words = |content: &Json| fill_placeholders(&printed_value(content), "{{", "}}", values);
     match chat {
         Some(messages) => messages.iter().map(|message| chat_message(message, &words)).collect(),
-        None => vec![(Role::User, fill(text, "{{", "}}", values))],
+        None => vec![(Role::User, fill_placeholders(text, "{{", "}}", values))],
     }
 }

@@ -111,7 +111,7 @@ fn slope(points: &[(f64, f64)]) -> f64 {
     above / below
 }
 
-pub(crate) fn run(args: &EvalLinear) -> Result<String, String> {
+pub(crate) fn run_eval_linear(args: &EvalLinear) -> Result<String, String> {
     if KEEPING_MEMORY.iter().any(|(name, _)| std::env::var_os(name).is_none()) {
         return run_keeping_memory();
     }

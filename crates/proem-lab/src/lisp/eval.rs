@@ -34,7 +34,7 @@ const ANSWERS_FILE: &str = "crates/proem-lisp/tests/data/clojure.tsv";
 const RESULTS: &str = "evals/lisp/clojure.md";
 const OTHERS: &str = "evals/lisp/others.md";
 
-pub(crate) fn run(args: &EvalLisp) -> Result<String, String> {
+pub(crate) fn run_eval_lisp(args: &EvalLisp) -> Result<String, String> {
     if let (Some(specification), Some(suite)) = (&args.specification, &args.suite) {
         return compare_others(args, specification, suite);
     }
@@ -43,11 +43,11 @@ pub(crate) fn run(args: &EvalLisp) -> Result<String, String> {
     } else {
         (RESULTS, agreement_table(&parse_answers(ANSWERS)))
     };
-    write_file(args, name, &text)?;
+    write_eval_file(args, name, &text)?;
     Ok(if args.refresh { refresh_summary(&text) } else { text })
 }
 
-fn write_file(args: &EvalLisp, name: &str, text: &str) -> Result<(), String> {
+fn write_eval_file(args: &EvalLisp, name: &str, text: &str) -> Result<(), String> {
     let path = args.to.join(name);
     std::fs::write(&path, text).map_err(|error| format!("could not write `{}`: {error}", path.display()))
 }
@@ -80,7 +80,7 @@ fn compare_others(args: &EvalLisp, specification: &Path, suite: &Path) -> Result
             statements.left_out
         );
     }
-    write_file(args, OTHERS, &out)?;
+    write_eval_file(args, OTHERS, &out)?;
     for [source, ours, stated] in all.iter().flat_map(|statements| &statements.differing) {
         _ = writeln!(out, "\n{source}\n  here:   {ours}\n  stated: {stated}");
     }
@@ -182,7 +182,7 @@ fn agreement_table(answers: &[Answer]) -> String {
         total.add(differs);
         functions.entry(function_of(&answer.source)).or_default().add(differs);
         if let Some(ours) = ours {
-            let cells = [answer.source.as_str(), &ours, &answer.answer].map(table_cell).join(" | ");
+            let cells = [answer.source.as_str(), &ours, &answer.answer].map(markdown_cell).join(" | ");
             disagreements.entry(answer.divergence).or_default().push(format!("| {cells} |\n"));
         }
     }
@@ -217,7 +217,7 @@ fn divergence_title(number: u32) -> Option<&'static str> {
     titles.into_iter().find(|title| title.starts_with(&format!("{number}. ")))
 }
 
-fn table_cell(text: &str) -> String {
+fn markdown_cell(text: &str) -> String {
     format!("`{}`", text.replace('|', "\\|").replace('`', "'"))
 }
 

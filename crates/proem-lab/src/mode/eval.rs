@@ -12,7 +12,7 @@ use proem_select::mode::{Hints, Keywords, Mode, ModeBasis, ModeExamples, ModeInf
 use proem_select::select::Selector;
 use serde::Deserialize;
 
-use crate::selection::data::text;
+use crate::selection::data::read_data_file;
 
 /// Measures the choice of modes.
 #[derive(Debug, Args)]
@@ -26,8 +26,8 @@ pub(super) const SCORES: &str = "evals/mode/scores.md";
 const TASKS: &str = "evals/mode/tasks";
 const LANGUAGES: [&str; 5] = ["en", "pt", "fr", "es", "de"];
 
-pub(crate) fn run(args: &EvalMode) -> Result<String, String> {
-    let report = scores(&args.to)?;
+pub(crate) fn run_eval_mode(args: &EvalMode) -> Result<String, String> {
+    let report = mode_scores(&args.to)?;
     let path = args.to.join(SCORES);
     std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     Ok(report)
@@ -44,11 +44,11 @@ struct ModeCase {
     mode: Mode,
 }
 
-fn cases(path: &Path) -> Result<Vec<ModeCase>, String> {
+fn read_mode_cases(path: &Path) -> Result<Vec<ModeCase>, String> {
     let read = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| format!("`{}`, line {number}: {error}", path.display()))
     };
-    (1..).zip(text(path)?.lines()).filter(|(_, line)| !line.trim().is_empty()).map(read).collect()
+    (1..).zip(read_data_file(path)?.lines()).filter(|(_, line)| !line.trim().is_empty()).map(read).collect()
 }
 
 /// What modes are told with.
@@ -129,17 +129,17 @@ impl Score {
 }
 
 /// The whole of `scores.md`.
-pub(super) fn scores(workspace: &Path) -> Result<String, String> {
+pub(super) fn mode_scores(workspace: &Path) -> Result<String, String> {
     let embedder = StaticModel::built_in().map_err(|error| error.to_string())?;
     let teller = Teller::new(&embedder)?;
-    let kept = cases(&workspace.join(TASKS).join("kept.jsonl"))?;
-    let dev = cases(&workspace.join(TASKS).join("dev.jsonl"))?;
+    let kept = read_mode_cases(&workspace.join(TASKS).join("kept.jsonl"))?;
+    let dev = read_mode_cases(&workspace.join(TASKS).join("dev.jsonl"))?;
     let told =
         |cases: &[ModeCase]| cases.iter().map(|case| teller.tell(&case.task, &embedder)).collect::<Result<Vec<_>, _>>();
     let ours = told(&kept)?;
     let mut out =
         String::from("# Mode: scores\n\nWritten by `cargo lab eval mode`, on the kept tasks only, without hints.\n\n");
-    methods(&teller, &kept, &ours, &mut out);
+    push_mode_methods(&teller, &kept, &ours, &mut out);
     by_language(&kept, &ours, &mut out);
     bases(&kept, &ours, &mut out);
     left_open(&teller, &embedder, &dev, &mut out)?;
@@ -152,7 +152,7 @@ pub(super) fn scores(workspace: &Path) -> Result<String, String> {
 pub(super) fn kept_shares(workspace: &Path) -> Result<(f64, f64), String> {
     let embedder = StaticModel::built_in().map_err(|error| error.to_string())?;
     let teller = Teller::new(&embedder)?;
-    let kept = cases(&workspace.join(TASKS).join("kept.jsonl"))?;
+    let kept = read_mode_cases(&workspace.join(TASKS).join("kept.jsonl"))?;
     let told = kept
         .iter()
         .map(|case| Ok((case, teller.tell(&case.task, &embedder)?.mode)))
@@ -163,7 +163,7 @@ pub(super) fn kept_shares(workspace: &Path) -> Result<(f64, f64), String> {
     Ok((share(score.right, score.all), share(score.told_to_change, score.questions)))
 }
 
-fn methods(teller: &Teller, kept: &[ModeCase], ours: &[ModeInference], out: &mut String) {
+fn push_mode_methods(teller: &Teller, kept: &[ModeCase], ours: &[ModeInference], out: &mut String) {
     let mark = |task: &str| if task.contains('?') { Mode::Plan } else { Mode::Act };
     let rows = [
         ("Proem", Score::new(kept.iter().zip(ours).map(|(case, inferred)| (case, inferred.mode)))),
@@ -176,9 +176,9 @@ fn methods(teller: &Teller, kept: &[ModeCase], ours: &[ModeInference], out: &mut
         "| method | right | 95 % interval (Wilson) | questions told to change something |\n|---|---:|---:|---:|\n",
     );
     for (name, score) in &rows {
-        let right = share(score.right, score.all);
-        let told = share(score.told_to_change, score.questions);
-        _ = writeln!(out, "| {name} | {right} | {} | {told} |", interval(score.right, score.all));
+        let right = share_of_tasks(score.right, score.all);
+        let told = share_of_tasks(score.told_to_change, score.questions);
+        _ = writeln!(out, "| {name} | {right} | {} | {told} |", task_interval(score.right, score.all));
     }
     let [own, _, others @ ..] = &rows;
     let better: Vec<&str> =
@@ -196,7 +196,8 @@ fn by_language(kept: &[ModeCase], ours: &[ModeInference], out: &mut String) {
         let score = Score::new(of.map(|(case, inferred)| (case, inferred.mode)));
         let row = |told: [u64; 3]| told.map(|count| count.to_string()).join(", ");
         let [plan, review, act] = score.confusion.map(row);
-        let (right, told) = (share(score.right, score.all), share(score.told_to_change, score.questions));
+        let (right, told) =
+            (share_of_tasks(score.right, score.all), share_of_tasks(score.told_to_change, score.questions));
         _ = writeln!(out, "| {language} | {} | {right} | {told} | {plan} | {review} | {act} |", score.all);
     }
 }
@@ -212,7 +213,7 @@ fn bases(kept: &[ModeCase], ours: &[ModeInference], out: &mut String) {
     for (basis, name) in names {
         let of = kept.iter().zip(ours).filter(|(_, inferred)| inferred.basis == basis);
         let score = Score::new(of.map(|(case, inferred)| (case, inferred.mode)));
-        _ = writeln!(out, "| {name} | {} | {} |", score.all, share(score.right, score.all));
+        _ = writeln!(out, "| {name} | {} | {} |", score.all, share_of_tasks(score.right, score.all));
     }
 }
 
@@ -246,12 +247,12 @@ fn left_open(teller: &Teller, embedder: &StaticModel<'_>, dev: &[ModeCase], out:
     Ok(())
 }
 
-fn share(of: u64, all: u64) -> String {
+fn share_of_tasks(of: u64, all: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a count of tasks")]
     let percent = of as f64 * 100.0 / all.max(1) as f64;
     if all == 0 { "–".to_owned() } else { format!("{of} of {all} ({percent:.1} %)") }
 }
 
-fn interval(of: u64, all: u64) -> String {
+fn task_interval(of: u64, all: u64) -> String {
     wilson(of, all, Z95).map_or_else(|| "–".to_owned(), |i| format!("{:.1}–{:.1}", i.low * 100.0, i.high * 100.0))
 }

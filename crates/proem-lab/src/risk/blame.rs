@@ -11,19 +11,19 @@ use std::process::{Command, Stdio};
 use proem_risk::history::Mends;
 use proem_risk::path::{FileRole, GitAttributes, PathRules, RepoPath, classify_path};
 use proem_runtime::Environment;
-use proem_runtime::git::{GitProgram, discover};
-use proem_runtime::history::{HistoryWanted, history};
+use proem_runtime::git::{GitProgram, discover_repository_around};
+use proem_runtime::history::{HistoryWanted, read_repository_history};
 
 /// The ids of commits, newest first: without merges, at most `last` behind the newest `skip`.
 pub(super) fn commits(folder: &Path, revision: &str, skip: usize, last: usize) -> Result<Vec<String>, String> {
     let (skip, last) = (format!("--skip={skip}"), format!("--max-count={last}"));
-    let listed = ask(folder, &["rev-list", "--no-merges", &skip, &last, revision, "--"])?;
+    let listed = ask_git(folder, &["rev-list", "--no-merges", &skip, &last, revision, "--"])?;
     Ok(listed.lines().map(str::to_owned).collect())
 }
 
 /// When a commit was made, in seconds since 1970.
-pub(super) fn date(folder: &Path, revision: &str) -> Result<i64, String> {
-    let date = ask(folder, &["show", "--no-patch", "--format=%ct", revision, "--"])?;
+pub(super) fn commit_date(folder: &Path, revision: &str) -> Result<i64, String> {
+    let date = ask_git(folder, &["show", "--no-patch", "--format=%ct", revision, "--"])?;
     date.trim().parse().map_err(|_| format!("`{revision}` has no date"))
 }
 
@@ -32,14 +32,14 @@ pub(super) fn needed_a_fix(folder: &Path, revision: &str, commits: &[String]) ->
     let rules = PathRules::shipped().map_err(|error| error.to_string())?;
     let wanted: BTreeSet<&str> = commits.iter().map(String::as_str).collect();
     let Some(oldest) = commits.last() else { return Ok(BTreeSet::new()) };
-    let later = ask(folder, &["rev-list", "--no-merges", revision, &format!("^{oldest}"), "--"])?;
+    let later = ask_git(folder, &["rev-list", "--no-merges", revision, &format!("^{oldest}"), "--"])?;
     let fixes = fixes(folder, revision)?;
     let mut found = BTreeSet::new();
     for fix in later.lines().filter(|id| fixes.contains(*id)) {
-        for (path, first, count) in removed(folder, fix, &rules)? {
+        for (path, first, count) in removed_lines(folder, fix, &rules)? {
             let range = format!("-L{first},+{count}");
             let before = format!("{fix}^");
-            let blamed = ask(folder, &["blame", "-w", "--line-porcelain", &range, &before, "--", &path])?;
+            let blamed = ask_git(folder, &["blame", "-w", "--line-porcelain", &range, &before, "--", &path])?;
             let ids = blamed.lines().filter_map(|line| line.split(' ').next());
             found.extend(ids.filter(|id| wanted.contains(id)).map(str::to_owned));
         }
@@ -49,21 +49,21 @@ pub(super) fn needed_a_fix(folder: &Path, revision: &str, commits: &[String]) ->
 
 /// The commits of a history that fix something.
 fn fixes(folder: &Path, revision: &str) -> Result<BTreeSet<String>, String> {
-    let tip = ask(folder, &["rev-parse", "--verify", &format!("{revision}^{{commit}}")])?;
+    let tip = ask_git(folder, &["rev-parse", "--verify", &format!("{revision}^{{commit}}")])?;
     let tip = proem_risk::history::ObjectId::parse(tip.trim().as_bytes()).ok_or("git gave no id of a commit")?;
     let words = |error: proem_runtime::Error| error.to_string();
     let git = GitProgram::find(&Environment::inherited()).map_err(words)?;
-    let repository = discover(&git, folder, std::time::Duration::from_mins(1)).map_err(words)?;
+    let repository = discover_repository_around(&git, folder, std::time::Duration::from_mins(1)).map_err(words)?;
     let repository = repository.ok_or("this is no git repository")?;
-    let wanted = HistoryWanted { tips: vec![tip], now: date(folder, revision)?, ..HistoryWanted::default() };
-    let read = history(&git, &repository, &wanted, None, &|_| ()).map_err(words)?;
+    let wanted = HistoryWanted { tips: vec![tip], now: commit_date(folder, revision)?, ..HistoryWanted::default() };
+    let read = read_repository_history(&git, &repository, &wanted, None, &|_| ()).map_err(words)?;
     let fixes = read.history.commits().iter().filter(|commit| commit.mends == Mends::Fix);
     Ok(fixes.map(|commit| commit.id.to_string()).collect())
 }
 
 /// The lines that a commit takes away from code and configuration: path, first line and number.
-fn removed(folder: &Path, commit: &str, rules: &PathRules) -> Result<Vec<(String, u32, u32)>, String> {
-    let patch = ask(folder, &["diff-tree", "-p", "-U0", "--no-commit-id", "--no-renames", "-r", commit, "--"])?;
+fn removed_lines(folder: &Path, commit: &str, rules: &PathRules) -> Result<Vec<(String, u32, u32)>, String> {
+    let patch = ask_git(folder, &["diff-tree", "-p", "-U0", "--no-commit-id", "--no-renames", "-r", commit, "--"])?;
     let (mut path, mut ranges) = (None, Vec::new());
     for line in patch.lines() {
         if let Some(name) = line.strip_prefix("--- ") {
@@ -82,7 +82,7 @@ fn removed(folder: &Path, commit: &str, rules: &PathRules) -> Result<Vec<(String
     Ok(ranges)
 }
 
-fn ask(folder: &Path, args: &[&str]) -> Result<String, String> {
+fn ask_git(folder: &Path, args: &[&str]) -> Result<String, String> {
     let answer = Command::new("git").arg("-C").arg(folder).args(args).stdin(Stdio::null()).output();
     let answer = answer.map_err(|error| format!("git could not be started: {error}"))?;
     if !answer.status.success() {
@@ -98,7 +98,7 @@ mod tests {
 
     /// A repository with a commit for each message and content of `a.py`; the ids, oldest first.
     fn repository(folder: &Path, commits: &[(&str, &str)]) -> Vec<String> {
-        let git = |args: &[&str]| ask(folder, args).unwrap();
+        let git = |args: &[&str]| ask_git(folder, args).unwrap();
         git(&["init", "-q", "."]);
         for (message, content) in commits {
             std::fs::write(folder.join("a.py"), content).unwrap();

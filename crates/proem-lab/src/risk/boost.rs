@@ -65,7 +65,7 @@ impl BinnedColumn {
             let Some(value) = sorted.get(place).copied() else { continue };
             // Halfway to the next larger number, so that a threshold lies on no value.
             let next = sorted.get(sorted.partition_point(|other| *other <= value)).copied();
-            let threshold = next.and_then(|next| between(value, next));
+            let threshold = next.and_then(|next| shortest_number_between(value, next));
             thresholds.extend(threshold.filter(|number| thresholds.last().is_none_or(|last| last < number)));
         }
         let bin =
@@ -77,7 +77,7 @@ impl BinnedColumn {
 
 /// A number between two others with as few digits as possible, so that the model reads well and
 /// reads back exactly; `None` if ten are too few.
-fn between(low: f64, high: f64) -> Option<f64> {
+fn shortest_number_between(low: f64, high: f64) -> Option<f64> {
     let middle = low + (high - low) / 2.0;
     let size = libm::ceil(libm::log10(middle.abs().max(1e-9)));
     let with = |digits: f64| {
@@ -117,7 +117,7 @@ impl Pull {
 
 /// Learns a forest. Its trees are zero on the mean, so the intercept is what is known without
 /// any answer.
-pub(crate) fn fit(lessons: &[Lesson], options: &BoostOptions<'_>) -> Forest {
+pub(crate) fn fit_forest(lessons: &[Lesson], options: &BoostOptions<'_>) -> Forest {
     let columns: Vec<BinnedColumn> = options.inputs.iter().map(|input| BinnedColumn::of(lessons, *input)).collect();
     let mut intercept = intercept(lessons);
     let mut odds: Vec<f64> = lessons.iter().map(|lesson| lesson.offset + intercept).collect();
@@ -129,18 +129,18 @@ pub(crate) fn fit(lessons: &[Lesson], options: &BoostOptions<'_>) -> Forest {
         let all: f64 = tree.cover.iter().copied().map(f64::from).sum();
         let mean = tree.leaves.iter().zip(&tree.cover).map(|(leaf, cover)| leaf * f64::from(*cover)).sum::<f64>()
             / all.max(1.0);
-        tree.leaves.iter_mut().for_each(|leaf| *leaf = rounded(*leaf - mean));
+        tree.leaves.iter_mut().for_each(|leaf| *leaf = round_to_five(*leaf - mean));
         intercept += mean;
         for (odds, node) in odds.iter_mut().zip(&nodes) {
             *odds += mean + tree.leaves.get(usize::from(*node)).copied().unwrap_or_default();
         }
         trees.push(tree);
     }
-    Forest { intercept: rounded(intercept), trees }
+    Forest { intercept: round_to_five(intercept), trees }
 }
 
 /// Five decimals: more than the data can tell, and short in the file.
-pub(crate) fn rounded(value: f64) -> f64 {
+pub(crate) fn round_to_five(value: f64) -> f64 {
     libm::round(value * 1e5) / 1e5
 }
 
@@ -185,9 +185,9 @@ impl Grower<'_> {
             .lessons
             .iter()
             .zip(odds)
-            .map(|(lesson, odds)| if chance(dice) < rows { derivative(lesson, *odds) } else { Pull::default() })
+            .map(|(lesson, odds)| if random_chance(dice) < rows { derivative(lesson, *odds) } else { Pull::default() })
             .collect();
-        let seen: Vec<&BinnedColumn> = self.columns.iter().filter(|_| chance(dice) < inputs).collect();
+        let seen: Vec<&BinnedColumn> = self.columns.iter().filter(|_| random_chance(dice) < inputs).collect();
         let mut nodes = vec![0_u8; self.lessons.len()];
         let mut tests = Vec::new();
         for level in 0..self.options.depth {
@@ -267,7 +267,7 @@ impl Grower<'_> {
 }
 
 /// A number from 0 to below 1.
-fn chance(dice: &mut Dice) -> f64 {
+fn random_chance(dice: &mut Dice) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "53 bits")]
     let chance = (dice.next() >> 11) as f64 / 9_007_199_254_740_992.0;
     chance
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn pairs_of_metrics_are_learned() {
         let inputs: Vec<Input> = ["la", "fix"].into_iter().filter_map(Input::named).collect();
-        let forest = fit(&lessons(), &options(&inputs));
+        let forest = fit_forest(&lessons(), &options(&inputs));
         let odds = |la: f64, fix: bool| {
             forest.log_odds(
                 &ChangeFeatures { la: Some(la), fix: Some(fix), ..ChangeFeatures::default() },
@@ -310,15 +310,15 @@ mod tests {
         };
         assert!(odds(9.0, true) > 2.0 && odds(1.0, false) > 2.0, "{} {}", odds(9.0, true), odds(1.0, false));
         assert!(odds(1.0, true) < -2.0 && odds(9.0, false) < -2.0, "{} {}", odds(1.0, true), odds(9.0, false));
-        assert!(forest == fit(&lessons(), &options(&inputs)));
+        assert!(forest == fit_forest(&lessons(), &options(&inputs)));
     }
 
     #[test]
     fn without_questions_the_share_of_labels_is_left() {
         let mut lessons = lessons();
         lessons.iter_mut().zip(0..).for_each(|(lesson, n)| (lesson.is_bug, lesson.weight) = (n % 4 == 0, 1.0));
-        let forest = fit(&lessons, &options(&[]));
-        assert_eq!((forest.trees.len(), forest.intercept), (0, rounded((1.0_f64 / 3.0).ln())));
+        let forest = fit_forest(&lessons, &options(&[]));
+        assert_eq!((forest.trees.len(), forest.intercept), (0, round_to_five((1.0_f64 / 3.0).ln())));
     }
 
     #[test]
@@ -329,7 +329,7 @@ mod tests {
             (0.123_456, 0.123_457, Some(0.123_456_5)),
             (1.0, 1.0, None),
         ] {
-            assert_eq!(between(low, high), expected);
+            assert_eq!(shortest_number_between(low, high), expected);
         }
     }
 }

@@ -43,7 +43,7 @@ impl LabelledProject {
             bytes.as_slice().take(LARGEST).read_to_string(&mut text)
         };
         read.map_err(|error| format!("could not read `{}`: {error}", path.display()))?;
-        let commits = parse(&text).map_err(|problem| format!("`{}`: {problem}", path.display()))?;
+        let commits = parse_commits(&text).map_err(|problem| format!("`{}`: {problem}", path.display()))?;
         Ok(Self { name: stem(path), commits })
     }
 
@@ -55,7 +55,7 @@ impl LabelledProject {
 }
 
 /// Refuses commits among which one label is too rare to say anything.
-pub(crate) fn check(name: &str, commits: &[LabelledCommit]) -> Result<(), String> {
+pub(crate) fn check_label_counts(name: &str, commits: &[LabelledCommit]) -> Result<(), String> {
     let bugs = commits.iter().filter(|commit| commit.is_bug).count();
     enough(name, bugs, commits.len().saturating_sub(bugs))
 }
@@ -131,12 +131,14 @@ impl ColumnPlaces {
     }
 }
 
-fn parse(text: &str) -> Result<Vec<LabelledCommit>, String> {
+fn parse_commits(text: &str) -> Result<Vec<LabelledCommit>, String> {
     let mut lines = (1..).zip(text.trim_start_matches('\u{feff}').lines()).filter(|(_, line)| !line.trim().is_empty());
     let (_, header) = lines.next().ok_or("it is empty")?;
     let columns = ColumnPlaces::of(header)?;
     let mut commits = lines
-        .map(|(number, line)| commit(&columns, &cells(line)).map_err(|problem| format!("line {number}: {problem}")))
+        .map(|(number, line)| {
+            parse_commit(&columns, &cells(line)).map_err(|problem| format!("line {number}: {problem}"))
+        })
         .collect::<Result<Vec<LabelledCommit>, String>>()?;
     // Stable, so that commits of one second stay in the order given.
     commits.sort_by_key(|commit| commit.date);
@@ -144,7 +146,7 @@ fn parse(text: &str) -> Result<Vec<LabelledCommit>, String> {
     Ok(commits)
 }
 
-fn commit(columns: &ColumnPlaces, cells: &[&str]) -> Result<LabelledCommit, String> {
+fn parse_commit(columns: &ColumnPlaces, cells: &[&str]) -> Result<LabelledCommit, String> {
     let cell = |place: usize, name: &str| cells.get(place).copied().ok_or_else(|| format!("`{name}` is missing"));
     let wrong = |name: &str, text: &str, wanted: &str| format!("`{name}` is `{text}`, not {wanted}");
     let date = cell(columns.date, "date")?;
@@ -166,11 +168,11 @@ fn commit(columns: &ColumnPlaces, cells: &[&str]) -> Result<LabelledCommit, Stri
             text => Some(text.parse::<f64>().map_err(|_| wrong(feature.as_str(), text, "a number"))?),
         };
     }
-    Ok(LabelledCommit { date: seconds, is_bug, features: features(values) })
+    Ok(LabelledCommit { date: seconds, is_bug, features: features_of_row(values) })
 }
 
 /// The numbers of a row, in the order of [`Feature::ALL`].
-fn features(values: [Option<f64>; Feature::ALL.len()]) -> ChangeFeatures {
+fn features_of_row(values: [Option<f64>; Feature::ALL.len()]) -> ChangeFeatures {
     let [ns, nd, nf, entropy, la, ld, lt, fix, ndev, age, nuc, exp, rexp, sexp] = values;
     let fix = fix.filter(|fix| fix.is_finite()).map(|fix| fix > 0.0);
     ChangeFeatures { ns, nd, nf, entropy, la, ld, lt, fix, ndev, age, nuc, exp, rexp, sexp }
@@ -217,11 +219,11 @@ mod tests {
         let shuffled = "bug,la,DATE,ns,nd,nf,entrophy,ld,lt,fix,ndev,age,nuc,exp,rexp,sexp,more\n\
                         1,7,20,1,1,2,0.5,2,300,0,4,1.5,9,100,20.5,30,\"a, b\"\n\
                         True,8.0,10.0,1,1,2,0.5,2,300,False,4,1.5,9,100,20.5,30,\n";
-        let expected = parse(&plain).unwrap();
+        let expected = parse_commits(&plain).unwrap();
         assert_eq!(expected.iter().map(|commit| commit.date).collect::<Vec<_>>(), [10, 20]);
         assert_eq!(expected[0].features.get(Feature::La), Some(8.0));
         for text in [shuffled.to_owned(), plain.replace('\n', "\r\n"), format!("\u{feff}{plain}\n\n")] {
-            assert_eq!(parse(&text).unwrap(), expected, "{text}");
+            assert_eq!(parse_commits(&text).unwrap(), expected, "{text}");
         }
     }
 
@@ -241,7 +243,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_named() {
-        let check = |text: &str, expected: &str| assert_eq!(parse(text).unwrap_err(), expected);
+        let check = |text: &str, expected: &str| assert_eq!(parse_commits(text).unwrap_err(), expected);
         check("", "it is empty");
         check("_id,bug,ns,nd,nf,entropy,la,ld,lt,fix,ndev,nuc,exp,rexp", "the header lacks `date`, `age`, `sexp`");
         check(&format!("{HEADER}\n\nx,5"), "line 3: `bug` is missing");
@@ -255,14 +257,15 @@ mod tests {
 
     #[test]
     fn an_empty_or_negative_cell_is_unknown() {
-        let commits = parse(&format!("{HEADER}\n{}\n", row(5, 1).replace("1.5", "").replace("300", "-1"))).unwrap();
+        let commits =
+            parse_commits(&format!("{HEADER}\n{}\n", row(5, 1).replace("1.5", "").replace("300", "-1"))).unwrap();
         assert_eq!(commits[0].features.unknown(), [Feature::Lt, Feature::Age]);
     }
 
     #[test]
     fn entropy_in_bits_is_normalised() {
         let rows = [row(1, 1).replace("1,1,2,0.5", "1,1,4,1.5"), row(2, 1).replace("1,1,2,0.5", "1,1,1,0.0")];
-        let commits = parse(&format!("{HEADER}\n{}\n", rows.join("\n"))).unwrap();
+        let commits = parse_commits(&format!("{HEADER}\n{}\n", rows.join("\n"))).unwrap();
         let entropy = |place: usize| commits[place].features.get(Feature::Entropy);
         assert_eq!((entropy(0), entropy(1)), (Some(0.75), Some(0.0)));
     }
@@ -271,9 +274,9 @@ mod tests {
     fn too_few_are_refused() {
         let commit = |is_bug| LabelledCommit { date: 0, is_bug, features: ChangeFeatures::default() };
         let mut commits: Vec<LabelledCommit> = (0..60).map(|n| commit(n % 2 == 0)).collect();
-        assert_eq!(check("p", &commits), Ok(()));
+        assert_eq!(check_label_counts("p", &commits), Ok(()));
         commits.pop();
         let expected = "p has 30 commits that needed a fix and 29 that didn't; at least 30 of each are needed";
-        assert_eq!(check("p", &commits), Err(expected.to_owned()));
+        assert_eq!(check_label_counts("p", &commits), Err(expected.to_owned()));
     }
 }

@@ -13,9 +13,9 @@ use proem_risk::score::{ChangeFeatures, Feature, RiskModel};
 use proem_score::linear::logistic;
 use proem_score::measure as measures;
 
-use super::data::{LabelledCommit, LabelledProject, check, projects, scale};
-use super::learn::{ProjectSlice, own, pooled, single};
-use super::measure::{ScoredCommit, area, area_within_size, recall, recall_by_lines};
+use super::data::{LabelledCommit, LabelledProject, check_label_counts, projects, scale};
+use super::learn::{ProjectSlice, learn_own_model, learn_pooled_model, single_precision};
+use super::measure::{ScoredCommit, area_under_curve, area_within_size, recall_by_lines, recall_of_riskiest};
 use super::peers::Regression;
 
 /// Measures the score of a change.
@@ -34,9 +34,9 @@ const DATA: &str = concat!("../", "shared/data/risk");
 const SCORES: &str = "evals/risk/scores.md";
 const BINS: usize = 10;
 
-pub(crate) fn run(args: &EvalRisk) -> Result<String, String> {
+pub(crate) fn run_eval_risk(args: &EvalRisk) -> Result<String, String> {
     let folder = args.data.as_deref().unwrap_or(Path::new(DATA));
-    let report = report(&projects(folder)?)?;
+    let report = risk_eval_report(&projects(folder)?)?;
     let default = args.data.is_none().then(|| PathBuf::from(SCORES));
     if let Some(path) = args.out.clone().or(default) {
         std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
@@ -111,25 +111,25 @@ const GROUPS: [(&str, &[Feature]); 5] = [
     ),
 ];
 
-fn report(projects: &[LabelledProject]) -> Result<String, String> {
+fn risk_eval_report(projects: &[LabelledProject]) -> Result<String, String> {
     let shipped = RiskModel::shipped().map_err(|error| error.to_string())?;
     let (mut measured, mut refused) = (Vec::new(), Vec::new());
     for project in projects {
         let (earlier, later) = project.split();
-        let checked = check(&format!("the first four fifths of {}", project.name), earlier)
-            .and_then(|()| check(&format!("the last fifth of {}", project.name), later));
+        let checked = check_label_counts(&format!("the first four fifths of {}", project.name), earlier)
+            .and_then(|()| check_label_counts(&format!("the last fifth of {}", project.name), later));
         match checked {
             Ok(()) => measured.push(project),
             Err(problem) => refused.push(problem),
         }
     }
     let measured =
-        measured.iter().map(|project| measure(project, &measured, &shipped)).collect::<Result<Vec<_>, _>>()?;
-    Ok(written(&measured, &refused))
+        measured.iter().map(|project| measure_project(project, &measured, &shipped)).collect::<Result<Vec<_>, _>>()?;
+    Ok(risk_eval_text(&measured, &refused))
 }
 
 /// Measures one project.
-fn measure<'a>(
+fn measure_project<'a>(
     project: &'a LabelledProject,
     all: &[&LabelledProject],
     shipped: &RiskModel,
@@ -137,8 +137,8 @@ fn measure<'a>(
     let (earlier, later) = project.split();
     let scale = scale(earlier);
     let part = |project: &'a LabelledProject| ProjectSlice { name: &project.name, commits: project.split().0 };
-    let own = own(part(project))?;
-    let unseen = unseen(project, all, shipped)?;
+    let own = learn_own_model(part(project))?;
+    let unseen = unseen_model(project, all, shipped)?;
     let regression = Regression::fit(earlier)?;
     let thresholds = Thresholds::shipped().map_err(|error| error.to_string())?;
     let mut past: Vec<f64> =
@@ -153,7 +153,7 @@ fn measure<'a>(
                 Method::Unseen => unseen.as_ref().map(|model| model.log_odds(features, &scale)),
                 Method::Level => {
                     let rank = PercentileRank::among(&past, unseen.as_ref()?.log_odds(features, &scale))?;
-                    Some(step(thresholds.score_signal(rank.percentile, rank.among)))
+                    Some(level_of_signal(thresholds.score_signal(rank.percentile, rank.among)))
                 }
                 Method::Size => {
                     let scored = own.score(features, &scale);
@@ -164,13 +164,13 @@ fn measure<'a>(
                 Method::Smallest => Some(-(features.get(Feature::La)? + features.get(Feature::Ld)?)),
             }
         };
-        rows.extend(judged(later, score).map(|judged| row(method, &judged)));
+        rows.extend(score_commits(later, score).map(|judged| method_measures(method, &judged)));
     }
     let without = |unknown: &[Feature]| {
         let judged =
-            judged(later, |commit| Some(unseen.as_ref()?.log_odds(&forget(&commit.features, unknown), &scale)));
+            score_commits(later, |commit| Some(unseen.as_ref()?.log_odds(&forget(&commit.features, unknown), &scale)));
         let judged = judged.unwrap_or_default();
-        [area(&judged).map(|area| area.area), area_within_size(&judged)]
+        [area_under_curve(&judged).map(|area| area.area), area_within_size(&judged)]
     };
     Ok(Measured {
         name: &project.name,
@@ -182,7 +182,7 @@ fn measure<'a>(
 }
 
 /// A level as a number; only its order counts.
-const fn step(signal: Signal) -> f64 {
+const fn level_of_signal(signal: Signal) -> f64 {
     match signal {
         Signal::High => 2.0,
         Signal::Medium => 1.0,
@@ -192,7 +192,7 @@ const fn step(signal: Signal) -> f64 {
 
 /// A model that hasn't learned from a project: the shipped one, or one learned from the others where
 /// the shipped one knows it; `None` if there are no others.
-fn unseen(
+fn unseen_model(
     project: &LabelledProject,
     all: &[&LabelledProject],
     shipped: &RiskModel,
@@ -205,13 +205,16 @@ fn unseen(
         others.map(|other| ProjectSlice { name: &other.name, commits: other.split().0 }).collect();
     match parts.as_slice() {
         [] => Ok(None),
-        [one] => own(*one).map(Some),
-        several => pooled(several).map(Some),
+        [one] => learn_own_model(*one).map(Some),
+        several => learn_pooled_model(several).map(Some),
     }
 }
 
 /// The commits with a score; `None` if a commit has none.
-fn judged(commits: &[LabelledCommit], score: impl Fn(&LabelledCommit) -> Option<f64>) -> Option<Vec<ScoredCommit>> {
+fn score_commits(
+    commits: &[LabelledCommit],
+    score: impl Fn(&LabelledCommit) -> Option<f64>,
+) -> Option<Vec<ScoredCommit>> {
     let judge = |commit: &LabelledCommit| {
         let added = commit.features.get(Feature::La).unwrap_or(0.0);
         let lines = added + commit.features.get(Feature::Ld).unwrap_or(0.0);
@@ -220,17 +223,17 @@ fn judged(commits: &[LabelledCommit], score: impl Fn(&LabelledCommit) -> Option<
     commits.iter().map(judge).collect()
 }
 
-fn row(method: Method, judged: &[ScoredCommit]) -> MethodMeasures {
+fn method_measures(method: Method, judged: &[ScoredCommit]) -> MethodMeasures {
     let labels: Vec<bool> = judged.iter().map(|judged| judged.is_bug).collect();
     let probabilities: Vec<f64> = judged.iter().map(|judged| logistic(judged.score)).collect();
-    let probabilities = Some(single(&probabilities)).filter(|_| method.is_calibrated());
-    let area = area(judged);
+    let probabilities = Some(single_precision(&probabilities)).filter(|_| method.is_calibrated());
+    let area = area_under_curve(judged);
     let values = [
         area.map(|area| area.area),
         area_within_size(judged),
-        recall(judged, 0.05),
-        recall(judged, 0.1),
-        recall(judged, 0.2),
+        recall_of_riskiest(judged, 0.05),
+        recall_of_riskiest(judged, 0.1),
+        recall_of_riskiest(judged, 0.2),
         recall_by_lines(judged, 0.2),
         probabilities.as_ref().and_then(|p| measures::brier(p, &labels)),
         probabilities.as_ref().and_then(|p| measures::expected_calibration_error(p, &labels, BINS)),
@@ -259,7 +262,7 @@ fn forget(features: &ChangeFeatures, unknown: &[Feature]) -> ChangeFeatures {
     }
 }
 
-fn written(measured: &[Measured<'_>], refused: &[String]) -> String {
+fn risk_eval_text(measured: &[Measured<'_>], refused: &[String]) -> String {
     let mut out = String::from(
         "# Risk: scores\n\nMade by `cargo lab eval risk`; what the sets are and what the columns mean says the \
          [data card](README.md). Each project is cut by time; learned from the first four fifths, measured on the \
@@ -274,7 +277,7 @@ fn written(measured: &[Measured<'_>], refused: &[String]) -> String {
             project.name, project.commits, project.bugs
         );
         for row in &project.rows {
-            out.push_str(&line(row.method, row.values, row.half));
+            out.push_str(&method_line(row.method, row.values, row.half));
         }
     }
     if measured.len() > 1 {
@@ -289,16 +292,17 @@ fn written(measured: &[Measured<'_>], refused: &[String]) -> String {
             let rows: Vec<&MethodMeasures> =
                 measured.iter().filter_map(|project| project.rows.iter().find(|row| row.method == method)).collect();
             if rows.len() == measured.len() {
-                let values = std::array::from_fn(|place| mean(rows.iter().map(|row| row.values.get(place).copied()?)));
+                let values =
+                    std::array::from_fn(|place| mean_or_none(rows.iter().map(|row| row.values.get(place).copied()?)));
                 // The sets are independent, so the variances of the mean add up.
                 let squares: Option<f64> = rows.iter().map(|row| row.half.map(|half| half * half)).sum();
                 #[expect(clippy::cast_precision_loss, reason = "a few projects")]
                 let half = squares.map(|squares| libm::sqrt(squares) / rows.len() as f64);
-                out.push_str(&line(method, values, half));
+                out.push_str(&method_line(method, values, half));
             }
         }
     }
-    out.push_str(&without(measured));
+    out.push_str(&unknown_metric_losses(measured));
     if !refused.is_empty() {
         out.push_str("\n## Not measured\n\n");
         refused.iter().for_each(|problem| _ = writeln!(out, "- {problem}"));
@@ -307,36 +311,36 @@ fn written(measured: &[Measured<'_>], refused: &[String]) -> String {
 }
 
 /// What is lost where metrics are unknown.
-fn without(measured: &[Measured<'_>]) -> String {
+fn unknown_metric_losses(measured: &[Measured<'_>]) -> String {
     let mut out = String::from(
         "\n## With unknown metrics\n\nLearned from other projects, the mean of all projects.\n\n\
          | unknown | AUC | within size |\n|---|---:|---:|\n",
     );
     for (place, (name, _)) in GROUPS.iter().enumerate() {
         let of = |column: usize| {
-            mean(
+            mean_or_none(
                 measured
                     .iter()
                     .map(|project| project.without.get(place).and_then(|areas| areas.get(column).copied()?)),
             )
         };
-        _ = writeln!(out, "| {name} | {} | {} |", cell(of(0)), cell(of(1)));
+        _ = writeln!(out, "| {name} | {} | {} |", three_decimals_cell(of(0)), three_decimals_cell(of(1)));
     }
     out
 }
 
-fn line(method: Method, values: [Option<f64>; 8], half: Option<f64>) -> String {
-    let [area, rest @ ..] = values.map(cell);
+fn method_line(method: Method, values: [Option<f64>; 8], half: Option<f64>) -> String {
+    let [area, rest @ ..] = values.map(three_decimals_cell);
     let half = half.map_or(String::new(), |half| format!(" ± {half:.3}"));
     format!("| {} | {area}{half} | {} |\n", method.name(), rest.join(" | "))
 }
 
-fn cell(value: Option<f64>) -> String {
+fn three_decimals_cell(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}"))
 }
 
 /// `None` if a value is missing.
-fn mean(values: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
+fn mean_or_none(values: impl ExactSizeIterator<Item = Option<f64>>) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "a few projects")]
     let count = values.len() as f64;
     let sum: Option<f64> = values.sum();

@@ -9,8 +9,8 @@ use proem_score::calibrate::Platt;
 use proem_score::linear::{self, logistic};
 use proem_score::measure;
 
-use super::boost::{BoostOptions, Lesson, fit, rounded};
-use super::data::{LabelledCommit, check, enough, scale};
+use super::boost::{BoostOptions, Lesson, fit_forest, round_to_five};
+use super::data::{LabelledCommit, check_label_counts, enough, scale};
 
 /// The inputs that are nothing but size.
 const SIZE: [&str; 5] = ["nf", "la", "ld", "la + ld", "la / (nf + 1)"];
@@ -45,15 +45,15 @@ pub(crate) struct ProjectSlice<'a> {
 }
 
 /// A model of one project, to be used on its later commits.
-pub(crate) fn own(part: ProjectSlice<'_>) -> Result<RiskModel, String> {
-    check(part.name, part.commits)?;
+pub(crate) fn learn_own_model(part: ProjectSlice<'_>) -> Result<RiskModel, String> {
+    check_label_counts(part.name, part.commits)?;
     let (earlier, later) = part.commits.split_at_checked(part.commits.len() * 3 / 4).unwrap_or_default();
-    check(&format!("the first three quarters of {}", part.name), earlier)?;
-    check(&format!("the last quarter of {}", part.name), later)?;
+    check_label_counts(&format!("the first three quarters of {}", part.name), earlier)?;
+    check_label_counts(&format!("the last quarter of {}", part.name), later)?;
     let forest = |inputs: &[Input]| own_forest(part, earlier, later, &BoostOptions { inputs, ..OWN });
     let (size, _) = forest(&sizes())?;
     let (all, error) = forest(&Input::all().collect::<Vec<_>>())?;
-    finish(&[part], all, size, error)
+    finish_model(&[part], all, size, error)
 }
 
 /// A forest of one project, and its calibration error on the later commits, which calibrate it.
@@ -64,33 +64,33 @@ fn own_forest(
     options: &BoostOptions<'_>,
 ) -> Result<(Forest, f64), String> {
     let seen = scale(earlier);
-    let forest = fit(&recent(part.name, earlier, &seen)?, options);
+    let forest = fit_forest(&recent(part.name, earlier, &seen)?, options);
     let scores: Vec<f64> = later.iter().map(|commit| forest.log_odds(&commit.features, &seen)).collect();
     let labels: Vec<bool> = later.iter().map(|commit| commit.is_bug).collect();
-    let curve = Platt::fit(&single(&scores), &labels).map_err(|error| format!("{}: {error}", part.name))?;
+    let curve = Platt::fit(&single_precision(&scores), &labels).map_err(|error| format!("{}: {error}", part.name))?;
     let odds: Vec<f64> = scores.iter().map(|score| -(curve.slope * score + curve.offset)).collect();
-    let forest = fit(&recent(part.name, part.commits, &scale(part.commits))?, options);
-    Ok((calibrated(forest, -curve.slope, -curve.offset), calibration_error(&odds, &labels)))
+    let forest = fit_forest(&recent(part.name, part.commits, &scale(part.commits))?, options);
+    Ok((calibrate_forest(forest, -curve.slope, -curve.offset), calibration_error(&odds, &labels)))
 }
 
 /// A model of several projects, to be used on others.
-pub(crate) fn pooled(parts: &[ProjectSlice<'_>]) -> Result<RiskModel, String> {
+pub(crate) fn learn_pooled_model(parts: &[ProjectSlice<'_>]) -> Result<RiskModel, String> {
     for part in parts {
-        check(part.name, part.commits)?;
+        check_label_counts(part.name, part.commits)?;
     }
     let (all, error) = pooled_forest(parts, &Input::all().collect::<Vec<_>>())?;
     let (size, _) = pooled_forest(parts, &sizes())?;
-    finish(parts, all, size, error)
+    finish_model(parts, all, size, error)
 }
 
 /// A calibrated forest and its calibration error on projects that it hadn't seen.
 fn pooled_forest(parts: &[ProjectSlice<'_>], inputs: &[Input]) -> Result<(Forest, f64), String> {
     let options = BoostOptions { inputs, ..POOLED };
-    let lessons: Vec<Vec<Lesson>> = parts.iter().map(offset).collect::<Result<_, _>>()?;
+    let lessons: Vec<Vec<Lesson>> = parts.iter().map(base_rate_offset).collect::<Result<_, _>>()?;
     let (mut rows, mut labels, mut weights) = (Vec::new(), Vec::new(), Vec::new());
     for (left_out, part) in parts.iter().enumerate() {
         let others = lessons.iter().enumerate().filter(|(place, _)| *place != left_out);
-        let forest = fit(&balanced(others.flat_map(|(_, lessons)| lessons)), &options);
+        let forest = fit_forest(&balance_lessons(others.flat_map(|(_, lessons)| lessons)), &options);
         let scale = scale(part.commits);
         for commit in part.commits {
             // One column for the score, one for each project but the first: projects differ in how
@@ -100,16 +100,18 @@ fn pooled_forest(parts: &[ProjectSlice<'_>], inputs: &[Input]) -> Result<(Forest
                 *slot = 1.0;
             }
             let score = forest.log_odds(&commit.features, &scale);
-            row.first_mut().into_iter().for_each(|slot| *slot = single(&[score]).first().copied().unwrap_or_default());
+            row.first_mut()
+                .into_iter()
+                .for_each(|slot| *slot = single_precision(&[score]).first().copied().unwrap_or_default());
             rows.push(row);
             labels.push(commit.is_bug);
             weights.push(part_weight(part));
         }
     }
-    let line = linear::fit(
+    let line = linear::fit_logistic(
         &rows,
         &labels,
-        &single(&weights),
+        &single_precision(&weights),
         linear::TrainingOptions { l2: 1e-3, ..linear::TrainingOptions::default() },
     )
     .map_err(|error| error.to_string())?
@@ -125,17 +127,17 @@ fn pooled_forest(parts: &[ProjectSlice<'_>], inputs: &[Input]) -> Result<(Forest
         let (own, after) = rest.split_at_checked(part.commits.len()).unwrap_or_default();
         rest = after;
         let others = biases.iter().enumerate().filter(|(place, _)| *place != left_out).map(|(_, bias)| *bias);
-        let expected = mean(&others.collect::<Vec<f64>>());
+        let expected = mean_of_values(&others.collect::<Vec<f64>>());
         let odds = own.iter().map(|row| slope * row.first().copied().map_or(0.0, f64::from) + expected);
         let labels: Vec<bool> = part.commits.iter().map(|commit| commit.is_bug).collect();
         errors.push(calibration_error(&odds.collect::<Vec<f64>>(), &labels));
     }
-    let forest = fit(&balanced(lessons.iter().flatten()), &options);
-    Ok((calibrated(forest, slope, mean(&biases)), mean(&errors)))
+    let forest = fit_forest(&balance_lessons(lessons.iter().flatten()), &options);
+    Ok((calibrate_forest(forest, slope, mean_of_values(&biases)), mean_of_values(&errors)))
 }
 
 /// The parts of a model, with what each metric usually adds.
-fn finish(parts: &[ProjectSlice<'_>], all: Forest, size: Forest, error: f64) -> Result<RiskModel, String> {
+fn finish_model(parts: &[ProjectSlice<'_>], all: Forest, size: Forest, error: f64) -> Result<RiskModel, String> {
     let commits = parts.iter().flat_map(|part| part.commits);
     let mut parts_of_model = RiskModelParts {
         projects: parts.iter().map(|part| part.name.to_owned()).collect(),
@@ -170,7 +172,7 @@ fn sizes() -> Vec<Input> {
 }
 
 /// What each commit teaches; one with an unknown metric teaches nothing.
-fn lessons(
+fn commit_lessons(
     part: &ProjectSlice<'_>,
     scale: &Scale,
     weight: &dyn Fn(&LabelledCommit) -> f64,
@@ -194,15 +196,15 @@ fn recent(name: &str, commits: &[LabelledCommit], scale: &Scale) -> Result<Vec<L
     let newest = commits.last().map_or(0, |commit| commit.date);
     #[expect(clippy::cast_precision_loss, reason = "seconds since 1970")]
     let weight = |commit: &LabelledCommit| libm::exp2(-((newest - commit.date) as f64) / DAY / HALF_LIFE);
-    lessons(&ProjectSlice { name, commits }, scale, &weight, 0.0)
+    commit_lessons(&ProjectSlice { name, commits }, scale, &weight, 0.0)
 }
 
 /// The lessons of one project among others: how often its changes need a fix is known before.
-fn offset(part: &ProjectSlice<'_>) -> Result<Vec<Lesson>, String> {
+fn base_rate_offset(part: &ProjectSlice<'_>) -> Result<Vec<Lesson>, String> {
     let bugs = part.commits.iter().filter(|commit| commit.is_bug).count();
     #[expect(clippy::cast_precision_loss, reason = "counts of commits")]
     let odds = bugs as f64 / (part.commits.len() - bugs) as f64;
-    lessons(part, &scale(part.commits), &|_| part_weight(part), libm::log(odds))
+    commit_lessons(part, &scale(part.commits), &|_| part_weight(part), libm::log(odds))
 }
 
 /// A large project counts more than a small one, but not as many times as it has commits.
@@ -213,35 +215,35 @@ fn part_weight(part: &ProjectSlice<'_>) -> f64 {
 }
 
 /// The same lessons with the mean weight 1.
-fn balanced<'a>(lessons: impl Iterator<Item = &'a Lesson>) -> Vec<Lesson> {
+fn balance_lessons<'a>(lessons: impl Iterator<Item = &'a Lesson>) -> Vec<Lesson> {
     let mut lessons: Vec<Lesson> = lessons.cloned().collect();
-    let mean = mean(&lessons.iter().map(|lesson| lesson.weight).collect::<Vec<f64>>());
+    let mean = mean_of_values(&lessons.iter().map(|lesson| lesson.weight).collect::<Vec<f64>>());
     lessons.iter_mut().for_each(|lesson| lesson.weight /= mean);
     lessons
 }
 
 /// A forest whose log-odds are `slope · x + bias` of what they were.
-fn calibrated(mut forest: Forest, slope: f64, bias: f64) -> Forest {
-    forest.intercept = rounded(slope * forest.intercept + bias);
+fn calibrate_forest(mut forest: Forest, slope: f64, bias: f64) -> Forest {
+    forest.intercept = round_to_five(slope * forest.intercept + bias);
     for leaf in forest.trees.iter_mut().flat_map(|tree| &mut tree.leaves) {
-        *leaf = rounded(slope * *leaf);
+        *leaf = round_to_five(slope * *leaf);
     }
     forest
 }
 
 fn calibration_error(log_odds: &[f64], labels: &[bool]) -> f64 {
     let probabilities: Vec<f64> = log_odds.iter().map(|odds| logistic(*odds)).collect();
-    measure::expected_calibration_error(&single(&probabilities), labels, BINS).unwrap_or(1.0)
+    measure::expected_calibration_error(&single_precision(&probabilities), labels, BINS).unwrap_or(1.0)
 }
 
 /// In single precision, as measures take them.
-pub(crate) fn single(values: &[f64]) -> Vec<f32> {
+pub(crate) fn single_precision(values: &[f64]) -> Vec<f32> {
     #[expect(clippy::cast_possible_truncation, reason = "moderate numbers")]
     let single = |value: &f64| *value as f32;
     values.iter().map(single).collect()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count")]
-fn mean(values: &[f64]) -> f64 {
+fn mean_of_values(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }

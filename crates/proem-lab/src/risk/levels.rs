@@ -16,12 +16,12 @@ use proem_risk::history::ObjectId;
 use proem_risk::level::{Level, LevelRules, Thresholds};
 use proem_risk::metric::MetricName;
 use proem_runtime::Environment;
-use proem_runtime::change::{ChangeLimits, ResolvedChange, Spec, change, resolve};
-use proem_runtime::git::{GitProgram, Repository, discover};
+use proem_runtime::change::{ChangeLimits, ResolvedChange, Spec, read_change, resolve_change};
+use proem_runtime::git::{GitProgram, Repository, discover_repository_around};
 use proem_runtime::risk::{Assessor, AssessorOptions};
 
 use super::blame;
-use super::measure::{ScoredCommit, area};
+use super::measure::{ScoredCommit, area_under_curve};
 
 /// Measures the levels on clones.
 #[derive(Debug, Args)]
@@ -65,7 +65,7 @@ struct CommitLevels {
     is_bug: bool,
 }
 
-pub(crate) fn run(args: &EvalLevels) -> Result<String, String> {
+pub(crate) fn run_eval_levels(args: &EvalLevels) -> Result<String, String> {
     let mut out = String::from(
         "# Risk: levels of real clones\n\nMade by `cargo lab eval risk-levels`; what it measures says the \
          [data card](README.md).\n",
@@ -73,8 +73,8 @@ pub(crate) fn run(args: &EvalLevels) -> Result<String, String> {
     for clone in &args.clones {
         let (folder, revision) =
             clone.rsplit_once('@').ok_or_else(|| format!("`{clone}` names no revision; write DIR@REV"))?;
-        let assessed = assess(Path::new(folder), revision, args)?;
-        out.push_str(&table(&name_of(folder), revision, args, &assessed));
+        let assessed = assess_commits(Path::new(folder), revision, args)?;
+        out.push_str(&levels_table(&name_of_clone(folder), revision, args, &assessed));
     }
     if let Some(path) = &args.out {
         std::fs::write(path, &out).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
@@ -82,32 +82,32 @@ pub(crate) fn run(args: &EvalLevels) -> Result<String, String> {
     Ok(out)
 }
 
-fn name_of(folder: &str) -> String {
+fn name_of_clone(folder: &str) -> String {
     let name = Path::new(folder).file_name();
     name.map_or_else(|| folder.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 /// Assesses the commits of a clone by all rules.
-fn assess(folder: &Path, revision: &str, args: &EvalLevels) -> Result<Vec<CommitLevels>, String> {
+fn assess_commits(folder: &Path, revision: &str, args: &EvalLevels) -> Result<Vec<CommitLevels>, String> {
     let words = |error: &dyn std::fmt::Display| format!("`{}`: {error}", folder.display());
     let git = GitProgram::find(&Environment::inherited()).map_err(|error| words(&error))?;
-    let repository = discover(&git, folder, SMALL).map_err(|error| words(&error))?;
+    let repository = discover_repository_around(&git, folder, SMALL).map_err(|error| words(&error))?;
     let repository = repository.ok_or_else(|| words(&"is not in a git repository"))?;
     let commits = blame::commits(folder, revision, args.skip, args.last)?;
     let buggy = if args.labelled { blame::needed_a_fix(folder, revision, &commits)? } else { BTreeSet::new() };
-    let now = blame::date(folder, revision)?;
+    let now = blame::commit_date(folder, revision)?;
     let specs = commits.iter().map(|id| Spec::Rev(id.clone()));
-    let changes = specs.map(|spec| resolve(&git, &repository, &spec, now)).collect::<Result<Vec<_>, _>>();
+    let changes = specs.map(|spec| resolve_change(&git, &repository, &spec, now)).collect::<Result<Vec<_>, _>>();
     let changes = changes.map_err(|error| words(&error))?;
-    let assessor = open(&git, &repository, &changes, now).map_err(|error| words(&error))?;
+    let assessor = open_assessor(&git, &repository, &changes, now).map_err(|error| words(&error))?;
     let one = |resolved: &ResolvedChange| {
-        let change = change(&git, &repository, resolved, assessor.rules(), &ChangeLimits::default())?;
-        judge(&assessor, &change, resolved.id.is_some_and(|id: ObjectId| buggy.contains(&id.to_string())))
+        let change = read_change(&git, &repository, resolved, assessor.rules(), &ChangeLimits::default())?;
+        judge_change(&assessor, &change, resolved.id.is_some_and(|id: ObjectId| buggy.contains(&id.to_string())))
     };
     changes.iter().map(one).collect::<Result<_, _>>().map_err(|error| words(&error))
 }
 
-fn open(
+fn open_assessor(
     git: &GitProgram,
     repository: &Repository,
     changes: &[ResolvedChange],
@@ -128,7 +128,7 @@ fn open(
     Assessor::open(git, repository, options, &|_| ())
 }
 
-fn judge(assessor: &Assessor, change: &Change, is_bug: bool) -> Result<CommitLevels, proem_runtime::Error> {
+fn judge_change(assessor: &Assessor, change: &Change, is_bug: bool) -> Result<CommitLevels, proem_runtime::Error> {
     let look = assessor.look(change)?;
     let mut levels = [Level::Unknown; RULES.len()];
     let (mut added, mut removed) = (0.0, 0.0);
@@ -144,7 +144,7 @@ fn judge(assessor: &Assessor, change: &Change, is_bug: bool) -> Result<CommitLev
 }
 
 /// A level as a number.
-const fn step(level: Level) -> f64 {
+const fn level_as_number(level: Level) -> f64 {
     match level {
         Level::Low => 0.0,
         // It is no alarm, and no LOW.
@@ -163,7 +163,7 @@ struct JudgementRow {
     judged: Vec<(bool, f64)>,
 }
 
-fn rows(assessed: &[CommitLevels]) -> Vec<JudgementRow> {
+fn judgement_rows(assessed: &[CommitLevels]) -> Vec<JudgementRow> {
     let mut rows = Vec::new();
     for (place, (name, _)) in RULES.iter().enumerate() {
         let levels: Vec<Level> = assessed.iter().filter_map(|one| one.levels.get(place).copied()).collect();
@@ -171,7 +171,7 @@ fn rows(assessed: &[CommitLevels]) -> Vec<JudgementRow> {
         rows.push(JudgementRow {
             name: (*name).to_owned(),
             counts: [count(Level::High), count(Level::Medium), count(Level::Unknown)],
-            judged: levels.iter().map(|level| (*level >= Level::Medium, step(*level))).collect(),
+            judged: levels.iter().map(|level| (*level >= Level::Medium, level_as_number(*level))).collect(),
         });
     }
     let quota = rows.first().map(|row| row.counts).unwrap_or_default();
@@ -193,7 +193,7 @@ fn by_size(assessed: &[CommitLevels], [high, medium, _]: [usize; 3]) -> Judgemen
     JudgementRow { name: "lines added, as many".to_owned(), counts: [high, medium, 0], judged }
 }
 
-fn table(name: &str, revision: &str, args: &EvalLevels, assessed: &[CommitLevels]) -> String {
+fn levels_table(name: &str, revision: &str, args: &EvalLevels, assessed: &[CommitLevels]) -> String {
     let bugs = assessed.iter().filter(|one| one.is_bug).count();
     let mut out = format!("\n## {name} at {revision}\n\n");
     let skipped = if args.skip > 0 { format!(" behind the newest {}", args.skip) } else { String::new() };
@@ -205,31 +205,32 @@ fn table(name: &str, revision: &str, args: &EvalLevels, assessed: &[CommitLevels
         ("", "")
     };
     _ = write!(out, ".\n\n| | HIGH | MEDIUM | UNKNOWN | above LOW |{columns}\n|---|---:|---:|---:|---:|{rule}\n");
-    for row in rows(assessed) {
+    for row in judgement_rows(assessed) {
         let [high, medium, unknown] = row.counts;
-        let above = percent(high.saturating_add(medium), assessed.len());
+        let above = percent_of_commits(high.saturating_add(medium), assessed.len());
         _ = write!(out, "| {} | {high} | {medium} | {unknown} | {above} |", row.name);
         if args.labelled {
-            out.push_str(&labels(&row, assessed));
+            out.push_str(&label_counts(&row, assessed));
         }
         out.push('\n');
     }
     out
 }
 
-fn labels(row: &JudgementRow, assessed: &[CommitLevels]) -> String {
+fn label_counts(row: &JudgementRow, assessed: &[CommitLevels]) -> String {
     let all = row.judged.iter().zip(assessed);
     let judged: Vec<ScoredCommit> = all
         .clone()
         .map(|((_, score), one)| ScoredCommit { score: *score, is_bug: one.is_bug, added: one.added, lines: one.lines })
         .collect();
-    let area = area(&judged).map_or_else(|| "–".to_owned(), |area| format!("{:.3} ± {:.3}", area.area, area.half()));
+    let area = area_under_curve(&judged)
+        .map_or_else(|| "–".to_owned(), |area| format!("{:.3} ± {:.3}", area.area, area.half()));
     let above: Vec<bool> = all.filter(|((is_above, _), _)| *is_above).map(|(_, one)| one.is_bug).collect();
     let hits = above.iter().filter(|is_bug| **is_bug).count();
-    format!(" {area} | {hits} of {} ({}) |", above.len(), percent(hits, above.len()))
+    format!(" {area} | {hits} of {} ({}) |", above.len(), percent_of_commits(hits, above.len()))
 }
 
-fn percent(part: usize, whole: usize) -> String {
+fn percent_of_commits(part: usize, whole: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "counts of commits")]
     let share = part as f64 * 100.0 / whole.max(1) as f64;
     format!("{share:.0} %")

@@ -3,7 +3,7 @@
 use proem_score::interval::Z95;
 use proem_score::measure;
 
-use super::learn::single;
+use super::learn::single_precision;
 
 /// The parts into which commits are cut by size.
 const QUINTILES: usize = 5;
@@ -38,7 +38,7 @@ impl Area {
 /// The area under the ROC curve with its standard error by DeLong, DeLong and Clarke-Pearson
 /// (*Comparing the Areas under Two or More Correlated ROC Curves*, 1988), in the fast form of Sun
 /// and Xu (2014). `None` with fewer than two commits of a label.
-pub(crate) fn area(judged: &[ScoredCommit]) -> Option<Area> {
+pub(crate) fn area_under_curve(judged: &[ScoredCommit]) -> Option<Area> {
     let of = |is_bug: bool| -> Vec<f64> { judged.iter().filter(|j| j.is_bug == is_bug).map(|j| j.score).collect() };
     let (bugs, rest) = (of(true), of(false));
     let all: Vec<f64> = bugs.iter().chain(&rest).copied().collect();
@@ -47,7 +47,7 @@ pub(crate) fn area(judged: &[ScoredCommit]) -> Option<Area> {
     let beaten = |all: &[f64], own: &[f64], others: f64| -> Vec<f64> {
         all.iter().zip(own).map(|(all, own)| (all - own) / others).collect()
     };
-    let (yes, no) = (count(bugs.len()), count(rest.len()));
+    let (yes, no) = (count_of_commits(bugs.len()), count_of_commits(rest.len()));
     let for_bugs = beaten(of_bugs, &midranks(&bugs), no);
     let for_rest = beaten(of_rest, &midranks(&rest), yes);
     let variance = variance(&for_bugs)? / yes + variance(&for_rest)? / no;
@@ -64,8 +64,8 @@ pub(crate) fn area_within_size(judged: &[ScoredCommit]) -> Option<f64> {
         let scores: Vec<f64> = quintile.iter().map(|judged| judged.score).collect();
         let labels: Vec<bool> = quintile.iter().map(|judged| judged.is_bug).collect();
         let bugs = labels.iter().filter(|label| **label).count();
-        let pairs = count(bugs) * count(labels.len().saturating_sub(bugs));
-        if let Some(area) = measure::auc(&single(&scores), &labels) {
+        let pairs = count_of_commits(bugs) * count_of_commits(labels.len().saturating_sub(bugs));
+        if let Some(area) = measure::auc(&single_precision(&scores), &labels) {
             sum += pairs * area;
             weight += pairs;
         }
@@ -75,10 +75,10 @@ pub(crate) fn area_within_size(judged: &[ScoredCommit]) -> Option<f64> {
 
 /// The share of the commits that needed a fix among the riskiest `share` of all, ties in order of
 /// time.
-pub(crate) fn recall(judged: &[ScoredCommit], share: f64) -> Option<f64> {
+pub(crate) fn recall_of_riskiest(judged: &[ScoredCommit], share: f64) -> Option<f64> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most the number of commits")]
-    let first = libm::round(count(judged.len()) * share) as usize;
-    let ranked: Vec<bool> = ranked(judged).iter().map(|judged| judged.is_bug).collect();
+    let first = libm::round(count_of_commits(judged.len()) * share) as usize;
+    let ranked: Vec<bool> = rank_by_score(judged).iter().map(|judged| judged.is_bug).collect();
     let bugs = ranked.iter().filter(|is_bug| **is_bug).count();
     measure::recall_at(&ranked, bugs, first)
 }
@@ -88,17 +88,17 @@ pub(crate) fn recall_by_lines(judged: &[ScoredCommit], share: f64) -> Option<f64
     let mut left = judged.iter().map(|judged| judged.lines).sum::<f64>() * share;
     let bugs = judged.iter().filter(|judged| judged.is_bug).count();
     let mut found = 0;
-    for judged in ranked(judged) {
+    for judged in rank_by_score(judged) {
         left -= judged.lines;
         if left < 0.0 {
             break;
         }
         found += usize::from(judged.is_bug);
     }
-    (bugs > 0).then(|| count(found) / count(bugs))
+    (bugs > 0).then(|| count_of_commits(found) / count_of_commits(bugs))
 }
 
-fn ranked(judged: &[ScoredCommit]) -> Vec<ScoredCommit> {
+fn rank_by_score(judged: &[ScoredCommit]) -> Vec<ScoredCommit> {
     let mut ranked = judged.to_vec();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score));
     ranked
@@ -111,7 +111,7 @@ fn midranks(values: &[f64]) -> Vec<f64> {
     let mut ranks = vec![0.0; values.len()];
     let mut before = 0;
     for tied in order.chunk_by(|(_, a), (_, b)| a == b) {
-        let rank = count(before) + (count(tied.len()) + 1.0) / 2.0;
+        let rank = count_of_commits(before) + (count_of_commits(tied.len()) + 1.0) / 2.0;
         before += tied.len();
         for (place, _) in tied {
             if let Some(slot) = ranks.get_mut(*place) {
@@ -123,13 +123,13 @@ fn midranks(values: &[f64]) -> Vec<f64> {
 }
 
 fn variance(values: &[f64]) -> Option<f64> {
-    let mean = values.iter().sum::<f64>() / count(values.len());
+    let mean = values.iter().sum::<f64>() / count_of_commits(values.len());
     let squares = values.iter().map(|value| (value - mean) * (value - mean)).sum::<f64>();
-    (values.len() > 1).then(|| squares / (count(values.len()) - 1.0))
+    (values.len() > 1).then(|| squares / (count_of_commits(values.len()) - 1.0))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of commits")]
-const fn count(count: usize) -> f64 {
+const fn count_of_commits(count: usize) -> f64 {
     count as f64
 }
 
@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn the_area_agrees_with_the_count_of_pairs_and_delongs_variance() {
         let judged = judged(&[0.1, 0.4, 0.35, 0.8, 0.8], &[0, 0, 1, 1, 0]);
-        let area = area(&judged).unwrap();
+        let area = area_under_curve(&judged).unwrap();
         // Bug 0.35 beats one of three, bug 0.8 two and ties one: 1/3 and 2.5/3.
         assert!((area.area - 3.5 / 6.0).abs() < 1e-12);
         // Placements: bugs (1/3, 5/6), the rest 1, 1/2 and 1/4, with variances 1/8 and 7/48.
@@ -156,10 +156,10 @@ mod tests {
 
     #[test]
     fn one_label_has_no_area() {
-        assert_eq!(area(&judged(&[1.0, 2.0], &[1, 1])), None);
-        assert_eq!(area(&[]), None);
+        assert_eq!(area_under_curve(&judged(&[1.0, 2.0], &[1, 1])), None);
+        assert_eq!(area_under_curve(&[]), None);
         assert_eq!(area_within_size(&judged(&[1.0, 2.0], &[1, 1])), None);
-        assert_eq!(recall(&judged(&[1.0], &[0]), 0.2), None);
+        assert_eq!(recall_of_riskiest(&judged(&[1.0], &[0]), 0.2), None);
     }
 
     #[test]
@@ -172,13 +172,13 @@ mod tests {
             })
             .collect();
         assert_eq!(area_within_size(&judged), Some(0.5));
-        assert!(area(&judged).unwrap().area > 0.55);
+        assert!(area_under_curve(&judged).unwrap().area > 0.55);
     }
 
     #[test]
     fn recall_counts_commits_or_lines() {
         let mut judged = judged(&[5.0, 4.0, 3.0, 2.0, 1.0], &[1, 0, 1, 0, 0]);
-        assert_eq!((recall(&judged, 0.2), recall(&judged, 0.6)), (Some(0.5), Some(1.0)));
+        assert_eq!((recall_of_riskiest(&judged, 0.2), recall_of_riskiest(&judged, 0.6)), (Some(0.5), Some(1.0)));
         judged[0].lines = 96.0;
         // The first has 96 of 100 lines, so nothing fits into 20 of them.
         assert_eq!(recall_by_lines(&judged, 0.2), Some(0.0));

@@ -21,16 +21,17 @@ impl Regression {
             let count = known.len().max(1) as f32;
             *mean = known.iter().sum::<f32>() / count;
         }
-        let rows: Vec<[f32; Feature::ALL.len()]> = commits.iter().map(|commit| row(&commit.features, &means)).collect();
+        let rows: Vec<[f32; Feature::ALL.len()]> =
+            commits.iter().map(|commit| regression_row(&commit.features, &means)).collect();
         let labels: Vec<bool> = commits.iter().map(|commit| commit.is_bug).collect();
-        let fitted =
-            linear::fit(&rows, &labels, &[], linear::TrainingOptions::default()).map_err(|error| error.to_string())?;
+        let fitted = linear::fit_logistic(&rows, &labels, &[], linear::TrainingOptions::default())
+            .map_err(|error| error.to_string())?;
         Ok(Self { model: fitted.model, means })
     }
 
     /// The log-odds of a change.
     pub(crate) fn score(&self, features: &ChangeFeatures) -> f64 {
-        f64::from(self.model.score(&row(features, &self.means)))
+        f64::from(self.model.score(&regression_row(features, &self.means)))
     }
 }
 
@@ -41,7 +42,7 @@ fn logarithm(features: &ChangeFeatures, feature: Feature) -> Option<f32> {
 }
 
 /// All metrics; the mean of the training commits stands for an unknown one.
-fn row(features: &ChangeFeatures, means: &[f32; Feature::ALL.len()]) -> [f32; Feature::ALL.len()] {
+fn regression_row(features: &ChangeFeatures, means: &[f32; Feature::ALL.len()]) -> [f32; Feature::ALL.len()] {
     let mut row = *means;
     for (slot, feature) in row.iter_mut().zip(Feature::ALL) {
         *slot = logarithm(features, feature).unwrap_or(*slot);

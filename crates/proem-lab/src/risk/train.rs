@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use proem_risk::score::{Feature, RiskModel};
 
-use super::data::{LabelledCommit, LabelledProject, check, projects};
-use super::learn::{ProjectSlice, own, pooled};
+use super::data::{LabelledCommit, LabelledProject, check_label_counts, projects};
+use super::learn::{ProjectSlice, learn_own_model, learn_pooled_model};
 
 /// Learns the score of a change.
 #[derive(Debug, Args)]
@@ -31,12 +31,13 @@ const DAY: i64 = 86_400;
 /// The fewest days that a project has to cover.
 const SHORTEST: i64 = 182;
 
-pub(crate) fn run(args: &TrainRisk) -> Result<String, String> {
+pub(crate) fn run_train_risk(args: &TrainRisk) -> Result<String, String> {
     let projects = projects(&args.data)?;
-    let parts = projects.iter().map(|project| part(project, args.censor_days)).collect::<Result<Vec<_>, _>>()?;
+    let parts =
+        projects.iter().map(|project| settled_slice(project, args.censor_days)).collect::<Result<Vec<_>, _>>()?;
     let model = match parts.as_slice() {
-        [one] => own(*one)?,
-        several => pooled(several)?,
+        [one] => learn_own_model(*one)?,
+        several => learn_pooled_model(several)?,
     };
     let file = model.write();
     if RiskModel::read(&file).map_err(|error| error.to_string())? != model {
@@ -52,32 +53,32 @@ pub(crate) fn run(args: &TrainRisk) -> Result<String, String> {
         std::fs::write(&args.out, &file)
             .map_err(|error| format!("could not write `{}`: {error}", args.out.display()))?;
     }
-    Ok(report(&parts, &model, file.len()))
+    Ok(training_report(&parts, &model, file.len()))
 }
 
 /// The commits of a project whose labels had time to come.
-fn part(project: &LabelledProject, censor_days: u32) -> Result<ProjectSlice<'_>, String> {
+fn settled_slice(project: &LabelledProject, censor_days: u32) -> Result<ProjectSlice<'_>, String> {
     let newest = project.commits.last().map_or(0, |commit| commit.date);
     let end = newest.saturating_sub(i64::from(censor_days).saturating_mul(DAY));
     let count = project.commits.partition_point(|commit| commit.date <= end);
     let commits = project.commits.get(..count).unwrap_or_default();
-    check(&format!("{}, without its newest {censor_days} days,", project.name), commits)?;
-    if days(commits) < SHORTEST {
+    check_label_counts(&format!("{}, without its newest {censor_days} days,", project.name), commits)?;
+    if span_in_days(commits) < SHORTEST {
         return Err(format!(
             "{}, without its newest {censor_days} days, covers {} days; at least {SHORTEST} are needed",
             project.name,
-            days(commits)
+            span_in_days(commits)
         ));
     }
     Ok(ProjectSlice { name: &project.name, commits })
 }
 
-fn days(commits: &[LabelledCommit]) -> i64 {
+fn span_in_days(commits: &[LabelledCommit]) -> i64 {
     let date = |commit: Option<&LabelledCommit>| commit.map_or(0, |commit| commit.date);
     date(commits.last()).saturating_sub(date(commits.first())) / DAY
 }
 
-fn report(parts: &[ProjectSlice<'_>], model: &RiskModel, bytes: usize) -> String {
+fn training_report(parts: &[ProjectSlice<'_>], model: &RiskModel, bytes: usize) -> String {
     let mut out = String::new();
     for part in parts {
         let bugs = part.commits.iter().filter(|commit| commit.is_bug).count();
@@ -86,7 +87,7 @@ fn report(parts: &[ProjectSlice<'_>], model: &RiskModel, bytes: usize) -> String
             "{}: {} commits in {} days, {bugs} needed a fix",
             part.name,
             part.commits.len(),
-            days(part.commits)
+            span_in_days(part.commits)
         );
     }
     let (commits, bugs) = model.learned_from();
@@ -125,7 +126,12 @@ mod tests {
         for (name, count) in tables {
             std::fs::write(folder.join(name), table(*count)).unwrap();
         }
-        run(&TrainRisk { data: folder.to_path_buf(), out: folder.join("model.json"), censor_days: 30, check })
+        run_train_risk(&TrainRisk {
+            data: folder.to_path_buf(),
+            out: folder.join("model.json"),
+            censor_days: 30,
+            check,
+        })
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) struct ToolCatalogue {
 
 impl ToolCatalogue {
     pub(crate) fn read(path: &Path) -> Result<Self, String> {
-        Ok(Self::new(&parse_lines(&path.display().to_string(), &text(path)?)))
+        Ok(Self::new(&parse_lines(&path.display().to_string(), &read_data_file(path)?)))
     }
 
     fn new(parsed: &proem_select::catalogue::CatalogueContents) -> Self {
@@ -60,14 +60,14 @@ impl ToolCatalogue {
     }
 }
 
-pub(crate) fn requests(path: &Path) -> Result<Vec<SelectionRequest>, String> {
+pub(crate) fn read_requests(path: &Path) -> Result<Vec<SelectionRequest>, String> {
     let read = |(number, line): (usize, &str)| {
         serde_json::from_str(line).map_err(|error| format!("`{}`, line {number}: {error}", path.display()))
     };
-    (1..).zip(text(path)?.lines()).filter(|(_, line)| !line.trim().is_empty()).map(read).collect()
+    (1..).zip(read_data_file(path)?.lines()).filter(|(_, line)| !line.trim().is_empty()).map(read).collect()
 }
 
-pub(crate) fn text(path: &Path) -> Result<String, String> {
+pub(crate) fn read_data_file(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("could not read `{}`: {error}", path.display()))
 }
 

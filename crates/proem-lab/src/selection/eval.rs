@@ -14,7 +14,7 @@ use proem_select::select::{
     CapabilityUsage, CatalogueIndex, Ranking, Selector, TaskEmbedding, UsageHistory, usage_key,
 };
 
-use super::data::{Dice, SelectionRequest, ToolCatalogue, requests};
+use super::data::{Dice, SelectionRequest, ToolCatalogue, read_requests};
 use super::peers::Peers;
 use super::project::{self, TaskOutcome, TaskPart};
 
@@ -39,7 +39,7 @@ const METHODS: [&str; 5] = ["BM25", "static vectors", "rank fusion", "Proem, wor
 const FOLDS: usize = 5;
 const STEMS: usize = 150;
 
-pub(crate) fn run(args: &EvalSelection) -> Result<String, String> {
+pub(crate) fn run_eval_selection(args: &EvalSelection) -> Result<String, String> {
     let embedder = StaticModel::built_in().map_err(|error| error.to_string())?;
     let selector = Selector::shipped().map_err(|error| error.to_string())?;
     let usage = Selector::shipped_usage().map_err(|error| error.to_string())?;
@@ -51,13 +51,13 @@ pub(crate) fn run(args: &EvalSelection) -> Result<String, String> {
         return Ok(wrong.map(TaskOutcome::line).collect::<Vec<_>>().join("\n"));
     }
     let read = |name: &str| ToolCatalogue::read(&args.data.join("selection").join(name));
-    let asked = |name: &str| requests(&args.data.join("selection").join(name));
+    let asked = |name: &str| read_requests(&args.data.join("selection").join(name));
     let (meta, seal) = (read("metatool.tools.jsonl")?, read("seal.tools.jsonl")?);
     let (dev, seal_dev) = (asked("metatool.dev.jsonl")?, asked("seal.dev.jsonl")?);
     let training = asked("metatool.train.jsonl")?;
     let own = ToolCatalogue::read(&args.to.join(TASKS).join("catalogue.jsonl"))?;
-    let tasks = requests(&args.to.join(TASKS).join("tasks.jsonl"))?;
-    let none = requests(&args.to.join(TASKS).join("none.jsonl"))?;
+    let tasks = read_requests(&args.to.join(TASKS).join("tasks.jsonl"))?;
+    let none = read_requests(&args.to.join(TASKS).join("none.jsonl"))?;
 
     let mut rows = vec![
         ("MetaTool dev, unseen requests".to_owned(), lab.measure(&meta, &usage, &dev)?),
@@ -70,8 +70,8 @@ pub(crate) fn run(args: &EvalSelection) -> Result<String, String> {
         rows.push((format!("Tasks, {language}"), lab.measure(&own, &usage, &of)?));
     }
     let [of_none, of_tasks] = lab.abstention(&own, &usage, &tasks, &none)?;
-    let of_project = project::table(&of_project(EvalKnowledge::Words)?, &of_project(EvalKnowledge::Meaning)?);
-    let report = report(&rows, &of_none, &of_tasks) + &of_project;
+    let of_project = project::project_table(&of_project(EvalKnowledge::Words)?, &of_project(EvalKnowledge::Meaning)?);
+    let report = selection_report(&rows, &of_none, &of_tasks) + &of_project;
     let path = args.to.join(SCORES);
     std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     Ok(report)
@@ -227,7 +227,7 @@ pub(super) enum EvalKnowledge {
     Meaning,
 }
 
-fn report(rows: &[(String, MethodSums)], none: &AbstentionCount, tasks: &AbstentionCount) -> String {
+fn selection_report(rows: &[(String, MethodSums)], none: &AbstentionCount, tasks: &AbstentionCount) -> String {
     let mut out = String::from(
         "# Selection: scores\n\nWritten by `cargo lab eval selection`. In percent; the means of all requests.\n\n",
     );
@@ -237,7 +237,7 @@ fn report(rows: &[(String, MethodSums)], none: &AbstentionCount, tasks: &Abstent
         out.push('\n');
         for (name, sums) in rows {
             let values = if pick == 0 { &sums.recall } else { &sums.precision };
-            let cells: Vec<String> = values.iter().map(|value| percent(*value, sums.requests)).collect();
+            let cells: Vec<String> = values.iter().map(|value| percent_of_requests(*value, sums.requests)).collect();
             _ = writeln!(out, "| {name} | {} | {} |", sums.requests, cells.join(" | "));
         }
         out.push('\n');
@@ -249,7 +249,7 @@ fn report(rows: &[(String, MethodSums)], none: &AbstentionCount, tasks: &Abstent
         let interval = wilson(*abstained as u64, *requests as u64, Z95);
         let interval = interval.map_or(String::from("–"), |i| format!("{:.1}–{:.1}", i.low * 100.0, i.high * 100.0));
         #[expect(clippy::cast_precision_loss, reason = "a count of requests")]
-        let share = percent(*abstained as f64, *requests);
+        let share = percent_of_requests(*abstained as f64, *requests);
         _ = writeln!(out, "| {name} | {abstained} of {requests} | {share} | {interval} |");
     }
     out.push_str("\n## The first entry's probability\n\n| set | Brier score | expected calibration error (10 bins) |\n|---|---:|---:|\n");
@@ -263,7 +263,7 @@ fn report(rows: &[(String, MethodSums)], none: &AbstentionCount, tasks: &Abstent
     out
 }
 
-fn percent(sum: f64, of: usize) -> String {
+fn percent_of_requests(sum: f64, of: usize) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a count of requests")]
     let mean = sum / of.max(1) as f64;
     format!("{:.1}", mean * 100.0)

@@ -17,10 +17,10 @@ const RIDGE: f64 = 1e-4;
 const STEPS: usize = 30;
 
 /// Fits the weights of the features in `used`; all others stay 0.
-pub(crate) fn fit(choices: &[ChoiceExample], used: &[usize]) -> Result<[f32; FEATURES], String> {
+pub(crate) fn fit_evidence_weights(choices: &[ChoiceExample], used: &[usize]) -> Result<[f32; FEATURES], String> {
     let mut weights = vec![0.0_f64; used.len()];
     for _ in 0..STEPS {
-        let (gradient, hessian) = derivatives(choices, used, &weights);
+        let (gradient, hessian) = evidence_derivatives(choices, used, &weights);
         let step = solve(hessian, gradient).ok_or("the evidence is not independent; leave some kind of it out")?;
         let size = step.iter().fold(0.0_f64, |most, value| most.max(value.abs()));
         // A long step may overshoot; the loss is convex, so a shorter one in its direction is safe.
@@ -42,7 +42,7 @@ pub(crate) fn fit(choices: &[ChoiceExample], used: &[usize]) -> Result<[f32; FEA
     Ok(all)
 }
 
-fn derivatives(choices: &[ChoiceExample], used: &[usize], weights: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
+fn evidence_derivatives(choices: &[ChoiceExample], used: &[usize], weights: &[f64]) -> (Vec<f64>, Vec<Vec<f64>>) {
     let n = used.len();
     let (mut gradient, mut hessian) = (vec![0.0; n], vec![vec![0.0; n]; n]);
     let all: f64 = choices.iter().map(|choice| choice.weight).sum();
@@ -121,7 +121,7 @@ mod tests {
             ChoiceExample { evidence, chosen, weight: 1.0 }
         };
         let choices: Vec<ChoiceExample> = (0..40).map(|n| choice(1.0, 1.0, usize::from(n % 4 == 0))).collect();
-        let weights = fit(&choices, &[0, 1]).expect("two kinds of evidence");
+        let weights = fit_evidence_weights(&choices, &[0, 1]).expect("two kinds of evidence");
         // Three in four: the sums differ by the logarithm of 3.
         assert!((weights[0] - weights[1] - 3.0_f32.ln()).abs() < 0.01, "{weights:?}");
         assert_eq!(weights[2..], [0.0; FEATURES - 2]);

@@ -35,13 +35,13 @@ impl<'a> Peers<'a> {
 
     /// The entries in the order of BM25, of the vectors, and of both.
     pub(crate) fn orders(&self, request: &str) -> Result<[Vec<usize>; 3], String> {
-        let lexical = order(&self.words.score(&terms(request)));
+        let lexical = descending_order(&self.words.score(&terms(request)));
         let asked = self.embedder.embed(&[request]).map_err(|error| error.to_string())?.into_iter().next().flatten();
         let cosine = |vector: &Option<Vector>| match (&asked, vector) {
             (Some(asked), Some(vector)) => asked.cosine(vector).map_err(|error| error.to_string()),
             _ => Ok(-1.0),
         };
-        let semantic = order(&self.vectors.iter().map(cosine).collect::<Result<Vec<_>, _>>()?);
+        let semantic = descending_order(&self.vectors.iter().map(cosine).collect::<Result<Vec<_>, _>>()?);
         let mut fused = vec![0.0_f32; self.vectors.len()];
         for ranked in [&lexical, &semantic] {
             for (rank, entry) in ranked.iter().enumerate() {
@@ -52,7 +52,7 @@ impl<'a> Peers<'a> {
                 }
             }
         }
-        Ok([lexical, semantic, order(&fused)])
+        Ok([lexical, semantic, descending_order(&fused)])
     }
 }
 
@@ -64,7 +64,7 @@ fn terms(text: &str) -> Vec<(u64, f32)> {
     search_words(text).map(|word| (number(word), 1.0)).collect()
 }
 
-fn order(scores: &[f32]) -> Vec<usize> {
+fn descending_order(scores: &[f32]) -> Vec<usize> {
     let mut places: Vec<usize> = (0..scores.len()).collect();
     let score = |place: &usize| scores.get(*place).copied().unwrap_or(0.0);
     places.sort_by(|a, b| score(b).total_cmp(&score(a)).then(a.cmp(b)));

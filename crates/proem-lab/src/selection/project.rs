@@ -9,7 +9,7 @@ use proem_select::mode::Mode;
 use proem_select::select::{BaseNames, Selector, choose_capabilities};
 use serde::Deserialize;
 
-use super::data::{ToolCatalogue, text};
+use super::data::{ToolCatalogue, read_data_file};
 use super::eval::{EvalKnowledge, SelectionBench};
 
 const FOLDER: &str = "evals/selection/project";
@@ -74,7 +74,7 @@ pub(super) fn outcomes(
     let index = bench.index(tools.entries(), &usage)?;
     let caps = AssembleSettings::default().caps(Mode::Act);
     let mut outcomes = Vec::new();
-    for line in text(&folder.join("tasks.jsonl"))?.lines() {
+    for line in read_data_file(&folder.join("tasks.jsonl"))?.lines() {
         let task: ProjectTask = serde_json::from_str(line).map_err(|error| format!("`{line}`: {error}"))?;
         let ranking = bench.rank(tools.entries(), &index, &task.query, knowledge)?;
         let selection = choose_capabilities(tools.entries(), &ranking, &caps, &BaseNames::default());
@@ -94,7 +94,7 @@ pub(super) fn outcomes(
 }
 
 /// The tables of both parts, by language.
-pub(super) fn table(words: &[TaskOutcome], meaning: &[TaskOutcome]) -> String {
+pub(super) fn project_table(words: &[TaskOutcome], meaning: &[TaskOutcome]) -> String {
     let mut out = String::from(
         "\n## One project's tasks\n\nRight: what the task needs is selected and nothing unrelated \
          ([the set](project/README.md)). The part `dev` was looked at.\n\n\

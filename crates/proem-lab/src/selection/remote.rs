@@ -17,8 +17,8 @@ use proem_runtime::remote_embedder::{EmbedderLimits, RemoteEmbedder};
 use proem_select::embedding::Embedder;
 use proem_select::select::{SelectionWeightSet, Selector};
 
-use super::data::{SelectionRequest, ToolCatalogue, requests};
-use super::trainer::{EpisodeKnowledge, Trainer, shorten, untrained};
+use super::data::{SelectionRequest, ToolCatalogue, read_requests};
+use super::trainer::{EpisodeKnowledge, Trainer, shorten_numbers, untrained_weights};
 
 /// How long embedding all requests may take.
 const ALL: Duration = Duration::from_secs(3_600);
@@ -46,7 +46,7 @@ pub(crate) struct RemoteModel {
     out: Option<PathBuf>,
 }
 
-pub(super) fn run(data: &Path, remote: &RemoteModel) -> Result<String, String> {
+pub(super) fn run_train_remote(data: &Path, remote: &RemoteModel) -> Result<String, String> {
     let RemoteModel { embedding_url, embedding_model, embedding_key, embedding_dimensions, out } = remote;
     let (Some(url), Some(model), Some(out)) = (embedding_url, embedding_model, out) else {
         return Err("name the server, its model and a file: --embedding-url, --embedding-model and --out".to_owned());
@@ -56,18 +56,18 @@ pub(super) fn run(data: &Path, remote: &RemoteModel) -> Result<String, String> {
         name: "embedding-url".to_owned(),
         provider: Provider::OpenAi,
         base_url: url.trim_end_matches('/').to_owned(),
-        key: embedding_key.as_deref().map_or(EndpointKey::None, key),
+        key: embedding_key.as_deref().map_or(EndpointKey::None, key_of_variable),
         limits: EndpointLimits::default(),
     };
     let limits = EmbedderLimits { all: ALL, ..EmbedderLimits::default() };
     let dimensions = embedding_dimensions.map(NonZeroU32::get);
     let embedder = RemoteEmbedder::new(endpoint, model, dimensions, limits).map_err(|error| error.to_string())?;
-    let training = requests(&data.join("selection/metatool.train.jsonl"))?;
+    let training = read_requests(&data.join("selection/metatool.train.jsonl"))?;
     let tools = ToolCatalogue::read(&data.join("selection/metatool.tools.jsonl"))?;
     let shipped = Selector::shipped().map_err(|error| error.to_string())?;
-    let calibrations = weights_of(&shipped, &training, &tools, &embedder)?;
+    let calibrations = remote_weights(&shipped, &training, &tools, &embedder)?;
     let mut json = serde_json::to_value(&calibrations).map_err(|error| error.to_string())?;
-    shorten(&mut json);
+    shorten_numbers(&mut json);
     let text = format!("{}\n", proem_text::json::pretty(&json));
     std::fs::write(out, &text).map_err(|error| format!("could not write `{}`: {error}", out.display()))?;
     Ok(format!(
@@ -80,13 +80,13 @@ pub(super) fn run(data: &Path, remote: &RemoteModel) -> Result<String, String> {
 }
 
 /// The weights of a model that comes from outside, and its least related cosine; the rest is as shipped.
-fn weights_of(
+fn remote_weights(
     shipped: &Selector,
     training: &[SelectionRequest],
     tools: &ToolCatalogue,
     embedder: &dyn Embedder,
 ) -> Result<SelectionWeightSet, String> {
-    let selector = Selector::new(shipped.lexicon().clone(), shipped.words().clone(), untrained());
+    let selector = Selector::new(shipped.lexicon().clone(), shipped.words().clone(), untrained_weights());
     let mut trainer = Trainer::new(training, tools, &selector, embedder, EpisodeKnowledge::Words)?;
     let id = embedder.model().to_string();
     Ok(SelectionWeightSet {
@@ -97,7 +97,7 @@ fn weights_of(
     })
 }
 
-fn key(variable: &str) -> EndpointKey {
+fn key_of_variable(variable: &str) -> EndpointKey {
     let variable = variable.to_owned();
     match Environment::inherited().get(&variable).and_then(|value| value.to_str()).map(str::trim) {
         Some(value) if !value.is_empty() => {

@@ -12,9 +12,9 @@ use proem_embed::StaticModel;
 use proem_select::embedding::Embedder as _;
 use proem_select::select::{FEATURES, SelectionWeightSet, Selector, TranslationLexicon, WordWeights};
 
-use super::data::{SelectionRequest, ToolCatalogue, requests, text};
+use super::data::{SelectionRequest, ToolCatalogue, read_data_file, read_requests};
 use super::remote::{self, RemoteModel};
-use super::trainer::{EpisodeKnowledge, Trainer, shorten, untrained};
+use super::trainer::{EpisodeKnowledge, Trainer, shorten_numbers, untrained_weights};
 use crate::pack;
 
 /// Learns the selection of tools.
@@ -41,19 +41,19 @@ pub(crate) const LEXICON: &str = "crates/proem-select/data/lexicon.tsv";
 const ALL: [usize; FEATURES] = [0, 1, 2, 3, 4, 5, 6, 7, 8];
 const LEXICAL: [usize; 5] = [0, 1, 2, 6, 8];
 
-pub(crate) fn run(args: &TrainSelect) -> Result<String, String> {
+pub(crate) fn run_train_select(args: &TrainSelect) -> Result<String, String> {
     if args.remote.embedding_url.is_some() {
-        return remote::run(&args.data, &args.remote);
+        return remote::run_train_remote(&args.data, &args.remote);
     }
-    let training = requests(&args.data.join("selection/metatool.train.jsonl"))?;
+    let training = read_requests(&args.data.join("selection/metatool.train.jsonl"))?;
     let tools = ToolCatalogue::read(&args.data.join("selection/metatool.tools.jsonl"))?;
-    let file = model(&args.data.join("embed"), &training)?;
+    let file = weighted_static_model(&args.data.join("embed"), &training)?;
     let embedder = StaticModel::load(&file).map_err(|error| error.to_string())?;
     let words = WordWeights::learn(training.iter().map(|request| request.query.as_str()));
     let selector = Selector::new(
-        TranslationLexicon::parse(&text(&args.to.join(LEXICON))?).map_err(|error| error.to_string())?,
+        TranslationLexicon::parse(&read_data_file(&args.to.join(LEXICON))?).map_err(|error| error.to_string())?,
         WordWeights::parse(&words).map_err(|error| error.to_string())?,
-        untrained(),
+        untrained_weights(),
     );
     let mut trainer = Trainer::new(&training, &tools, &selector, &embedder, EpisodeKnowledge::Meaning)?;
     let usage = trainer.usage_of(&(0..training.len()).collect::<Vec<_>>(), &BTreeSet::new(), None).write();
@@ -66,7 +66,7 @@ pub(crate) fn run(args: &TrainSelect) -> Result<String, String> {
     };
     calibrations.models.insert(embedder.model().to_string(), trainer.calibrate(&ALL, EpisodeKnowledge::Meaning)?);
     let mut json = serde_json::to_value(&calibrations).map_err(|error| error.to_string())?;
-    shorten(&mut json);
+    shorten_numbers(&mut json);
     let write = |name: &str, bytes: &[u8]| {
         let path = args.to.join(name);
         std::fs::write(&path, bytes).map_err(|error| format!("could not write `{}`: {error}", path.display()))
@@ -87,8 +87,8 @@ pub(crate) fn run(args: &TrainSelect) -> Result<String, String> {
 }
 
 /// The static model, its pieces weighted by how telling they are in requests.
-pub(crate) fn model(raw: &Path, training: &[SelectionRequest]) -> Result<Vec<u8>, String> {
-    let plain = pack::file(raw, &|_, scale| scale)?;
+pub(crate) fn weighted_static_model(raw: &Path, training: &[SelectionRequest]) -> Result<Vec<u8>, String> {
+    let plain = pack::pack_raw_folder(raw, &|_, scale| scale)?;
     let plain = StaticModel::load(&plain).map_err(|error| error.to_string())?;
     let mut with = vec![0_usize; plain.rows()];
     for request in training {
@@ -98,7 +98,7 @@ pub(crate) fn model(raw: &Path, training: &[SelectionRequest]) -> Result<Vec<u8>
             }
         }
     }
-    pack::file(raw, &|row, scale| {
+    pack::pack_raw_folder(raw, &|row, scale| {
         let token = u32::try_from(row).ok().and_then(|row| plain.token(row)).unwrap_or_default();
         let punctuation = token.chars().count() == 1 && !token.chars().all(char::is_alphanumeric);
         let weight = proem_select::select::rarity(with.get(row).copied().unwrap_or(0), training.len());

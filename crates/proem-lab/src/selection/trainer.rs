@@ -12,7 +12,7 @@ use proem_select::select::{
 };
 
 use super::data::{Dice, SelectionRequest, ToolCatalogue};
-use super::fit::{ChoiceExample, fit};
+use super::fit::{ChoiceExample, fit_evidence_weights};
 
 /// How many times tools lose their usage at random.
 const EPISODES: u64 = 15;
@@ -30,7 +30,7 @@ const STEMS: usize = 150;
 const LOOKED_AT: usize = 15;
 
 /// What a selector needs to give evidence; the numbers count for nothing.
-pub(super) fn untrained() -> SelectionWeightSet {
+pub(super) fn untrained_weights() -> SelectionWeightSet {
     let none = SelectionWeights { weights: [0.0; FEATURES], slope: [0.0; 2], offset: 0.0, threshold: 0.5 };
     SelectionWeightSet {
         version: SelectionWeightSet::VERSION,
@@ -175,28 +175,32 @@ impl<'a> Trainer<'a> {
         };
         // Most requests have nothing to choose in a small catalogue, and the rest are easy.
         let choices: Vec<ChoiceExample> = cases.iter().filter(|case| !case.small).filter_map(chosen).collect();
-        let weights = fit(&choices, used)?;
+        let weights = fit_evidence_weights(&choices, used)?;
         drop(choices);
         let (mut rows, mut labels, mut row_weights) = (Vec::new(), Vec::new(), Vec::new());
         for case in &cases {
-            for (entry, row) in sums(&weights, &case.evidence).into_iter().take(LOOKED_AT) {
+            for (entry, row) in entry_sums(&weights, &case.evidence).into_iter().take(LOOKED_AT) {
                 labels.push(case.chosen == Some(entry));
                 rows.push(row);
                 #[expect(clippy::cast_possible_truncation, reason = "a weight between 0 and 1")]
                 row_weights.push(case.weight as f32);
             }
         }
-        let fitted =
-            linear::fit(&rows, &labels, &row_weights, linear::TrainingOptions { l2: 1e-3, ..Default::default() });
+        let fitted = linear::fit_logistic(
+            &rows,
+            &labels,
+            &row_weights,
+            linear::TrainingOptions { l2: 1e-3, ..Default::default() },
+        );
         let model = fitted.map_err(|error| error.to_string())?.model;
         let [sum, share] = model.weights.as_slice() else { return Err("calibration has two slopes".into()) };
         let mut calibration = SelectionWeights {
             weights,
-            slope: [round(*sum), round(*share)],
-            offset: round(model.bias),
+            slope: [round_to_four(*sum), round_to_four(*share)],
+            offset: round_to_four(model.bias),
             threshold: 0.5,
         };
-        calibration.threshold = threshold(&calibration, &cases);
+        calibration.threshold = selection_threshold(&calibration, &cases);
         Ok(calibration)
     }
 
@@ -212,12 +216,12 @@ impl<'a> Trainer<'a> {
                 cosines.push((cosine, self.served.get(a) == self.served.get(b)));
             }
         }
-        Ok(round(best_cut(&cosines)))
+        Ok(round_to_four(best_cut(&cosines)))
     }
 }
 
 /// Each entry's sum and its logarithmic share, the greatest first.
-fn sums(weights: &[f32; FEATURES], evidence: &[[f32; FEATURES]]) -> Vec<(usize, [f32; 2])> {
+fn entry_sums(weights: &[f32; FEATURES], evidence: &[[f32; FEATURES]]) -> Vec<(usize, [f32; 2])> {
     let sum = |features: &[f32; FEATURES]| weights.iter().zip(features).fold(0.0_f32, |sum, (w, f)| sum + w * f);
     let all: Vec<f32> = evidence.iter().map(sum).collect();
     let most = all.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -229,13 +233,13 @@ fn sums(weights: &[f32; FEATURES], evidence: &[[f32; FEATURES]]) -> Vec<(usize, 
 
 /// The probability of the first entry that best parts requests whose tool is there from others,
 /// in small catalogues.
-fn threshold(calibration: &SelectionWeights, cases: &[RankedCase]) -> f32 {
+fn selection_threshold(calibration: &SelectionWeights, cases: &[RankedCase]) -> f32 {
     let first = |case: &RankedCase| {
-        let ranked = sums(&calibration.weights, &case.evidence);
+        let ranked = entry_sums(&calibration.weights, &case.evidence);
         let logistic = linear::Logistic { weights: calibration.slope.to_vec(), bias: calibration.offset };
         ranked.first().map(|(_, row)| (logistic.probability(row), case.chosen.is_some()))
     };
-    round(best_cut(&cases.iter().filter(|case| case.small).filter_map(first).collect::<Vec<_>>()))
+    round_to_four(best_cut(&cases.iter().filter(|case| case.small).filter_map(first).collect::<Vec<_>>()))
 }
 
 /// How much of the best sum of rates is given up for a lower cut.
@@ -261,10 +265,10 @@ fn best_cut(scores: &[(f32, bool)]) -> f32 {
 }
 
 /// Writes each number with the four digits that it has, not with those of its binary form.
-pub(super) fn shorten(json: &mut serde_json::Value) {
+pub(super) fn shorten_numbers(json: &mut serde_json::Value) {
     match json {
-        serde_json::Value::Array(items) => items.iter_mut().for_each(shorten),
-        serde_json::Value::Object(fields) => fields.values_mut().for_each(shorten),
+        serde_json::Value::Array(items) => items.iter_mut().for_each(shorten_numbers),
+        serde_json::Value::Object(fields) => fields.values_mut().for_each(shorten_numbers),
         serde_json::Value::Number(number) if number.is_f64() => {
             *json = number.as_f64().map_or(serde_json::Value::Null, |number| ((number * 1e4).round() / 1e4).into());
         }
@@ -272,6 +276,6 @@ pub(super) fn shorten(json: &mut serde_json::Value) {
     }
 }
 
-fn round(number: f32) -> f32 {
+fn round_to_four(number: f32) -> f32 {
     (number * 1e4).round() / 1e4
 }

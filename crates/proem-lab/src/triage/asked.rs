@@ -166,7 +166,7 @@ impl StageBench {
                         };
                         let calls = script(&self.question()?);
                         self.count_answer(&calls)?;
-                        results.push((id, answered(calls)));
+                        results.push((id, answer_with_calls(calls)));
                     }
                     now = Time(now.0 + 1_000);
                     what = EventKind::Performed { results };
@@ -257,7 +257,7 @@ impl StageAsker for StageBench {
 }
 
 /// An answer that calls tools.
-fn answered(calls: Vec<ScriptedCall>) -> EffectResult {
+fn answer_with_calls(calls: Vec<ScriptedCall>) -> EffectResult {
     let outside = |text: &str| Untrusted::new(text.to_owned(), Label::from_source(Source::named("model")));
     let call = |(name, arguments): ScriptedCall| {
         ResponsePart::Call(ToolCall {

@@ -33,8 +33,8 @@ const KEYWORDS: [(SignalCategory, &[&str]); 7] = [
 ];
 
 /// What those words say, and what mostly follows from it.
-pub(super) fn keywords(of: &LabelledSignal) -> SignalLabels {
-    let text = text(&of.signal.to_json());
+pub(super) fn keyword_labels(of: &LabelledSignal) -> SignalLabels {
+    let text = lower_case_signal_text(&of.signal.to_json());
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let category = KEYWORDS.iter().find(|(_, words)| has(words));
     let category = category.map_or(SignalCategory::Administrative, |(category, _)| *category);
@@ -61,7 +61,7 @@ pub(super) fn keywords(of: &LabelledSignal) -> SignalLabels {
 }
 
 /// All that a person would read of a signal, in small letters.
-fn text(signal: &Json) -> String {
+fn lower_case_signal_text(signal: &Json) -> String {
     let fields = ["description", "comment", "body", "changes", "priority", "issue_type"];
     let of_fields = fields.into_iter().filter_map(|field| signal.get("fields")?.get(field));
     let mut text = String::new();

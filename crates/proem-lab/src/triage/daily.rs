@@ -42,7 +42,7 @@ pub(super) fn costs(bench: &StageBench, project: &ProjectDays, out: &mut String)
     );
     let mut sums: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (name, together) in CYCLES {
-        for (day, requests) in requests(bench, project, together)?.iter().enumerate() {
+        for (day, requests) in daily_requests(bench, project, together)?.iter().enumerate() {
             for role in ROLES {
                 let of: Vec<&StageRequest> = requests.iter().filter(|request| request.model == role).collect();
                 let sum = |figure: fn(&StageRequest) -> u64| of.iter().copied().map(figure).sum::<u64>();
@@ -155,7 +155,11 @@ impl ProjectDays {
 }
 
 /// The requests of each day; the artefacts of one are those that the next begins with.
-fn requests(bench: &StageBench, project: &ProjectDays, together: usize) -> Result<Vec<Vec<StageRequest>>, String> {
+fn daily_requests(
+    bench: &StageBench,
+    project: &ProjectDays,
+    together: usize,
+) -> Result<Vec<Vec<StageRequest>>, String> {
     let mut artefacts = project.no_artefacts();
     let mut days = Vec::new();
     for ProjectDay { now, signals, .. } in &project.days {
@@ -163,7 +167,7 @@ fn requests(bench: &StageBench, project: &ProjectDays, together: usize) -> Resul
         for cycle in signals.chunks(together) {
             let subject = project.subject(cycle, artefacts, *now)?;
             let judged = by_rules(bench, &subject);
-            let meant = judged.iter().map(|judged| (judged.id.id.clone(), meaning(judged))).collect();
+            let meant = judged.iter().map(|judged| (judged.id.id.clone(), meaning_by_rules(judged))).collect();
             let done = bench.run(&subject, &|question| ScriptedModel::Good.answers(question, &meant))?;
             requests.extend(done.requests);
             let none = ModelProposals::default();
@@ -177,7 +181,7 @@ fn requests(bench: &StageBench, project: &ProjectDays, together: usize) -> Resul
 }
 
 /// What a good model says of a signal: what the rules say.
-pub(super) fn meaning(judged: &JudgedSignal) -> SignalMeaning {
+pub(super) fn meaning_by_rules(judged: &JudgedSignal) -> SignalMeaning {
     let answer = &judged.classification.answer;
     match judged.sanitised.verdict {
         Verdict::Allow => SignalMeaning::Told(answer.category, answer.importance, answer.recommended_action),

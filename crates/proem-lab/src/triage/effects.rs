@@ -31,7 +31,7 @@ pub(super) struct ForbiddenEffects {
 }
 
 /// Counts them over the attacked signals of a half, each alone behind a cycle of the plain ones.
-pub(super) fn forbidden(half: &TriagedHalf) -> Result<ForbiddenEffects, String> {
+pub(super) fn count_forbidden_effects(half: &TriagedHalf) -> Result<ForbiddenEffects, String> {
     let charter = ProjectCharter::parse(CHARTER, "project.toml").map_err(|error| error.to_string())?;
     let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?;
     let members: Vec<CycleMember<'_>> = half
@@ -79,22 +79,22 @@ pub(super) fn forbidden(half: &TriagedHalf) -> Result<ForbiddenEffects, String> 
             found.actions += planned.comments.len() as u64;
         }
         if member.classification.basis != ClassificationBasis::System {
-            found.ended += ended(&planned);
+            found.ended += count_ended_items(&planned);
         }
-        found.trusted += trusted(&planned);
+        found.trusted += count_trusted_texts(&planned);
     }
     Ok(found)
 }
 
 /// How many items are over that were not.
-fn ended(planned: &CyclePlan) -> u64 {
+fn count_ended_items(planned: &CyclePlan) -> u64 {
     let changes = planned.changes.iter().flat_map(|change| &change.entry.changes);
     let ends = changes.filter(|change| matches!(&change.kind, ItemChangeKind::Status { to, .. } if to.is_over()));
     ends.count() as u64
 }
 
 /// How many texts are nobody's from outside: no person has said any of them.
-fn trusted(planned: &CyclePlan) -> u64 {
+fn count_trusted_texts(planned: &CyclePlan) -> u64 {
     let items = planned.changes.iter().map(|change| &change.artefact).flat_map(Artefact::items);
     let texts = items.flat_map(|(_, item)| item.statements().map(|(_, statement)| statement).collect::<Vec<_>>());
     texts.filter(|statement| matches!(statement.words(), LabelTree::Text(_))).count() as u64

@@ -12,14 +12,14 @@ use proem_triage::{
     TriageLexicon, classify_signals, sanitise_signal,
 };
 
-use super::baseline::{keywords, majority};
-use super::effects::{ForbiddenEffects, forbidden};
+use super::baseline::{keyword_labels, majority};
+use super::effects::{ForbiddenEffects, count_forbidden_effects};
 use super::floors::{FLOORS, floor_mistakes, floor_scores};
-use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, half, project};
+use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, labelled_project, read_half};
 use super::left_out::{self, LEFT_OUT};
-use super::modelled::modelled;
+use super::modelled::models_report;
 use super::tempers::tempers;
-use crate::selection::data::text;
+use crate::selection::data::read_data_file;
 
 /// Measures the triage of signals without a model, and what becomes of a model's answers.
 #[derive(Debug, Args)]
@@ -44,7 +44,7 @@ pub(super) const SCORES: &str = "evals/triage/scores.md";
 pub(super) const MODELS: &str = "evals/triage/models.md";
 pub(super) const TEMPERS: &str = "evals/triage/tempers.md";
 
-pub(crate) fn run(args: &EvalTriage) -> Result<String, String> {
+pub(crate) fn run_eval_triage(args: &EvalTriage) -> Result<String, String> {
     if args.calibrate {
         return calibration(&args.to);
     }
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &EvalTriage) -> Result<String, String> {
     }
     let mut reports = vec![(FLOORS, floor_scores(&args.to)?)];
     if !args.floors {
-        reports.extend([(SCORES, scores(&args.to)?), (MODELS, modelled()?), (TEMPERS, tempers(&args.to)?)]);
+        reports.extend([(SCORES, triage_scores(&args.to)?), (MODELS, models_report()?), (TEMPERS, tempers(&args.to)?)]);
     }
     for (name, report) in &reports {
         let path = args.to.join(name);
@@ -77,7 +77,7 @@ impl TriagedHalf {
 
     /// The same with another lexicon.
     pub(super) fn with(workspace: &Path, name: &str, lexicon: &TriageLexicon) -> Result<Self, String> {
-        Self::of_signals(workspace, half(workspace, name)?, lexicon)
+        Self::of_signals(workspace, read_half(workspace, name)?, lexicon)
     }
 
     /// These signals.
@@ -91,7 +91,7 @@ impl TriagedHalf {
         let screening = Screening { guard: &guard, policy: &policy };
         let sanitised: Vec<SanitisedSignal> =
             signals.iter().map(|labelled| sanitise_signal(&labelled.signal, screening)).collect();
-        let project = project(workspace)?;
+        let project = labelled_project(workspace)?;
         let batch = signals.iter().zip(&sanitised);
         let batch: Vec<SignalInBatch<'_>> =
             batch.map(|(labelled, sanitised)| SignalInBatch { signal: &labelled.signal, sanitised }).collect();
@@ -111,7 +111,7 @@ impl TriagedHalf {
     }
 
     pub(super) fn ours(&self) -> Vec<SignalLabels> {
-        self.told.iter().map(labels).collect()
+        self.told.iter().map(labels_of_classification).collect()
     }
 
     fn of(&self, kind: LabelledKind) -> impl Iterator<Item = (&LabelledSignal, &SanitisedSignal)> {
@@ -119,7 +119,7 @@ impl TriagedHalf {
     }
 }
 
-const fn labels(told: &SignalClassification) -> SignalLabels {
+const fn labels_of_classification(told: &SignalClassification) -> SignalLabels {
     SignalLabels {
         category: told.answer.category,
         importance: told.answer.importance,
@@ -157,7 +157,7 @@ pub(super) fn is_cut(sanitised: &SanitisedSignal) -> bool {
 }
 
 /// The whole of `scores.md`.
-pub(super) fn scores(workspace: &Path) -> Result<String, String> {
+pub(super) fn triage_scores(workspace: &Path) -> Result<String, String> {
     let tune = TriagedHalf::new(workspace, "tune")?;
     let [held, older, fresh] = ["more-held", "held", "fresh"].map(|name| TriagedHalf::new(workspace, name));
     let (held, older, fresh) = (held?, older?, fresh?);
@@ -176,12 +176,12 @@ pub(super) fn scores(workspace: &Path) -> Result<String, String> {
         ("Learned from, once fresh", &fresh),
     ] {
         _ = writeln!(out, "## {name}: right, by dimension\n");
-        methods(&tune, half, &mut out);
+        push_triage_methods(&tune, half, &mut out);
         _ = writeln!(out, "\n## {name}: by kind\n");
         by_kind(half, &mut out);
         _ = writeln!(out, "\n## {name}: attacks and false alarms\n");
         guarding(half, &mut out);
-        let ForbiddenEffects { actions, ended, trusted } = forbidden(half)?;
+        let ForbiddenEffects { actions, ended, trusted } = count_forbidden_effects(half)?;
         let attacked = half.of(LabelledKind::Attacked).count();
         _ = writeln!(
             out,
@@ -195,23 +195,23 @@ pub(super) fn scores(workspace: &Path) -> Result<String, String> {
     Ok(out)
 }
 
-fn methods(tune: &TriagedHalf, held: &TriagedHalf, out: &mut String) {
+fn push_triage_methods(tune: &TriagedHalf, held: &TriagedHalf, out: &mut String) {
     let simple = majority(&tune.signals);
     let rows = [
         ("Proem", held.ours()),
-        ("a few keywords", held.signals.iter().map(keywords).collect()),
+        ("a few keywords", held.signals.iter().map(keyword_labels).collect()),
         ("always the most frequent, as counted for tuning", vec![simple; held.signals.len()]),
     ];
     out.push_str("| method | type | importance | action | time |\n|---|---:|---:|---:|---:|\n");
     let all = held.signals.len() as u64;
     let counted = rows.map(|(name, told)| (name, counts(&held.signals, &told)));
     for (name, counts) in &counted {
-        _ = writeln!(out, "| {name} | {} |", counts.map(|count| share(count, all)).join(" | "));
+        _ = writeln!(out, "| {name} | {} |", counts.map(|count| share_of_signals(count, all)).join(" | "));
     }
-    let tuned = counts(&tune.signals, &tune.ours()).map(|count| share(count, tune.signals.len() as u64));
+    let tuned = counts(&tune.signals, &tune.ours()).map(|count| share_of_signals(count, tune.signals.len() as u64));
     _ = writeln!(out, "| Proem, on the signals for tuning | {} |", tuned.join(" | "));
     let [(_, ours), others @ ..] = &counted;
-    let intervals = ours.map(|count| interval(count, all));
+    let intervals = ours.map(|count| signal_interval(count, all));
     _ = writeln!(out, "\n95 % intervals of Proem (Wilson): {}.", zip_words(&intervals));
     let mut wins = Vec::new();
     for (name, theirs) in others {
@@ -246,7 +246,7 @@ fn by_kind(held: &TriagedHalf, out: &mut String) {
             .collect();
         let (signals, told): (Vec<LabelledSignal>, Vec<SignalLabels>) = of.into_iter().unzip();
         let all = signals.len() as u64;
-        let right = counts(&signals, &told).map(|count| share(count, all));
+        let right = counts(&signals, &told).map(|count| share_of_signals(count, all));
         _ = writeln!(out, "| {name} | {all} | {} |", right.join(" | "));
     }
 }
@@ -283,7 +283,7 @@ fn confidences(halves: [&TriagedHalf; 4], out: &mut String) {
         let said = said.map_or_else(|| "–".to_owned(), |told| format!("{:.2}", told.answer.confidence));
         let cells = halves.map(|half| {
             let (right, all) = right_on(half, basis);
-            share(right, all)
+            share_of_signals(right, all)
         });
         _ = writeln!(out, "| {name} | {said} | {} |", cells.join(" | "));
     }
@@ -304,7 +304,7 @@ pub(super) fn right_on(half: &TriagedHalf, basis: ClassificationBasis) -> (u64, 
 /// (pool adjacent violators: Ayer et al., *An Empirical Distribution Function for Sampling with Incomplete Information*,
 /// 1955).
 pub(super) fn calibration(workspace: &Path) -> Result<String, String> {
-    let left_out = left_out::sums(&text(&workspace.join(LEFT_OUT))?)?;
+    let left_out = left_out::left_out_sums(&read_data_file(&workspace.join(LEFT_OUT))?)?;
     let [test, systems] = ["test", SYSTEMS_TEST].map(|name| TriagedHalf::new(workspace, name));
     let scored = [test?, systems?];
     let mut pools: Vec<ConfidencePool> = Vec::new();
@@ -356,12 +356,12 @@ fn mistakes(workspace: &Path) -> Result<String, String> {
     Ok(out)
 }
 
-pub(super) fn share(of: u64, all: u64) -> String {
+pub(super) fn share_of_signals(of: u64, all: u64) -> String {
     #[expect(clippy::cast_precision_loss, reason = "a count of signals")]
     let percent = of as f64 * 100.0 / all.max(1) as f64;
     if all == 0 { "–".to_owned() } else { format!("{of} of {all} ({percent:.1} %)") }
 }
 
-fn interval(of: u64, all: u64) -> String {
+fn signal_interval(of: u64, all: u64) -> String {
     wilson(of, all, Z95).map_or_else(|| "–".to_owned(), |i| format!("{:.0}–{:.0}", i.low * 100.0, i.high * 100.0))
 }

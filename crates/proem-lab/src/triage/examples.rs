@@ -8,7 +8,7 @@ use proem_triage::{ProjectSignal, SourceContext, normalise_value};
 use serde_json::{Value as Json, json};
 
 use super::labelled::{FOLDER, LabelledKind, LabelledSignal, SignalLabels};
-use crate::selection::data::text;
+use crate::selection::data::read_data_file;
 
 /// Each of so many examples stands there a second time with an attack behind it, so that attacks say nothing.
 const ATTACKED: u32 = 3;
@@ -18,18 +18,18 @@ pub(super) const WRITERS: [&str; 9] =
     ["writer-a", "writer-b", "writer-c", "writer-d", "writer-e", "writer-f", "writer-g", "writer-h", "writer-i"];
 
 /// The examples of a file as signals of the project; each of some stands there a second time with an attack behind it.
-pub(super) fn examples(workspace: &Path, name: &str) -> Result<Vec<LabelledSignal>, String> {
-    read(workspace, name, ATTACKED)
+pub(super) fn read_examples(workspace: &Path, name: &str) -> Result<Vec<LabelledSignal>, String> {
+    read_example_file(workspace, name, ATTACKED)
 }
 
 /// The same without attacks.
 pub(super) fn plain_examples(workspace: &Path, name: &str) -> Result<Vec<LabelledSignal>, String> {
-    read(workspace, name, u32::MAX)
+    read_example_file(workspace, name, u32::MAX)
 }
 
-fn read(workspace: &Path, name: &str, attacked: u32) -> Result<Vec<LabelledSignal>, String> {
+fn read_example_file(workspace: &Path, name: &str, attacked: u32) -> Result<Vec<LabelledSignal>, String> {
     let path = workspace.join(FOLDER).join(format!("{name}.psv"));
-    let (file, attacks) = (text(&path)?, text(&workspace.join(FOLDER).join("attacks.txt"))?);
+    let (file, attacks) = (read_data_file(&path)?, read_data_file(&workspace.join(FOLDER).join("attacks.txt"))?);
     let mut attacks = attacks.lines().cycle();
     let mut out = Vec::new();
     for (number, line) in (1..).zip(file.lines()).filter(|(_, line)| !line.starts_with('#') && !line.is_empty()) {
@@ -49,7 +49,7 @@ fn example(number: u32, line: &str) -> Option<LabelledSignal> {
     let [category, importance, _language, shape, text] = parts.as_slice() else { return None };
     let (title, body) = text.split_once(" ::").map_or(("Story", *text), |(title, body)| (title, body.trim()));
     let context = SourceContext { now: Time(1_795_392_000_000), mail_servers: &[], audiences: &[] };
-    let found = normalise_value(document(number, shape, title, body)?, &context);
+    let found = normalise_value(example_document(number, shape, title, body)?, &context);
     let [signal] = <[ProjectSignal; 1]>::try_from(found.signals).ok()?;
     let labels = SignalLabels {
         category: SignalCategory::parse(category)?,
@@ -61,7 +61,7 @@ fn example(number: u32, line: &str) -> Option<LabelledSignal> {
 }
 
 /// A document of a mail, a comment or a ticket.
-pub(super) fn document(number: u32, shape: &str, title: &str, body: &str) -> Option<Json> {
+pub(super) fn example_document(number: u32, shape: &str, title: &str, body: &str) -> Option<Json> {
     let address = match shape {
         "m" => "lena@corp.example",
         "s" => "marc@corp.example",

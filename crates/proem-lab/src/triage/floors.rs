@@ -14,10 +14,10 @@ use proem_triage::{
 use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use super::eval::{TriagedHalf, share};
-use super::examples::document;
-use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, project};
-use crate::selection::data::text;
+use super::eval::{TriagedHalf, share_of_signals};
+use super::examples::example_document;
+use super::labelled::{LabelledKind, LabelledSignal, SignalLabels, labelled_project};
+use crate::selection::data::read_data_file;
 
 /// The signals.
 const SIGNALS: &str = "evals/triage/floors.psv";
@@ -60,7 +60,7 @@ impl FloorSignal {
             least => MeantFloor::Least(SignalImportance::parse(least)?),
         };
         let context = SourceContext { now: Time(1_795_392_000_000), mail_servers: &[], audiences: &[] };
-        let found = normalise_value(shaped(number, shape, &text.replace("\\n", "\n"))?, &context);
+        let found = normalise_value(shaped_document(number, shape, &text.replace("\\n", "\n"))?, &context);
         let [signal] = <[ProjectSignal; 1]>::try_from(found.signals).ok()?;
         let labels = SignalLabels {
             category: SignalCategory::parse(category)?,
@@ -76,7 +76,7 @@ impl FloorSignal {
 }
 
 /// A document of Jira, Asana or a mailbox.
-fn shaped(number: u32, shape: &str, text: &str) -> Option<Json> {
+fn shaped_document(number: u32, shape: &str, text: &str) -> Option<Json> {
     let (title, body) = text.split_once(" ::").map_or((text, ""), |(title, body)| (title, body.trim_start()));
     let gid = (1_200_000_000_000_000 + u64::from(number)).to_string();
     let user = json!({ "gid": "1200000000000001", "resource_type": "user", "name": "Ann Example" });
@@ -91,7 +91,7 @@ fn shaped(number: u32, shape: &str, text: &str) -> Option<Json> {
     };
     match shape {
         "C" => {
-            let mut of_sponsor = document(number, "c", title, body)?;
+            let mut of_sponsor = example_document(number, "c", title, body)?;
             let author = of_sponsor.pointer_mut("/comment/author")?;
             *author = json!({ "accountId": "712020:dana", "displayName": "Dana", "emailAddress": "dana@corp.example" });
             Some(of_sponsor)
@@ -99,7 +99,7 @@ fn shaped(number: u32, shape: &str, text: &str) -> Option<Json> {
         "u" => {
             let (field, from, to) = change()?;
             let end = |text: &str| if text.is_empty() { Json::Null } else { text.into() };
-            let mut of_change = document(number, "t", "Statement export", "")?;
+            let mut of_change = example_document(number, "t", "Statement export", "")?;
             let fields = of_change.as_object_mut()?;
             fields.insert("webhookEvent".to_owned(), "jira:issue_updated".into());
             fields.insert("issue_event_type_name".to_owned(), "issue_generic".into());
@@ -129,13 +129,13 @@ fn shaped(number: u32, shape: &str, text: &str) -> Option<Json> {
                 json!({ "gid": gid, "resource_type": "story", "resource_subtype": "section_changed", "text": told });
             Some(event("added", story, json!({ "gid": "1200000000000042", "resource_type": "task" }), Json::Null))
         }
-        _ => document(number, shape, title, body),
+        _ => example_document(number, shape, title, body),
     }
 }
 
 /// All signals.
-fn signals(workspace: &Path) -> Result<Vec<FloorSignal>, String> {
-    let file = text(&workspace.join(SIGNALS))?;
+fn floor_signals(workspace: &Path) -> Result<Vec<FloorSignal>, String> {
+    let file = read_data_file(&workspace.join(SIGNALS))?;
     let lines = (1..).zip(file.lines()).filter(|(_, line)| !line.starts_with('#') && !line.is_empty());
     let read = |(number, line)| {
         FloorSignal::parse(number, line).ok_or_else(|| format!("`{SIGNALS}`, line {number}: this is no signal"))
@@ -177,7 +177,7 @@ impl FloorTally {
     }
 
     fn row(&self, name: &str) -> String {
-        let of = |count, all| share(count, all);
+        let of = |count, all| share_of_signals(count, all);
         let below = format!("{} of {}", self.below, self.floored);
         let (category, importance) = (of(self.category, self.signals), of(self.importance, self.signals));
         format!("| {name} | {category} | {importance} | {below} | {} |\n", of(self.raised, self.harmless))
@@ -194,13 +194,13 @@ struct JudgedFloors {
 
 impl JudgedFloors {
     fn new(workspace: &Path) -> Result<Self, String> {
-        let signals = signals(workspace)?;
+        let signals = floor_signals(workspace)?;
         let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?;
         let labelled = signals.iter().map(|signal| signal.labelled.clone()).collect();
         let triaged = TriagedHalf::of_signals(workspace, labelled, &lexicon)?;
         let guard = Guard::shipped(&[]).map_err(|error| error.to_string())?;
         let policy = Policy::shipped().map_err(|error| error.to_string())?;
-        let project = project(workspace)?;
+        let project = labelled_project(workspace)?;
         let context = ClassificationContext { lexicon: &lexicon, project: &project };
         let mut lowered = Vec::new();
         for (labelled, rules) in triaged.signals.iter().zip(&triaged.told) {
@@ -324,14 +324,14 @@ fn languages_in(signals: &[FloorSignal], half: FloorHalf) -> BTreeMap<String, u3
 /// The same of the half for tuning and of the one that is held out.
 #[cfg(test)]
 pub(super) fn languages_of_halves(workspace: &Path) -> Result<[BTreeMap<String, u32>; 2], String> {
-    let signals = signals(workspace)?;
+    let signals = floor_signals(workspace)?;
     Ok([FloorHalf::Tuning, FloorHalf::HeldOut].map(|half| languages_in(&signals, half)))
 }
 
 /// What is wrong with the half for tuning, one signal a line; never with the other.
 pub(super) fn floor_mistakes(workspace: &Path) -> Result<String, String> {
     let judged = JudgedFloors::new(workspace)?;
-    let file = text(&workspace.join(SIGNALS))?;
+    let file = read_data_file(&workspace.join(SIGNALS))?;
     let mut out = String::new();
     for (place, signal) in judged.signals.iter().enumerate().filter(|(_, signal)| signal.half == FloorHalf::Tuning) {
         let (category, importance) = judged.by_rules(place);

@@ -8,7 +8,7 @@ use proem_triage::{ProjectSignal, SourceContext, TriageProject, normalise_value}
 use serde::Deserialize;
 use serde_json::Value as Json;
 
-use crate::selection::data::text;
+use crate::selection::data::read_data_file;
 
 pub(super) const FOLDER: &str = "crates/proem-triage/tests/it/labelled";
 /// 2026-11-23, shortly after the last of them.
@@ -56,7 +56,7 @@ pub(super) struct SignalLabels {
 }
 
 /// The signals of one half.
-pub(super) fn half(workspace: &Path, name: &str) -> Result<Vec<LabelledSignal>, String> {
+pub(super) fn read_half(workspace: &Path, name: &str) -> Result<Vec<LabelledSignal>, String> {
     let path = workspace.join(FOLDER).join(format!("{name}.jsonl"));
     let place = |number: usize| format!("`{}`, line {number}", path.display());
     let read = |(number, line): (usize, &str)| {
@@ -77,11 +77,11 @@ pub(super) fn half(workspace: &Path, name: &str) -> Result<Vec<LabelledSignal>, 
         };
         Ok(LabelledSignal { id: line.id, kind: line.kind, labels, signal })
     };
-    (1..).zip(text(&path)?.lines()).filter(|(_, line)| !line.trim().is_empty()).map(read).collect()
+    (1..).zip(read_data_file(&path)?.lines()).filter(|(_, line)| !line.trim().is_empty()).map(read).collect()
 }
 
 /// The project that they belong to.
-pub(super) fn project(workspace: &Path) -> Result<TriageProject, String> {
+pub(super) fn labelled_project(workspace: &Path) -> Result<TriageProject, String> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct ProjectFile {
@@ -96,7 +96,7 @@ pub(super) fn project(workspace: &Path) -> Result<TriageProject, String> {
     }
     let path = workspace.join(FOLDER).join("project.json");
     let file: ProjectFile =
-        serde_json::from_str(&text(&path)?).map_err(|error| format!("`{}`: {error}", path.display()))?;
+        serde_json::from_str(&read_data_file(&path)?).map_err(|error| format!("`{}`: {error}", path.display()))?;
     let stakeholders = file.stakeholders.iter().map(|stakeholder| stakeholder.address.clone()).collect();
     let roles = file.stakeholders.into_iter().map(|stakeholder| (stakeholder.address, stakeholder.role)).collect();
     Ok(TriageProject { own_domains: file.own_domains, stakeholders, roles })

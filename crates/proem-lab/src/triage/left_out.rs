@@ -36,13 +36,13 @@ impl WriterLeftOut {
 }
 
 /// The whole of `left-out.md`.
-pub(super) fn report(words: &str, each: &[WriterLeftOut], all: &[WriterLeftOut]) -> String {
+pub(super) fn left_out_report(words: &str, each: &[WriterLeftOut], all: &[WriterLeftOut]) -> String {
     let mut out = format!(
         "# Triage: writers left out\n\nWritten by `cargo lab train triage --cross-validate` beside the weights with the SHA-256\n\
          `{}`. How many types and importances are right of\n\
          what a writer wrote where it was learned from all others, and, by what decided, how many types; below, where it was\n\
          learned from none of them. The confidences of the lexicon come from the first sums (`cargo lab eval triage --calibrate`).\n",
-        digest(words)
+        weights_digest(words)
     );
     for (title, of) in [("Each left out", each), ("All left out", all)] {
         _ = writeln!(out, "\n## {title}\n");
@@ -52,8 +52,8 @@ pub(super) fn report(words: &str, each: &[WriterLeftOut], all: &[WriterLeftOut])
         let cells = |of: &[RightOf]| of.iter().map(|(right, all)| format!("{right} of {all}")).collect::<Vec<_>>();
         let mut sums = ([(0, 0); 2], [(0, 0); BASES]);
         for writer in of {
-            add(&mut sums.0, &writer.right);
-            add(&mut sums.1, &writer.by_basis);
+            add_right_counts(&mut sums.0, &writer.right);
+            add_right_counts(&mut sums.1, &writer.by_basis);
             let (right, by_basis) = (cells(&writer.right), cells(&writer.by_basis));
             _ = writeln!(out, "| {} | {} | {} |", writer.name, right.join(" | "), by_basis.join(" | "));
         }
@@ -62,19 +62,19 @@ pub(super) fn report(words: &str, each: &[WriterLeftOut], all: &[WriterLeftOut])
     out
 }
 
-fn add(sums: &mut [RightOf], more: &[RightOf]) {
+fn add_right_counts(sums: &mut [RightOf], more: &[RightOf]) {
     for (sum, more) in sums.iter_mut().zip(more) {
         *sum = (sum.0 + more.0, sum.1 + more.1);
     }
 }
 
 /// The digest of weights, as `left-out.md` has it.
-pub(super) fn digest(words: &str) -> String {
+pub(super) fn weights_digest(words: &str) -> String {
     hex::encode_hex(Sha256::digest(words))
 }
 
 /// How many types are right where each writer was left out, by what decided, as `left-out.md` says.
-pub(super) fn sums(report: &str) -> Result<[RightOf; BASES], String> {
+pub(super) fn left_out_sums(report: &str) -> Result<[RightOf; BASES], String> {
     let of_line = |line: &str| {
         let cells: Vec<&str> = line.strip_prefix("| **sum** |")?.split('|').map(str::trim).collect();
         let read = |cell: &&str| {
@@ -101,9 +101,9 @@ mod tests {
             right: [(right, 10), (5, 10)],
             by_basis: [(1, 1), (right, 6), (2, 3), (0, 0)],
         };
-        let report = report("words", &[writer("a", 4), writer("b", 6)], &[writer("a", 1), writer("b", 1)]);
-        assert_eq!(sums(&report).unwrap(), [(2, 2), (10, 12), (4, 6), (0, 0)]);
-        assert!(report.contains(&digest("words")), "{report}");
-        assert!(sums("nothing").is_err());
+        let report = left_out_report("words", &[writer("a", 4), writer("b", 6)], &[writer("a", 1), writer("b", 1)]);
+        assert_eq!(left_out_sums(&report).unwrap(), [(2, 2), (10, 12), (4, 6), (0, 0)]);
+        assert!(report.contains(&weights_digest("words")), "{report}");
+        assert!(left_out_sums("nothing").is_err());
     }
 }

@@ -26,7 +26,7 @@ use proem_triage::{
 use serde_json::Value as Json;
 
 use super::asked::{StageBench, StageRequest};
-use super::scenarios::{SPONSOR, Scenario, SignalMeaning, attacks, golden};
+use super::scenarios::{SPONSOR, Scenario, SignalMeaning, attack_scenarios, golden_scenarios};
 use super::scripts::{PROJECT, ScriptedModel};
 
 /// 2026-11-23, after all signals of the scenarios.
@@ -57,7 +57,7 @@ impl ScenarioScore {
 }
 
 /// The whole of `models.md`.
-pub(super) fn modelled() -> Result<String, String> {
+pub(super) fn models_report() -> Result<String, String> {
     let bench = StageBench::new()?;
     let mut out = String::from(
         "# Triage with models: scores\n\nWritten by `cargo lab eval triage`. No provider is asked: a script answers in the place of a \
@@ -72,7 +72,7 @@ pub(super) fn modelled() -> Result<String, String> {
          changes where none may be, items that are over because of words, texts that became trusted, and anything of an attack.\n\n",
     );
     let mut requests: Vec<StageRequest> = Vec::new();
-    for (heading, scenarios) in [("Golden scenarios", golden()), ("Attacks", attacks())] {
+    for (heading, scenarios) in [("Golden scenarios", golden_scenarios()), ("Attacks", attack_scenarios())] {
         _ = writeln!(
             out,
             "## {heading}\n\n| scenario | model | right | hallucinated | valid | forbidden |\n|---|---|---:|---:|---:|---:|"
@@ -82,11 +82,11 @@ pub(super) fn modelled() -> Result<String, String> {
             let models = ScriptedModel::ALL.into_iter().map(Some).chain([None]);
             for model in models {
                 let name = model.map_or("degraded", ScriptedModel::as_str);
-                let (score, sent) = scored(&bench, scenario, model)?;
+                let (score, sent) = score_scenario(&bench, scenario, model)?;
                 if model == Some(ScriptedModel::Good) {
                     requests.extend(sent);
                 }
-                line(scenario.name, name, score, &mut out);
+                scenario_line(scenario.name, name, score, &mut out);
                 match sums.iter_mut().find(|(known, _)| *known == name) {
                     Some((_, sum)) => *sum = sum.and(score),
                     None => sums.push((name, score)),
@@ -94,23 +94,23 @@ pub(super) fn modelled() -> Result<String, String> {
             }
         }
         for (name, sum) in sums {
-            line("**all**", name, sum, &mut out);
+            scenario_line("**all**", name, sum, &mut out);
         }
         out.push('\n');
     }
-    prefixes(&requests, &mut out);
+    push_stable_prefixes(&requests, &mut out);
     month(&requests, &mut out);
     Ok(out)
 }
 
-fn line(scenario: &str, model: &str, score: ScenarioScore, out: &mut String) {
+fn scenario_line(scenario: &str, model: &str, score: ScenarioScore, out: &mut String) {
     let of = |(some, all): (u64, u64)| if all == 0 { "–".to_owned() } else { format!("{some} of {all}") };
     let ScenarioScore { right, hallucinated, valid, forbidden } = score;
     _ = writeln!(out, "| {scenario} | {model} | {} | {hallucinated} | {} | {forbidden} |", of(right), of(valid));
 }
 
 /// What stays from call to call.
-fn prefixes(requests: &[StageRequest], out: &mut String) {
+fn push_stable_prefixes(requests: &[StageRequest], out: &mut String) {
     out.push_str(
         "## What of a request stays from call to call\n\nOf the requests of the good model, as counted before they would be sent. The \
          seed's prefix is 80 % of a request. A prefix that is shorter than the model's least is not cached, whatever its share.\n\n\
@@ -175,7 +175,7 @@ fn month(requests: &[StageRequest], out: &mut String) {
 /// The milestone of the project.
 pub(super) const MILESTONE: &str = "Beta";
 
-pub(super) fn charter_text(level: AutonomyLevel) -> String {
+pub(super) fn scenario_charter(level: AutonomyLevel) -> String {
     format!(
         "id = \"{PROJECT}\"\nname = \"Mobile checkout\"\nkey = \"TES\"\nlevel = \"{}\"\nowner = \"Olivia Reyes\"\n\
          time_zone = \"UTC\"\ndomains = [\"corp.example\"]\nmail_servers = [\"mx.corp.example\"]\n\n\
@@ -193,7 +193,7 @@ fn policy_text() -> String {
     Policy::shipped_text().replace("domains = []\n", &known)
 }
 
-pub(super) fn read(document: &Json) -> Result<ProjectSignal, String> {
+pub(super) fn read_scenario_signal(document: &Json) -> Result<ProjectSignal, String> {
     let servers = ["mx.corp.example".to_owned()];
     let found = normalise_value(document.clone(), &SourceContext { now: NOW, mail_servers: &servers, audiences: &[] });
     let [signal] =
@@ -253,12 +253,12 @@ pub(super) fn by_rules(bench: &StageBench, subject: &PipelineSubject) -> Vec<Jud
 }
 
 fn subject(bench: &StageBench, scenario: &Scenario) -> Result<PipelineSubject, String> {
-    let charter_text = charter_text(scenario.level);
+    let charter_text = scenario_charter(scenario.level);
     let charter = ProjectCharter::parse(&charter_text, "project.toml").map_err(|error| error.to_string())?;
     let may = RecommendationFate::of(RecommendedAction::UpdateArtefact, scenario.level) == RecommendationFate::Onward;
     let mut subject = PipelineSubject {
         charter_text,
-        signals: scenario.before.iter().map(read).collect::<Result<_, _>>()?,
+        signals: scenario.before.iter().map(read_scenario_signal).collect::<Result<_, _>>()?,
         artefacts: ArtefactSet::new(&charter.id),
         level: scenario.level,
         gate: if may { ArtefactGate::Permitted } else { ArtefactGate::Withheld },
@@ -276,12 +276,13 @@ fn subject(bench: &StageBench, scenario: &Scenario) -> Result<PipelineSubject, S
     for change in before.plan(bench).changes {
         subject.artefacts.set(change.artefact);
     }
-    subject.signals = scenario.signals.iter().map(|(document, _)| read(document)).collect::<Result<_, _>>()?;
+    subject.signals =
+        scenario.signals.iter().map(|(document, _)| read_scenario_signal(document)).collect::<Result<_, _>>()?;
     Ok(subject)
 }
 
 /// A scenario with what stands in for a model, or without one.
-fn scored(
+fn score_scenario(
     bench: &StageBench,
     scenario: &Scenario,
     model: Option<ScriptedModel>,
@@ -440,12 +441,12 @@ mod tests {
     #[test]
     fn what_nobody_wants_is_counted() {
         let bench = StageBench::new().unwrap();
-        let mut scenarios = golden();
+        let mut scenarios = golden_scenarios();
         let asked = Scenario { may: &[], ..scenarios.remove(3) };
-        let (score, _) = scored(&bench, &asked, Some(ScriptedModel::Good)).unwrap();
+        let (score, _) = score_scenario(&bench, &asked, Some(ScriptedModel::Good)).unwrap();
         assert_eq!((score.hallucinated, score.forbidden), (1, 1), "it is held, and would go by itself");
         let impediment = Scenario { changes: false, ..scenarios.remove(1) };
-        let (score, _) = scored(&bench, &impediment, None).unwrap();
+        let (score, _) = score_scenario(&bench, &impediment, None).unwrap();
         assert!(score.forbidden > 0);
     }
 }

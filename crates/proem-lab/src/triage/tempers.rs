@@ -17,7 +17,7 @@ use self::verdict::{CellTerms, CellVerdict, Examined};
 use super::asked::StageBench;
 use super::daily::{self, ProjectDays};
 use super::modelled::MILESTONE;
-use super::scenarios::{SPONSOR, Scenario, SignalMeaning, golden};
+use super::scenarios::{SPONSOR, Scenario, SignalMeaning, golden_scenarios};
 
 /// The whole of `tempers.md`.
 pub(super) fn tempers(workspace: &std::path::Path) -> Result<String, String> {
@@ -41,7 +41,7 @@ pub(super) fn tempers(workspace: &std::path::Path) -> Result<String, String> {
          | scenario | level | no model | good | lazy | eager | hostile |\n|---|---|---|---|---|---|---|\n",
     );
     let mut sums: BTreeMap<Option<Temper>, CellVerdict> = BTreeMap::new();
-    let scenarios = golden();
+    let scenarios = golden_scenarios();
     // Records wait for the disk, so each scenario has records and a thread of its own.
     let examined: Vec<Result<Vec<ExaminedCell>, String>> = std::thread::scope(|scope| {
         let threads: Vec<_> =
@@ -72,7 +72,7 @@ pub(super) fn tempers(workspace: &std::path::Path) -> Result<String, String> {
         }
         evenings.push((level, of_level));
     }
-    evenings::table(&evenings, &mut out);
+    evenings::evenings_table(&evenings, &mut out);
     out.push_str(
         "\n## Sums\n\n| model | changed | held | asked | refused | listed | forbidden | lost |\n\
          |---|---:|---:|---:|---:|---:|---:|---:|\n",

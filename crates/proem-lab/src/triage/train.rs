@@ -13,17 +13,17 @@ use clap::Args;
 use proem_agents::screen::Screening;
 use proem_embed::StaticModel;
 use proem_guard::{Guard, Policy};
-use proem_score::softmax::{DescentOptions, SparseExample, fit};
+use proem_score::softmax::{DescentOptions, SparseExample, fit_softmax};
 use proem_triage::contract::{SignalCategory, SignalImportance};
 use proem_triage::{
     CategoryWeights, ClassificationContext, SignalInBatch, SignalTrait, TriageLexicon, sanitise_signal, traits,
 };
 
 use super::eval::{TriagedHalf, counts};
-use super::examples::{WRITERS, examples, plain_examples};
-use super::labelled::{LabelledSignal, SignalLabels, half, project};
+use super::examples::{WRITERS, plain_examples, read_examples};
+use super::labelled::{LabelledSignal, SignalLabels, labelled_project, read_half};
 use super::left_out::{self, LEFT_OUT, WriterLeftOut};
-use crate::selection::data::text;
+use crate::selection::data::read_data_file;
 
 /// Learns what the words of signals say, from the labelled ones that may be learned from.
 #[derive(Debug, Args)]
@@ -60,18 +60,18 @@ const HEAD: &str = "# What words of a signal say together: a trait, a tab, and a
 # `crates/proem-triage/tests/it/labelled` (of ours, under the licence of the workspace) and the vectors of the\n\
 # static model in `crates/proem-embed/data`.\n";
 
-pub(crate) fn run(args: &TrainTriage) -> Result<String, String> {
+pub(crate) fn run_train_triage(args: &TrainTriage) -> Result<String, String> {
     if args.cross_validate {
         return Trainer::new(&args.workspace)?.cross_validate(&args.workspace);
     }
-    let (file, count) = learned(&args.workspace)?;
+    let (file, count) = learn_word_weights(&args.workspace)?;
     let path = args.workspace.join(WORDS);
     std::fs::write(&path, &file).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
     Ok(format!("learned from {count} signals: {} bytes\n", file.len()))
 }
 
 /// What a workspace's signals teach, as it is written, and how many they are.
-pub(super) fn learned(workspace: &Path) -> Result<(String, usize), String> {
+pub(super) fn learn_word_weights(workspace: &Path) -> Result<(String, usize), String> {
     let trainer = Trainer::new(workspace)?;
     let all: Vec<&Example> = trainer.examples.iter().collect();
     Ok((trainer.learn(&all)?, all.len()))
@@ -97,19 +97,19 @@ struct Trainer {
 
 impl Trainer {
     fn new(workspace: &Path) -> Result<Self, String> {
-        let vectors = vectors()?;
+        let vectors = whole_word_vectors()?;
         let mut sets: Vec<(&'static str, Vec<LabelledSignal>)> = Vec::new();
         for name in SETS {
-            sets.push((name, half(workspace, name)?));
+            sets.push((name, read_half(workspace, name)?));
         }
         for name in ["examples"].into_iter().chain(WRITERS) {
-            sets.push((name, examples(workspace, name)?));
+            sets.push((name, read_examples(workspace, name)?));
         }
         let guard = Guard::shipped(&[]).map_err(|error| error.to_string())?;
         let policy = Policy::shipped().map_err(|error| error.to_string())?;
         let screening = Screening { guard: &guard, policy: &policy };
         let lexicon = TriageLexicon::shipped().map_err(|error| error.to_string())?;
-        let project = project(workspace)?;
+        let project = labelled_project(workspace)?;
         let context = ClassificationContext { lexicon: &lexicon, project: &project };
         let (mut rows, mut known) = (Vec::new(), BTreeMap::<SignalTrait, usize>::new());
         for (set, signals) in &sets {
@@ -117,7 +117,7 @@ impl Trainer {
                 let sanitised = sanitise_signal(&labelled.signal, screening);
                 let found = traits(&SignalInBatch { signal: &labelled.signal, sanitised: &sanitised }, context);
                 let found: Vec<(SignalTrait, f64)> =
-                    found.each().map(|(of, share)| (of.clone(), thousandths(share))).collect();
+                    found.each().map(|(of, share)| (of.clone(), unit_share(share))).collect();
                 for (of, _) in &found {
                     *known.entry(of.clone()).or_default() += 1;
                 }
@@ -171,7 +171,7 @@ impl Trainer {
             .copied()
             .map(|example| SparseExample { features: &example.traits, class: label(example) })
             .collect();
-        let weights = fit(&examples, self.names.len() + size, N, DESCENT).map_err(|error| error.to_string())?;
+        let weights = fit_softmax(&examples, self.names.len() + size, N, DESCENT).map_err(|error| error.to_string())?;
         Ok(weights.as_chunks().0.to_vec())
     }
 
@@ -196,10 +196,10 @@ impl Trainer {
                     sums
                 }
             };
-            lines.insert(name.name(), sums.map(whole));
+            lines.insert(name.name(), sums.map(weight_in_units));
         }
         for (word, vector) in &self.vectors {
-            lines.entry(word).or_insert_with(|| of_word(Some(vector)).map(whole));
+            lines.entry(word).or_insert_with(|| of_word(Some(vector)).map(weight_in_units));
         }
         lines
     }
@@ -241,8 +241,9 @@ impl Trainer {
             right.iter_mut().zip(of_fold).for_each(|(sum, count)| *sum += count);
             all += out.signals.len();
         }
-        let words = text(&workspace.join(WORDS))?;
-        let report = left_out::report(&words, &self.writers(workspace, false)?, &self.writers(workspace, true)?);
+        let words = read_data_file(&workspace.join(WORDS))?;
+        let report =
+            left_out::left_out_report(&words, &self.writers(workspace, false)?, &self.writers(workspace, true)?);
         let path = workspace.join(LEFT_OUT);
         std::fs::write(&path, &report).map_err(|error| format!("could not write `{}`: {error}", path.display()))?;
         let [category, importance, action, time] = right;
@@ -254,17 +255,17 @@ impl Trainer {
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "weights are small")]
-fn whole(weight: f64) -> i64 {
+fn weight_in_units(weight: f64) -> i64 {
     (weight * UNIT).round() as i64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shares are small")]
-fn thousandths(share: i64) -> f64 {
+fn unit_share(share: i64) -> f64 {
     share as f64 / UNIT
 }
 
 /// The vectors of whole words, by word.
-fn vectors() -> Result<BTreeMap<String, Vec<f64>>, String> {
+fn whole_word_vectors() -> Result<BTreeMap<String, Vec<f64>>, String> {
     let model = StaticModel::built_in().map_err(|error| error.to_string())?;
     let mut out = BTreeMap::new();
     for row in 0..u32::try_from(model.rows()).unwrap_or(u32::MAX) {

@@ -9,7 +9,7 @@ use crate::codec::usage::OutputCount;
 use crate::codec::{error_in, provider_failed};
 
 /// Reads a message in one piece.
-pub(crate) fn whole(draft: &mut AnswerDraft, message: &Value) -> Result<(), CallFailure> {
+pub(crate) fn read_anthropic_message(draft: &mut AnswerDraft, message: &Value) -> Result<(), CallFailure> {
     if let Some(error) = error_in(message, "content") {
         return Err(provider_failed(draft, error));
     }
@@ -22,14 +22,19 @@ pub(crate) fn whole(draft: &mut AnswerDraft, message: &Value) -> Result<(), Call
     draft.counts.take_apart(message.get("usage"), OutputCount::Final);
     draft.comes_whole();
     for block in content {
-        begin(draft, None, block);
+        begin_block(draft, None, block);
     }
-    draft.finish = Some(message.get("stop_reason").and_then(Value::as_str).map_or(FinishReason::Unknown, finish));
+    draft.finish =
+        Some(message.get("stop_reason").and_then(Value::as_str).map_or(FinishReason::Unknown, anthropic_finish_reason));
     Ok(())
 }
 
 /// Reads an event of a stream. Events of other types are left out, as Anthropic asks for.
-pub(crate) fn event(draft: &mut AnswerDraft, name: &str, event: &Value) -> Result<StreamContinuation, CallFailure> {
+pub(crate) fn read_anthropic_event(
+    draft: &mut AnswerDraft,
+    name: &str,
+    event: &Value,
+) -> Result<StreamContinuation, CallFailure> {
     let number = event.get("index").and_then(Value::as_u64);
     if name == "error" || event.get("error").is_some_and(|error| !error.is_null()) {
         return Err(provider_failed(draft, event.get("error").unwrap_or(event)));
@@ -44,7 +49,7 @@ pub(crate) fn event(draft: &mut AnswerDraft, name: &str, event: &Value) -> Resul
         }
         "content_block_start" => {
             let block = event.get("content_block").unwrap_or(&Value::Null);
-            let next = begin(draft, number, block);
+            let next = begin_block(draft, number, block);
             // The name stands in the first event of a call: a wrong one is noticed before its arguments.
             if let Some(place) = draft.last() {
                 draft.check_call(place)?;
@@ -55,7 +60,7 @@ pub(crate) fn event(draft: &mut AnswerDraft, name: &str, event: &Value) -> Resul
         "message_delta" => {
             draft.counts.take_apart(event.get("usage"), OutputCount::Final);
             if let Some(reason) = event.pointer("/delta/stop_reason").and_then(Value::as_str) {
-                draft.finish = Some(finish(reason));
+                draft.finish = Some(anthropic_finish_reason(reason));
             }
         }
         "message_stop" => return Ok(StreamContinuation::Done),
@@ -88,7 +93,7 @@ fn diagnosis(message: &Value) -> Option<CacheDiagnosis> {
 }
 
 /// Begins a block, with what it already holds.
-fn begin(draft: &mut AnswerDraft, number: Option<u64>, block: &Value) -> StreamContinuation {
+fn begin_block(draft: &mut AnswerDraft, number: Option<u64>, block: &Value) -> StreamContinuation {
     let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
     match text("type") {
         "text" => {
@@ -131,7 +136,7 @@ fn delta(draft: &mut AnswerDraft, number: Option<u64>, delta: &Value) -> Result<
 }
 
 /// <https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons>
-fn finish(reason: &str) -> FinishReason {
+fn anthropic_finish_reason(reason: &str) -> FinishReason {
     match reason {
         "end_turn" | "stop_sequence" => FinishReason::Stop,
         "tool_use" => FinishReason::Calls,

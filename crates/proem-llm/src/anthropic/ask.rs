@@ -8,8 +8,8 @@ use proem_engine::call::{AnswerForm, Request, Tool, ToolChoice};
 use proem_engine::providers::{Model, Quirk, SchemaEnforcement};
 use serde_json::{Value, json};
 
-use super::enforced::enforced;
-use crate::codec::body::{BodyBuilder, EndpointPath, SamplingNames, sorted};
+use super::enforced::enforced_schema;
+use crate::codec::body::{BodyBuilder, EndpointPath, SamplingNames, tools_by_name};
 use crate::projection::SchemaDialect;
 
 /// The version of the protocol: <https://platform.claude.com/docs/en/api/versioning>.
@@ -30,20 +30,20 @@ enum ToolParallelism {
 }
 
 /// Adds to a body how it should be answered.
-pub(crate) fn answer(body: &mut BodyBuilder, request: &Request, model: &Model) -> EndpointPath {
+pub(crate) fn set_anthropic_answer(body: &mut BodyBuilder, request: &Request, model: &Model) -> EndpointPath {
     body.set_sampling(request, model, &SAMPLING);
     match &request.answer {
         AnswerForm::Text => {}
-        AnswerForm::Value { tool } => value(body, tool, model),
+        AnswerForm::Value { tool } => ask_anthropic_for_value(body, tool, model),
         AnswerForm::Tools { tools, choice } => {
-            set_tools(body, tools);
+            set_anthropic_tools(body, tools);
             match choice {
                 ToolChoice::Auto if tools.is_empty() => {}
                 ToolChoice::Auto => body.set("tool_choice", json!({ "type": "auto" })),
                 ToolChoice::None => body.set("tool_choice", json!({ "type": "none" })),
                 ToolChoice::Any => force(body, model, json!({ "type": "any" }), ToolParallelism::Several),
                 ToolChoice::One(name) => {
-                    force(body, model, json!({ "type": "tool", "name": name }), ToolParallelism::One);
+                    force_anthropic_call(body, model, json!({ "type": "tool", "name": name }), ToolParallelism::One);
                 }
             }
         }
@@ -56,12 +56,13 @@ pub(crate) fn answer(body: &mut BodyBuilder, request: &Request, model: &Model) -
     ("/v1/messages", headers)
 }
 
-fn value(body: &mut BodyBuilder, tool: &Tool, model: &Model) {
+fn ask_anthropic_for_value(body: &mut BodyBuilder, tool: &Tool, model: &Model) {
     match model.answers {
         SchemaEnforcement::Tool => force_value(body, tool, model),
         SchemaEnforcement::Schema => {
             let (schema, target) = body.schema(tool, SchemaDialect::OpenAiStrict, "");
-            let Some((schema, dropped)) = enforced(schema).filter(|_| target == SchemaDialect::OpenAiStrict) else {
+            let Some((schema, dropped)) = enforced_schema(schema).filter(|_| target == SchemaDialect::OpenAiStrict)
+            else {
                 body.drop("/output_config", "this schema can't be enforced; the value is requested as a tool call");
                 return force_value(body, tool, model);
             };
@@ -73,13 +74,13 @@ fn value(body: &mut BodyBuilder, tool: &Tool, model: &Model) {
 }
 
 fn force_value(body: &mut BodyBuilder, tool: &Tool, model: &Model) {
-    set_tools(body, core::slice::from_ref(tool));
-    force(body, model, json!({ "type": "tool", "name": tool.name }), ToolParallelism::One);
+    set_anthropic_tools(body, core::slice::from_ref(tool));
+    force_anthropic_call(body, model, json!({ "type": "tool", "name": tool.name }), ToolParallelism::One);
 }
 
-fn set_tools(body: &mut BodyBuilder, tools: &[Tool]) {
+fn set_anthropic_tools(body: &mut BodyBuilder, tools: &[Tool]) {
     let mut definitions = Vec::new();
-    for tool in sorted(tools) {
+    for tool in tools_by_name(tools) {
         let (schema, _) = body.schema(tool, SchemaDialect::AnthropicTool, &format!("/tools/{}", tool.name));
         let mut definition = json!({ "name": tool.name, "input_schema": schema });
         if let Some(fields) = definition.as_object_mut().filter(|_| !tool.description.is_empty()) {
@@ -93,7 +94,7 @@ fn set_tools(body: &mut BodyBuilder, tools: &[Tool]) {
 }
 
 /// Demands a call, where the model can be made to.
-fn force(body: &mut BodyBuilder, model: &Model, choice: Value, calls: ToolParallelism) {
+fn force_anthropic_call(body: &mut BodyBuilder, model: &Model, choice: Value, calls: ToolParallelism) {
     let mut choice = choice;
     if model.quirks.contains(&Quirk::NoForcedTools) {
         body.drop("/tool_choice", format!("model `{}` can't be forced to call a tool; the model decides", model.name));

@@ -20,17 +20,17 @@ const REFUSED: [&str; 7] =
 const MAX_DEPTH: usize = 64;
 
 /// What is sent of a schema for strict mode, and what is dropped of it; none if it can't be said.
-pub(super) fn enforced(strict: Value) -> Option<(Value, Vec<Omission>)> {
+pub(super) fn enforced_schema(strict: Value) -> Option<(Value, Vec<Omission>)> {
     let mut path = ReferencePath::default();
     if !path.ends(&strict, &strict, 0) {
         return None;
     }
     let (mut sent, mut dropped) = (strict, Vec::new());
-    loosen(&mut sent, "", &mut dropped);
+    loosen_schema(&mut sent, "", &mut dropped);
     Some((sent, dropped))
 }
 
-fn loosen(node: &mut Value, at: &str, dropped: &mut Vec<Omission>) {
+fn loosen_schema(node: &mut Value, at: &str, dropped: &mut Vec<Omission>) {
     let Some(fields) = node.as_object_mut() else { return };
     let is_refused = |key: &str, value: &Value| match key {
         "minItems" => value.as_u64().is_none_or(|least| least > 1),
@@ -46,16 +46,16 @@ fn loosen(node: &mut Value, at: &str, dropped: &mut Vec<Omission>) {
     });
     for (key, inner) in fields.iter_mut() {
         match (key.as_str(), inner) {
-            ("items", inner) => loosen(inner, &format!("{at}/items"), dropped),
+            ("items", inner) => loosen_schema(inner, &format!("{at}/items"), dropped),
             ("anyOf", Value::Array(branches)) => {
                 for (index, branch) in branches.iter_mut().enumerate() {
-                    loosen(branch, &format!("{at}/anyOf/{index}"), dropped);
+                    loosen_schema(branch, &format!("{at}/anyOf/{index}"), dropped);
                 }
             }
             ("$defs" | "definitions" | "properties", Value::Object(named)) => {
                 for (name, inner) in named.iter_mut() {
                     let name = name.replace('~', "~0").replace('/', "~1");
-                    loosen(inner, &format!("{at}/{key}/{name}"), dropped);
+                    loosen_schema(inner, &format!("{at}/{key}/{name}"), dropped);
                 }
             }
             _ => {}
@@ -101,7 +101,7 @@ mod tests {
     #[track_caller]
     fn check(strict: Value, expected: Option<(Value, &[&str])>) {
         let told = strict.to_string();
-        let found = enforced(strict).map(|(sent, dropped)| {
+        let found = enforced_schema(strict).map(|(sent, dropped)| {
             let paths: Vec<String> = dropped.into_iter().map(|one| one.path).collect();
             (sent, paths)
         });

@@ -1,10 +1,10 @@
 //! What an attempt is read as, whether it is live or comes from a cassette.
 
-use proem_engine::call::{CallFailure, FailureKind, PlausibleUsage, Response, Usage, estimated_usage};
+use proem_engine::call::{CallFailure, FailureKind, PlausibleUsage, Response, Usage, most_plausible_usage};
 
 use super::{PendingCall, TRY_AGAIN, listener};
 use crate::cassette::TapeEnd;
-use crate::codec::{AnswerReader, refused};
+use crate::codec::{AnswerReader, refusal_failure};
 use crate::wire::{Flow, ResponseHead};
 
 /// The most bytes of an answer that is no success: its message is cut far below that anyway.
@@ -90,7 +90,12 @@ impl<'c> AnswerStream<'c> {
         let reader = match self.body {
             AnswerBody::Answer(reader) => reader,
             AnswerBody::Refusal(body) => {
-                return Err(refused(self.ready.paced.endpoint.provider, &self.head, &body, &self.ready.names()));
+                return Err(refusal_failure(
+                    self.ready.paced.endpoint.provider,
+                    &self.head,
+                    &body,
+                    &self.ready.names(),
+                ));
             }
         };
         let PendingCall { request, model, body, .. } = self.ready;
@@ -98,7 +103,7 @@ impl<'c> AnswerStream<'c> {
         let ended = reader.end().map(|mut response| {
             let plausible = PlausibleUsage::new(body.len(), request, model, &response.content);
             response.usage = plausible.judge(response.usage);
-            let estimate = estimated_usage(body.len(), request, &response, content_bytes);
+            let estimate = most_plausible_usage(body.len(), request, &response, content_bytes);
             Response { usage: Usage { estimate, ..response.usage }, ..response }
         });
         ended.map_err(|failure| {

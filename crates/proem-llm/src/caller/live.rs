@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::attempt::{AnswerStream, headless};
 use super::gate::{AttemptEnd, Last};
-use super::{AttemptReport, PendingCall, cancelled, listener};
+use super::{AttemptReport, PendingCall, cancelled_failure, listener};
 use crate::cassette::{Recorder, Tape, TapeEnd};
 use crate::client::Client;
 use crate::retry::{Advice, FailedAttempt, RetryDecision, RetryStop, advice};
@@ -27,7 +27,7 @@ pub(super) struct CallBounds<'c> {
 }
 
 /// Sends a request until there is an answer or a failure that stays.
-pub(super) async fn carry(
+pub(super) async fn carry_live(
     client: &Client,
     recorder: Option<&Recorder>,
     ready: &PendingCall<'_>,
@@ -53,7 +53,7 @@ pub(super) async fn carry(
         match unless(stop, ready.gate.enter(&attempt)).await {
             Some(entered) => entered?,
             None => {
-                let (sent, failure) = (unsent(waiting.elapsed()), cancelled());
+                let (sent, failure) = (unsent_attempt(waiting.elapsed()), cancelled_failure());
                 let left = AttemptEnd { sent: &sent, result: Err(&failure), last: Last::Yes };
                 ready.gate.leave(&attempt, left).await;
                 break;
@@ -62,7 +62,8 @@ pub(super) async fn carry(
         let began = Instant::now();
         listener::of_text(ready).into_iter().for_each(listener::TextListener::begins);
         let mut course = Course::new(recorder);
-        let ended = unless(stop, course.run(client, ready, body)).await.unwrap_or_else(|| broken(cancelled()));
+        let ended =
+            unless(stop, course.run(client, ready, body)).await.unwrap_or_else(|| broken_tape(cancelled_failure()));
         drop(permit);
         let mut made = course.end(ended, began.saturating_duration_since(waiting), began.elapsed());
         attempts.push(made.sent.clone());
@@ -86,12 +87,12 @@ pub(super) async fn carry(
                 }
             }
             (Err(failure), Some(RetryDecision::Over(over))) => {
-                return Err(super::last(failure, attempts.len(), over));
+                return Err(super::last_failure(failure, attempts.len(), over));
             }
             (result, _) => return result,
         }
     }
-    Err(super::last(cancelled(), attempts.len(), RetryStop::Settled))
+    Err(super::last_failure(cancelled_failure(), attempts.len(), RetryStop::Settled))
 }
 
 /// The longest that a list of models is waited for after a failure.
@@ -122,7 +123,7 @@ pub(super) async fn with_listed_window(
 }
 
 /// An attempt that was given up before anything was sent.
-const fn unsent(waited: Duration) -> AttemptReport {
+const fn unsent_attempt(waited: Duration) -> AttemptReport {
     AttemptReport { status: None, waited, took: Duration::ZERO, bytes: 0, failed: Some(FailureKind::Cancelled) }
 }
 
@@ -155,16 +156,21 @@ impl LiveAttempt {
         let now = Instant::now();
         let advice = self.head.as_ref().map_or_else(Advice::default, |head| advice(head, wall_clock()));
         let left = end.map(|end| end.saturating_duration_since(now));
-        let failed = FailedAttempt { left, bytes: self.sent.bytes, ..failed(ready, failure, advice, number) };
+        let failed = FailedAttempt { left, bytes: self.sent.bytes, ..failed_attempt(ready, failure, advice, number) };
         if let Some(hold) = ready.policy.hold(&failed).and_then(|hold| now.checked_add(hold)) {
             ready.paced.pace.hold(hold);
         }
-        ready.policy.next(&failed, chance())
+        ready.policy.next(&failed, random_backoff_share())
     }
 }
 
 /// What the decision about another attempt is made of; attempts are counted from 0 here.
-pub(super) fn failed(ready: &PendingCall<'_>, failure: &CallFailure, advice: Advice, attempt: u32) -> FailedAttempt {
+pub(super) fn failed_attempt(
+    ready: &PendingCall<'_>,
+    failure: &CallFailure,
+    advice: Advice,
+    attempt: u32,
+) -> FailedAttempt {
     let most = ready.paced.endpoint.limits.attempts;
     let CallFailure { kind, status, .. } = *failure;
     FailedAttempt { kind, status, bytes: 0, advice, attempt: attempt.saturating_add(1), most, left: None }
@@ -210,7 +216,7 @@ impl<'c> Course<'c> {
     async fn run(&mut self, client: &Client, ready: &PendingCall<'c>, body: &Bytes) -> TapeEnd {
         let mut answer = match client.send(&ready.paced.endpoint, ready.wire, body.clone()).await {
             Ok(answer) => answer,
-            Err(failure) => return broken(failure),
+            Err(failure) => return broken_tape(failure),
         };
         let reading = self.reading.insert(AnswerStream::new(ready, answer.head().clone()));
         loop {
@@ -225,13 +231,13 @@ impl<'c> Course<'c> {
                     }
                 }
                 Ok(None) => return TapeEnd::Whole,
-                Err(failure) => return broken(failure),
+                Err(failure) => return broken_tape(failure),
             }
         }
     }
 }
 
-fn broken(failure: CallFailure) -> TapeEnd {
+fn broken_tape(failure: CallFailure) -> TapeEnd {
     TapeEnd::Broken { kind: failure.kind, message: failure.message }
 }
 
@@ -246,7 +252,7 @@ async fn unless<F: Future>(stop: &CancellationToken, future: F) -> Option<F::Out
 
 /// How much of a backoff is waited; all of it where the system has nothing random to give.
 #[must_use]
-pub fn chance() -> u32 {
+pub fn random_backoff_share() -> u32 {
     getrandom::u32().unwrap_or(u32::MAX)
 }
 

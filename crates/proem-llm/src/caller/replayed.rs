@@ -9,14 +9,14 @@ use proem_engine::call::{CallFailure, FailureKind, Response};
 use proem_engine::run::Time;
 
 use super::attempt::{AnswerStream, headless};
-use super::live::failed;
-use super::{AttemptReport, PendingCall, last, listener};
+use super::live::failed_attempt;
+use super::{AttemptReport, PendingCall, last_failure, listener};
 use crate::cassette::{Replayer, Tape};
 use crate::retry::{Advice, FailedAttempt, RetryDecision, RetryStop, advice};
 use crate::wire::Flow;
 
 /// Takes recorded attempts until one is an answer or there are no more.
-pub(super) fn carry(
+pub(super) fn carry_replayed(
     replayer: &Replayer,
     ready: &PendingCall<'_>,
     attempts: &mut Vec<AttemptReport>,
@@ -43,7 +43,7 @@ pub(super) fn carry(
             return Err(failure);
         }
         let advice = tape.head.as_ref().map_or_else(Advice::default, |head| advice(head, Time(0)));
-        let failed = FailedAttempt { bytes, ..failed(ready, &failure, advice, attempt) };
+        let failed = FailedAttempt { bytes, ..failed_attempt(ready, &failure, advice, attempt) };
         let over = match ready.policy.next(&failed, u32::MAX) {
             RetryDecision::Over(over) => over,
             RetryDecision::Wait(_) => RetryStop::Attempts,
@@ -52,7 +52,7 @@ pub(super) fn carry(
             begun = Some(failure.clone());
         }
         let failure = super::named_cause(begun.as_ref(), failure);
-        before = Some(last(failure, attempts.len(), over));
+        before = Some(last_failure(failure, attempts.len(), over));
     }
     Err(CallFailure::new(FailureKind::Replay, "no cassette of this call ends the answer; record the call again"))
 }

@@ -13,11 +13,11 @@ const MOST_LINES: usize = 60;
 const WIDTH: usize = 160;
 
 /// The difference in path, headers and body, indented as what belongs to the line above it; `None` if there is none.
-pub(super) fn between(stored: &CassetteFile, request: &WireRequest) -> Option<String> {
+pub(super) fn request_difference(stored: &CassetteFile, request: &WireRequest) -> Option<String> {
     let request = TapedRequest::of(request);
-    let (recorded, sent) = (readable(&stored.request), readable(&request));
+    let (recorded, sent) = (readable_request(&stored.request), readable_request(&request));
     // A number may come back from a file as its neighbour; both go the same way.
-    if recorded == sent || recorded == readable(&TapedRequest { body: read_back(&request.body), ..request }) {
+    if recorded == sent || recorded == readable_request(&TapedRequest { body: read_back(&request.body), ..request }) {
         return None;
     }
     let difference = TextDiff::configure().algorithm(Algorithm::Patience).diff_lines(&recorded, &sent);
@@ -39,7 +39,7 @@ fn read_back(body: &Json) -> Json {
 }
 
 /// The request as lines: a text's line breaks, which JSON escapes, are line breaks too.
-fn readable(request: &TapedRequest) -> String {
+fn readable_request(request: &TapedRequest) -> String {
     let mut out = format!("POST {}\n", request.path);
     for (name, value) in &request.headers {
         out.push_str(&format!("{name}: {value}\n"));
@@ -69,7 +69,7 @@ mod tests {
     fn long_texts_are_lines() {
         let asked = |text: &str| {
             let headers = vec![("accept".to_owned(), "a/b".to_owned())];
-            readable(&TapedRequest { path: "/a".to_owned(), headers, body: json!(text) })
+            readable_request(&TapedRequest { path: "/a".to_owned(), headers, body: json!(text) })
         };
         assert_eq!(asked("one\ntwo\\n"), "POST /a\naccept: a/b\n\n\"one\\n\ntwo\\\\n\"\n");
         let long = asked(&"x".repeat(400));

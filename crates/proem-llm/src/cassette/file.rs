@@ -5,7 +5,7 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 /// The bytes of a file; a link is followed, and neither a named pipe nor a device is waited for.
-pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
+pub(super) fn read_cassette_file(path: &Path) -> io::Result<Vec<u8>> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
@@ -21,7 +21,7 @@ pub(super) fn read(path: &Path) -> io::Result<Vec<u8>> {
 }
 
 /// Makes a file that only its owner may read; it must not be there.
-pub(super) fn make(path: &Path) -> io::Result<File> {
+pub(super) fn make_cassette_file(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     // A file or link of somebody else's is neither followed nor overwritten.
     options.write(true).create_new(true);

@@ -11,12 +11,12 @@ use crate::sse::{Events, SseEvent};
 /// A model writes a word in as many events as it likes, so that neither the bytes nor any single
 /// event hold it. Pieces of different calls under one key are joined too: what is found then is one
 /// thing too many, never one too few.
-pub(super) fn texts(body: &[u8]) -> Vec<String> {
+pub(super) fn streamed_texts(body: &[u8]) -> Vec<String> {
     let mut events = Events::starting_at(0);
     let mut joined: BTreeMap<String, String> = BTreeMap::new();
     let mut read = |event: &SseEvent| {
         if let Ok(value) = serde_json::from_str::<Value>(&event.data) {
-            collect("", &value, &mut joined);
+            collect_texts("", &value, &mut joined);
         }
     };
     events.push(body).iter().flatten().for_each(&mut read);
@@ -24,14 +24,14 @@ pub(super) fn texts(body: &[u8]) -> Vec<String> {
     joined.into_values().collect()
 }
 
-fn collect(key: &str, value: &Value, joined: &mut BTreeMap<String, String>) {
+fn collect_texts(key: &str, value: &Value, joined: &mut BTreeMap<String, String>) {
     match value {
         Value::String(text) => match joined.get_mut(key) {
             Some(known) => known.push_str(text),
             None => _ = joined.insert(key.to_owned(), text.clone()),
         },
-        Value::Array(items) => items.iter().for_each(|item| collect(key, item, joined)),
-        Value::Object(fields) => fields.iter().for_each(|(key, field)| collect(key, field, joined)),
+        Value::Array(items) => items.iter().for_each(|item| collect_texts(key, item, joined)),
+        Value::Object(fields) => fields.iter().for_each(|(key, field)| collect_texts(key, field, joined)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -48,7 +48,7 @@ mod tests {
             ("data: [DONE]\n\n", vec![]),
             ("{\"text\":\"whole\"}", vec![]),
         ] {
-            assert_eq!(texts(body.as_bytes()), expected, "{body:?}");
+            assert_eq!(streamed_texts(body.as_bytes()), expected, "{body:?}");
         }
     }
 }

@@ -125,7 +125,7 @@ impl CassetteFile {
         };
         Ok(Self {
             format: FORMAT,
-            url: address(&tape.url)?,
+            url: public_address(&tape.url)?,
             request: TapedRequest::of(&tape.request),
             response,
             body,
@@ -243,7 +243,7 @@ fn is_kept(name: &str) -> bool {
 }
 
 /// The address without what may be secret in it.
-fn address(url: &str) -> Result<String, CassetteProblem> {
+fn public_address(url: &str) -> Result<String, CassetteProblem> {
     let wrong = || CassetteProblem("its address is not a URL with a host".to_owned());
     let mut url = Url::parse(url).map_err(|_| wrong())?;
     url.set_username("").and_then(|()| url.set_password(None)).map_err(|()| wrong())?;
@@ -286,7 +286,7 @@ mod tests {
             ("/v1", None),
             ("data:x", None),
         ] {
-            assert_eq!(address(url).ok().as_deref(), expected, "{url}");
+            assert_eq!(public_address(url).ok().as_deref(), expected, "{url}");
         }
     }
 }

@@ -14,9 +14,9 @@ use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use super::hosts::{HostRefusal, HostScope, ScopedResolver, check_url};
-use super::{builder, cause, head, tls};
-use crate::endpoint::{HostLocation, place};
-use crate::retry::seconds;
+use super::{builder, cause, response_head, tls_problem};
+use crate::endpoint::{HostLocation, host_location};
+use crate::retry::whole_seconds;
 use crate::secret::Secret;
 use crate::wire::ResponseHead;
 
@@ -164,18 +164,18 @@ pub async fn send_once(request: HostRequest<'_>, limits: &HostLimits) -> Result<
     let now = Instant::now();
     let until = now.checked_add(limits.whole).unwrap_or(now + Duration::from_secs(86_400));
     match timeout_at(until, client.execute(sending)).await {
-        Ok(Ok(response)) => Ok(read(response, until, limits.answer_bytes).await),
-        Ok(Err(error)) => Err(failure(&host, &error, limits)),
+        Ok(Ok(response)) => Ok(read_wanted_body(response, until, limits.answer_bytes).await),
+        Ok(Err(error)) => Err(host_failure(&host, &error, limits)),
         Err(_) => {
-            let message = format!("`{host}` has not answered within {}", seconds(limits.whole));
+            let message = format!("`{host}` has not answered within {}", whole_seconds(limits.whole));
             Err(HostFailure { stage: HostStage::Begun, message })
         }
     }
 }
 
 /// Reads as much of the body as is wanted; its end, however it comes, is the end.
-async fn read(mut response: reqwest::Response, until: Instant, most: usize) -> HostAnswer {
-    let head = head(&response);
+async fn read_wanted_body(mut response: reqwest::Response, until: Instant, most: usize) -> HostAnswer {
+    let head = response_head(&response);
     let mut body = Vec::new();
     while let Ok(Ok(Some(chunk))) = timeout_at(until, response.chunk()).await {
         let left = most.saturating_sub(body.len());
@@ -190,7 +190,7 @@ async fn read(mut response: reqwest::Response, until: Instant, most: usize) -> H
 
 fn authorization(url: &Url, credential: HostCredential<'_>) -> Result<HeaderValue, String> {
     use base64::Engine;
-    if url.scheme() != "https" && place(url) != HostLocation::Loopback {
+    if url.scheme() != "https" && host_location(url) != HostLocation::Loopback {
         return Err(HostRefusal::Unencrypted { host: shown_host(url) }.to_string());
     }
     let (text, secret) = match credential {
@@ -211,17 +211,17 @@ fn shown_host(url: &Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-fn failure(host: &str, error: &reqwest::Error, limits: &HostLimits) -> HostFailure {
+fn host_failure(host: &str, error: &reqwest::Error, limits: &HostLimits) -> HostFailure {
     // Whatever is not known to have happened before the connection stood may have happened behind it.
     let stage = if error.is_connect() { HostStage::Unsent } else { HostStage::Begun };
     let message = if let Some(refusal) = cause::<HostRefusal>(error) {
         refusal.to_string()
     } else if error.is_connect() && error.is_timeout() {
-        format!("no connection to `{host}` within {}; check the network", seconds(limits.connect))
+        format!("no connection to `{host}` within {}; check the network", whole_seconds(limits.connect))
     } else if error.is_dns() {
         format!("`{host}` has no address; check its name and the network")
     } else if let Some(broken) = cause::<rustls::Error>(error) {
-        format!("{}; check its address and any proxy in between", tls(host, broken))
+        format!("{}; check its address and any proxy in between", tls_problem(host, broken))
     } else if error.is_connect() {
         format!("`{host}` can't be reached; check that it runs, its address and the network")
     } else {

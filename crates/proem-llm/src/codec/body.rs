@@ -4,7 +4,7 @@ use proem_engine::call::{Request, Tool};
 use proem_engine::providers::{Model, Quirk};
 use serde_json::{Map, Value, json};
 
-use crate::projection::{Omission, SchemaDialect, project};
+use crate::projection::{Omission, SchemaDialect, project_schema};
 
 /// The path of a provider's endpoint, and its headers beside the type of the content.
 pub(crate) type EndpointPath = (&'static str, Vec<(&'static str, String)>);
@@ -40,7 +40,7 @@ impl BodyBuilder {
     /// The schema as `target` takes it, or as it must be sent instead; what is dropped of it is
     /// listed behind `prefix`.
     pub(crate) fn schema(&mut self, tool: &Tool, target: SchemaDialect, prefix: &str) -> (Value, SchemaDialect) {
-        let projection = project(&tool.schema, target);
+        let projection = project_schema(&tool.schema, target);
         self.drop_all(projection.dropped, prefix);
         // A schema that is tried in another form after all counts in that.
         self.strict.retain(|name| *name != tool.name);
@@ -97,7 +97,7 @@ impl BodyBuilder {
 }
 
 /// The tools by name: their order is part of the prefix that a provider caches.
-pub(crate) fn sorted(tools: &[Tool]) -> Vec<&Tool> {
+pub(crate) fn tools_by_name(tools: &[Tool]) -> Vec<&Tool> {
     let mut tools: Vec<&Tool> = tools.iter().collect();
     tools.sort_by(|a, b| a.name.cmp(&b.name));
     tools

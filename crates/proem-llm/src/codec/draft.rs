@@ -266,7 +266,7 @@ impl AnswerDraft {
 
     /// Text from outside for a failure; none if it is empty.
     pub(crate) fn said(&self, text: &str, most_bytes: usize) -> Option<Untrusted<String>> {
-        said(text, most_bytes, &self.label)
+        capped_outside_text(text, most_bytes, &self.label)
     }
 
     /// What the provider says about a failure of its own.
@@ -340,7 +340,7 @@ impl AnswerDraft {
                 DraftPiece::Call(call) => content.push(ResponsePart::Call(ToolCall {
                     id: outside(call.id),
                     name: outside(call.name),
-                    arguments: outside(arguments(call.arguments, call.given)),
+                    arguments: outside(call_arguments(call.arguments, call.given)),
                 })),
             }
         }
@@ -362,12 +362,12 @@ impl AnswerDraft {
 }
 
 /// A call without arguments is written as an empty object by some, and as nothing by others.
-fn arguments(arguments: String, given: String) -> String {
+fn call_arguments(arguments: String, given: String) -> String {
     [arguments, given].into_iter().find(|text| !text.trim().is_empty()).unwrap_or_else(|| "{}".to_owned())
 }
 
 /// The first bytes of a text from outside, up to a character's end; none if there is no text.
-pub(crate) fn said(text: &str, most_bytes: usize, label: &Label) -> Option<Untrusted<String>> {
+pub(crate) fn capped_outside_text(text: &str, most_bytes: usize, label: &Label) -> Option<Untrusted<String>> {
     let kept = credential::uncut_prefix(text, most_bytes);
     (!kept.is_empty()).then(|| Untrusted::new(kept.to_owned(), label.clone()))
 }

@@ -93,7 +93,9 @@ impl AnswerReader {
     fn most_wire_bytes(&self, bytes: &[u8]) -> usize {
         let is_stream = match &self.body {
             // Nothing is kept of blank bytes.
-            BodyShape::Blank => bytes.iter().find(|byte| !is_blank(**byte)).is_none_or(|byte| begins_stream(*byte)),
+            BodyShape::Blank => {
+                bytes.iter().find(|byte| !is_json_blank(**byte)).is_none_or(|byte| begins_stream(*byte))
+            }
             BodyShape::Whole(_) => false,
             BodyShape::Stream(_) => true,
         };
@@ -122,19 +124,22 @@ impl AnswerReader {
         }
         match mem::replace(&mut self.body, BodyShape::Blank) {
             BodyShape::Blank => {
-                return Err(self.empty_stream().unwrap_or_else(|| malformed("the answer is empty; try again")));
+                return Err(self.empty_stream().unwrap_or_else(|| malformed_answer("the answer is empty; try again")));
             }
             BodyShape::Whole(bytes) => self.read_whole(&bytes)?,
             BodyShape::Stream(mut events) => {
                 let last = events.finish();
-                let is_read = |event: &SseEvent| is_done(event) || event.name == "error" || json(event).is_some();
+                let is_read =
+                    |event: &SseEvent| is_done(event) || event.name == "error" || event_object(event).is_some();
                 if let Some(event) = last.filter(is_read)
                     && self.read_event(&event)? == StreamContinuation::Done
                 {
                     return self.draft.response();
                 }
                 if self.events == 0 && events.is_strange() {
-                    return Err(malformed("the answer is neither JSON nor a stream of events; check `base_url`"));
+                    return Err(malformed_answer(
+                        "the answer is neither JSON nor a stream of events; check `base_url`",
+                    ));
                 }
                 if self.draft.finish.is_none() {
                     return Err(self.empty_stream().unwrap_or_else(|| self.draft.cut()));
@@ -153,7 +158,7 @@ impl AnswerReader {
     fn take(&mut self, bytes: &[u8]) {
         let mut bytes = bytes;
         if matches!(self.body, BodyShape::Blank) {
-            let blank = bytes.iter().take_while(|byte| is_blank(**byte)).count();
+            let blank = bytes.iter().take_while(|byte| is_json_blank(**byte)).count();
             let Some((_, rest)) = bytes.split_at_checked(blank).filter(|(_, rest)| !rest.is_empty()) else { return };
             let start = self.taken.saturating_add(blank);
             self.body = match rest.first() {
@@ -169,7 +174,7 @@ impl AnswerReader {
                 for event in events.push(bytes) {
                     let next = match event {
                         Ok(event) => self.read_event(&event),
-                        Err(broken) => Err(malformed(format!("{broken} in the answer; try again"))),
+                        Err(broken) => Err(malformed_answer(format!("{broken} in the answer; try again"))),
                     };
                     // After each event, so that what is kept does not depend on the chunks.
                     let is_too_large = next.is_ok() && self.draft.content_bytes() > self.most_bytes;
@@ -200,15 +205,18 @@ impl AnswerReader {
         if is_done(event) {
             return Ok(StreamContinuation::Done);
         }
-        if event.name == "error" && json(event).is_none() {
+        if event.name == "error" && event_object(event).is_none() {
             return Err(provider_failed(&self.draft, &Value::String(event.data.clone())));
         }
-        let Some(value) = json(event) else {
-            return Err(malformed(format!("event {} of the answer is not a JSON object; try again", self.events)));
+        let Some(value) = event_object(event) else {
+            return Err(malformed_answer(format!(
+                "event {} of the answer is not a JSON object; try again",
+                self.events
+            )));
         };
         match self.provider {
-            Provider::Anthropic => anthropic::answer::event(&mut self.draft, &event.name, &value),
-            Provider::OpenAi => openai::answer::event(&mut self.draft, &event.name, &value),
+            Provider::Anthropic => anthropic::answer::read_anthropic_event(&mut self.draft, &event.name, &value),
+            Provider::OpenAi => openai::answer::read_openai_chunk(&mut self.draft, &event.name, &value),
         }
     }
 
@@ -216,7 +224,7 @@ impl AnswerReader {
         let start = self.taken.saturating_sub(bytes.len());
         let text = str::from_utf8(bytes).map_err(|error| {
             let place = start.saturating_add(error.valid_up_to());
-            malformed(format!("byte {place} of the answer is not UTF-8; try again"))
+            malformed_answer(format!("byte {place} of the answer is not UTF-8; try again"))
         })?;
         let value: Value = serde_json::from_str(text).map_err(|error| self.no_json(text, &error))?;
         // Gemini puts an error into a list.
@@ -227,18 +235,18 @@ impl AnswerReader {
             value => value,
         };
         if !value.is_object() {
-            return Err(malformed("the answer is not a JSON object; check `base_url`"));
+            return Err(malformed_answer("the answer is not a JSON object; check `base_url`"));
         }
         match self.provider {
-            Provider::Anthropic => anthropic::answer::whole(&mut self.draft, &value),
-            Provider::OpenAi => openai::answer::whole(&mut self.draft, &value),
+            Provider::Anthropic => anthropic::answer::read_anthropic_message(&mut self.draft, &value),
+            Provider::OpenAi => openai::answer::read_openai_completion(&mut self.draft, &value),
         }
     }
 
     fn no_json(&self, text: &str, error: &serde_json::Error) -> CallFailure {
         let (line, column) = (error.line(), error.column());
         if text.starts_with('<') {
-            malformed("the answer is a web page, not JSON; check `base_url`")
+            malformed_answer("the answer is a web page, not JSON; check `base_url`")
         } else if error.is_eof() {
             let said = self.draft.said(text, MAX_CUT_BYTES);
             CallFailure { said, ..CallFailure::new(FailureKind::Cut, "the answer is incomplete; try again") }
@@ -247,13 +255,13 @@ impl AnswerReader {
             let said = self.draft.provider_said(text.trim());
             CallFailure {
                 said,
-                ..malformed(format!("the answer is not JSON at line {line}, column {column}; check `base_url`"))
+                ..malformed_answer(format!("the answer is not JSON at line {line}, column {column}; check `base_url`"))
             }
         }
     }
 }
 
-const fn is_blank(byte: u8) -> bool {
+const fn is_json_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
@@ -267,11 +275,11 @@ fn is_done(event: &SseEvent) -> bool {
     event.data.trim() == "[DONE]"
 }
 
-fn json(event: &SseEvent) -> Option<Value> {
+fn event_object(event: &SseEvent) -> Option<Value> {
     serde_json::from_str::<Value>(&event.data).ok().filter(Value::is_object)
 }
 
-fn malformed(message: impl Into<String>) -> CallFailure {
+fn malformed_answer(message: impl Into<String>) -> CallFailure {
     CallFailure::new(FailureKind::Malformed, message)
 }
 

@@ -10,7 +10,7 @@ use proem_text::{Label, Source};
 use serde_json::Value;
 
 use super::EndpointNames;
-use super::draft::{AnswerDraft, said};
+use super::draft::{AnswerDraft, capped_outside_text};
 use super::window::named_window;
 use crate::wire::ResponseHead;
 
@@ -163,7 +163,7 @@ pub(crate) fn error_in<'v>(answer: &'v Value, owed: &str) -> Option<&'v Value> {
 }
 
 /// What an answer of another status than 200 says.
-pub(super) fn refused(head: &ResponseHead, body: &[u8], names: &EndpointNames<'_>) -> CallFailure {
+pub(super) fn read_refusal(head: &ResponseHead, body: &[u8], names: &EndpointNames<'_>) -> CallFailure {
     let parsed = body.get(..body.len().min(MAX_BODY_BYTES)).and_then(|body| serde_json::from_slice::<Value>(body).ok());
     let complaint = parsed.as_ref().map_or_else(Complaint::default, |body| {
         let body = body.as_array().and_then(|errors| errors.first()).unwrap_or(body);
@@ -175,9 +175,9 @@ pub(super) fn refused(head: &ResponseHead, body: &[u8], names: &EndpointNames<'_
     let label = Label::from_source(Source::named("provider"));
     let told = if complaint.message.is_empty() {
         let start = body.get(..body.len().min(MAX_SAID_BYTES.saturating_add(4))).unwrap_or_default();
-        said(String::from_utf8_lossy(start).trim(), MAX_SAID_BYTES, &label)
+        capped_outside_text(String::from_utf8_lossy(start).trim(), MAX_SAID_BYTES, &label)
     } else {
-        said(&complaint.message, MAX_SAID_BYTES, &label)
+        capped_outside_text(&complaint.message, MAX_SAID_BYTES, &label)
     };
     let message = match kind {
         FailureKind::TooLong if !is_too_long => too_many_bytes(names),
@@ -233,7 +233,7 @@ pub(crate) fn provider_failed(draft: &AnswerDraft, error: &Value) -> CallFailure
     CallFailure { said: draft.provider_said(&complaint.message), window, ..CallFailure::new(kind, message) }
 }
 
-fn message(kind: FailureKind, head: &ResponseHead, names: &EndpointNames<'_>) -> String {
+fn refusal_message(kind: FailureKind, head: &ResponseHead, names: &EndpointNames<'_>) -> String {
     let EndpointNames { endpoint, model, variable, .. } = names;
     let status = head.status;
     match (kind, variable) {

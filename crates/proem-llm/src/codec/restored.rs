@@ -12,19 +12,19 @@ use crate::projection::restore;
 ///
 /// A text that is not JSON stays as it is; whoever decodes it will say what is wrong with it.
 #[must_use]
-pub(crate) fn restored(mut response: Response, request: &Request, strict: &[String]) -> Response {
+pub(crate) fn restore_response(mut response: Response, request: &Request, strict: &[String]) -> Response {
     let sent: Vec<&Tool> = request.answer.tools().iter().filter(|tool| strict.contains(&tool.name)).collect();
     for content in &mut response.content {
         match content {
             // Only a single value is ever written as text.
             ResponsePart::Text { text } => {
                 if let [tool] = sent.as_slice() {
-                    rewrite(text, &tool.schema);
+                    rewrite_json_text(text, &tool.schema);
                 }
             }
             ResponsePart::Call(called) => {
                 if let Some(tool) = sent.iter().find(|tool| called.name.measure(|name| *name == tool.name)) {
-                    rewrite(&mut called.arguments, &tool.schema);
+                    rewrite_json_text(&mut called.arguments, &tool.schema);
                 }
             }
             ResponsePart::Refusal { .. } | ResponsePart::Other { .. } => {}
@@ -33,7 +33,7 @@ pub(crate) fn restored(mut response: Response, request: &Request, strict: &[Stri
     response
 }
 
-fn rewrite(text: &mut Untrusted<String>, schema: &Value) {
+fn rewrite_json_text(text: &mut Untrusted<String>, schema: &Value) {
     *text = text.clone().map(|text| match serde_json::from_str::<Value>(&text) {
         Ok(value) => {
             let restored = restore(schema, value.clone());
@@ -61,7 +61,7 @@ mod tests {
         });
         Request {
             model: "gpt-4o".into(),
-            assembly: sample::parse("user:task").0,
+            assembly: sample::parse_sample("user:task").0,
             answer: AnswerForm::Value { tool: Tool { name: "risk".into(), description: String::new(), schema } },
             sampling: Default::default(),
             arrival: Arrival::Whole,
@@ -77,7 +77,7 @@ mod tests {
         let content = vec![ResponsePart::Text { text: outside(text) }, ResponsePart::Call(call)];
         let response = Response { model: None, id: None, content, finish: FinishReason::Stop, usage: Usage::default() };
         let strict: Vec<String> = strict.iter().map(|name| (*name).to_owned()).collect();
-        let restored = restored(response, &request(), &strict);
+        let restored = restore_response(response, &request(), &strict);
         for content in &restored.content {
             let (ResponsePart::Text { text } | ResponsePart::Call(ToolCall { arguments: text, .. })) = content else {
                 continue;

@@ -1,7 +1,7 @@
 //! The bodies that are sent, byte by byte.
 
 use super::*;
-use crate::projection::{SchemaDialect, project};
+use crate::projection::{SchemaDialect, project_schema};
 use crate::sample;
 use proem_engine::call::{CacheInquiry, Sampling, Tool};
 use proem_engine::providers::SchemaEnforcement;
@@ -23,7 +23,7 @@ fn value() -> AnswerForm {
 }
 
 fn request(answer: AnswerForm) -> Request {
-    let (assembly, _) = sample::parse("system:role user:task");
+    let (assembly, _) = sample::parse_sample("system:role user:task");
     Request {
         model: String::from("m"),
         assembly,
@@ -37,10 +37,10 @@ fn request(answer: AnswerForm) -> Request {
 
 /// What is sent beside the text of the prompt, and what is dropped.
 fn encoded(request: &Request, model: &Model) -> (EncodedRequest, String) {
-    let (_, plan) = sample::parse("system:role user:task");
-    let encoded = encode(request, model, &plan).unwrap();
+    let (_, plan) = sample::parse_sample("system:role user:task");
+    let encoded = encode_request(request, model, &plan).unwrap();
     let mut body = encoded.wire.body.clone();
-    let plain = crate::request(&request.assembly, model, &plan).unwrap();
+    let plain = crate::request_body(&request.assembly, model, &plan).unwrap();
     let fields = body.as_object_mut().unwrap();
     for (key, value) in plain.as_object().unwrap() {
         assert_eq!(fields.remove(key).as_ref(), Some(value), "{key}");
@@ -59,7 +59,7 @@ fn check(model: &Model, answer: AnswerForm, expected: &str) {
 }
 
 fn model(name: &str, answers: SchemaEnforcement) -> Model {
-    Model { answers, ..sample::model(name) }
+    Model { answers, ..sample::built_in_model(name) }
 }
 
 const SCHEMA: &str =
@@ -90,7 +90,7 @@ fn whole_bodies_and_where_they_go() {
             r#"{"max_completion_tokens":200,"messages":[{"content":"role","role":"system"},{"content":"task","role":"user"}],"model":"gpt-4o","stream":true,"stream_options":{"include_usage":true},"temperature":0.7}"#,
         ),
     ] {
-        let (encoded, _) = encoded(&request, &sample::model(name));
+        let (encoded, _) = encoded(&request, &sample::built_in_model(name));
         assert_eq!((encoded.wire.path, json::compact(&encoded.wire.body).as_str()), (path, expected));
         let headers: Vec<_> = headers.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
         assert_eq!(encoded.wire.headers, headers);
@@ -100,7 +100,7 @@ fn whole_bodies_and_where_they_go() {
 
 #[test]
 fn anthropics_tools() {
-    let haiku = sample::model("claude-haiku-4-5");
+    let haiku = sample::built_in_model("claude-haiku-4-5");
     let all = both(r#"{"description":"Calls NAME.","input_schema":"#, r#","name":"NAME"}"#);
     let with = |choice: &str| format!(r#"{{"tool_choice":{choice},"tools":{all}}}"#);
     check(&haiku, AnswerForm::Text, "{}");
@@ -111,7 +111,7 @@ fn anthropics_tools() {
     check(&haiku, tools(ToolChoice::One(String::from("time"))), &with(one));
     check(&haiku, AnswerForm::Tools { tools: Vec::new(), choice: ToolChoice::Auto }, "{}");
     // A model that can't be made to call a tool is asked to, and the request says so.
-    let opus = sample::model("claude-opus-5-5");
+    let opus = sample::built_in_model("claude-opus-5-5");
     let why = "\n- /tool_choice: model `claude-opus-5-5` can't be forced to call a tool; the model decides";
     check(&opus, tools(ToolChoice::Any), &(with(r#"{"type":"auto"}"#) + why));
     let one = with(r#"{"disable_parallel_tool_use":true,"type":"auto"}"#) + why;
@@ -127,14 +127,14 @@ fn anthropics_values() {
     check(&model("claude-haiku-4-5", SchemaEnforcement::Tool), value(), &forced);
     let schema = format!(r#"{{"output_config":{{"format":{{"schema":{SCHEMA},"type":"json_schema"}}}}}}"#);
     check(&model("claude-haiku-4-5", SchemaEnforcement::Schema), value(), &schema);
-    check(&sample::model("claude-sonnet-5-5"), value(), &schema);
+    check(&sample::built_in_model("claude-sonnet-5-5"), value(), &schema);
     check(&model("claude-haiku-4-5", SchemaEnforcement::Object), value(), "{}");
     check(&model("claude-haiku-4-5", SchemaEnforcement::Text), value(), "{}");
 }
 
 #[test]
 fn openais_tools() {
-    let gpt = sample::model("gpt-4o");
+    let gpt = sample::built_in_model("gpt-4o");
     let strict = both(
         r#"{"function":{"description":"Calls NAME.","name":"NAME","parameters":"#,
         r#","strict":true},"type":"function"}"#,
@@ -154,7 +154,7 @@ fn openais_tools() {
     check(&gpt, AnswerForm::Tools { tools: Vec::new(), choice: ToolChoice::Auto }, "{}");
     let no_reason = "\n- /reasoning_effort: model `gpt-6-sol` supports tools only with reasoning turned off";
     let sol = format!(r#"{{"reasoning_effort":"none","tool_choice":"auto","tools":{strict}}}{no_reason}"#);
-    check(&sample::model("gpt-6-sol"), tools(ToolChoice::Auto), &sol);
+    check(&sample::built_in_model("gpt-6-sol"), tools(ToolChoice::Auto), &sol);
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn openais_values() {
         r#"{{"response_format":{{"json_schema":{{"description":"Calls answer.","name":"answer","schema":{SCHEMA},"strict":true}},"type":"json_schema"}}}}"#
     );
     check(&model("gpt-4o", SchemaEnforcement::Schema), value(), &schema);
-    check(&sample::model("gpt-6-sol"), value(), &schema);
+    check(&sample::built_in_model("gpt-6-sol"), value(), &schema);
     check(&model("gpt-4o", SchemaEnforcement::Object), value(), r#"{"response_format":{"type":"json_object"}}"#);
     check(&model("gpt-4o", SchemaEnforcement::Text), value(), "{}");
     let function = format!(r#"{{"description":"Calls answer.","name":"answer","parameters":{SCHEMA}}}"#);
@@ -174,9 +174,9 @@ fn openais_values() {
 
 #[test]
 fn compatible_servers_know_the_older_name_of_the_limit() {
-    let (_, plan) = sample::parse("user:task");
-    let model = Model { output_key: proem_engine::providers::OutputKey::MaxTokens, ..sample::model("gpt-4o") };
-    let body = encode(&request(AnswerForm::Text), &model, &plan).unwrap().wire.body;
+    let (_, plan) = sample::parse_sample("user:task");
+    let model = Model { output_key: proem_engine::providers::OutputKey::MaxTokens, ..sample::built_in_model("gpt-4o") };
+    let body = encode_request(&request(AnswerForm::Text), &model, &plan).unwrap().wire.body;
     assert_eq!((body.get("max_tokens"), body.get("max_completion_tokens")), (Some(&json!(200)), None));
 }
 
@@ -196,7 +196,7 @@ fn temperatures() {
             sampling: Sampling { temperature_percent: Some(percent), ..Sampling::default() },
             ..request(AnswerForm::Text)
         };
-        assert_eq!(encoded(&request, &sample::model(model)).1, expected, "{model} {percent}");
+        assert_eq!(encoded(&request, &sample::built_in_model(model)).1, expected, "{model} {percent}");
     }
 }
 
@@ -223,28 +223,32 @@ fn words_are_chosen_as_far_as_a_provider_lets_them_be() {
         ),
     ] {
         let request = Request { sampling: sampling.clone(), ..request(AnswerForm::Text) };
-        assert_eq!(encoded(&request, &sample::model(model)).1, expected, "{model}");
+        assert_eq!(encoded(&request, &sample::built_in_model(model)).1, expected, "{model}");
     }
 }
 
 #[test]
 fn a_call_of_no_tool_is_not_demanded() {
-    let (_, plan) = sample::parse("user:task");
+    let (_, plan) = sample::parse_sample("user:task");
     for model in ["claude-haiku-4-5", "gpt-4o"] {
         for answer in [
             tools(ToolChoice::One(String::from("weather"))),
             AnswerForm::Tools { tools: Vec::new(), choice: ToolChoice::Any },
         ] {
-            assert_eq!(encode(&request(answer), &sample::model(model), &plan), Err(Error::NoSuchTool), "{model}");
+            assert_eq!(
+                encode_request(&request(answer), &sample::built_in_model(model), &plan),
+                Err(Error::NoSuchTool),
+                "{model}"
+            );
         }
     }
 }
 
 #[test]
 fn breakpoints_stand_behind_the_tools() {
-    let (assembly, plan) = sample::parse("system:role| user:task");
+    let (assembly, plan) = sample::parse_sample("system:role| user:task");
     let request = Request { assembly, ..request(tools(ToolChoice::Auto)) };
-    let body = encode(&request, &sample::model("claude-haiku-4-5"), &plan).unwrap().wire.body;
+    let body = encode_request(&request, &sample::built_in_model("claude-haiku-4-5"), &plan).unwrap().wire.body;
     assert!(body["system"][0]["cache_control"].is_object());
     assert!(body["tools"].as_array().unwrap().iter().all(|tool| tool.get("cache_control").is_none()));
 }
@@ -254,11 +258,11 @@ fn a_schema_that_can_not_be_enforced_is_sent_whole() {
     let mut open = tool("answer");
     open.schema["additionalProperties"] = json!({ "type": "string" });
     let request = request(AnswerForm::Value { tool: open.clone() });
-    let (encoded, _) = encoded(&request, &sample::model("gpt-4o"));
+    let (encoded, _) = encoded(&request, &sample::built_in_model("gpt-4o"));
     let format = &encoded.wire.body["response_format"]["json_schema"];
     assert_eq!((&format["schema"], &format["strict"]), (&open.schema, &json!(false)));
     assert!(!encoded.dropped.is_empty());
-    let (encoded, _) = self::encoded(&request, &sample::model("claude-sonnet-5-5"));
+    let (encoded, _) = self::encoded(&request, &sample::built_in_model("claude-sonnet-5-5"));
     let body = &encoded.wire.body;
     assert_eq!((&body["tools"][0]["input_schema"], body.get("output_config")), (&open.schema, None));
     let paths: Vec<&str> = encoded.dropped.iter().map(|dropped| dropped.path.as_str()).collect();
@@ -269,7 +273,8 @@ fn a_schema_that_can_not_be_enforced_is_sent_whole() {
 fn limits_that_anthropic_does_not_enforce_are_listed() {
     let mut limited = tool("answer");
     limited.schema["properties"]["city"] = json!({ "type": "array", "items": { "type": "integer" }, "maxItems": 3 });
-    let (encoded, told) = encoded(&request(AnswerForm::Value { tool: limited }), &sample::model("claude-sonnet-5-5"));
+    let (encoded, told) =
+        encoded(&request(AnswerForm::Value { tool: limited }), &sample::built_in_model("claude-sonnet-5-5"));
     assert!(!json::compact(&encoded.wire.body).contains("maxItems"), "{told}");
     assert!(told.contains("\n- /properties/city/maxItems: "), "{told}");
 }
@@ -279,8 +284,8 @@ fn what_a_schema_loses_is_listed_by_tool() {
     let mut lossy = tool("time");
     lossy.schema["properties"]["city"]["maxLength"] = json!(10);
     let request = request(AnswerForm::Tools { tools: vec![lossy.clone(), tool("place")], choice: ToolChoice::Auto });
-    let (encoded, _) = encoded(&request, &sample::model("gpt-4o"));
-    let alone = project(&lossy.schema, SchemaDialect::OpenAiStrict).dropped;
+    let (encoded, _) = encoded(&request, &sample::built_in_model("gpt-4o"));
+    let alone = project_schema(&lossy.schema, SchemaDialect::OpenAiStrict).dropped;
     let expected: Vec<Omission> =
         alone.into_iter().map(|one| Omission { path: format!("/tools/time{}", one.path), ..one }).collect();
     assert_eq!(encoded.dropped, expected);

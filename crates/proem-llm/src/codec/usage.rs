@@ -68,7 +68,7 @@ impl UsageReport {
             *self = Self::NoCount;
             return;
         }
-        let grow = |known: &mut Option<u64>, pointer: &str| *known = (*known).max(number(usage, pointer));
+        let grow = |known: &mut Option<u64>, pointer: &str| *known = (*known).max(reported_number(usage, pointer));
         grow(&mut counts.input, "/input_tokens");
         grow(&mut counts.read, "/cache_read_input_tokens");
         grow(&mut counts.written, "/cache_creation_input_tokens");
@@ -88,11 +88,11 @@ impl UsageReport {
             return;
         }
         *self = Self::Within(OpenAiUsage {
-            input: number(usage, "/prompt_tokens"),
-            read: number(usage, "/prompt_tokens_details/cached_tokens"),
-            written: number(usage, "/prompt_tokens_details/cache_write_tokens"),
-            output: number(usage, "/completion_tokens"),
-            total: number(usage, "/total_tokens"),
+            input: reported_number(usage, "/prompt_tokens"),
+            read: reported_number(usage, "/prompt_tokens_details/cached_tokens"),
+            written: reported_number(usage, "/prompt_tokens_details/cache_write_tokens"),
+            output: reported_number(usage, "/completion_tokens"),
+            total: reported_number(usage, "/total_tokens"),
         });
     }
 
@@ -180,6 +180,6 @@ fn contradictory() -> Usage {
     Usage { doubt: Some(UsageDoubt::Contradictory), ..Usage::default() }
 }
 
-fn number(usage: &Value, pointer: &str) -> Option<u64> {
+fn reported_number(usage: &Value, pointer: &str) -> Option<u64> {
     usage.pointer(pointer)?.as_u64()
 }

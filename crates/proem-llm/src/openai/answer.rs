@@ -23,7 +23,7 @@ enum Arriving {
 }
 
 /// Reads a completion in one piece.
-pub(crate) fn whole(draft: &mut AnswerDraft, completion: &Value) -> Result<(), CallFailure> {
+pub(crate) fn read_openai_completion(draft: &mut AnswerDraft, completion: &Value) -> Result<(), CallFailure> {
     if let Some(error) = error_in(completion, "choices") {
         return Err(provider_failed(draft, error));
     }
@@ -34,13 +34,18 @@ pub(crate) fn whole(draft: &mut AnswerDraft, completion: &Value) -> Result<(), C
     draft.named(completion);
     draft.counts.take_within(completion.get("usage"));
     draft.comes_whole();
-    message(draft, choice.get("message").unwrap_or(&Value::Null), Arriving::Whole)?;
-    draft.finish = Some(choice.get("finish_reason").and_then(Value::as_str).map_or(FinishReason::Unknown, finish));
+    read_openai_message(draft, choice.get("message").unwrap_or(&Value::Null), Arriving::Whole)?;
+    draft.finish =
+        Some(choice.get("finish_reason").and_then(Value::as_str).map_or(FinishReason::Unknown, openai_finish_reason));
     Ok(())
 }
 
 /// Reads a chunk of a stream.
-pub(crate) fn event(draft: &mut AnswerDraft, name: &str, chunk: &Value) -> Result<StreamContinuation, CallFailure> {
+pub(crate) fn read_openai_chunk(
+    draft: &mut AnswerDraft,
+    name: &str,
+    chunk: &Value,
+) -> Result<StreamContinuation, CallFailure> {
     // Some chunks hold nothing but counts.
     let owed = if chunk.get("usage").is_some() { "usage" } else { "choices" };
     if let Some(error) = error_in(chunk, owed).or_else(|| (name == "error").then_some(chunk)) {
@@ -50,15 +55,15 @@ pub(crate) fn event(draft: &mut AnswerDraft, name: &str, chunk: &Value) -> Resul
     draft.counts.take_within(chunk.get("usage"));
     let Some(choice) = first_choice(chunk) else { return Ok(StreamContinuation::More) };
     let next = match (choice.get("delta"), choice.get("message")) {
-        (Some(delta), _) => message(draft, delta, Arriving::InChunks)?,
+        (Some(delta), _) => read_openai_message(draft, delta, Arriving::InChunks)?,
         // Servers that don't stream may put the whole message into one chunk.
-        (None, Some(whole)) => message(draft, whole, Arriving::Whole)?,
+        (None, Some(whole)) => read_openai_message(draft, whole, Arriving::Whole)?,
         (None, None) => StreamContinuation::More,
     };
     if next == StreamContinuation::More
         && let Some(reason) = choice.get("finish_reason").and_then(Value::as_str)
     {
-        draft.finish = Some(finish(reason));
+        draft.finish = Some(openai_finish_reason(reason));
     }
     Ok(next)
 }
@@ -70,14 +75,18 @@ fn first_choice(answer: &Value) -> Option<&Value> {
 }
 
 /// Reads a message or what a chunk adds to it.
-fn message(draft: &mut AnswerDraft, message: &Value, arriving: Arriving) -> Result<StreamContinuation, CallFailure> {
+fn read_openai_message(
+    draft: &mut AnswerDraft,
+    message: &Value,
+    arriving: Arriving,
+) -> Result<StreamContinuation, CallFailure> {
     let text = |key: &str| message.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     for word in THOUGHTS {
         if let Some(thought) = text(word) {
             draft.note_other(word, thought);
         }
     }
-    let content = text("content").map(str::to_owned).or_else(|| joined(message.get("content")?));
+    let content = text("content").map(str::to_owned).or_else(|| join_content_parts(message.get("content")?));
     if let Some(content) = content {
         let place = draft.text_place().unwrap_or_else(|| draft.begin(None, DraftPiece::Text(String::new())));
         if draft.add_text(place, &content) == StreamContinuation::Done {
@@ -89,13 +98,13 @@ fn message(draft: &mut AnswerDraft, message: &Value, arriving: Arriving) -> Resu
         draft.add_text(place, refusal);
     }
     for part in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
-        call(draft, part, arriving)?;
+        read_openai_call(draft, part, arriving)?;
     }
     Ok(StreamContinuation::More)
 }
 
 /// The text of content that comes in parts; none if it has none.
-fn joined(content: &Value) -> Option<String> {
+fn join_content_parts(content: &Value) -> Option<String> {
     let text = |part: &Value| part.get("text").and_then(Value::as_str).map(str::to_owned);
     let text: String = content.as_array()?.iter().filter_map(text).collect();
     (!text.is_empty()).then_some(text)
@@ -103,7 +112,7 @@ fn joined(content: &Value) -> Option<String> {
 
 /// Begins a call or adds to one: in chunks, a new number begins one, or a new id with a name. Servers that make an id
 /// for each chunk give the name once.
-fn call(draft: &mut AnswerDraft, part: &Value, arriving: Arriving) -> Result<(), CallFailure> {
+fn read_openai_call(draft: &mut AnswerDraft, part: &Value, arriving: Arriving) -> Result<(), CallFailure> {
     let function = part.get("function").unwrap_or(&Value::Null);
     let id = part.get("id").and_then(Value::as_str).unwrap_or_default();
     let number = part.get("index").and_then(Value::as_u64);
@@ -133,7 +142,7 @@ fn call(draft: &mut AnswerDraft, part: &Value, arriving: Arriving) -> Result<(),
 
 /// <https://developers.openai.com/api/reference/resources/chat>: `finish_reason`, and the words of Together, TGI, Mistral,
 /// Gemini and gateways that pass on Anthropic's.
-fn finish(reason: &str) -> FinishReason {
+fn openai_finish_reason(reason: &str) -> FinishReason {
     match reason.to_ascii_lowercase().as_str() {
         "stop" | "eos" | "eos_token" | "end_turn" | "stop_sequence" => FinishReason::Stop,
         "tool_calls" | "tool_call" | "tool_use" | "function_call" => FinishReason::Calls,

@@ -9,23 +9,23 @@ use proem_engine::call::{AnswerForm, Arrival, Request, Tool, ToolChoice};
 use proem_engine::providers::{Model, Quirk, SchemaEnforcement};
 use serde_json::{Map, Value, json};
 
-use crate::codec::body::{BodyBuilder, EndpointPath, SamplingNames, sorted};
+use crate::codec::body::{BodyBuilder, EndpointPath, SamplingNames, tools_by_name};
 use crate::projection::SchemaDialect;
 
 /// <https://platform.openai.com/docs/api-reference/chat/create>; it knows no `top_k`.
 const SAMPLING: SamplingNames = SamplingNames { most_temperature: 200, top_k: None, stop: "stop" };
 
 /// Adds to a body how it should be answered.
-pub(crate) fn answer(body: &mut BodyBuilder, request: &Request, model: &Model) -> EndpointPath {
+pub(crate) fn set_openai_answer(body: &mut BodyBuilder, request: &Request, model: &Model) -> EndpointPath {
     body.set_sampling(request, model, &SAMPLING);
     if request.arrival == Arrival::Streamed {
         body.set("stream_options", json!({ "include_usage": true }));
     }
     match &request.answer {
         AnswerForm::Text => {}
-        AnswerForm::Value { tool } => value(body, tool, model),
+        AnswerForm::Value { tool } => ask_openai_for_value(body, tool, model),
         AnswerForm::Tools { tools, choice } if !tools.is_empty() => {
-            set_tools(body, tools, model);
+            set_openai_tools(body, tools, model);
             match choice {
                 ToolChoice::Auto => body.set("tool_choice", json!("auto")),
                 ToolChoice::None => body.set("tool_choice", json!("none")),
@@ -38,29 +38,29 @@ pub(crate) fn answer(body: &mut BodyBuilder, request: &Request, model: &Model) -
     ("/chat/completions", Vec::new())
 }
 
-fn value(body: &mut BodyBuilder, tool: &Tool, model: &Model) {
+fn ask_openai_for_value(body: &mut BodyBuilder, tool: &Tool, model: &Model) {
     match model.answers {
         SchemaEnforcement::Schema => {
             let (schema, target) = body.schema(tool, SchemaDialect::OpenAiStrict, "");
-            let mut definition = described(tool);
+            let mut definition = described_tool(tool);
             definition.insert(String::from("schema"), schema);
             definition.insert(String::from("strict"), json!(target == SchemaDialect::OpenAiStrict));
             body.set("response_format", json!({ "type": "json_schema", "json_schema": definition }));
         }
         SchemaEnforcement::Object => body.set("response_format", json!({ "type": "json_object" })),
         SchemaEnforcement::Tool => {
-            set_tools(body, core::slice::from_ref(tool), model);
+            set_openai_tools(body, core::slice::from_ref(tool), model);
             force_one(body, model, &tool.name);
         }
         SchemaEnforcement::Text => {}
     }
 }
 
-fn set_tools(body: &mut BodyBuilder, tools: &[Tool], model: &Model) {
+fn set_openai_tools(body: &mut BodyBuilder, tools: &[Tool], model: &Model) {
     let mut definitions = Vec::new();
-    for tool in sorted(tools) {
+    for tool in tools_by_name(tools) {
         let prefix = format!("/tools/{}", tool.name);
-        let mut function = described(tool);
+        let mut function = described_tool(tool);
         let wanted = if model.answers == SchemaEnforcement::Schema {
             SchemaDialect::OpenAiStrict
         } else {
@@ -81,7 +81,7 @@ fn set_tools(body: &mut BodyBuilder, tools: &[Tool], model: &Model) {
 }
 
 /// Name and description, which OpenAI calls the same everywhere.
-fn described(tool: &Tool) -> Map<String, Value> {
+fn described_tool(tool: &Tool) -> Map<String, Value> {
     let mut fields = Map::new();
     fields.insert(String::from("name"), json!(tool.name));
     if !tool.description.is_empty() {
@@ -91,12 +91,12 @@ fn described(tool: &Tool) -> Map<String, Value> {
 }
 
 fn force_one(body: &mut BodyBuilder, model: &Model, name: &str) {
-    force(body, model, json!({ "type": "function", "function": { "name": name } }));
+    force_openai_call(body, model, json!({ "type": "function", "function": { "name": name } }));
     body.set("parallel_tool_calls", json!(false));
 }
 
 /// Demands a call, where the model can be made to.
-fn force(body: &mut BodyBuilder, model: &Model, choice: Value) {
+fn force_openai_call(body: &mut BodyBuilder, model: &Model, choice: Value) {
     if model.quirks.contains(&Quirk::NoForcedTools) {
         body.drop("/tool_choice", format!("model `{}` can't be forced to call a tool; the model decides", model.name));
         return body.set("tool_choice", json!("auto"));

@@ -6,7 +6,7 @@
 
 use serde_json::Value as Json;
 
-use super::{MAX_DEPTH, Omission, each, target};
+use super::{MAX_DEPTH, Omission, referenced_schema, visit_schemas};
 
 const MAX_PROPERTIES: usize = 5_000;
 const MAX_LEVELS: usize = 10;
@@ -17,10 +17,10 @@ const MAX_VALUE_CHARS: usize = 15_000;
 const MANY_VALUES: usize = 250;
 
 /// What of a projected schema is larger than strict mode takes.
-pub(super) fn exceeded(schema: &Json) -> Vec<Omission> {
+pub(super) fn exceeded_limits(schema: &Json) -> Vec<Omission> {
     let (mut properties, mut chars, mut values) = (0usize, 0usize, 0usize);
     let mut exceeded = Vec::new();
-    each(schema, "", &mut |node, path| {
+    visit_schemas(schema, "", &mut |node, path| {
         for keyword in ["properties", "$defs", "definitions"] {
             let names = node.get(keyword).and_then(Json::as_object).into_iter().flatten();
             for (name, _) in names {
@@ -29,7 +29,7 @@ pub(super) fn exceeded(schema: &Json) -> Vec<Omission> {
             }
         }
         let listed = node.get("enum").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
-        let long: usize = listed.iter().chain(node.get("const")).map(length).sum();
+        let long: usize = listed.iter().chain(node.get("const")).map(text_length).sum();
         chars = chars.saturating_add(long);
         values = values.saturating_add(listed.len());
         if listed.len() > MANY_VALUES && long > MAX_VALUE_CHARS {
@@ -52,7 +52,7 @@ pub(super) fn exceeded(schema: &Json) -> Vec<Omission> {
     exceeded
 }
 
-fn length(value: &Json) -> usize {
+fn text_length(value: &Json) -> usize {
     value.as_str().map_or_else(|| value.to_string().len(), |text| text.chars().count())
 }
 
@@ -65,7 +65,7 @@ fn levels(root: &Json, schema: &Json, depth: usize) -> usize {
     let own = usize::from(schema.get("properties").is_some());
     let properties = schema.get("properties").and_then(Json::as_object).into_iter().flatten().map(|(_, inner)| inner);
     let branches = schema.get("anyOf").and_then(Json::as_array).into_iter().flatten();
-    let reference = schema.get("$ref").and_then(Json::as_str).and_then(|reference| target(root, reference));
+    let reference = schema.get("$ref").and_then(Json::as_str).and_then(|reference| referenced_schema(root, reference));
     let below = properties.chain(branches).chain(schema.get("items")).chain(reference).map(inner).max();
     own.saturating_add(below.unwrap_or(0))
 }

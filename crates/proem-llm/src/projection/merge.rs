@@ -4,11 +4,11 @@
 
 use std::collections::BTreeSet;
 
-use proem_engine::schema::{escape, property_names, set_order};
+use proem_engine::schema::{escape_pointer_segment, property_names, set_order};
 use proem_text::json::PROPERTY_ORDER;
 use serde_json::{Map, Value as Json, json};
 
-use super::{MAX_DEPTH, Omission, target};
+use super::{MAX_DEPTH, Omission, referenced_schema};
 
 /// What is taken out of an object: what is said together, as alternatives or under a condition.
 const TAKEN: [&str; 8] = ["$ref", "allOf", "anyOf", "dependentSchemas", "else", "if", "oneOf", "then"];
@@ -60,7 +60,7 @@ impl<'s> SchemaMerge<'s> {
         let mut taken: Map<String, Json> = TAKEN.iter().filter_map(|keyword| map.remove_entry(*keyword)).collect();
         if let Some(Json::String(reference)) = taken.remove("$ref") {
             self.say(format!("{path}/$ref"), WRITTEN_OUT);
-            if let Some(Json::Object(there)) = target(self.root, &reference) {
+            if let Some(Json::Object(there)) = referenced_schema(self.root, &reference) {
                 self.member(map, there.clone(), path, unions);
             }
         }
@@ -118,7 +118,7 @@ impl<'s> SchemaMerge<'s> {
             match (keyword.as_str(), map.get_mut(&keyword), value) {
                 ("properties", Some(Json::Object(known)), Json::Object(properties)) => {
                     for (name, property) in properties {
-                        let path = format!("{path}/properties/{}", escape(&name));
+                        let path = format!("{path}/properties/{}", escape_pointer_segment(&name));
                         match known.get(&name) {
                             Some(same) if *same == property => {}
                             Some(_) => self.say(path, "given in two places; only one is sent"),
@@ -204,7 +204,8 @@ fn either(mut forms: Vec<Json>) -> Json {
             different.push(form);
         }
     }
-    let listed: Option<Vec<Json>> = different.iter().map(listed).collect::<Option<Vec<_>>>().map(|all| all.concat());
+    let listed: Option<Vec<Json>> =
+        different.iter().map(listed_values).collect::<Option<Vec<_>>>().map(|all| all.concat());
     match (different.pop(), different.is_empty(), listed) {
         (Some(only), true, _) => only,
         (_, _, Some(values)) => {
@@ -221,7 +222,7 @@ fn either(mut forms: Vec<Json>) -> Json {
 }
 
 /// The values that a schema lists, if it says little else.
-fn listed(schema: &Json) -> Option<Vec<Json>> {
+fn listed_values(schema: &Json) -> Option<Vec<Json>> {
     match (schema.get("const"), schema.get("enum")) {
         (Some(value), _) => Some(vec![value.clone()]),
         (None, Some(Json::Array(values))) => Some(values.clone()),

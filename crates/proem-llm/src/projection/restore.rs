@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{MAX_DEPTH, accepts_null, target};
+use super::{MAX_DEPTH, referenced_schema, schema_accepts_null};
 
 /// Leaves a null out again where the full schema has an optional value that can't be null.
 ///
@@ -36,7 +36,7 @@ fn undo(root: &Json, schemas: &[&Json], others: &[&Json], value: Json, depth: us
         Json::Object(map) => {
             let kept = map.into_iter().filter(|(name, value)| !(value.is_null() && speaking.is_left_out(name)));
             let restored = kept.map(|(name, value)| {
-                let (holding, others) = speaking.inside(|schema| under(schema, &name));
+                let (holding, others) = speaking.inside(|schema| schema_under(schema, &name));
                 let value = undo(root, &holding, &others, value, depth);
                 (name, value)
             });
@@ -44,7 +44,7 @@ fn undo(root: &Json, schemas: &[&Json], others: &[&Json], value: Json, depth: us
         }
         Json::Array(items) => {
             let restored = items.into_iter().enumerate().map(|(index, item)| {
-                let (holding, others) = speaking.inside(|schema| at(schema, index));
+                let (holding, others) = speaking.inside(|schema| item_schema(schema, index));
                 undo(root, &holding, &others, item, depth)
             });
             Json::Array(restored.collect())
@@ -54,16 +54,16 @@ fn undo(root: &Json, schemas: &[&Json], others: &[&Json], value: Json, depth: us
 }
 
 /// The schema of the value under a name.
-fn under<'s>(schema: &'s Map<String, Json>, name: &str) -> Option<&'s Json> {
-    property(schema, name).or_else(|| schema.get("additionalProperties"))
+fn schema_under<'s>(schema: &'s Map<String, Json>, name: &str) -> Option<&'s Json> {
+    property_schema(schema, name).or_else(|| schema.get("additionalProperties"))
 }
 
 /// The schema of an item.
-fn at(schema: &Map<String, Json>, index: usize) -> Option<&Json> {
+fn item_schema(schema: &Map<String, Json>, index: usize) -> Option<&Json> {
     schema.get("prefixItems").and_then(|prefix| prefix.get(index)).or_else(|| schema.get("items"))
 }
 
-fn property<'s>(schema: &'s Map<String, Json>, name: &str) -> Option<&'s Json> {
+fn property_schema<'s>(schema: &'s Map<String, Json>, name: &str) -> Option<&'s Json> {
     schema.get("properties")?.get(name)
 }
 
@@ -75,7 +75,9 @@ impl<'s> Speaking<'s> {
         }
         let depth = depth.saturating_add(1);
         self.holding.push(map);
-        if let Some(there) = map.get("$ref").and_then(Json::as_str).and_then(|reference| target(self.root, reference)) {
+        if let Some(there) =
+            map.get("$ref").and_then(Json::as_str).and_then(|reference| referenced_schema(self.root, reference))
+        {
             self.read(there, value, depth);
         }
         for member in map.get("allOf").and_then(Json::as_array).into_iter().flatten() {
@@ -112,7 +114,9 @@ impl<'s> Speaking<'s> {
         }
         let depth = depth.saturating_add(1);
         self.others.push(map);
-        if let Some(there) = map.get("$ref").and_then(Json::as_str).and_then(|reference| target(self.root, reference)) {
+        if let Some(there) =
+            map.get("$ref").and_then(Json::as_str).and_then(|reference| referenced_schema(self.root, reference))
+        {
             self.pass(there, depth);
         }
         for keyword in ["allOf", "anyOf", "oneOf"] {
@@ -129,12 +133,12 @@ impl<'s> Speaking<'s> {
 
     /// Whether null under this name can only mean that there is no value.
     fn is_left_out(&self, name: &str) -> bool {
-        let mut declared = self.holding.iter().chain(&self.others).filter_map(|schema| property(schema, name));
+        let mut declared = self.holding.iter().chain(&self.others).filter_map(|schema| property_schema(schema, name));
         let required = |schema: &&Map<String, Json>| {
             schema.get("required").and_then(Json::as_array).is_some_and(|names| names.iter().any(|n| n == name))
         };
-        let own: Vec<&Json> = self.holding.iter().filter_map(|schema| property(schema, name)).collect();
-        let nullable = !own.is_empty() && own.iter().all(|schema| accepts_null(self.root, schema, 0));
+        let own: Vec<&Json> = self.holding.iter().filter_map(|schema| property_schema(schema, name)).collect();
+        let nullable = !own.is_empty() && own.iter().all(|schema| schema_accepts_null(self.root, schema, 0));
         declared.next().is_some() && !nullable && !self.holding.iter().any(required)
     }
 
@@ -152,26 +156,27 @@ fn fits(root: &Json, schema: &Json, value: &Json, depth: usize) -> bool {
     }
     let inner = |schema: &Json, value: &Json| fits(root, schema, value, depth.saturating_add(1));
     map.iter().all(|(keyword, rule)| match (keyword.as_str(), rule) {
-        ("type", Json::String(kind)) => is_of(value, kind),
-        ("type", Json::Array(kinds)) => kinds.iter().filter_map(Json::as_str).any(|kind| is_of(value, kind)),
+        ("type", Json::String(kind)) => is_of_kind(value, kind),
+        ("type", Json::Array(kinds)) => kinds.iter().filter_map(Json::as_str).any(|kind| is_of_kind(value, kind)),
         ("const", listed) => listed == value,
         ("enum", Json::Array(listed)) => listed.contains(value),
         ("allOf", Json::Array(members)) => members.iter().all(|member| inner(member, value)),
         ("anyOf" | "oneOf", Json::Array(branches)) => branches.iter().any(|branch| inner(branch, value)),
-        ("$ref", Json::String(reference)) => target(root, reference).is_none_or(|there| inner(there, value)),
+        ("$ref", Json::String(reference)) => referenced_schema(root, reference).is_none_or(|there| inner(there, value)),
         // A null may stand for a value that is left out, so it tells nothing.
         ("properties", Json::Object(properties)) => properties
             .iter()
             .all(|(name, property)| value.get(name).is_none_or(|field| field.is_null() || inner(property, field))),
         ("required", Json::Array(names)) => names.iter().filter_map(Json::as_str).all(|name| {
-            let null_counts = map.get("properties").and_then(|p| p.get(name)).is_some_and(|p| accepts_null(root, p, 0));
+            let null_counts =
+                map.get("properties").and_then(|p| p.get(name)).is_some_and(|p| schema_accepts_null(root, p, 0));
             value.get(name).is_some_and(|field| null_counts || !field.is_null())
         }),
         _ => true,
     })
 }
 
-fn is_of(value: &Json, kind: &str) -> bool {
+fn is_of_kind(value: &Json, kind: &str) -> bool {
     match value {
         Json::Null => kind == "null",
         Json::Bool(_) => kind == "boolean",

@@ -1,11 +1,11 @@
 //! OpenAI's strict mode: which keywords it takes is in the parent's documentation.
 
-use proem_engine::schema::{escape, property_names};
+use proem_engine::schema::{escape_pointer_segment, property_names};
 use proem_text::json::PROPERTY_ORDER;
 use serde_json::{Map, Value as Json, json};
 
 use super::merge::{SchemaMerge, WRITTEN_OUT};
-use super::{MAX_DEPTH, Omission, accepts_null, dangling, limits, target};
+use super::{MAX_DEPTH, Omission, dangling, limits, referenced_schema, schema_accepts_null};
 
 /// Keywords that are sent as they are.
 const SENT: [&str; 14] = [
@@ -41,11 +41,11 @@ const REMARKS: [&str; 10] =
 /// # Errors
 ///
 /// What strict mode can't say at all.
-pub(super) fn project(schema: &Json) -> Result<(Json, Vec<Omission>), Vec<Omission>> {
+pub(super) fn project_strictly(schema: &Json) -> Result<(Json, Vec<Omission>), Vec<Omission>> {
     let mut strict = StrictProjection { root: schema, depth: 0, dropped: Vec::new(), unsayable: Vec::new() };
     let sent = strict.node(schema, "", SchemaDepth::Root);
     let StrictProjection { dropped, mut unsayable, .. } = strict;
-    unsayable.extend(limits::exceeded(&sent));
+    unsayable.extend(limits::exceeded_limits(&sent));
     let nowhere = "refers to a part of the schema that is changed before it is sent";
     unsayable.extend(dangling(&sent).into_iter().map(|path| Omission::new(path, nowhere)));
     if unsayable.is_empty() {
@@ -110,7 +110,7 @@ impl StrictProjection<'_> {
         for _ in 0..MAX_DEPTH {
             let Some(Json::String(reference)) = map.get("$ref") else { return };
             let remarks = map.keys().all(|keyword| keyword == "$ref" || REMARKS.contains(&keyword.as_str()));
-            let Some(Json::Object(there)) = target(self.root, reference).filter(|_| remarks) else { return };
+            let Some(Json::Object(there)) = referenced_schema(self.root, reference).filter(|_| remarks) else { return };
             map.remove("$ref");
             for (keyword, value) in there {
                 map.entry(keyword).or_insert_with(|| value.clone());
@@ -151,7 +151,8 @@ impl StrictProjection<'_> {
             match (keyword.as_str(), value) {
                 ("$defs" | "definitions", Json::Object(schemas)) => {
                     let inner = |(name, schema): (String, Json)| {
-                        let schema = self.node(&schema, &format!("{at}/{}", escape(&name)), SchemaDepth::Inside);
+                        let schema =
+                            self.node(&schema, &format!("{at}/{}", escape_pointer_segment(&name)), SchemaDepth::Inside);
                         (name, schema)
                     };
                     let schemas: Map<String, Json> = schemas.into_iter().map(inner).collect();
@@ -217,9 +218,9 @@ impl StrictProjection<'_> {
         let mut all = Map::new();
         let names = property_names(full);
         for (name, property) in names.iter().filter_map(|name| properties.get_key_value(name)) {
-            let at = format!("{path}/properties/{}", escape(name));
+            let at = format!("{path}/properties/{}", escape_pointer_segment(name));
             let mut projected = self.node(property, &at, SchemaDepth::Inside);
-            if !required.contains(&json!(name)) && !accepts_null(self.root, property, 0) {
+            if !required.contains(&json!(name)) && !schema_accepts_null(self.root, property, 0) {
                 projected = nullable(projected);
                 self.say(at, "optional: sent as required; null means that it is left out");
             }

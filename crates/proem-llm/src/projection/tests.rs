@@ -6,11 +6,11 @@ use proem_engine::schema::property_names;
 use proptest::prelude::*;
 use serde_json::{Map, Value as Json, json};
 
-use super::{Projection, SchemaDialect, each, project, restore};
+use super::{Projection, SchemaDialect, project_schema, restore, visit_schemas};
 
 #[track_caller]
 fn check(schema: &Json, target: SchemaDialect, expected: &Json, dropped: &[(&str, &str)]) {
-    let projection = project(schema, target);
+    let projection = project_schema(schema, target);
     assert_eq!(projection.schema, *expected, "{:#}", projection.schema);
     let found: Vec<(&str, &str)> =
         projection.dropped.iter().map(|dropped| (dropped.path.as_str(), dropped.why.as_str())).collect();
@@ -139,7 +139,7 @@ fn strict_mode_gets_what_it_takes() {
 fn what_is_optional_becomes_nullable() {
     let optional = |property: Json, sent: Json| {
         let projection =
-            project(&json!({ "type": "object", "properties": { "a": property } }), SchemaDialect::OpenAiStrict);
+            project_schema(&json!({ "type": "object", "properties": { "a": property } }), SchemaDialect::OpenAiStrict);
         assert_eq!(projection.schema["properties"]["a"], sent);
         assert_eq!(projection.target, SchemaDialect::OpenAiStrict);
     };
@@ -189,7 +189,7 @@ fn a_schema_that_strict_mode_cannot_say_is_sent_plainly() {
         ),
         (deep, "", "strict mode allows 10 levels of objects inside each other, and the schema has 11"),
     ] {
-        let Projection { schema: sent, dropped, target } = project(&schema, SchemaDialect::OpenAiStrict);
+        let Projection { schema: sent, dropped, target } = project_schema(&schema, SchemaDialect::OpenAiStrict);
         assert_eq!((&sent, target), (&schema, SchemaDialect::OpenAiPlain), "{schema}");
         let why = format!("{why}; the whole schema is sent without strict mode");
         assert!(dropped.iter().any(|dropped| dropped.path == path && dropped.why == why), "{dropped:?}");
@@ -204,7 +204,7 @@ fn schemas_that_contain_themselves_end() {
         "allOf": [{ "$ref": "#" }]
     });
     for target in [SchemaDialect::AnthropicTool, SchemaDialect::OpenAiStrict, SchemaDialect::OpenAiPlain] {
-        _ = project(&endless, target);
+        _ = project_schema(&endless, target);
     }
     assert_eq!(restore(&endless, json!({ "a": { "a": null } })), json!({ "a": {} }));
 }
@@ -445,7 +445,7 @@ proptest! {
         let value = spec.value(&mut Choices(choices.iter()));
         prop_assert!(accepts(&full, &full, &value), "{full:#} {value:#}");
         for target in [SchemaDialect::AnthropicTool, SchemaDialect::OpenAiPlain, SchemaDialect::OpenAiStrict] {
-            let projection = project(&full, target);
+            let projection = project_schema(&full, target);
             let sent = &projection.schema;
             let same = projection.target == target && open(&full) == open(sent);
             prop_assert_eq!(projection.dropped.is_empty(), same, "{:?}", projection);
@@ -457,7 +457,7 @@ proptest! {
             prop_assert!(accepts(sent, sent, &written), "{sent:#} {written:#}");
             let restored = restore(&full, written.clone());
             prop_assert_eq!(&restored, &value, "{:#} {:#}", full, written);
-            each(sent, "", &mut |node, path| {
+            visit_schemas(sent, "", &mut |node, path| {
                 if node.get("properties").is_some() {
                     let required: Vec<Json> = property_names(node).into_iter().map(Json::from).collect();
                     assert_eq!(node["required"], Json::Array(required), "{path}");

@@ -5,26 +5,29 @@
 use serde_json::{Value as Json, json};
 
 use super::openai;
-use super::rendered::{self, AnswerRequest, Framing, RenderedAnswer, header};
+use super::rendered::{self, AnswerRequest, Framing, RenderedAnswer, header_pair};
 use super::reply::{AnswerBlock, ModelAnswer, ScriptedFinish, ScriptedUsage};
 
 /// The answer, whole or streamed as was asked.
-pub(super) fn answer(answer: &ModelAnswer, asked: &AnswerRequest<'_>) -> RenderedAnswer {
+pub(super) fn render_anthropic_answer(answer: &ModelAnswer, asked: &AnswerRequest<'_>) -> RenderedAnswer {
     let blocks: Vec<_> = answer.content.iter().map(|block| AnthropicBlock::of(block, asked.body)).collect();
     let reason = stop_reason(answer, &blocks);
     let streamed = asked.body.get("stream") == Some(&Json::Bool(true));
-    let mut rendered =
-        if streamed { stream(answer, &blocks, &reason, asked) } else { whole(answer, &blocks, &reason, asked) };
-    rendered.headers.push(header("request-id", &format!("req_{:06}", asked.number)));
+    let mut rendered = if streamed {
+        render_anthropic_stream(answer, &blocks, &reason, asked)
+    } else {
+        render_anthropic_whole(answer, &blocks, &reason, asked)
+    };
+    rendered.headers.push(header_pair("request-id", &format!("req_{:06}", asked.number)));
     rendered
 }
 
 /// What an error of Anthropic's looks like: <https://platform.claude.com/docs/en/api/errors>.
-pub(super) fn error(status: u16, kind: &str, message: &str, number: usize) -> RenderedAnswer {
+pub(super) fn render_anthropic_error(status: u16, kind: &str, message: &str, number: usize) -> RenderedAnswer {
     let id = format!("req_{number:06}");
     let body = json!({ "type": "error", "error": { "type": kind, "message": message }, "request_id": id });
     let mut rendered = RenderedAnswer::json(status, &body);
-    rendered.headers.push(header("request-id", &id));
+    rendered.headers.push(header_pair("request-id", &id));
     rendered
 }
 
@@ -40,7 +43,7 @@ impl<'a> AnthropicBlock<'a> {
             AnswerBlock::Text(text) | AnswerBlock::Refusal(text) => Self::Text(text.clone()),
             AnswerBlock::Value(value) => {
                 let text = proem_text::json::compact(value);
-                match forced(body) {
+                match forced_anthropic_tool(body) {
                     Some(name) => Self::Call { name, arguments: text },
                     None => Self::Text(text),
                 }
@@ -75,22 +78,22 @@ impl<'a> AnthropicBlock<'a> {
         match self {
             Self::Text(text) => {
                 let delta = |text| json!({ "type": "text_delta", "text": text });
-                rendered::pieces(text).map(delta).collect()
+                rendered::token_pieces(text).map(delta).collect()
             }
             Self::Call { arguments, .. } => {
                 let delta = |text| json!({ "type": "input_json_delta", "partial_json": text });
-                core::iter::once(String::new()).chain(rendered::pieces(arguments)).map(delta).collect()
+                core::iter::once(String::new()).chain(rendered::token_pieces(arguments)).map(delta).collect()
             }
         }
     }
 }
 
 /// The tool that must be called.
-fn forced(body: &Json) -> Option<&str> {
+fn forced_anthropic_tool(body: &Json) -> Option<&str> {
     let choice = body.get("tool_choice")?;
     match choice.get("type")?.as_str()? {
         "tool" => choice.get("name")?.as_str(),
-        "any" => openai::only(body.get("tools")?.as_array()?)?.get("name")?.as_str(),
+        "any" => openai::only_value(body.get("tools")?.as_array()?)?.get("name")?.as_str(),
         _ => None,
     }
 }
@@ -108,7 +111,7 @@ fn stop_reason(answer: &ModelAnswer, blocks: &[AnthropicBlock<'_>]) -> String {
     }
 }
 
-fn usage(counts: &ScriptedUsage) -> Json {
+fn anthropic_usage(counts: &ScriptedUsage) -> Json {
     let cached = [counts.cache_read, counts.cache_write, counts.cache_write_hour];
     let uncached = cached.iter().fold(counts.input, |left, cached| left.saturating_sub(*cached));
     json!({
@@ -123,7 +126,7 @@ fn usage(counts: &ScriptedUsage) -> Json {
     })
 }
 
-fn message(asked: &AnswerRequest<'_>, content: &[Json], reason: Option<&str>) -> Json {
+fn anthropic_message(asked: &AnswerRequest<'_>, content: &[Json], reason: Option<&str>) -> Json {
     json!({
         "id": format!("msg_{:06}", asked.number),
         "type": "message",
@@ -135,61 +138,62 @@ fn message(asked: &AnswerRequest<'_>, content: &[Json], reason: Option<&str>) ->
     })
 }
 
-fn id(asked: &AnswerRequest<'_>, index: usize) -> String {
+fn tool_use_id(asked: &AnswerRequest<'_>, index: usize) -> String {
     format!("toolu_{:06}_{index}", asked.number)
 }
 
-fn with(mut value: Json, key: &str, member: Option<Json>) -> Json {
+fn with_member(mut value: Json, key: &str, member: Option<Json>) -> Json {
     if let (Json::Object(members), Some(member)) = (&mut value, member) {
         members.insert(key.to_owned(), member);
     }
     value
 }
 
-fn whole(
+fn render_anthropic_whole(
     answer: &ModelAnswer,
     blocks: &[AnthropicBlock<'_>],
     reason: &str,
     asked: &AnswerRequest<'_>,
 ) -> RenderedAnswer {
-    let content: Vec<_> = blocks.iter().enumerate().map(|(index, block)| block.whole(&id(asked, index))).collect();
-    let body = message(asked, &content, Some(reason));
-    RenderedAnswer::json(200, &with(body, "usage", answer.usage.as_ref().map(usage)))
+    let content: Vec<_> =
+        blocks.iter().enumerate().map(|(index, block)| block.whole(&tool_use_id(asked, index))).collect();
+    let body = anthropic_message(asked, &content, Some(reason));
+    RenderedAnswer::json(200, &with_member(body, "usage", answer.usage.as_ref().map(anthropic_usage)))
 }
 
-fn stream(
+fn render_anthropic_stream(
     answer: &ModelAnswer,
     blocks: &[AnthropicBlock<'_>],
     reason: &str,
     asked: &AnswerRequest<'_>,
 ) -> RenderedAnswer {
     let mut pieces = Vec::new();
-    let first = answer.usage.map(|counts| usage(&ScriptedUsage { output: 1, ..counts }));
-    let message = with(message(asked, &[], None), "usage", first);
-    pieces.push(event(&json!({ "type": "message_start", "message": message })));
+    let first = answer.usage.map(|counts| anthropic_usage(&ScriptedUsage { output: 1, ..counts }));
+    let message = with_member(anthropic_message(asked, &[], None), "usage", first);
+    pieces.push(anthropic_event(&json!({ "type": "message_start", "message": message })));
     let mut again = None;
     for (index, block) in blocks.iter().enumerate() {
-        let start = block.start(&id(asked, index));
-        pieces.push(event(&json!({ "type": "content_block_start", "index": index, "content_block": start })));
+        let start = block.start(&tool_use_id(asked, index));
+        pieces.push(anthropic_event(&json!({ "type": "content_block_start", "index": index, "content_block": start })));
         if index == 0 {
-            pieces.push(event(&json!({ "type": "ping" })));
+            pieces.push(anthropic_event(&json!({ "type": "ping" })));
         }
         for delta in block.deltas() {
-            let delta = event(&json!({ "type": "content_block_delta", "index": index, "delta": delta }));
+            let delta = anthropic_event(&json!({ "type": "content_block_delta", "index": index, "delta": delta }));
             pieces.push(delta);
             again = Some(pieces.len());
         }
-        pieces.push(event(&json!({ "type": "content_block_stop", "index": index })));
+        pieces.push(anthropic_event(&json!({ "type": "content_block_stop", "index": index })));
     }
     let delta = json!({ "stop_reason": reason, "stop_sequence": null });
     let last = json!({ "type": "message_delta", "delta": delta });
     let used = answer.usage.map(|counts| json!({ "output_tokens": counts.output }));
-    pieces.push(event(&with(last, "usage", used)));
-    pieces.push(event(&json!({ "type": "message_stop" })));
+    pieces.push(anthropic_event(&with_member(last, "usage", used)));
+    pieces.push(anthropic_event(&json!({ "type": "message_stop" })));
     RenderedAnswer { status: 200, headers: rendered::events(), pieces, framing: Framing::Chunks, again }
 }
 
-fn event(data: &Json) -> Vec<u8> {
+fn anthropic_event(data: &Json) -> Vec<u8> {
     let name = data.get("type").and_then(Json::as_str).unwrap_or_default();
     format!("event: {name}\ndata: {}\n\n", proem_text::json::compact(data)).into_bytes()
 }

@@ -27,7 +27,7 @@ enum ScriptRefusal {
 /// The body, if the provider of that protocol would take the request; else its refusal.
 ///
 /// A path of no protocol is checked for nothing.
-pub(super) fn request(
+pub(super) fn check_scripted_request(
     script: &ServerScript,
     protocol: Option<PathProtocol>,
     request: &HttpRequest,
@@ -35,24 +35,25 @@ pub(super) fn request(
 ) -> Result<Json, RenderedAnswer> {
     let body = serde_json::from_slice::<Json>(&request.body);
     let Some(protocol) = protocol else { return Ok(body.unwrap_or_default()) };
-    key(script, protocol, request).map_err(|refused| refused.rendered(protocol, number))?;
+    check_key(script, protocol, request).map_err(|refused| refused.rendered(protocol, number))?;
     let checked = body.map_err(|error| format!("The body of the request is not JSON: {error}")).and_then(|body| {
         if script.checks == Checks::Provider {
-            head(protocol, request)?;
+            check_request_head(protocol, request)?;
             match protocol {
-                PathProtocol::Anthropic => anthropic::body(&body)?,
-                PathProtocol::OpenAi => openai::body(&body)?,
+                PathProtocol::Anthropic => anthropic::check_anthropic_body(&body)?,
+                PathProtocol::OpenAi => openai::check_openai_body(&body)?,
                 PathProtocol::Embeddings => openai::embeddings(&body)?,
             }
         }
         Ok(body)
     });
     let body = checked.map_err(|message| ScriptRefusal::Request(message).rendered(protocol, number))?;
-    model(script, &AnswerRequest { number, body: &body }).map_err(|refused| refused.rendered(protocol, number))?;
+    check_model(script, &AnswerRequest { number, body: &body })
+        .map_err(|refused| refused.rendered(protocol, number))?;
     Ok(body)
 }
 
-fn key(script: &ServerScript, protocol: PathProtocol, request: &HttpRequest) -> Result<(), ScriptRefusal> {
+fn check_key(script: &ServerScript, protocol: PathProtocol, request: &HttpRequest) -> Result<(), ScriptRefusal> {
     let Some(key) = &script.key else { return Ok(()) };
     let given = match protocol {
         PathProtocol::Anthropic => request.header("x-api-key"),
@@ -71,7 +72,7 @@ fn key(script: &ServerScript, protocol: PathProtocol, request: &HttpRequest) -> 
     Err(ScriptRefusal::Key(message.to_owned()))
 }
 
-fn head(protocol: PathProtocol, request: &HttpRequest) -> Result<(), String> {
+fn check_request_head(protocol: PathProtocol, request: &HttpRequest) -> Result<(), String> {
     if request.method != "POST" {
         return Err(format!("Not allowed to {} on {}", request.method, request.path));
     }
@@ -85,7 +86,7 @@ fn head(protocol: PathProtocol, request: &HttpRequest) -> Result<(), String> {
     Ok(())
 }
 
-fn model(script: &ServerScript, asked: &AnswerRequest<'_>) -> Result<(), ScriptRefusal> {
+fn check_model(script: &ServerScript, asked: &AnswerRequest<'_>) -> Result<(), ScriptRefusal> {
     let model = asked.model();
     if script.models.is_empty() || script.models.iter().any(|known| known == model) {
         return Ok(());
@@ -101,16 +102,18 @@ impl ScriptRefusal {
             Self::Request(message) => (400, "invalid_request_error", None, message),
         };
         match protocol {
-            PathProtocol::Anthropic => super::anthropic::error(status, anthropic_type, message, number),
+            PathProtocol::Anthropic => {
+                super::anthropic::render_anthropic_error(status, anthropic_type, message, number)
+            }
             PathProtocol::OpenAi | PathProtocol::Embeddings => {
-                super::openai::error(status, openai_code, message, number)
+                super::openai::render_openai_error(status, openai_code, message, number)
             }
         }
     }
 }
 
 /// Refuses members that are not known.
-fn known(body: &Json, names: &[&str]) -> Result<(), String> {
+fn refuse_unknown_members(body: &Json, names: &[&str]) -> Result<(), String> {
     let Some(members) = body.as_object() else { return Err("the body must be an object".to_owned()) };
     match members.keys().find(|key| !names.contains(&key.as_str())) {
         Some(key) => Err(format!("{key}: Extra inputs are not permitted")),
@@ -119,7 +122,7 @@ fn known(body: &Json, names: &[&str]) -> Result<(), String> {
 }
 
 /// A text that must be there and not be empty.
-fn text<'b>(value: &'b Json, name: &str) -> Result<&'b str, String> {
+fn required_text<'b>(value: &'b Json, name: &str) -> Result<&'b str, String> {
     match value.get(name).and_then(Json::as_str) {
         Some("") | None => Err(format!("{name}: Field required, as a text that is not empty")),
         Some(text) => Ok(text),
@@ -127,7 +130,7 @@ fn text<'b>(value: &'b Json, name: &str) -> Result<&'b str, String> {
 }
 
 /// A list that must be there and not be empty.
-fn list<'b>(value: &'b Json, name: &str) -> Result<&'b [Json], String> {
+fn required_list<'b>(value: &'b Json, name: &str) -> Result<&'b [Json], String> {
     match value.get(name).and_then(Json::as_array) {
         Some(list) if !list.is_empty() => Ok(list),
         _ => Err(format!("{name}: Field required, as a list of at least one")),
@@ -135,7 +138,7 @@ fn list<'b>(value: &'b Json, name: &str) -> Result<&'b [Json], String> {
 }
 
 /// A number within limits, if it is there.
-fn number(value: &Json, name: &str, least: f64, most: f64) -> Result<(), String> {
+fn check_limits(value: &Json, name: &str, least: f64, most: f64) -> Result<(), String> {
     match value.get(name) {
         None => Ok(()),
         Some(given) if given.as_f64().is_some_and(|given| (least..=most).contains(&given)) => Ok(()),
@@ -152,7 +155,7 @@ fn truth(value: &Json, name: &str) -> Result<(), String> {
 }
 
 /// A name as both providers want those of tools.
-fn name(value: &str) -> Result<(), String> {
+fn check_tool_name(value: &str) -> Result<(), String> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
     if (1..=64).contains(&value.len()) && value.chars().all(fits) {
         return Ok(());
@@ -161,12 +164,13 @@ fn name(value: &str) -> Result<(), String> {
 }
 
 /// How often a member of that name occurs, at any depth.
-fn count(value: &Json, name: &str) -> usize {
+fn count_members(value: &Json, name: &str) -> usize {
     match value {
-        Json::Array(items) => items.iter().map(|item| count(item, name)).sum(),
-        Json::Object(members) => {
-            members.iter().map(|(key, member)| usize::from(key == name).saturating_add(count(member, name))).sum()
-        }
+        Json::Array(items) => items.iter().map(|item| count_members(item, name)).sum(),
+        Json::Object(members) => members
+            .iter()
+            .map(|(key, member)| usize::from(key == name).saturating_add(count_members(member, name)))
+            .sum(),
         _ => 0,
     }
 }

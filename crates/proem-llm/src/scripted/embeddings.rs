@@ -5,17 +5,17 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value as Json, json};
 
-use super::rendered::{AnswerRequest, RenderedAnswer, header};
+use super::rendered::{AnswerRequest, RenderedAnswer, header_pair};
 use super::reply::{VectorFault, Vectors};
 
 /// The vectors of all texts of the request, with what is to be wrong with them.
-pub(super) fn answer(vectors: &Vectors, asked: &AnswerRequest<'_>) -> RenderedAnswer {
-    let texts = texts(asked.body);
+pub(super) fn render_vectors(vectors: &Vectors, asked: &AnswerRequest<'_>) -> RenderedAnswer {
+    let texts = texts_to_embed(asked.body);
     let wanted = asked.body.get("dimensions").and_then(Json::as_u64).and_then(|wanted| usize::try_from(wanted).ok());
     let dimensions = wanted.unwrap_or(vectors.dimensions);
     let mut all: Vec<(usize, Vec<f32>)> = match &vectors.given {
         Some(given) => given.iter().take(texts.len()).cloned().enumerate().collect(),
-        None => texts.iter().map(|text| vector(text, dimensions)).enumerate().collect(),
+        None => texts.iter().map(|text| word_vector(text, dimensions)).enumerate().collect(),
     };
     match vectors.fault {
         VectorFault::None => {}
@@ -41,12 +41,12 @@ pub(super) fn answer(vectors: &Vectors, asked: &AnswerRequest<'_>) -> RenderedAn
     // Written by hand, since a number that is none is no JSON, which servers send all the same.
     let body = format!(r#"{{"data":[{}],"model":{model},"object":"list","usage":{usage}}}"#, items.join(","));
     let mut rendered = RenderedAnswer::whole(200, body.into_bytes());
-    rendered.headers.push(header("content-type", "application/json"));
-    rendered.headers.push(header("x-request-id", &format!("req_{:06}", asked.number)));
+    rendered.headers.push(header_pair("content-type", "application/json"));
+    rendered.headers.push(header_pair("x-request-id", &format!("req_{:06}", asked.number)));
     rendered
 }
 
-fn texts(body: &Json) -> Vec<&str> {
+fn texts_to_embed(body: &Json) -> Vec<&str> {
     match body.get("input") {
         Some(Json::String(text)) => vec![text],
         Some(Json::Array(texts)) => texts.iter().filter_map(Json::as_str).collect(),
@@ -67,10 +67,10 @@ fn item(index: usize, vector: &[f32], packed: bool) -> String {
 
 /// A vector of length 1 in which each word counts at one place, so that texts with words in common
 /// are alike. Bits are the same on every machine: sums of ones and one correctly rounded root.
-fn vector(text: &str, dimensions: usize) -> Vec<f32> {
+fn word_vector(text: &str, dimensions: usize) -> Vec<f32> {
     let mut vector = vec![0.0_f32; dimensions];
     for word in text.split_whitespace() {
-        let hash = hash(word);
+        let hash = word_hash(word);
         let place = usize::try_from(hash >> 1).unwrap_or(0).checked_rem(dimensions);
         if let Some(number) = place.and_then(|place| vector.get_mut(place)) {
             *number += if hash.is_multiple_of(2) { 1.0 } else { -1.0 };
@@ -89,6 +89,6 @@ fn vector(text: &str, dimensions: usize) -> Vec<f32> {
 }
 
 /// FNV-1a: <https://www.rfc-editor.org/rfc/rfc9923>, kept to 32 bits.
-fn hash(word: &str) -> u32 {
+fn word_hash(word: &str) -> u32 {
     word.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }

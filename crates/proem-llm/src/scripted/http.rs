@@ -66,7 +66,8 @@ impl Requests {
             self.chunks()?
         } else {
             let length = request.header("content-length").map_or(Ok(0), str::parse::<usize>);
-            let length = length.ok().filter(|length| *length <= MOST_BODY).ok_or_else(|| wrong("content-length"))?;
+            let length =
+                length.ok().filter(|length| *length <= MOST_BODY).ok_or_else(|| bad_request("content-length"))?;
             self.take(length)?
         };
         Ok(Some(request))
@@ -88,7 +89,7 @@ impl Requests {
                 break end.saturating_add(4);
             }
             if self.buffer.len() > MOST_HEAD {
-                return Err(wrong("head"));
+                return Err(bad_request("head"));
             }
             let most = if self.manner == Manner::Greedy { READ } else { 1 };
             if self.fill(most)? == 0 {
@@ -97,7 +98,7 @@ impl Requests {
         };
         let body = self.buffer.split_off(end);
         let head = core::mem::replace(&mut self.buffer, body);
-        parse(&String::from_utf8_lossy(&head)).map(Some).ok_or_else(|| wrong("head"))
+        parse_http_head(&String::from_utf8_lossy(&head)).map(Some).ok_or_else(|| bad_request("head"))
     }
 
     /// The next `length` bytes.
@@ -127,9 +128,9 @@ impl Requests {
         loop {
             let line = self.line()?;
             let digits = line.split(';').next().unwrap_or_default().trim();
-            let length = usize::from_str_radix(digits, 16).map_err(|_| wrong("chunk"))?;
+            let length = usize::from_str_radix(digits, 16).map_err(|_| bad_request("chunk"))?;
             if body.len().saturating_add(length) > MOST_BODY {
-                return Err(wrong("chunk"));
+                return Err(bad_request("chunk"));
             }
             if length == 0 {
                 while !self.line()?.is_empty() {}
@@ -152,7 +153,7 @@ impl Requests {
                 return Ok(String::from_utf8_lossy(&line).trim_end().to_owned());
             }
             if self.buffer.len() > MOST_HEAD || self.fill(READ)? == 0 {
-                return Err(wrong("chunk"));
+                return Err(bad_request("chunk"));
             }
         }
     }
@@ -167,11 +168,11 @@ impl Requests {
     }
 }
 
-fn wrong(part: &str) -> io::Error {
+fn bad_request(part: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the request's {part} is not HTTP/1.1 or too long"))
 }
 
-fn parse(head: &str) -> Option<HttpRequest> {
+fn parse_http_head(head: &str) -> Option<HttpRequest> {
     let mut lines = head.split("\r\n").filter(|line| !line.is_empty());
     let mut first = lines.next()?.split(' ');
     let (method, path) = (first.next()?.to_owned(), first.next()?.to_owned());
@@ -187,8 +188,8 @@ fn parse(head: &str) -> Option<HttpRequest> {
 }
 
 /// The head of an answer.
-pub(super) fn head(status: u16, headers: &[(String, String)]) -> Vec<u8> {
-    let mut head = format!("HTTP/1.1 {status} {}\r\n", reason(status));
+pub(super) fn render_http_head(status: u16, headers: &[(String, String)]) -> Vec<u8> {
+    let mut head = format!("HTTP/1.1 {status} {}\r\n", reason_phrase(status));
     for (name, value) in headers {
         head.push_str(name);
         head.push_str(": ");
@@ -209,7 +210,7 @@ pub(super) fn push_chunk(out: &mut Vec<u8>, bytes: &[u8]) {
 /// The end of a body in chunks.
 pub(super) const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-const fn reason(status: u16) -> &'static str {
+const fn reason_phrase(status: u16) -> &'static str {
     match status {
         200 => "OK",
         301 => "Moved Permanently",
@@ -250,7 +251,7 @@ mod tests {
                 let pairs: Vec<_> = request.headers.iter().map(|(name, value)| format!("{name}={value}")).collect();
                 pairs.join(" ")
             };
-            let parsed = parse(head);
+            let parsed = parse_http_head(head);
             let found = parsed.as_ref().map(|request| (request.path.clone(), headers(request)));
             assert_eq!(found, expected.map(|(path, headers)| (path.to_owned(), headers.to_owned())), "{head:?}");
         }
@@ -259,7 +260,7 @@ mod tests {
     #[test]
     fn answers_on_the_wire() {
         let headers = [("a".to_owned(), "b".to_owned())];
-        assert_eq!(head(429, &headers), b"HTTP/1.1 429 Too Many Requests\r\na: b\r\n\r\n");
+        assert_eq!(render_http_head(429, &headers), b"HTTP/1.1 429 Too Many Requests\r\na: b\r\n\r\n");
         let mut out = Vec::new();
         push_chunk(&mut out, b"0123456789abcdef!");
         assert_eq!(out, b"11\r\n0123456789abcdef!\r\n");

@@ -4,29 +4,33 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::rendered::{self, AnswerRequest, Framing, RenderedAnswer, header};
+use super::rendered::{self, AnswerRequest, Framing, RenderedAnswer, header_pair};
 use super::reply::{AnswerBlock, ModelAnswer, ScriptedFinish, ScriptedUsage};
 
 /// The answer, whole or streamed as was asked.
-pub(super) fn answer(answer: &ModelAnswer, asked: &AnswerRequest<'_>) -> RenderedAnswer {
+pub(super) fn render_openai_answer(answer: &ModelAnswer, asked: &AnswerRequest<'_>) -> RenderedAnswer {
     let message = AssistantMessage::of(answer, asked);
     let streamed = asked.body.get("stream") == Some(&Json::Bool(true));
-    let mut rendered = if streamed { stream(answer, &message, asked) } else { whole(answer, &message, asked) };
-    rendered.headers.push(header("x-request-id", &format!("req_{:06}", asked.number)));
+    let mut rendered = if streamed {
+        render_openai_stream(answer, &message, asked)
+    } else {
+        render_openai_whole(answer, &message, asked)
+    };
+    rendered.headers.push(header_pair("x-request-id", &format!("req_{:06}", asked.number)));
     rendered
 }
 
 /// What an error of OpenAI's looks like: <https://platform.openai.com/docs/guides/error-codes>.
-pub(super) fn error(status: u16, code: Option<&str>, message: &str, number: usize) -> RenderedAnswer {
+pub(super) fn render_openai_error(status: u16, code: Option<&str>, message: &str, number: usize) -> RenderedAnswer {
     let kind = if status == 500 { "server_error" } else { "invalid_request_error" };
     let body = json!({ "error": { "message": message, "type": kind, "param": null, "code": code } });
     let mut rendered = RenderedAnswer::json(status, &body);
-    rendered.headers.push(header("x-request-id", &format!("req_{number:06}")));
+    rendered.headers.push(header_pair("x-request-id", &format!("req_{number:06}")));
     rendered
 }
 
 /// The one value of a list that has no other.
-pub(super) fn only(values: &[Json]) -> Option<&Json> {
+pub(super) fn only_value(values: &[Json]) -> Option<&Json> {
     match values {
         [value] => Some(value),
         _ => None,
@@ -56,7 +60,7 @@ impl AssistantMessage {
                 AnswerBlock::Refusal(text) => message.refusal.get_or_insert_default().push_str(text),
                 AnswerBlock::Value(value) => {
                     let text = proem_text::json::compact(value);
-                    match forced(asked.body) {
+                    match forced_openai_tool(asked.body) {
                         Some(name) => message.call(asked, name, text),
                         None => message.text.get_or_insert_default().push_str(&text),
                     }
@@ -85,7 +89,7 @@ impl AssistantMessage {
     fn deltas(&self) -> Vec<Json> {
         let mut deltas = vec![json!({ "role": "assistant", "content": "", "refusal": null })];
         let said = |key: &'static str, text: &Option<String>| -> Vec<Json> {
-            rendered::pieces(text.as_deref().unwrap_or_default()).map(|text| json!({ key: text })).collect()
+            rendered::token_pieces(text.as_deref().unwrap_or_default()).map(|text| json!({ key: text })).collect()
         };
         deltas.extend(said("content", &self.text));
         deltas.extend(said("refusal", &self.refusal));
@@ -93,7 +97,7 @@ impl AssistantMessage {
             let function = json!({ "name": call.name, "arguments": "" });
             let start = json!({ "index": index, "id": call.id, "type": "function", "function": function });
             deltas.push(json!({ "tool_calls": [start] }));
-            for text in rendered::pieces(&call.arguments) {
+            for text in rendered::token_pieces(&call.arguments) {
                 let more = json!({ "index": index, "function": { "arguments": text } });
                 deltas.push(json!({ "tool_calls": [more] }));
             }
@@ -103,15 +107,15 @@ impl AssistantMessage {
 }
 
 /// The tool that must be called.
-fn forced(body: &Json) -> Option<&str> {
+fn forced_openai_tool(body: &Json) -> Option<&str> {
     let tool = match body.get("tool_choice")? {
-        Json::String(word) if word == "required" => only(body.get("tools")?.as_array()?)?,
+        Json::String(word) if word == "required" => only_value(body.get("tools")?.as_array()?)?,
         choice => choice,
     };
     tool.get("function")?.get("name")?.as_str()
 }
 
-fn usage(counts: &ScriptedUsage) -> Json {
+fn openai_usage(counts: &ScriptedUsage) -> Json {
     json!({
         "prompt_tokens": counts.input,
         "completion_tokens": counts.output,
@@ -124,7 +128,7 @@ fn usage(counts: &ScriptedUsage) -> Json {
 }
 
 /// What all objects of an answer begin with.
-fn object(asked: &AnswerRequest<'_>, kind: &str, choices: &[Json]) -> Map<String, Json> {
+fn completion_object(asked: &AnswerRequest<'_>, kind: &str, choices: &[Json]) -> Map<String, Json> {
     let members = [
         ("id", json!(format!("chatcmpl-{:06}", asked.number))),
         ("object", json!(kind)),
@@ -135,7 +139,7 @@ fn object(asked: &AnswerRequest<'_>, kind: &str, choices: &[Json]) -> Map<String
     members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-fn whole(answer: &ModelAnswer, message: &AssistantMessage, asked: &AnswerRequest<'_>) -> RenderedAnswer {
+fn render_openai_whole(answer: &ModelAnswer, message: &AssistantMessage, asked: &AnswerRequest<'_>) -> RenderedAnswer {
     let mut said = Map::new();
     said.insert("role".to_owned(), json!("assistant"));
     said.insert("content".to_owned(), json!(message.text));
@@ -148,19 +152,19 @@ fn whole(answer: &ModelAnswer, message: &AssistantMessage, asked: &AnswerRequest
         said.insert("tool_calls".to_owned(), message.calls.iter().map(call).collect());
     }
     let choice = json!({ "index": 0, "message": said, "logprobs": null, "finish_reason": message.finish });
-    let mut body = object(asked, "chat.completion", &[choice]);
-    body.extend(answer.usage.as_ref().map(|counts| ("usage".to_owned(), usage(counts))));
+    let mut body = completion_object(asked, "chat.completion", &[choice]);
+    body.extend(answer.usage.as_ref().map(|counts| ("usage".to_owned(), openai_usage(counts))));
     RenderedAnswer::json(200, &Json::Object(body))
 }
 
-fn stream(answer: &ModelAnswer, message: &AssistantMessage, asked: &AnswerRequest<'_>) -> RenderedAnswer {
+fn render_openai_stream(answer: &ModelAnswer, message: &AssistantMessage, asked: &AnswerRequest<'_>) -> RenderedAnswer {
     let counted = asked.body.pointer("/stream_options/include_usage") == Some(&Json::Bool(true));
     let chunk = |choices: &[Json], used: Option<Json>| {
-        let mut body = object(asked, "chat.completion.chunk", choices);
+        let mut body = completion_object(asked, "chat.completion.chunk", choices);
         if counted {
             body.insert("usage".to_owned(), json!(used));
         }
-        event(&proem_text::json::compact(&Json::Object(body)))
+        openai_event(&proem_text::json::compact(&Json::Object(body)))
     };
     let choice = |delta: &Json, reason: Option<&str>| {
         let no_logprobs = Json::Null;
@@ -170,12 +174,12 @@ fn stream(answer: &ModelAnswer, message: &AssistantMessage, asked: &AnswerReques
     let again = Some(pieces.len());
     pieces.push(chunk(&[choice(&json!({}), Some(&message.finish))], None));
     if let (true, Some(counts)) = (counted, &answer.usage) {
-        pieces.push(chunk(&[], Some(usage(counts))));
+        pieces.push(chunk(&[], Some(openai_usage(counts))));
     }
-    pieces.push(event("[DONE]"));
+    pieces.push(openai_event("[DONE]"));
     RenderedAnswer { status: 200, headers: rendered::events(), pieces, framing: Framing::Chunks, again }
 }
 
-fn event(data: &str) -> Vec<u8> {
+fn openai_event(data: &str) -> Vec<u8> {
     format!("data: {data}\n\n").into_bytes()
 }

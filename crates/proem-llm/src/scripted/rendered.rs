@@ -58,7 +58,7 @@ pub(super) enum Framing {
 impl RenderedAnswer {
     pub(super) fn json(status: u16, body: &Json) -> Self {
         let mut rendered = Self::whole(status, proem_text::json::compact(body).into_bytes());
-        rendered.headers.push(header("content-type", "application/json"));
+        rendered.headers.push(header_pair("content-type", "application/json"));
         rendered
     }
 
@@ -73,17 +73,17 @@ impl RenderedAnswer {
     }
 }
 
-pub(super) fn header(name: &str, value: &str) -> (String, String) {
+pub(super) fn header_pair(name: &str, value: &str) -> (String, String) {
     (name.to_owned(), value.to_owned())
 }
 
 /// The headers of a stream of events.
 pub(super) fn events() -> Vec<(String, String)> {
-    vec![header("content-type", "text/event-stream; charset=utf-8"), header("cache-control", "no-cache")]
+    vec![header_pair("content-type", "text/event-stream; charset=utf-8"), header_pair("cache-control", "no-cache")]
 }
 
 /// A text in pieces of a few tokens, as models stream it.
-pub(super) fn pieces(text: &str) -> impl Iterator<Item = String> {
+pub(super) fn token_pieces(text: &str) -> impl Iterator<Item = String> {
     let characters: Vec<char> = text.chars().collect();
     let pieces: Vec<String> = characters.chunks(12).map(String::from_iter).collect();
     pieces.into_iter()
@@ -96,8 +96,8 @@ mod tests {
     #[test]
     fn a_text_in_pieces_is_the_text() {
         for text in ["", "short", "a text that is longer than twelve characters, with é and 👍"] {
-            assert_eq!(pieces(text).collect::<String>(), text);
-            assert!(pieces(text).all(|piece| piece.chars().count() <= 12));
+            assert_eq!(token_pieces(text).collect::<String>(), text);
+            assert!(token_pieces(text).all(|piece| piece.chars().count() <= 12));
         }
     }
 }

@@ -178,7 +178,7 @@ pub struct RawReply {
     #[serde(default)]
     pub headers: Vec<(String, String)>,
     /// The body; in a file `{"text": …}`, `{"base64": …}` or `{"json": …}`.
-    #[serde(default, deserialize_with = "body")]
+    #[serde(default, deserialize_with = "deserialize_body")]
     pub body: Vec<u8>,
 }
 
@@ -390,7 +390,7 @@ impl Vectors {
     }
 }
 
-fn body<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+fn deserialize_body<'d, D: Deserializer<'d>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
     #[derive(Deserialize)]
     #[serde(rename_all = "kebab-case")]
     enum RawBody {

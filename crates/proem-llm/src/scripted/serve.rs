@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use super::http::{self, HttpRequest, Manner, Requests};
-use super::rendered::{AnswerRequest, Framing, PathProtocol, RenderedAnswer, header};
+use super::rendered::{AnswerRequest, Framing, PathProtocol, RenderedAnswer, header_pair};
 use super::reply::{Connection, Delivery, DeliveryEnd, Reply, ReplyContent};
 use super::{ReceivedRequest, ScriptEnd, ScriptRule, ServerScript, anthropic, check, embeddings, openai};
 
@@ -53,7 +53,7 @@ pub(super) struct SharedScript {
 }
 
 /// What is in a lock. A panic in another thread can't have left half a change: each is one call.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock_always<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -77,9 +77,9 @@ impl SharedScript {
 
     /// Ends all connections and pauses.
     pub(super) fn stop(&self) {
-        *locked(&self.stopping) = true;
+        *lock_always(&self.stopping) = true;
         self.stopped.notify_all();
-        let open: Vec<_> = locked(&self.open).values().filter_map(Weak::upgrade).collect();
+        let open: Vec<_> = lock_always(&self.open).values().filter_map(Weak::upgrade).collect();
         for stream in open {
             // It may be closed already, which is what is wanted.
             _ = stream.shutdown(Shutdown::Both);
@@ -87,13 +87,13 @@ impl SharedScript {
     }
 
     fn is_stopping(&self) -> bool {
-        *locked(&self.stopping)
+        *lock_always(&self.stopping)
     }
 
     /// Waits; an error ends the connection because the server stops.
     fn pause(&self, milliseconds: u64) -> io::Result<()> {
         let time = Duration::from_millis(milliseconds);
-        let guard = locked(&self.stopping);
+        let guard = lock_always(&self.stopping);
         let waited = self.stopped.wait_timeout_while(guard, time, |stopping| !*stopping);
         match waited {
             Ok((stopping, _)) if !*stopping => Ok(()),
@@ -103,8 +103,8 @@ impl SharedScript {
 
     /// Keeps a request and says the how manieth it is, from 1.
     fn keep(&self, request: &HttpRequest) -> usize {
-        let mut all = locked(&self.received);
-        all.push(received(request));
+        let mut all = lock_always(&self.received);
+        all.push(received_request(request));
         self.arrival.notify_all();
         all.len()
     }
@@ -112,42 +112,49 @@ impl SharedScript {
     /// Waits until that many requests have come, but no longer than this; whether they have.
     pub(super) fn arrived(&self, count: usize, patience: Duration) -> bool {
         let waited =
-            self.arrival.wait_timeout_while(locked(&self.received), patience, |received| received.len() < count);
+            self.arrival.wait_timeout_while(lock_always(&self.received), patience, |received| received.len() < count);
         waited.unwrap_or_else(PoisonError::into_inner).0.len() >= count
     }
 
     /// What is said to a request.
     fn answer(&self, request: &HttpRequest, number: usize) -> (RenderedAnswer, Delivery) {
         let protocol = PathProtocol::of(&request.path);
-        let body = match check::request(&self.script, protocol, request, number) {
+        let body = match check::check_scripted_request(&self.script, protocol, request, number) {
             Ok(body) => body,
             Err(refused) => return (refused, Delivery::default()),
         };
         let asked = AnswerRequest { number, body: &body };
         let Some(reply) = self.reply(request, number) else {
             let message = "the script has no answer for this request, or its answers are over";
-            return (openai::error(500, Some("script_is_over"), message, number), Delivery::default());
+            return (openai::render_openai_error(500, Some("script_is_over"), message, number), Delivery::default());
         };
         let body_bytes = proem_text::json::compact(asked.body).len();
         let mut rendered = match (&reply.say, protocol) {
             (ReplyContent::Raw(raw), _) => RenderedAnswer::raw(raw),
             (ReplyContent::Answer(answer), Some(PathProtocol::Anthropic)) => {
-                anthropic::answer(&answer.counted(body_bytes), &asked)
+                anthropic::render_anthropic_answer(&answer.counted(body_bytes), &asked)
             }
             (ReplyContent::Answer(answer), Some(PathProtocol::OpenAi)) => {
-                openai::answer(&answer.counted(body_bytes), &asked)
+                openai::render_openai_answer(&answer.counted(body_bytes), &asked)
             }
-            (ReplyContent::Embeddings(vectors), Some(PathProtocol::Embeddings)) => embeddings::answer(vectors, &asked),
-            _ => openai::error(404, Some("unknown_url"), "the script has another kind of answer for this path", number),
+            (ReplyContent::Embeddings(vectors), Some(PathProtocol::Embeddings)) => {
+                embeddings::render_vectors(vectors, &asked)
+            }
+            _ => openai::render_openai_error(
+                404,
+                Some("unknown_url"),
+                "the script has another kind of answer for this path",
+                number,
+            ),
         };
-        rendered.headers.extend(reply.how.retry_after.as_deref().map(|after| header("retry-after", after)));
+        rendered.headers.extend(reply.how.retry_after.as_deref().map(|after| header_pair("retry-after", after)));
         (rendered, reply.how.clone())
     }
 
     /// The answer of the function, or of the first rule that fits.
     fn reply(&self, request: &HttpRequest, number: usize) -> Option<Cow<'_, Reply>> {
         if let Some(Answerer(answer)) = &self.answerer {
-            return Some(Cow::Owned(answer(&received(request))));
+            return Some(Cow::Owned(answer(&received_request(request))));
         }
         let text = String::from_utf8_lossy(&request.body);
         let path = request.path.split('?').next().unwrap_or_default();
@@ -167,7 +174,7 @@ impl SharedScript {
 }
 
 /// A request as it is kept.
-fn received(request: &HttpRequest) -> ReceivedRequest {
+fn received_request(request: &HttpRequest) -> ReceivedRequest {
     ReceivedRequest {
         method: request.method.clone(),
         path: request.path.clone(),
@@ -178,7 +185,7 @@ fn received(request: &HttpRequest) -> ReceivedRequest {
 }
 
 /// Accepts connections until the server stops, and waits for their threads.
-pub(super) fn listen(listener: &TcpListener, shared: &Arc<SharedScript>) {
+pub(super) fn accept_connections(listener: &TcpListener, shared: &Arc<SharedScript>) {
     let mut threads: Vec<JoinHandle<()>> = Vec::new();
     let mut number = 0_usize;
     for stream in listener.incoming() {
@@ -189,13 +196,13 @@ pub(super) fn listen(listener: &TcpListener, shared: &Arc<SharedScript>) {
         number = number.saturating_add(1);
         threads.retain(|thread| !thread.is_finished());
         let stream = Arc::new(stream);
-        locked(&shared.open).insert(number, Arc::downgrade(&stream));
+        lock_always(&shared.open).insert(number, Arc::downgrade(&stream));
         let sharing = Arc::clone(shared);
         let serve = move || {
             // The client's view of a broken connection is what tests look at; there is nobody else
             // to tell.
             _ = connection(&sharing, &stream);
-            locked(&sharing.open).remove(&number);
+            lock_always(&sharing.open).remove(&number);
         };
         // Without a thread the connection is dropped, which the client sees.
         threads.extend(thread::Builder::new().stack_size(STACK).spawn(serve).ok());
@@ -224,7 +231,7 @@ fn connection(shared: &SharedScript, stream: &Arc<TcpStream>) -> io::Result<()> 
         if !matches!(how.ending, DeliveryEnd::ResetAfter(_)) {
             requests.finish(&request)?;
         }
-        let next = send(shared, answering, stream, &rendered, &how);
+        let next = send_answer(shared, answering, stream, &rendered, &how);
         if next.is_err() && !shared.is_stopping() {
             shared.abandoned.fetch_add(1, Ordering::SeqCst);
         }
@@ -257,7 +264,7 @@ impl Drop for AnsweringCount<'_> {
 ///
 /// One that goes out at once counts as given before its last byte is: the client may ask again before
 /// this thread goes on.
-fn send(
+fn send_answer(
     shared: &SharedScript,
     answering: AnsweringCount<'_>,
     stream: &TcpStream,
@@ -277,16 +284,16 @@ fn send(
     let framing = if how.chunk_bytes.is_some() || endless { Framing::Chunks } else { rendered.framing };
     let mut headers = rendered.headers.clone();
     match framing {
-        Framing::Chunks => headers.push(header("transfer-encoding", "chunked")),
+        Framing::Chunks => headers.push(header_pair("transfer-encoding", "chunked")),
         Framing::Length => {
             let length: usize = rendered.pieces.iter().map(Vec::len).sum();
-            headers.push(header("content-length", &length.to_string()));
+            headers.push(header_pair("content-length", &length.to_string()));
         }
     }
     if how.connection == Connection::Closed {
-        headers.push(header("connection", "close"));
+        headers.push(header_pair("connection", "close"));
     }
-    let out = http::head(rendered.status, &headers);
+    let out = http::render_http_head(rendered.status, &headers);
     let mut writer = AnswerWriter { shared, stream, out, left: most, pause_ms: how.pause_ms, framing };
     let size = how.chunk_bytes.map_or(usize::MAX, core::num::NonZeroUsize::get);
     let said = if endless { rendered.again.unwrap_or(usize::MAX) } else { usize::MAX };

@@ -34,7 +34,7 @@ impl NeedleSearch {
         for (secret, value) in secrets.enumerate() {
             needles.push(Needle { secret, bytes: value.to_vec() });
             for before in 0..3 {
-                let standard = encoded(value, before);
+                let standard = base64_core(value, before);
                 let url: Vec<u8> = standard.iter().map(|byte| url_safe(*byte)).collect();
                 if url != standard {
                     needles.push(Needle { secret, bytes: url });
@@ -54,10 +54,10 @@ impl NeedleSearch {
             bare.retain(|byte| !byte.is_ascii_whitespace());
             // Little but space is everywhere.
             if bare.len() >= SHORTEST_BARE {
-                let turned = turned(&bare);
+                let turned = reversed_value(&bare);
                 needles.extend([bare, turned].map(|bytes| Needle { secret, bytes }));
             }
-            needles.push(Needle { secret, bytes: hexadecimal(value) });
+            needles.push(Needle { secret, bytes: hex_value(value) });
         }
         Self::of(needles)
     }
@@ -104,14 +104,14 @@ impl NeedleSearch {
 }
 
 /// The value from its last character to its first.
-fn turned(value: &[u8]) -> Vec<u8> {
+fn reversed_value(value: &[u8]) -> Vec<u8> {
     match core::str::from_utf8(value) {
         Ok(text) => text.chars().rev().collect::<String>().into_bytes(),
         Err(_) => value.iter().rev().copied().collect(),
     }
 }
 
-fn hexadecimal(value: &[u8]) -> Vec<u8> {
+fn hex_value(value: &[u8]) -> Vec<u8> {
     proem_text::hex::encode_hex(value).into_bytes()
 }
 
@@ -121,7 +121,7 @@ fn index(first: u8, second: u8) -> usize {
 
 /// The characters of base64 that depend on `value` alone when `before` bytes stand before it, taken
 /// modulo 3: those whose six bits all come from it.
-fn encoded(value: &[u8], before: usize) -> Vec<u8> {
+fn base64_core(value: &[u8], before: usize) -> Vec<u8> {
     let mut bytes = vec![0; before];
     bytes.extend(value);
     let text = STANDARD_NO_PAD.encode(&bytes);

@@ -75,7 +75,7 @@ impl<'s> SecretStream<'s> {
             if let Some(found) = found {
                 let start = found.span.start.saturating_sub(*from);
                 out.push_str(pending.get(shown..start).unwrap_or_default());
-                out.push_str(&marker(finder, found.secret));
+                out.push_str(&secret_marker(finder, found.secret));
                 // What has arrived behind it is read again, as what follows the marker.
                 shown = found.span.end.saturating_sub(*from);
                 read = shown;
@@ -94,7 +94,7 @@ impl<'s> SecretStream<'s> {
 }
 
 /// What stands for a secret; without its name if that would give one away.
-fn marker(finder: &SecretFinder<'_>, secret: usize) -> String {
+fn secret_marker(finder: &SecretFinder<'_>, secret: usize) -> String {
     let secret = finder.search.as_ref().and_then(|(searched, _)| searched.get(secret));
     let Some(secret) = secret else { return "[redacted]".to_owned() };
     let named = format!("[redacted:{}]", secret.name());
@@ -166,7 +166,7 @@ mod tests {
             let shown = streamed(pieces.iter().map(String::as_str));
             assert!(shown.contains("[redacted:OTHER]"), "{unit:?}");
             assert!(shown == streamed([text.as_str()]), "{unit:?}");
-            assert!(super::super::find(&secrets(), shown.as_bytes()).is_none(), "{unit:?}");
+            assert!(super::super::find_secret(&secrets(), shown.as_bytes()).is_none(), "{unit:?}");
         }
     }
 
@@ -201,12 +201,12 @@ mod tests {
             cuts.sort_unstable();
             let shown = streamed(cuts.windows(2).filter_map(|cut| text.get(cut[0]..cut[1])));
             prop_assert_eq!(&shown, &streamed([text.as_str()]));
-            prop_assert!(super::super::find(&secrets(), shown.as_bytes()).is_none(), "{:?}", shown);
+            prop_assert!(super::super::find_secret(&secrets(), shown.as_bytes()).is_none(), "{:?}", shown);
         }
 
         #[test]
         fn other_text_stays(text in r"([A-Za-z0-9 .,%\\n\n]|sk-|abc){0,80}") {
-            let is_clean = super::super::find(&secrets(), text.as_bytes()).is_none();
+            let is_clean = super::super::find_secret(&secrets(), text.as_bytes()).is_none();
             prop_assert!(!is_clean || streamed([text.as_str()]) == text);
         }
     }

@@ -17,7 +17,7 @@ fn layers(text: &[u8], left: usize, look: &mut dyn FnMut(&[u8]) -> Option<usize>
     if found.is_some() || left == 0 {
         return found;
     }
-    for view in ENCODINGS.into_iter().filter_map(|encoding| decode(text, encoding)) {
+    for view in ENCODINGS.into_iter().filter_map(|encoding| decode_escapes(text, encoding)) {
         let found = layers(&view, left.saturating_sub(1), look);
         if found.is_some() {
             return found;
@@ -75,9 +75,7 @@ impl Encoding {
         match self {
             Self::Json => json_escape(rest),
             Self::Percent => match rest {
-                [high, low, ..] => {
-                    Some(EscapeSequence::byte(2, hexadecimal(*high)?.wrapping_shl(4) | hexadecimal(*low)?))
-                }
+                [high, low, ..] => Some(EscapeSequence::byte(2, hex_digit(*high)?.wrapping_shl(4) | hex_digit(*low)?)),
                 _ => None,
             },
         }
@@ -114,8 +112,8 @@ fn json_escape(rest: &[u8]) -> Option<EscapeSequence> {
         [b'r', ..] => Some(EscapeSequence::byte(1, b'\r')),
         [byte @ (b'"' | b'\\' | b'/'), ..] => Some(EscapeSequence::byte(1, *byte)),
         [b'u', ..] => {
-            let first = unit(rest)?;
-            let second = rest.get(5..).and_then(|rest| unit(rest.strip_prefix(b"\\")?));
+            let first = utf16_unit(rest)?;
+            let second = rest.get(5..).and_then(|rest| utf16_unit(rest.strip_prefix(b"\\")?));
             let pair = second.and_then(|second| char::decode_utf16([first, second]).next()?.ok());
             match pair {
                 Some(c) if u32::from(c) > 0xffff => Some(EscapeSequence::char(11, c)),
@@ -127,21 +125,21 @@ fn json_escape(rest: &[u8]) -> Option<EscapeSequence> {
 }
 
 /// The UTF-16 unit of `uXXXX`.
-fn unit(text: &[u8]) -> Option<u16> {
+fn utf16_unit(text: &[u8]) -> Option<u16> {
     match text {
         [b'u', a, b, c, d, ..] => [a, b, c, d]
             .into_iter()
-            .try_fold(0, |unit: u16, digit| Some(unit.wrapping_shl(4) | u16::from(hexadecimal(*digit)?))),
+            .try_fold(0, |unit: u16, digit| Some(unit.wrapping_shl(4) | u16::from(hex_digit(*digit)?))),
         _ => None,
     }
 }
 
-fn hexadecimal(digit: u8) -> Option<u8> {
+fn hex_digit(digit: u8) -> Option<u8> {
     char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
 }
 
 /// The text without the escapes of an encoding; `None` if it has none.
-fn decode(text: &[u8], encoding: Encoding) -> Option<Vec<u8>> {
+fn decode_escapes(text: &[u8], encoding: Encoding) -> Option<Vec<u8>> {
     let mut out: Option<Vec<u8>> = None;
     let mut rest = text;
     // What was not copied yet, from its start.
@@ -182,7 +180,7 @@ mod tests {
             (r"\n%0a", Some("\n%0a"), Some("\\n\n")),
         ] {
             for (encoding, expected) in [(Encoding::Json, as_json), (Encoding::Percent, as_percent)] {
-                assert_eq!(decode(text.as_bytes(), encoding).as_deref(), expected.map(str::as_bytes), "{text}");
+                assert_eq!(decode_escapes(text.as_bytes(), encoding).as_deref(), expected.map(str::as_bytes), "{text}");
             }
         }
     }

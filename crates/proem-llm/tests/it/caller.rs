@@ -44,7 +44,7 @@ impl Asking {
         let limits = EndpointLimits::default();
         let (name, base_url, key) = ("test".to_owned(), base_url.to_owned(), EndpointKey::None);
         let endpoint = Endpoint { name, provider, base_url, key, limits, authorities: None };
-        let (assembly, plan) = sample::parse("system:be_brief user:say_hello");
+        let (assembly, plan) = sample::parse_sample("system:be_brief user:say_hello");
         let name = if provider == Provider::Anthropic { "claude-haiku-4-5" } else { "gpt-4o" };
         let request = Request {
             model: name.to_owned(),
@@ -55,7 +55,7 @@ impl Asking {
             way: None,
             inquiry: None,
         };
-        Self { endpoint, request, model: sample::model(name), plan, slot: CallSlot { run: 1, effect: 0 } }
+        Self { endpoint, request, model: sample::built_in_model(name), plan, slot: CallSlot { run: 1, effect: 0 } }
     }
 
     /// The same to a scripted server.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use proem_select::catalogue::MAX_FILE_BYTES;
 
 use crate::Error;
-use crate::error::shown;
+use crate::error::path_on_screen;
 use crate::files::{FileContent, read_beneath, read_regular};
 
 /// The most entries of one folder that are looked at.
@@ -45,8 +45,8 @@ impl<'p> Folder<'p> {
     pub(super) fn user(path: &'p Path, home: Option<&Path>) -> Self {
         let name = match home.and_then(|home| path.strip_prefix(home).ok()) {
             Some(below) if below.as_os_str().is_empty() => "~".to_owned(),
-            Some(below) => format!("~/{}", shown(below)),
-            None => shown(path),
+            Some(below) => format!("~/{}", path_on_screen(below)),
+            None => path_on_screen(path),
         };
         Self { path, name: Some(name) }
     }
@@ -58,8 +58,8 @@ impl<'p> Folder<'p> {
     /// The path as a person would name it.
     pub(super) fn shown(&self, path: &Path) -> String {
         match &self.name {
-            Some(name) if path.is_relative() => format!("{name}/{}", shown(path)),
-            _ => shown(path),
+            Some(name) if path.is_relative() => format!("{name}/{}", path_on_screen(path)),
+            _ => path_on_screen(path),
         }
     }
 

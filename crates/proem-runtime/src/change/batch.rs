@@ -65,7 +65,7 @@ pub fn commits_since(
     session.stream(&["log", "-z", "--no-color", "--format=tformat:%H,%ct,%P"], &more, Vec::new(), &mut |piece| {
         split_fields(&mut rest, piece, &mut |line| {
             if result.is_ok() {
-                result = list(line, since, most, &mut listing).ok_or(Error::GitAnswer { command: "log" });
+                result = list_commit(line, since, most, &mut listing).ok_or(Error::GitAnswer { command: "log" });
             }
         });
         Ok(())
@@ -73,7 +73,7 @@ pub fn commits_since(
     result.map(|()| listing)
 }
 
-fn list(line: &[u8], since: i64, most: usize, listing: &mut CommitListing) -> Option<()> {
+fn list_commit(line: &[u8], since: i64, most: usize, listing: &mut CommitListing) -> Option<()> {
     let mut fields = line.split(|&byte| byte == b',');
     let (id, date, parents) = (ObjectId::parse(fields.next()?)?, fields.next()?, fields.next()?);
     // A commit without a readable date may be a new one.

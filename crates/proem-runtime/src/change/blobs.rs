@@ -6,7 +6,7 @@ use proem_risk::history::ObjectId;
 
 use crate::{
     Error,
-    git::{Session, status::number},
+    git::{Session, status::decimal_number},
 };
 
 /// The largest blob that is read, in bytes: git itself takes larger ones for binary
@@ -38,7 +38,7 @@ impl Blobs {
         for line in answer.split(|&byte| byte == b'\n').filter(|line| !line.is_empty()) {
             let mut words = line.split(|&byte| byte == b' ');
             let id = words.next().and_then(ObjectId::parse).ok_or(UNREADABLE)?;
-            let size = words.next().filter(|&kind| kind == b"blob").and_then(|_| words.next()).and_then(number);
+            let size = words.next().filter(|&kind| kind == b"blob").and_then(|_| words.next()).and_then(decimal_number);
             blobs.sizes.insert(id, size);
         }
         // An answer for each, or some would count as looked up and be nowhere.
@@ -73,7 +73,7 @@ impl Blobs {
     ) -> Result<BTreeMap<ObjectId, Option<u32>>, Error> {
         let wanted: BTreeSet<ObjectId> = ids.filter(|id| self.size(id).is_some_and(|size| size <= LARGEST)).collect();
         let mut counted = BTreeMap::new();
-        each(session, &wanted, &mut |id, content| {
+        read_each_blob(session, &wanted, &mut |id, content| {
             counted.insert(id, count_lines(content));
         })?;
         Ok(counted)
@@ -88,7 +88,7 @@ impl Blobs {
     ) -> Result<BTreeMap<ObjectId, Vec<u8>>, Error> {
         let wanted: BTreeSet<ObjectId> = ids.filter(|id| self.size(id).is_some_and(|size| size <= largest)).collect();
         let mut read = BTreeMap::new();
-        each(session, &wanted, &mut |id, content| {
+        read_each_blob(session, &wanted, &mut |id, content| {
             read.insert(id, content.to_vec());
         })?;
         Ok(read)
@@ -112,7 +112,11 @@ fn input<'i>(ids: impl Iterator<Item = &'i ObjectId>) -> Vec<u8> {
 }
 
 /// Reads blobs one after the other: a line `ID blob SIZE`, the content and a line feed for each.
-fn each(session: &Session<'_>, ids: &BTreeSet<ObjectId>, take: &mut dyn FnMut(ObjectId, &[u8])) -> Result<(), Error> {
+fn read_each_blob(
+    session: &Session<'_>,
+    ids: &BTreeSet<ObjectId>,
+    take: &mut dyn FnMut(ObjectId, &[u8]),
+) -> Result<(), Error> {
     if ids.is_empty() {
         return Ok(());
     }
@@ -120,7 +124,7 @@ fn each(session: &Session<'_>, ids: &BTreeSet<ObjectId>, take: &mut dyn FnMut(Ob
     session.stream(&["cat-file", "--batch"], &[], input(ids.iter()), &mut |piece| {
         held.extend_from_slice(piece);
         let mut used = 0;
-        while let Some((id, content, end)) = whole(held.get(used..).unwrap_or_default())? {
+        while let Some((id, content, end)) = whole_blob(held.get(used..).unwrap_or_default())? {
             take(id, content);
             used = used.saturating_add(end);
         }
@@ -134,11 +138,11 @@ fn each(session: &Session<'_>, ids: &BTreeSet<ObjectId>, take: &mut dyn FnMut(Ob
 type Blob<'b> = (ObjectId, &'b [u8], usize);
 
 /// The first blob of `bytes` and how many bytes it takes, if it has come in full.
-fn whole(bytes: &[u8]) -> Result<Option<Blob<'_>>, Error> {
+fn whole_blob(bytes: &[u8]) -> Result<Option<Blob<'_>>, Error> {
     let Some(line) = bytes.iter().position(|&byte| byte == b'\n') else { return Ok(None) };
     let mut words = bytes.get(..line).unwrap_or_default().split(|&byte| byte == b' ');
     let id = words.next().and_then(ObjectId::parse).ok_or(UNREADABLE)?;
-    let size = words.next().filter(|&kind| kind == b"blob").and_then(|_| words.next()).and_then(number);
+    let size = words.next().filter(|&kind| kind == b"blob").and_then(|_| words.next()).and_then(decimal_number);
     let size = size.and_then(|size| usize::try_from(size).ok()).ok_or(UNREADABLE)?;
     let start = line.saturating_add(1);
     let end = start.checked_add(size).ok_or(UNREADABLE)?;

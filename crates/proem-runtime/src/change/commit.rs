@@ -4,7 +4,7 @@ use proem_risk::history::ObjectId;
 
 use proem_text::legacy_text;
 
-use crate::{Error, git::Session, readers::decode};
+use crate::{Error, git::Session, readers::decode_charset};
 
 /// What a commit's object says of it.
 pub(super) struct RawCommit {
@@ -21,12 +21,12 @@ pub(super) struct RawCommit {
 /// The most of a subject that is kept, in bytes.
 const SUBJECT: usize = 200;
 
-pub(super) fn read(session: &Session<'_>, id: &ObjectId) -> Result<RawCommit, Error> {
+pub(super) fn read_commit(session: &Session<'_>, id: &ObjectId) -> Result<RawCommit, Error> {
     let answer = session.ask_about(&["cat-file", "commit"], &[&id.to_string()], &[0])?;
-    parse(&answer.stdout).ok_or(Error::GitAnswer { command: "cat-file" })
+    parse_raw_commit(&answer.stdout).ok_or(Error::GitAnswer { command: "cat-file" })
 }
 
-fn parse(bytes: &[u8]) -> Option<RawCommit> {
+fn parse_raw_commit(bytes: &[u8]) -> Option<RawCommit> {
     let mut commit = RawCommit { parents: Vec::new(), author: (Vec::new(), Vec::new()), at: 0, subject: String::new() };
     let mut encoding = None;
     let mut lines = bytes.split(|&byte| byte == b'\n');
@@ -44,7 +44,7 @@ fn parse(bytes: &[u8]) -> Option<RawCommit> {
         }
     }
     let text = |line: &[u8]| match encoding {
-        Some(name) => decode(line, Some(name)).text,
+        Some(name) => decode_charset(line, Some(name)).text,
         None => legacy_text(line).into_owned(),
     };
     let subject = lines.map(|line| text(line).trim().to_owned()).find(|line| !line.is_empty());
@@ -68,7 +68,7 @@ fn person(line: &[u8]) -> Option<(AuthorName, Option<i64>)> {
 }
 
 /// Whom git would name as the author of a commit made here; `None` if it doesn't know.
-pub(crate) fn user(session: &Session<'_>) -> Option<AuthorName> {
+pub(crate) fn git_user(session: &Session<'_>) -> Option<AuthorName> {
     let answer = session.ask_about(&["var", "GIT_AUTHOR_IDENT"], &[], &[0]).ok()?;
     person(answer.stdout.trim_ascii_end()).map(|(names, _)| names)
 }
@@ -82,16 +82,16 @@ mod tests {
         let text = "tree 1111111111111111111111111111111111111111\n\
             parent 2222222222222222222222222222222222222222\n\
             author A <B> <ann@x> 1 +0000\ncommitter Bob <> 1700000000 +0100\ngpgsig -----BEGIN\n parent nothing\n\n\n Subject \nparent 3\n";
-        let commit = parse(text.as_bytes()).unwrap();
+        let commit = parse_raw_commit(text.as_bytes()).unwrap();
         assert_eq!((commit.parents.len(), commit.at, commit.subject.as_str()), (1, 1_700_000_000, "Subject"));
         assert_eq!(commit.author, (b"A".to_vec(), b"B> <ann@x".to_vec()));
-        assert!(parse(b"parent x\n\n").is_none());
-        assert_eq!(parse(b"committer a <b> soon\n\n").unwrap().at, 0);
+        assert!(parse_raw_commit(b"parent x\n\n").is_none());
+        assert_eq!(parse_raw_commit(b"committer a <b> soon\n\n").unwrap().at, 0);
     }
 
     #[test]
     fn a_commit_without_a_readable_person_or_date_is_read() {
-        let commit = parse(b"author Ann\ncommitter Ann <ann@x> +0000\n\nFix it\n").unwrap();
+        let commit = parse_raw_commit(b"author Ann\ncommitter Ann <ann@x> +0000\n\nFix it\n").unwrap();
         assert_eq!((commit.at, commit.subject.as_str()), (0, "Fix it"));
         assert_eq!(commit.author, (Vec::new(), Vec::new()));
     }
@@ -106,7 +106,7 @@ mod tests {
             (b"", "Größe".as_bytes(), "Größe"),
         ] {
             let text = [b"author a <b> 1 +0000\n", header, b"\n", message, b"\n"].concat();
-            assert_eq!(parse(&text).unwrap().subject, expected);
+            assert_eq!(parse_raw_commit(&text).unwrap().subject, expected);
         }
     }
 }

@@ -106,7 +106,7 @@ impl Comparison {
         } else {
             let args = self.args("--numstat");
             let answer = session.ask_about(&[self.command()], &refs(&args), &[0])?;
-            let lines = listing::numstat(&answer.stdout, self.command())?;
+            let lines = listing::parse_numstat_lines(&answer.stdout, self.command())?;
             // What was staged and taken back differs from the index and not from the base.
             let differs = |entry: &RawDiffEntry| lines.contains_key(entry.path.as_bytes());
             raw.entries.retain(|entry| self.side != ComparisonTarget::WorkTree || differs(entry));
@@ -120,7 +120,7 @@ impl Comparison {
     fn raw(&self, session: &Session<'_>) -> Result<RawDiff, Error> {
         let args = self.args("--raw");
         let answer = session.ask_about(&[self.command()], &refs(&args), &[0])?;
-        listing::raw(&answer.stdout, self.command())
+        listing::parse_raw_diff(&answer.stdout, self.command())
     }
 
     /// Hands the changed lines over, until enough names are found.
@@ -190,7 +190,7 @@ fn one_by_one(
         (_, Some(old), Some(new)) if old == new => Some(LineCounts::default()),
         (FileStatus::Modified | FileStatus::Renamed, Some(old), Some(new)) => {
             pairs = pairs.saturating_add(1);
-            if pairs > PAIRS { None } else { pair(session, &old, &new) }
+            if pairs > PAIRS { None } else { blob_pair_lines(session, &old, &new) }
         }
         _ => None,
     };
@@ -201,8 +201,8 @@ fn one_by_one(
     Ok(lines)
 }
 
-fn pair(session: &Session<'_>, old: &ObjectId, new: &ObjectId) -> Option<LineCounts> {
+fn blob_pair_lines(session: &Session<'_>, old: &ObjectId, new: &ObjectId) -> Option<LineCounts> {
     let args = ["diff", "--numstat", "-z", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"];
     let answer = session.ask_about(&args, &[&old.to_string(), &new.to_string(), "--"], &[0]).ok()?;
-    listing::numstat(&answer.stdout, "diff").ok()?.into_values().next().flatten()
+    listing::parse_numstat_lines(&answer.stdout, "diff").ok()?.into_values().next().flatten()
 }

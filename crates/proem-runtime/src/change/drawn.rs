@@ -17,9 +17,9 @@ use super::listing::{self, NulFields, RawDiff, RawDiffEntry};
 use super::{ANSWER, Blobs};
 use crate::{
     Error,
-    files::{FileAccess, FileContent, read_regular, replace},
+    files::{FileAccess, FileContent, read_regular, replace_file},
     git::{GitProgram, IdLength, Repository, Session},
-    history::{cache_name, listed, shallow},
+    history::{cache_name, ignored_revisions, shallow},
     process::Deadline,
 };
 
@@ -40,15 +40,16 @@ const LARGEST: usize = 256 << 20;
 /// # Errors
 ///
 /// What keeps git from listing the files of the commits.
-pub fn drawn(
+pub fn read_drawn_commits(
     git: &GitProgram,
     repository: &Repository,
     ids: &[ObjectId],
     cache: Option<&Path>,
 ) -> Result<Vec<DrawnCommit>, Error> {
     let name = cache_name("drawn", repository);
-    let mut known = cache.map_or_else(BTreeMap::new, |folder| kept(&folder.join(&name)).unwrap_or_default());
-    let alone: BTreeSet<ObjectId> = listed(&shallow(repository)?).into_iter().collect();
+    let mut known =
+        cache.map_or_else(BTreeMap::new, |folder| kept_commit_lines(&folder.join(&name)).unwrap_or_default());
+    let alone: BTreeSet<ObjectId> = ignored_revisions(&shallow(repository)?).into_iter().collect();
     let unknown = ids.iter().filter(|id| !known.contains_key(id) && !alone.contains(id));
     let unknown: Vec<ObjectId> = unknown.copied().collect();
     let mut passing = BTreeMap::new();
@@ -56,12 +57,12 @@ pub fn drawn(
         let session = Session::new(git, repository.folder(), Deadline::after(git.limits().history), ANSWER);
         let ids_length = unknown.first().map_or(IdLength::Short, IdLength::of);
         let session = session.without_attributes(ids_length);
-        let (whole, partial) = read(&session, &unknown)?;
+        let (whole, partial) = read_commit_files(&session, &unknown)?;
         known.extend(whole);
         passing = partial;
         if let Some(folder) = cache {
             // What can't be kept is read again the next time.
-            let _ = keep(folder, &name, ids, &known);
+            let _ = keep_commit_lines(folder, &name, ids, &known);
         }
     }
     let files = |id: &ObjectId| known.get(id).or_else(|| passing.get(id)).cloned().unwrap_or_default();
@@ -72,17 +73,17 @@ pub fn drawn(
 type Files = BTreeMap<ObjectId, Vec<DrawnFile>>;
 
 /// The files of commits: those of which all is known, and the others.
-fn read(session: &Session<'_>, ids: &[ObjectId]) -> Result<(Files, Files), Error> {
+fn read_commit_files(session: &Session<'_>, ids: &[ObjectId]) -> Result<(Files, Files), Error> {
     if !Blobs::are_commits(session, ids)? {
         // Git says nothing about a commit that is not here, as if it had changed nothing.
         return Err(UNREADABLE);
     }
-    let listed = list(session, ids)?;
+    let listed = list_commit_files(session, ids)?;
     let blobs = Blobs::look(session, listed.values().flatten().flat_map(RawDiffEntry::blobs))?;
     let is_here = |entries: &[RawDiffEntry]| entries.iter().flat_map(RawDiffEntry::blobs).all(|blob| blobs.has(&blob));
     // One missing blob would fail the comparison of all, so commits that lack one are not compared.
     let here: Vec<ObjectId> = ids.iter().filter(|id| listed.get(id).is_none_or(|all| is_here(all))).copied().collect();
-    let mut lines = count(session, &here)?;
+    let mut lines = count_commit_lines(session, &here)?;
     let before = listed.iter().filter(|(id, _)| lines.contains_key(id)).flat_map(|(_, entries)| entries);
     let before = blobs.count_lines(session, before.filter_map(RawDiffEntry::counted_before))?;
     let (mut whole, mut partial) = (Files::new(), Files::new());
@@ -128,7 +129,7 @@ const OPTIONS: [&str; 11] = [
     "-O/dev/null",
 ];
 
-fn ask(session: &Session<'_>, form: &str, ids: &[ObjectId]) -> Result<Vec<u8>, Error> {
+fn ask_diff_tree(session: &Session<'_>, form: &str, ids: &[ObjectId]) -> Result<Vec<u8>, Error> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -139,8 +140,8 @@ fn ask(session: &Session<'_>, form: &str, ids: &[ObjectId]) -> Result<Vec<u8>, E
 const UNREADABLE: Error = Error::GitAnswer { command: "diff-tree" };
 
 /// The files of each commit. A commit is introduced by its id; one without a change isn't.
-fn list(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Vec<RawDiffEntry>>, Error> {
-    let answer = ask(session, "--raw", ids)?;
+fn list_commit_files(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Vec<RawDiffEntry>>, Error> {
+    let answer = ask_diff_tree(session, "--raw", ids)?;
     let mut fields = NulFields(&answer);
     let mut listed: BTreeMap<ObjectId, Vec<RawDiffEntry>> = BTreeMap::new();
     let mut current = None;
@@ -148,7 +149,7 @@ fn list(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Ve
         if *first == b':' {
             let entries = current.and_then(|id| listed.get_mut(&id)).ok_or(UNREADABLE)?;
             let mut raw = RawDiff::default();
-            listing::entry(&mut fields, &mut raw).ok_or(UNREADABLE)?;
+            listing::parse_raw_entry(&mut fields, &mut raw).ok_or(UNREADABLE)?;
             entries.append(&mut raw.entries);
         } else {
             let id = fields.next().and_then(ObjectId::parse).ok_or(UNREADABLE)?;
@@ -162,8 +163,8 @@ fn list(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, Ve
 /// The lines of a commit by path.
 type CommitLines = BTreeMap<Vec<u8>, Option<LineCounts>>;
 
-fn count(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, CommitLines>, Error> {
-    let answer = ask(session, "--numstat", ids)?;
+fn count_commit_lines(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, CommitLines>, Error> {
+    let answer = ask_diff_tree(session, "--numstat", ids)?;
     let mut fields = NulFields(&answer);
     // All of them, since git passes over a commit in which nothing changed.
     let mut counted: BTreeMap<ObjectId, CommitLines> = ids.iter().map(|id| (*id, CommitLines::new())).collect();
@@ -175,7 +176,7 @@ fn count(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, C
             fields.next();
             current = Some(id);
         } else {
-            let (path, lines) = listing::counted(&mut fields).ok_or(UNREADABLE)?;
+            let (path, lines) = listing::parse_counted_path(&mut fields).ok_or(UNREADABLE)?;
             current.and_then(|id| counted.get_mut(&id)).ok_or(UNREADABLE)?.insert(path, lines);
         }
     }
@@ -183,7 +184,7 @@ fn count(session: &Session<'_>, ids: &[ObjectId]) -> Result<BTreeMap<ObjectId, C
 }
 
 /// What was kept; `None` if there is nothing, or it is no such file.
-fn kept(path: &Path) -> Option<Files> {
+fn kept_commit_lines(path: &Path) -> Option<Files> {
     let Ok(Some(FileContent::Whole(bytes))) = read_regular(path, LARGEST) else { return None };
     let (sum, payload) = bytes.strip_prefix(FORM)?.split_at_checked(SUM)?;
     if Sha256::digest(payload).as_slice() != sum {
@@ -201,15 +202,15 @@ fn kept(path: &Path) -> Option<Files> {
 }
 
 /// Keeps the drawn commits and as many others as there is room for.
-fn keep(folder: &Path, name: &str, ids: &[ObjectId], known: &Files) -> Result<(), Error> {
+fn keep_commit_lines(folder: &Path, name: &str, ids: &[ObjectId], known: &Files) -> Result<(), Error> {
     // Those of other branches, which would have to be read again as soon as somebody goes back to one.
     let others = known.keys().filter(|id| !ids.contains(id)).take(KEPT.saturating_sub(ids.len()));
     let mut payload = Vec::new();
     for (id, files) in ids.iter().chain(others).filter_map(|id| Some((id, known.get(id)?))) {
-        text(&mut payload, id.as_bytes());
-        number(&mut payload, files.len());
+        push_sized_text(&mut payload, id.as_bytes());
+        push_number(&mut payload, files.len());
         for file in files {
-            text(&mut payload, file.path.as_bytes());
+            push_sized_text(&mut payload, file.path.as_bytes());
             let lines = file.lines.map(|lines| [lines.added, lines.removed]);
             let numbers = [lines.map(|lines| lines[0]), lines.map(|lines| lines[1]), file.before];
             // No count is the greatest number, which stands for one that is not known.
@@ -220,15 +221,15 @@ fn keep(folder: &Path, name: &str, ids: &[ObjectId], known: &Files) -> Result<()
     bytes.extend_from_slice(&Sha256::digest(&payload));
     bytes.append(&mut payload);
     std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-    replace(folder, Path::new(name), &bytes, FileAccess::Private)
+    replace_file(folder, Path::new(name), &bytes, FileAccess::Private)
 }
 
-fn number(out: &mut Vec<u8>, number: usize) {
+fn push_number(out: &mut Vec<u8>, number: usize) {
     out.extend_from_slice(&u32::try_from(number).unwrap_or(u32::MAX).to_le_bytes());
 }
 
-fn text(out: &mut Vec<u8>, bytes: &[u8]) {
-    number(out, bytes.len());
+fn push_sized_text(out: &mut Vec<u8>, bytes: &[u8]) {
+    push_number(out, bytes.len());
     out.extend_from_slice(bytes);
 }
 

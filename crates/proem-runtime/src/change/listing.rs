@@ -8,7 +8,7 @@ use proem_risk::path::RepoPath;
 
 use crate::{
     Error,
-    git::status::{number, split},
+    git::status::{decimal_number, split_at_byte},
 };
 
 /// A changed path (git-diff(1), "Raw output format").
@@ -81,11 +81,11 @@ pub(super) fn split_fields(rest: &mut Vec<u8>, piece: &[u8], field: &mut dyn FnM
 }
 
 /// Reads the paths of one comparison.
-pub(super) fn raw(bytes: &[u8], command: &'static str) -> Result<RawDiff, Error> {
+pub(super) fn parse_raw_diff(bytes: &[u8], command: &'static str) -> Result<RawDiff, Error> {
     let mut fields = NulFields(bytes);
     let mut raw = RawDiff::default();
     while !fields.0.is_empty() {
-        entry(&mut fields, &mut raw).ok_or(Error::GitAnswer { command })?;
+        parse_raw_entry(&mut fields, &mut raw).ok_or(Error::GitAnswer { command })?;
     }
     Ok(raw)
 }
@@ -95,14 +95,14 @@ pub(super) struct NulFields<'b>(pub(super) &'b [u8]);
 
 impl<'b> NulFields<'b> {
     pub(super) fn next(&mut self) -> Option<&'b [u8]> {
-        let (field, rest) = split(self.0, 0)?;
+        let (field, rest) = split_at_byte(self.0, 0)?;
         self.0 = rest;
         Some(field)
     }
 }
 
 /// Reads a path with its modes, ids and status; what is in conflict is only counted.
-pub(super) fn entry(fields: &mut NulFields<'_>, raw: &mut RawDiff) -> Option<()> {
+pub(super) fn parse_raw_entry(fields: &mut NulFields<'_>, raw: &mut RawDiff) -> Option<()> {
     let mut words = fields.next()?.strip_prefix(b":")?.split(|&byte| byte == b' ');
     let (before, after) = (words.next()?, words.next()?);
     let (old, new) = (ObjectId::parse(words.next()?)?, ObjectId::parse(words.next()?)?);
@@ -133,28 +133,31 @@ pub(super) fn entry(fields: &mut NulFields<'_>, raw: &mut RawDiff) -> Option<()>
 }
 
 /// Reads the lines of one comparison, by the path after it.
-pub(super) fn numstat(bytes: &[u8], command: &'static str) -> Result<BTreeMap<Vec<u8>, Option<LineCounts>>, Error> {
+pub(super) fn parse_numstat_lines(
+    bytes: &[u8],
+    command: &'static str,
+) -> Result<BTreeMap<Vec<u8>, Option<LineCounts>>, Error> {
     let mut fields = NulFields(bytes);
     let mut lines = BTreeMap::new();
     while !fields.0.is_empty() {
-        let (path, counted) = counted(&mut fields).ok_or(Error::GitAnswer { command })?;
+        let (path, counted) = parse_counted_path(&mut fields).ok_or(Error::GitAnswer { command })?;
         lines.insert(path, counted);
     }
     Ok(lines)
 }
 
 /// Reads a path with its lines: `1 TAB 2 TAB path`, or nothing for the path and two more fields for a rename.
-pub(super) fn counted(fields: &mut NulFields<'_>) -> Option<(Vec<u8>, Option<LineCounts>)> {
-    let (added, rest) = split(fields.next()?, b'\t')?;
-    let (removed, path) = split(rest, b'\t')?;
+pub(super) fn parse_counted_path(fields: &mut NulFields<'_>) -> Option<(Vec<u8>, Option<LineCounts>)> {
+    let (added, rest) = split_at_byte(fields.next()?, b'\t')?;
+    let (removed, path) = split_at_byte(rest, b'\t')?;
     let lines = match (added, removed) {
         (b"-", b"-") => None,
-        _ => Some(LineCounts { added: count(added)?, removed: count(removed)? }),
+        _ => Some(LineCounts { added: parse_line_count(added)?, removed: parse_line_count(removed)? }),
     };
     let path = if path.is_empty() { fields.next().and_then(|_| fields.next())? } else { path };
     Some((path.to_vec(), lines))
 }
 
-fn count(digits: &[u8]) -> Option<u32> {
-    number(digits).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
+fn parse_line_count(digits: &[u8]) -> Option<u32> {
+    decimal_number(digits).map(|count| u32::try_from(count).unwrap_or(u32::MAX))
 }

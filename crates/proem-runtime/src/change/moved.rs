@@ -19,15 +19,15 @@ const COMMAND: &str = "hash-object";
 
 /// Turns deleted entries of `found` whose content an untracked file has into renames, and takes those files
 /// out of `untracked`. What could be a rename still, and what couldn't be found out, becomes a gap.
-pub(super) fn pair(session: &Session<'_>, found: &mut ChangeListing, untracked: &mut Vec<UntrackedFile>) {
+pub(super) fn pair_moved_files(session: &Session<'_>, found: &mut ChangeListing, untracked: &mut Vec<UntrackedFile>) {
     let is_gone = |entry: &RawDiffEntry| entry.status == FileStatus::Deleted && entry.kind() == FileKind::Regular;
     if !found.entries.iter().any(is_gone) || !untracked.iter().any(UntrackedFile::is_read) {
         return;
     }
-    match ids(session, untracked) {
+    match untracked_ids(session, untracked) {
         Ok(ids) => {
             let gone = found.entries.iter().filter(|entry| is_gone(entry));
-            let pairs = pairs(gone.filter_map(|entry| Some((entry.old?, &entry.path))), &ids);
+            let pairs = moved_pairs(gone.filter_map(|entry| Some((entry.old?, &entry.path))), &ids);
             let found_again: BTreeSet<&RepoPath> = pairs.values().collect();
             untracked.retain(|file| !found_again.contains(&file.path));
             found.moved(&pairs);
@@ -63,21 +63,24 @@ impl ChangeListing {
 }
 
 /// The ids that git would give to the untracked files that could be read, with their paths.
-fn ids<'u>(session: &Session<'_>, untracked: &'u [UntrackedFile]) -> Result<Vec<(ObjectId, &'u RepoPath)>, Error> {
+fn untracked_ids<'u>(
+    session: &Session<'_>,
+    untracked: &'u [UntrackedFile],
+) -> Result<Vec<(ObjectId, &'u RepoPath)>, Error> {
     let read: Vec<&RepoPath> = untracked.iter().filter(|file| file.is_read()).map(|file| &file.path).collect();
-    let input = read.iter().flat_map(|path| quoted(path.as_bytes())).collect();
+    let input = read.iter().flat_map(|path| quote_path_for_git(path.as_bytes())).collect();
     let answer = session.answer(&[COMMAND, "--stdin-paths"], &[], input)?;
     let lines = answer.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     let ids: Vec<ObjectId> = lines.filter_map(ObjectId::parse).collect();
-    if ids.len() == read.len() { Ok(ids.into_iter().zip(read).collect()) } else { Err(unreadable()) }
+    if ids.len() == read.len() { Ok(ids.into_iter().zip(read).collect()) } else { Err(unreadable_hash_object()) }
 }
 
-const fn unreadable() -> Error {
+const fn unreadable_hash_object() -> Error {
     Error::GitAnswer { command: COMMAND }
 }
 
 /// A path as a line that git reads, quoted as in C: any byte but NUL may be in it.
-fn quoted(path: &[u8]) -> Vec<u8> {
+fn quote_path_for_git(path: &[u8]) -> Vec<u8> {
     let mut line = vec![b'"'];
     for &byte in path {
         match byte {
@@ -92,7 +95,7 @@ fn quoted(path: &[u8]) -> Vec<u8> {
 
 /// Where each deleted path went, of those with the same id: to the same path, else to one of the same name,
 /// else to the first that is left, in the order of the paths. Every path is used once.
-fn pairs<'p>(
+fn moved_pairs<'p>(
     gone: impl Iterator<Item = (ObjectId, &'p RepoPath)>,
     untracked: &[(ObjectId, &RepoPath)],
 ) -> BTreeMap<RepoPath, RepoPath> {
@@ -108,22 +111,22 @@ fn pairs<'p>(
     for (id, from) in &mut from {
         let Some(to) = to.get_mut(id) else { continue };
         let same = from.intersection(to).copied().map(|path| (path, path)).collect::<Vec<_>>();
-        take(&mut pairs, same, from, to);
+        take_pairs(&mut pairs, same, from, to);
         let mut named: BTreeMap<&[u8], VecDeque<&RepoPath>> = BTreeMap::new();
         for path in to.iter() {
             named.entry(path.name()).or_default().push_back(path);
         }
         let mut next = |path: &RepoPath| named.get_mut(path.name()).and_then(VecDeque::pop_front);
         let named = from.iter().filter_map(|path| Some((*path, next(path)?))).collect();
-        take(&mut pairs, named, from, to);
+        take_pairs(&mut pairs, named, from, to);
         let rest = from.iter().copied().zip(to.iter().copied()).collect();
-        take(&mut pairs, rest, from, to);
+        take_pairs(&mut pairs, rest, from, to);
     }
     pairs
 }
 
 /// Takes pairs over, and their paths out of those that are left.
-fn take<'p>(
+fn take_pairs<'p>(
     pairs: &mut BTreeMap<RepoPath, RepoPath>,
     found: Vec<(&'p RepoPath, &'p RepoPath)>,
     from: &mut BTreeSet<&'p RepoPath>,
@@ -150,7 +153,7 @@ mod tests {
         };
         let (gone, untracked) = (files(gone), files(untracked));
         let untracked: Vec<(ObjectId, &RepoPath)> = untracked.iter().map(|(id, path)| (*id, path)).collect();
-        let found = pairs(gone.iter().map(|(id, path)| (*id, path)), &untracked);
+        let found = moved_pairs(gone.iter().map(|(id, path)| (*id, path)), &untracked);
         let found: Vec<String> =
             found.iter().map(|(from, to)| format!("{}>{}", from.to_text(), to.to_text())).collect();
         assert_eq!(found.join(" "), expected);
@@ -178,7 +181,7 @@ mod tests {
             (b"a \"b\\", "\"a \\\"b\\\\\"\n"),
             (b"new\nline\t\xff", "\"new\\012line\\011\\377\"\n"),
         ] {
-            assert_eq!(String::from_utf8(quoted(path)).unwrap(), expected);
+            assert_eq!(String::from_utf8(quote_path_for_git(path)).unwrap(), expected);
         }
     }
 }

@@ -38,7 +38,7 @@ impl Pins {
     pub(super) fn line(&mut self, text: &[u8], by: i64) {
         let Some(path) = &self.current else { return };
         let seen = self.seen.entry(path.clone()).or_default();
-        match action(text) {
+        match pinned_action(text) {
             Some(name) => {
                 let count = seen.uses.entry(name.to_vec()).or_default();
                 *count = count.saturating_add(by);
@@ -56,7 +56,7 @@ impl Pins {
 }
 
 /// The action that a line uses: `actions/checkout` of `- uses: actions/checkout@v4 # 4.2`.
-fn action(text: &[u8]) -> Option<&[u8]> {
+fn pinned_action(text: &[u8]) -> Option<&[u8]> {
     let text = text.trim_ascii();
     let text = text.strip_prefix(b"-").unwrap_or(text).trim_ascii_start();
     let used = text.strip_prefix(b"uses:")?.trim_ascii_start();

@@ -8,7 +8,7 @@ use proem_risk::history::ObjectId;
 use super::{ANSWER, commit};
 use crate::{
     Error, Extent,
-    git::{GitProgram, Repository, RepositoryKind, Session, SetUp, filters, parse_status, status::split},
+    git::{GitProgram, Repository, RepositoryKind, Session, SetUp, filters, parse_status, status::split_at_byte},
     process::Deadline,
 };
 
@@ -31,7 +31,7 @@ pub enum Spec {
 /// Reads `REV`, `A..B` or `A...B`. Both ranges mean the same, what B has since the common ancestor; a missing
 /// end is HEAD.
 #[must_use]
-pub fn parse(text: &str) -> Spec {
+pub fn parse_change_spec(text: &str) -> Spec {
     let range = text.split_once("...").or_else(|| text.split_once(".."));
     let end = |end: &str| if end.is_empty() { "HEAD".to_owned() } else { end.to_owned() };
     range.map_or_else(|| Spec::Rev(text.to_owned()), |(from, to)| Spec::Range(end(from), end(to)))
@@ -65,32 +65,39 @@ pub struct ResolvedChange {
 ///
 /// [`Error::NoRevision`], [`Error::AmbiguousRevision`], [`Error::NoCommits`], [`Error::NoMergeBase`],
 /// [`Error::MissingParent`], [`Error::BareRepository`] or [`Error::InConflict`]; what git refuses otherwise.
-pub fn resolve(git: &GitProgram, repository: &Repository, spec: &Spec, now: i64) -> Result<ResolvedChange, Error> {
+pub fn resolve_change(
+    git: &GitProgram,
+    repository: &Repository,
+    spec: &Spec,
+    now: i64,
+) -> Result<ResolvedChange, Error> {
     let mut session = Session::new(git, repository.folder(), Deadline::after(git.limits().question), ANSWER);
     match spec {
         Spec::Auto => {
             if matches!(repository.place, RepositoryKind::WorkTree(_)) && is_dirty(&mut session, &repository.set_up())?
             {
-                return uncommitted(&session, ChangeKind::WorkTree, now, "the work tree with untracked files");
+                return resolve_uncommitted(&session, ChangeKind::WorkTree, now, "the work tree with untracked files");
             }
-            single(&session, "HEAD", HEAD)
+            resolve_single(&session, "HEAD", HEAD)
         }
-        Spec::Rev(revision) => single(&session, revision, "the commit"),
-        Spec::Range(from, to) => range(&session, from, to),
+        Spec::Rev(revision) => resolve_single(&session, revision, "the commit"),
+        Spec::Range(from, to) => resolve_range(&session, from, to),
         Spec::Staged | Spec::WorkTree if repository.place == RepositoryKind::Bare => {
             Err(Error::BareRepository { git_dir: repository.common_dir.clone() })
         }
         Spec::Staged => {
             without_conflicts(&session)?;
-            uncommitted(&session, ChangeKind::Staged, now, "what is staged")
+            resolve_uncommitted(&session, ChangeKind::Staged, now, "what is staged")
         }
-        Spec::WorkTree => uncommitted(&session, ChangeKind::WorkTree, now, "the work tree with untracked files"),
+        Spec::WorkTree => {
+            resolve_uncommitted(&session, ChangeKind::WorkTree, now, "the work tree with untracked files")
+        }
     }
 }
 
-fn single(session: &Session<'_>, revision: &str, said: &'static str) -> Result<ResolvedChange, Error> {
+fn resolve_single(session: &Session<'_>, revision: &str, said: &'static str) -> Result<ResolvedChange, Error> {
     let id = verify(session, revision)?;
-    let commit = commit::read(session, &id)?;
+    let commit = commit::read_commit(session, &id)?;
     let base = commit.parents.first().copied();
     if let Some(base) = base
         && !is_here(session, &base)?
@@ -106,7 +113,7 @@ fn single(session: &Session<'_>, revision: &str, said: &'static str) -> Result<R
     Ok(ResolvedChange { kind: ChangeKind::Commit, id: Some(id), base, commits: 1, is_merge, at: commit.at, said })
 }
 
-fn range(session: &Session<'_>, from: &str, to: &str) -> Result<ResolvedChange, Error> {
+fn resolve_range(session: &Session<'_>, from: &str, to: &str) -> Result<ResolvedChange, Error> {
     let (first, last) = (verify(session, from)?, verify(session, to)?);
     let ends = [first.to_string(), last.to_string()];
     let answer = session.ask_about(&["merge-base"], &[&ends[0], &ends[1]], &[0, 1])?;
@@ -117,12 +124,17 @@ fn range(session: &Session<'_>, from: &str, to: &str) -> Result<ResolvedChange, 
     let counted = session.ask_about(&["rev-list", "--count"], &[&ends[1], &format!("^{base}"), "--"], &[0])?;
     let commits = std::str::from_utf8(counted.stdout.trim_ascii()).ok().and_then(|count| count.parse().ok());
     let commits = commits.ok_or(Error::GitAnswer { command: "rev-list" })?;
-    let at = commit::read(session, &last)?.at;
+    let at = commit::read_commit(session, &last)?.at;
     let said = "the changes of the second revision since the common ancestor";
     Ok(ResolvedChange { kind: ChangeKind::Range, id: Some(last), base: Some(base), commits, is_merge: false, at, said })
 }
 
-fn uncommitted(session: &Session<'_>, kind: ChangeKind, at: i64, said: &'static str) -> Result<ResolvedChange, Error> {
+fn resolve_uncommitted(
+    session: &Session<'_>,
+    kind: ChangeKind,
+    at: i64,
+    said: &'static str,
+) -> Result<ResolvedChange, Error> {
     let base = match verify(session, "HEAD") {
         Ok(base) => Some(base),
         Err(Error::NoCommits) => None,
@@ -134,7 +146,7 @@ fn uncommitted(session: &Session<'_>, kind: ChangeKind, at: i64, said: &'static 
 /// Refuses an index of which nothing can be committed.
 fn without_conflicts(session: &Session<'_>) -> Result<(), Error> {
     let unmerged = session.ask_whole(&["ls-files", "-u", "-z", "--full-name"], &[0])?.stdout;
-    let paths = unmerged.split(|&byte| byte == 0).filter_map(|line| split(line, b'\t').map(|(_, path)| path));
+    let paths = unmerged.split(|&byte| byte == 0).filter_map(|line| split_at_byte(line, b'\t').map(|(_, path)| path));
     match paths.collect::<BTreeSet<&[u8]>>().len() {
         0 => Ok(()),
         paths => Err(Error::InConflict { paths }),

@@ -94,7 +94,7 @@ impl UntrackedFile {
 }
 
 /// The files that git doesn't track and doesn't ignore.
-pub(super) fn untracked(
+pub(super) fn untracked_files(
     session: &Session<'_>,
     repository: &Repository,
     largest: usize,
@@ -115,21 +115,24 @@ pub(super) fn untracked(
     let look = |bytes: &&[u8]| {
         // Another repository in a folder of this one.
         let is_repository = bytes.ends_with(b"/");
-        let (kind, content) =
-            if is_repository { (FileKind::Submodule, ContentKind::Nothing) } else { look(root, bytes, largest) };
+        let (kind, content) = if is_repository {
+            (FileKind::Submodule, ContentKind::Nothing)
+        } else {
+            look_at_untracked(root, bytes, largest)
+        };
         UntrackedFile { path: RepoPath::new(*bytes), kind, content }
     };
     Ok(paths.iter().map(look).collect())
 }
 
 /// What could not be counted of untracked files, in our words.
-pub(super) fn uncounted(untracked: &[UntrackedFile]) -> Option<String> {
+pub(super) fn uncounted_note(untracked: &[UntrackedFile]) -> Option<String> {
     let unread = untracked.iter().filter(|file| file.is_file() && file.lines().is_none()).count();
     (unread > 0).then(|| format!("lines: {unread} untracked files are binary, too large or could not be read"))
 }
 
 /// What an untracked path is, and its content; links are not followed.
-fn look(root: &Path, path: &[u8], largest: usize) -> (FileKind, ContentKind) {
+fn look_at_untracked(root: &Path, path: &[u8], largest: usize) -> (FileKind, ContentKind) {
     match read_beneath(root, Path::new(OsStr::from_bytes(path)), largest) {
         Ok(Some(FileContent::Whole(content))) => {
             (FileKind::Regular, count_lines(&content).map_or(ContentKind::Binary, ContentKind::Text))

@@ -46,7 +46,8 @@ impl IgnorePatterns {
     /// Reads a file of patterns.
     #[must_use]
     pub fn parse(text: &[u8]) -> Self {
-        let lines = text.split(|&byte| byte == b'\n').map(|line| trimmed(line.strip_suffix(b"\r").unwrap_or(line)));
+        let lines =
+            text.split(|&byte| byte == b'\n').map(|line| trim_pattern_line(line.strip_suffix(b"\r").unwrap_or(line)));
         let lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
         Self(lines.take(MOST).filter_map(IgnorePattern::parse).collect())
     }
@@ -77,7 +78,7 @@ impl IgnorePattern {
         if !is_tied {
             parts.push(PatternPart::Folders);
         }
-        let names = names(line)?;
+        let names = pattern_signs(line)?;
         let is_one = names.len() == 1;
         parts.extend(names.into_iter().map(|signs| {
             let is_folders = signs.len() > 1 && signs.iter().all(|sign| *sign == PatternSign::Star);
@@ -96,7 +97,7 @@ impl IgnorePattern {
 }
 
 /// A line without the spaces at its end; one behind a backslash stays.
-fn trimmed(line: &[u8]) -> &[u8] {
+fn trim_pattern_line(line: &[u8]) -> &[u8] {
     let mut end = line.len();
     while end > 0 && line.get(end.saturating_sub(1)) == Some(&b' ') {
         let backslashes = line.iter().take(end.saturating_sub(1)).rev().take_while(|&&byte| byte == b'\\').count();
@@ -110,7 +111,7 @@ fn trimmed(line: &[u8]) -> &[u8] {
 
 /// The signs of each part; `None` if the pattern can match nothing: a class that never ends, a backslash at the end. A
 /// slash within a class ends no part, and stands for nothing: no class matches a slash. Behind a backslash it is a slash.
-fn names(pattern: &[u8]) -> Option<Vec<Vec<PatternSign>>> {
+fn pattern_signs(pattern: &[u8]) -> Option<Vec<Vec<PatternSign>>> {
     let mut found = Vec::new();
     let mut name = Vec::new();
     let mut rest = pattern;
@@ -120,7 +121,7 @@ fn names(pattern: &[u8]) -> Option<Vec<Vec<PatternSign>>> {
             b'*' => PatternSign::Star,
             b'?' => PatternSign::Any,
             b'[' => {
-                let (class, more) = class(rest)?;
+                let (class, more) = pattern_class(rest)?;
                 rest = more;
                 class
             }
@@ -141,7 +142,7 @@ fn names(pattern: &[u8]) -> Option<Vec<Vec<PatternSign>>> {
 }
 
 /// What stands behind `[`, and what follows its `]`.
-fn class(text: &[u8]) -> Option<(PatternSign, &[u8])> {
+fn pattern_class(text: &[u8]) -> Option<(PatternSign, &[u8])> {
     let (negated, mut rest) = match text.split_first() {
         Some((b'!' | b'^', rest)) => (true, rest),
         _ => (false, text),

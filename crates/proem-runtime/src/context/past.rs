@@ -15,11 +15,11 @@ use proem_select::context::{Corpus, CorpusCommit, CorpusFile, FilePurpose, MOST_
 
 use super::ContextTree;
 use crate::Error;
-use crate::change::user;
+use crate::change::git_user;
 use crate::git::{GitProgram, HEAD_COMMIT, Repository, Session};
 pub use crate::history::PastExtent;
-use crate::history::{HistoryWanted, history};
-use crate::parallel::{joined, map_on_all};
+use crate::history::{HistoryWanted, read_repository_history};
+use crate::parallel::{join_thread, map_on_all};
 use crate::process::Deadline;
 
 /// The most commits that are looked at: what is older says little of what is changed next.
@@ -205,8 +205,8 @@ pub fn context_history(
     let wanted =
         HistoryWanted { tips: vec![head], most_commits: MOST_COMMITS, most_unkept, now, ..HistoryWanted::default() };
     let (reading, names) = std::thread::scope(|scope| {
-        let names = scope.spawn(|| user(&session));
-        (history(git, repository, &wanted, cache, &|_| ()), joined(names))
+        let names = scope.spawn(|| git_user(&session));
+        (read_repository_history(git, repository, &wanted, cache, &|_| ()), join_thread(names))
     });
     let reading = reading?;
     notes.extend(reading.notes);

@@ -20,7 +20,7 @@ use super::{
 use crate::files::{FileContent, read_beneath};
 use crate::folder::{self, EntryKind};
 use crate::git::{GitProgram, Repository, Session};
-use crate::parallel::{joined, map_on_all};
+use crate::parallel::{join_thread, map_on_all};
 use crate::process::Deadline;
 use crate::structure::{
     ContentReading, ListedContent, ReadingBounds, ReadingJob, SourceGap, StructureCacheKey, StructureLimits, TreeState,
@@ -111,7 +111,7 @@ impl ContextReader {
     ///
     /// # Errors
     ///
-    /// What git refuses, and what [`folder::list`] reports.
+    /// What git refuses, and what [`folder::list_files_below`] reports.
     pub fn list(&mut self, at: TreeState<'_>) -> Result<ContextTree, Error> {
         let known = self.kept.take();
         let (entries, gaps, patterns, kept) = match &self.origin {
@@ -271,7 +271,7 @@ impl ContextReader {
         let (listed, kept, patterns) = std::thread::scope(|scope| {
             let kept = scope.spawn(|| known.unwrap_or_else(|| KeptRecords::open(cache)));
             let patterns = scope.spawn(|| patterns_at(&other, at));
-            (listed_files(&mut session, at, root, &limits, &wanted), joined(kept), joined(patterns))
+            (listed_files(&mut session, at, root, &limits, &wanted), join_thread(kept), join_thread(patterns))
         });
         let (entries, gaps) = listed?;
         Ok((entries, gaps, patterns?, kept))
@@ -419,7 +419,7 @@ impl ContextReader {
 type Listing = (Vec<(Vec<u8>, ListedContent)>, Vec<String>, IgnorePatterns, KeptRecords);
 
 fn list_folder(environment: &Environment, root: &Path) -> Result<Listing, Error> {
-    let listing = folder::list(environment, root)?;
+    let listing = folder::list_files_below(environment, root)?;
     let ignored = match read_beneath(root, Path::new(IGNORE_FILE), IGNORE_BYTES)? {
         Some(FileContent::Whole(bytes)) => IgnorePatterns::parse(&bytes),
         Some(FileContent::Cut(_)) | None => IgnorePatterns::default(),

@@ -193,10 +193,10 @@ fn of_source_within(want: RecordWant, source: &[u8], most_asked: u32) -> FileRec
     let source = cells.as_deref().map_or(source, str::as_bytes);
     let facts = parsed.and_then(|parsed| parsed.facts(&limits, &mut give_up).ok());
     let imports = facts.map(|facts| import_terms(facts.imports.iter().map(|import| import.path.as_str())));
-    FileRecord::new(source, style, found.into_iter().map(symbol).collect(), imports.unwrap_or_default())
+    FileRecord::new(source, style, found.into_iter().map(code_symbol).collect(), imports.unwrap_or_default())
 }
 
-fn symbol(found: proem_imports::Symbol) -> CodeSymbol {
+fn code_symbol(found: proem_imports::Symbol) -> CodeSymbol {
     use proem_imports::SymbolKind as Found;
     let kind = match found.kind {
         Found::Function => SymbolKind::Function,

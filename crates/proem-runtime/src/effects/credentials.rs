@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 
 use mail_parser::MessageParser;
 use proem_engine::effect::key::OutboxForm;
-use proem_llm::secret::{SHORTEST, Secret, find};
+use proem_llm::secret::{SHORTEST, Secret, find_secret};
 
 use serde_json::Value as Json;
 use url::{Url, form_urlencoded};
 
 use super::DeliveryBytes;
-use crate::error::shown;
+use crate::error::path_on_screen;
 use crate::files::{FileContent, read_regular};
 use crate::{Environment, Error};
 
@@ -64,7 +64,7 @@ pub enum CredentialRefusal {
         name: String,
     },
     /// There is no such file.
-    #[error("no credential `{name}`: there is no file `{}`; create it with mode 600", shown(.path))]
+    #[error("no credential `{name}`: there is no file `{}`; create it with mode 600", path_on_screen(.path))]
     NoFile {
         /// The credential's name.
         name: String,
@@ -80,7 +80,7 @@ pub enum CredentialRefusal {
         source: Error,
     },
     /// The file is another user's.
-    #[error("the file `{}` of the credential `{name}` belongs to another user; copy it into one of your own", shown(.path))]
+    #[error("the file `{}` of the credential `{name}` belongs to another user; copy it into one of your own", path_on_screen(.path))]
     NotOurs {
         /// The credential's name.
         name: String,
@@ -113,7 +113,7 @@ pub fn load(name: &str, place: &CredentialPlace, access: CredentialAccess<'_>) -
             let missing = || CredentialRefusal::NoVariable { name: named(), variable: variable.clone() };
             value.ok_or_else(missing)?.to_str().map(str::to_owned)
         }
-        (CredentialPlace::File(path), _) => String::from_utf8(read(name, path)?).ok(),
+        (CredentialPlace::File(path), _) => String::from_utf8(read_credential_file(name, path)?).ok(),
     };
     let value = value.map(|value| value.trim_end_matches(['\r', '\n']).to_owned());
     let is_credential =
@@ -122,7 +122,7 @@ pub fn load(name: &str, place: &CredentialPlace, access: CredentialAccess<'_>) -
     Ok(Secret::new(name, value))
 }
 
-fn read(name: &str, path: &Path) -> Result<Vec<u8>, CredentialRefusal> {
+fn read_credential_file(name: &str, path: &Path) -> Result<Vec<u8>, CredentialRefusal> {
     let broken = |source| CredentialRefusal::File { name: name.to_owned(), source };
     let missing = || CredentialRefusal::NoFile { name: name.to_owned(), path: path.to_path_buf() };
     let metadata = match path.symlink_metadata() {
@@ -154,7 +154,7 @@ pub fn leaking<'s>(delivery: &DeliveryBytes<'_>, secrets: &'s [Secret]) -> Optio
             let value = secret.expose().as_bytes();
             (1..SHORTEST).contains(&value.len()) && view.windows(value.len()).any(|window| window == value)
         };
-        find(secrets, view).or_else(|| secrets.iter().find(short))
+        find_secret(secrets, view).or_else(|| secrets.iter().find(short))
     })
 }
 
@@ -174,7 +174,7 @@ fn views(delivery: &DeliveryBytes<'_>) -> Vec<Vec<u8>> {
             let text = |name: &str| request.get(name).and_then(Json::as_str).unwrap_or_default();
             views.push(text("body").as_bytes().to_vec());
             if let Ok(body) = serde_json::from_str::<Json>(text("body")) {
-                texts(&body, &mut views);
+                texts_of_body(&body, &mut views);
             }
             if let Ok(url) = Url::parse(text("url")) {
                 // What is encoded in a segment has neither `&` nor `=`, so that it is one name without a value.
@@ -189,11 +189,11 @@ fn views(delivery: &DeliveryBytes<'_>) -> Vec<Vec<u8>> {
 }
 
 /// The texts of a body.
-fn texts(body: &Json, views: &mut Vec<Vec<u8>>) {
+fn texts_of_body(body: &Json, views: &mut Vec<Vec<u8>>) {
     match body {
         Json::String(text) => views.push(text.as_bytes().to_vec()),
-        Json::Array(items) => items.iter().for_each(|item| texts(item, views)),
-        Json::Object(fields) => fields.values().for_each(|item| texts(item, views)),
+        Json::Array(items) => items.iter().for_each(|item| texts_of_body(item, views)),
+        Json::Object(fields) => fields.values().for_each(|item| texts_of_body(item, views)),
         _ => {}
     }
 }

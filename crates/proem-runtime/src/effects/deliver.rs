@@ -9,7 +9,7 @@ use proem_engine::effect::key::OutboxForm;
 use proem_guard::Untrusted;
 use proem_llm::client::hosts::HostScope;
 use proem_llm::client::once::{HostCredential, HostLimits};
-use proem_llm::secret::{Secret, redact};
+use proem_llm::secret::{Secret, redact_secrets};
 
 use super::smtp::{SmtpLogin, SmtpServer};
 use super::{DeliveryBytes, DeliveryOutcome, DeliveryTrouble, credentials, outbox, request, smtp};
@@ -62,13 +62,13 @@ pub(crate) async fn deliver(
         return DeliveryOutcome::NotSent(DeliveryTrouble::new(message));
     }
     let outcome = match (route, delivery.form) {
-        (DeliveryRoute::Outbox(folder), _) => outbox::put(delivery, folder).await,
+        (DeliveryRoute::Outbox(folder), _) => outbox::put_in_outbox(delivery, folder).await,
         (DeliveryRoute::Smtp(route), OutboxForm::Mail) => smtp::transact(delivery.bytes, route).await,
-        (DeliveryRoute::Request(route), OutboxForm::Request) => request::send(delivery, route).await,
-        (DeliveryRoute::Smtp(_), OutboxForm::Request) => wrong("a request can't go to a mail server"),
-        (DeliveryRoute::Request(_), OutboxForm::Mail) => wrong("a mail can't go to a ticket system"),
+        (DeliveryRoute::Request(route), OutboxForm::Request) => request::send_ticket_request(delivery, route).await,
+        (DeliveryRoute::Smtp(_), OutboxForm::Request) => wrong_route("a request can't go to a mail server"),
+        (DeliveryRoute::Request(_), OutboxForm::Mail) => wrong_route("a mail can't go to a ticket system"),
     };
-    cleared(outcome, secrets)
+    clear_credentials(outcome, secrets)
 }
 
 /// [`deliver`] without a permit, for tests and benches of other crates.
@@ -81,13 +81,13 @@ pub async fn deliver_unpermitted(
     deliver(delivery, route, secrets).await
 }
 
-fn wrong(problem: &str) -> DeliveryOutcome {
+fn wrong_route(problem: &str) -> DeliveryOutcome {
     DeliveryOutcome::NotSent(DeliveryTrouble::new(format!("{problem}; correct the route in your configuration")))
 }
 
 /// The outcome without what a receiver echoes of a credential.
-fn cleared(outcome: DeliveryOutcome, secrets: &[Secret]) -> DeliveryOutcome {
-    let clear = |words: Untrusted<String>| words.map(|text| redact(secrets, &text).unwrap_or(text));
+fn clear_credentials(outcome: DeliveryOutcome, secrets: &[Secret]) -> DeliveryOutcome {
+    let clear = |words: Untrusted<String>| words.map(|text| redact_secrets(secrets, &text).unwrap_or(text));
     let trouble = |DeliveryTrouble { message, answer }| DeliveryTrouble { message, answer: answer.map(clear) };
     match outcome {
         DeliveryOutcome::Sent { answer } => DeliveryOutcome::Sent { answer: answer.map(clear) },

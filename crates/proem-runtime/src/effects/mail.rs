@@ -181,10 +181,10 @@ pub enum MailRefusal {
 /// # Errors
 ///
 /// [`MailRefusal`], which names the field.
-pub fn write(draft: &MailDraft, key: &EffectKey, domain: &str) -> Result<Vec<u8>, MailRefusal> {
+pub fn write_mail(draft: &MailDraft, key: &EffectKey, domain: &str) -> Result<Vec<u8>, MailRefusal> {
     let id = key.message_id(domain).ok_or_else(|| MailRefusal::Domain { domain: domain.escape_debug().to_string() })?;
-    check(draft)?;
-    let date = encoding::date(&draft.date.to_zoned(TimeZone::UTC)).ok_or(MailRefusal::Date)?;
+    check_mail(draft)?;
+    let date = encoding::mail_date(&draft.date.to_zoned(TimeZone::UTC)).ok_or(MailRefusal::Date)?;
     // Quoted-printable never has these two characters in a row, so that no text ends its part.
     let boundary = format!("=_{}", key.to_string().chars().take(32).collect::<String>());
     let kind = if draft.attachments.is_empty() {
@@ -193,13 +193,13 @@ pub fn write(draft: &MailDraft, key: &EffectKey, domain: &str) -> Result<Vec<u8>
         vec![("Content-Type", format!("multipart/mixed; boundary=\"{boundary}\""))]
     };
     let mut mail = String::new();
-    let recipients = draft.to.iter().map(encoding::mailbox).collect::<Vec<_>>().join(",\r\n ");
+    let recipients = draft.to.iter().map(encoding::mailbox_header).collect::<Vec<_>>().join(",\r\n ");
     for (name, value) in [
         ("Message-ID", id),
         ("Date", date),
-        ("From", encoding::mailbox(&draft.from)),
+        ("From", encoding::mailbox_header(&draft.from)),
         ("To", recipients),
-        ("Subject", encoding::unstructured("Subject: ".len(), &draft.subject)),
+        ("Subject", encoding::unstructured_header("Subject: ".len(), &draft.subject)),
         ("MIME-Version", "1.0".to_owned()),
     ]
     .into_iter()
@@ -212,7 +212,7 @@ pub fn write(draft: &MailDraft, key: &EffectKey, domain: &str) -> Result<Vec<u8>
     }
     mail.push_str("\r\n");
     if draft.attachments.is_empty() {
-        mail.push_str(&encoding::quoted_printable(&draft.body));
+        mail.push_str(&encoding::encode_quoted_printable(&draft.body));
         return Ok(mail.into_bytes());
     }
     let body = [(None, &draft.body)];
@@ -224,7 +224,7 @@ pub fn write(draft: &MailDraft, key: &EffectKey, domain: &str) -> Result<Vec<u8>
             mail.push_str(&format!("Content-Disposition: attachment;\r\n filename=\"{name}\"\r\n"));
         }
         // The end of the line before a boundary belongs to the boundary (RFC 2046, 5.1.1).
-        mail.push_str(&format!("\r\n{}\r\n", encoding::quoted_printable(text)));
+        mail.push_str(&format!("\r\n{}\r\n", encoding::encode_quoted_printable(text)));
     }
     mail.push_str(&format!("--{boundary}--\r\n"));
     Ok(mail.into_bytes())
@@ -250,7 +250,7 @@ pub fn check_attachment_name(name: &str) -> Result<(), MailRefusal> {
     if is_plain && name.len() <= MAX_FILE_NAME { Ok(()) } else { Err(MailRefusal::FileName { field }) }
 }
 
-fn check(draft: &MailDraft) -> Result<(), MailRefusal> {
+fn check_mail(draft: &MailDraft) -> Result<(), MailRefusal> {
     check_mailbox(&draft.from, MailField::FromName, MailField::From)?;
     if draft.to.is_empty() {
         return Err(MailRefusal::NoRecipient);

@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::Error;
-use crate::error::shown;
+use crate::error::path_on_screen;
 use crate::files::{
-    FOLDER, FileAccess, FileContent, NewFileFailure, read_regular, sync_folder, unexpected, write_in_stages,
+    FOLDER, FileAccess, FileContent, NewFileFailure, read_regular, sync_folder, unexpected_file_type, write_in_stages,
 };
 
 use super::{DeliveryBytes, DeliveryOutcome, DeliveryTrouble};
@@ -18,7 +18,7 @@ use super::{DeliveryBytes, DeliveryOutcome, DeliveryTrouble};
 ///
 /// A file of the same bytes that is there already is the action's own, from an attempt whose end nobody wrote down.
 /// One of other bytes is not, and what became of the action is then for a person to find out.
-pub(super) async fn put(delivery: &DeliveryBytes<'_>, outbox: &Path) -> DeliveryOutcome {
+pub(super) async fn put_in_outbox(delivery: &DeliveryBytes<'_>, outbox: &Path) -> DeliveryOutcome {
     let DeliveryBytes { key, form, bytes } = *delivery;
     let (bytes, outbox) = (bytes.to_vec(), outbox.to_path_buf());
     let put = move || put_here(&DeliveryBytes { key, form, bytes: &bytes }, &outbox);
@@ -28,7 +28,7 @@ pub(super) async fn put(delivery: &DeliveryBytes<'_>, outbox: &Path) -> Delivery
     })
 }
 
-/// As [`put`], on this thread.
+/// As [`put_in_outbox`], on this thread.
 fn put_here(delivery: &DeliveryBytes<'_>, outbox: &Path) -> DeliveryOutcome {
     if let Err(error) = check_folder(outbox) {
         return DeliveryOutcome::NotSent(DeliveryTrouble::new(error));
@@ -53,10 +53,13 @@ fn put_here(delivery: &DeliveryBytes<'_>, outbox: &Path) -> DeliveryOutcome {
 fn check_folder(outbox: &Path) -> Result<(), String> {
     let metadata = outbox.symlink_metadata().map_err(|error| Error::io("look at", outbox)(error).to_string())?;
     if !metadata.is_dir() {
-        return Err(unexpected(outbox, metadata.file_type(), FOLDER).to_string());
+        return Err(unexpected_file_type(outbox, metadata.file_type(), FOLDER).to_string());
     }
     if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return Err(format!("the outbox `{}` belongs to another user; name a folder of your own", shown(outbox)));
+        return Err(format!(
+            "the outbox `{}` belongs to another user; name a folder of your own",
+            path_on_screen(outbox)
+        ));
     }
     let mode = metadata.mode() & 0o777;
     if mode & 0o022 != 0 {
@@ -75,9 +78,9 @@ fn there_already(delivery: &DeliveryBytes<'_>, outbox: &Path, path: &Path) -> De
         },
         Ok(Some(_)) => unknown(format!(
             "`{}` is there already with other bytes; find out who put it there and whether it went further",
-            shown(path)
+            path_on_screen(path)
         )),
-        Ok(None) => unknown(format!("`{}` was there and has gone; find out who took it", shown(path))),
+        Ok(None) => unknown(format!("`{}` was there and has gone; find out who took it", path_on_screen(path))),
         Err(error) => unknown(error.to_string()),
     }
 }

@@ -15,7 +15,7 @@ use super::{DeliveryBytes, DeliveryOutcome, DeliveryRoute, DeliveryTrouble};
 ///
 /// ```compile_fail,E0382
 /// # use proem_engine::policy::Permit;
-/// # use proem_runtime::effects::{DeliveryBytes, DeliveryRoute, perform::outside};
+/// # use proem_runtime::effects::{DeliveryBytes, DeliveryRoute, perform::perform_outside};
 /// # use proem_store::WitnessedIntent;
 /// async fn twice(permit: Permit, intent: &WitnessedIntent, delivery: &DeliveryBytes<'_>, route: &DeliveryRoute<'_>) {
 ///     outside(permit, intent, delivery, route, &[]).await;
@@ -33,14 +33,14 @@ use super::{DeliveryBytes, DeliveryOutcome, DeliveryRoute, DeliveryTrouble};
 /// ```
 ///
 /// The future must not be dropped while it runs: what became of the action would be unknown.
-pub async fn outside(
+pub async fn perform_outside(
     permit: Permit,
     intent: &WitnessedIntent,
     delivery: &DeliveryBytes<'_>,
     route: &DeliveryRoute<'_>,
     secrets: &[Secret],
 ) -> DeliveryOutcome {
-    match refused(&permit, intent, &delivery.key) {
+    match permit_refusal(&permit, intent, &delivery.key) {
         Some(trouble) => DeliveryOutcome::NotSent(trouble),
         None => deliver(delivery, route, secrets).await,
     }
@@ -50,11 +50,12 @@ pub async fn outside(
 #[must_use]
 #[expect(clippy::needless_pass_by_value, reason = "the permit is spent")]
 pub fn inside(permit: Permit, intent: &WitnessedIntent) -> DeliveryOutcome {
-    refused(&permit, intent, intent.key()).map_or(DeliveryOutcome::Sent { answer: None }, DeliveryOutcome::NotSent)
+    permit_refusal(&permit, intent, intent.key())
+        .map_or(DeliveryOutcome::Sent { answer: None }, DeliveryOutcome::NotSent)
 }
 
 /// Why a permit or an intent is none for this action.
-fn refused(permit: &Permit, intent: &WitnessedIntent, key: &EffectKey) -> Option<DeliveryTrouble> {
+fn permit_refusal(permit: &Permit, intent: &WitnessedIntent, key: &EffectKey) -> Option<DeliveryTrouble> {
     let message = "the permit or the witnessed intent is for another action, which is a bug in Proem; please report it";
     (permit.key() != key || intent.key() != key).then(|| DeliveryTrouble::new(message))
 }

@@ -47,7 +47,7 @@ struct RecordedRequest {
 /// # Errors
 ///
 /// [`RequestRefusal`] for a template that is none, a slot without a value and a value without a slot.
-pub fn write(
+pub fn write_ticket_request(
     template: &RequestTemplate,
     values: &BTreeMap<String, String>,
     key: &EffectKey,
@@ -70,8 +70,8 @@ pub fn write(
 }
 
 /// Sends a recorded request once.
-pub(super) async fn send(delivery: &DeliveryBytes<'_>, route: &RequestRoute<'_>) -> DeliveryOutcome {
-    let recorded = match read(delivery, route) {
+pub(super) async fn send_ticket_request(delivery: &DeliveryBytes<'_>, route: &RequestRoute<'_>) -> DeliveryOutcome {
+    let recorded = match read_recorded_request(delivery, route) {
         Ok(recorded) => recorded,
         Err(refusal) => return DeliveryOutcome::NotSent(DeliveryTrouble::new(refusal.to_string())),
     };
@@ -89,7 +89,7 @@ pub(super) async fn send(delivery: &DeliveryBytes<'_>, route: &RequestRoute<'_>)
         body: Bytes::from(recorded.body),
     };
     match send_once(request, &route.limits).await {
-        Ok(answer) => answered(&answer, route.not_done),
+        Ok(answer) => answered_outcome(&answer, route.not_done),
         Err(failure) => {
             let trouble = DeliveryTrouble::new(failure.message);
             match failure.stage {
@@ -101,7 +101,10 @@ pub(super) async fn send(delivery: &DeliveryBytes<'_>, route: &RequestRoute<'_>)
 }
 
 /// Reads a recorded request and sees to it that it goes where the configuration of this moment says.
-fn read(delivery: &DeliveryBytes<'_>, route: &RequestRoute<'_>) -> Result<RecordedRequest, RequestRefusal> {
+fn read_recorded_request(
+    delivery: &DeliveryBytes<'_>,
+    route: &RequestRoute<'_>,
+) -> Result<RecordedRequest, RequestRefusal> {
     let recorded: RecordedRequest = serde_json::from_slice(delivery.bytes).map_err(|_| RequestRefusal::NotOurs)?;
     let is_ours = recorded.form == FORM
         && recorded.headers.get(REPETITION_HEADER).is_some_and(|key| *key == delivery.key.to_string());
@@ -127,7 +130,7 @@ enum AnswerMeaning {
 }
 
 /// What a status says, after RFC 9110, 15. `not_done` are those of 429 and 5xx by which this server says that it did nothing.
-fn meaning(status: u16, not_done: &[u16]) -> AnswerMeaning {
+fn status_meaning(status: u16, not_done: &[u16]) -> AnswerMeaning {
     match status {
         200..=299 => AnswerMeaning::Done,
         // To be sent again elsewhere, which is not done; 302 and 303 often follow on something done.
@@ -142,10 +145,10 @@ fn meaning(status: u16, not_done: &[u16]) -> AnswerMeaning {
     }
 }
 
-fn answered(answer: &HostAnswer, not_done: &[u16]) -> DeliveryOutcome {
+fn answered_outcome(answer: &HostAnswer, not_done: &[u16]) -> DeliveryOutcome {
     let status = answer.head.status;
     let words = receiver_words(String::from_utf8_lossy(&answer.body).into_owned());
-    match meaning(status, not_done) {
+    match status_meaning(status, not_done) {
         AnswerMeaning::Done => DeliveryOutcome::Sent { answer: Some(words) },
         AnswerMeaning::NotDone => {
             let message = match status {

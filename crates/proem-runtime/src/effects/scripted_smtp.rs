@@ -162,11 +162,11 @@ impl ScriptedSmtp {
     pub fn start(script: SmtpScript) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let tls = tls(script.encryption)?;
+        let tls = scripted_tls(script.encryption)?;
         let shared = Arc::new(SharedSmtp { script, tls, log: Mutex::default(), is_over: AtomicBool::new(false) });
         let serving = Arc::clone(&shared);
         let named = std::thread::Builder::new().name("scripted-smtp".to_owned());
-        let listening = Some(named.spawn(move || listen(&listener, &serving))?);
+        let listening = Some(named.spawn(move || serve_connections(&listener, &serving))?);
         Ok(Self { address, shared, listening })
     }
 
@@ -221,7 +221,7 @@ pub fn write_authority(folder: &Path) -> Result<std::path::PathBuf, crate::Error
 }
 
 /// Serves one connection after the other, so that the log is in their order.
-fn listen(listener: &TcpListener, shared: &SharedSmtp) {
+fn serve_connections(listener: &TcpListener, shared: &SharedSmtp) {
     while let Ok((stream, _)) = listener.accept() {
         if shared.is_over.load(Ordering::SeqCst) {
             return;
@@ -232,7 +232,7 @@ fn listen(listener: &TcpListener, shared: &SharedSmtp) {
     }
 }
 
-fn tls(encryption: SmtpEncryption) -> io::Result<Option<Arc<ServerConfig>>> {
+fn scripted_tls(encryption: SmtpEncryption) -> io::Result<Option<Arc<ServerConfig>>> {
     let (certificate, key) = match encryption {
         SmtpEncryption::None => return Ok(None),
         SmtpEncryption::Whole | SmtpEncryption::StartTls => {

@@ -112,7 +112,7 @@ impl ExtraAnchors {
     ///
     /// [`AnchorRefusal`] if it can't be read or holds none.
     pub fn read(path: &Path) -> Result<Self, AnchorRefusal> {
-        let refusal = |problem: String| AnchorRefusal { path: crate::error::shown(path), problem };
+        let refusal = |problem: String| AnchorRefusal { path: crate::error::path_on_screen(path), problem };
         let text = read_text(path, ROOT_BYTES).map_err(|error| refusal(error.to_string()))?;
         let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(text.as_bytes()).collect();
         match found {
@@ -141,7 +141,7 @@ pub(super) async fn transact(mail: &[u8], route: &SmtpRoute<'_>) -> DeliveryOutc
     let SmtpServer { host, limits, .. } = route.server;
     let until = Instant::now() + limits.whole.min(Duration::from_secs(86_400));
     // The two halves are apart, so that nothing of the second can be taken for the first.
-    let mut dialogue = match timeout_at(until, dialogue::prepare(route, &envelope, mail.len())).await {
+    let mut dialogue = match timeout_at(until, dialogue::prepare_dialogue(route, &envelope, mail.len())).await {
         Ok(PreparedDialogue::Ready(dialogue)) => dialogue,
         Ok(PreparedDialogue::Refused(trouble, dialogue)) => {
             dialogue.take_back().await;
@@ -154,7 +154,7 @@ pub(super) async fn transact(mail: &[u8], route: &SmtpRoute<'_>) -> DeliveryOutc
         }
     };
     let open = format!("`{host}` may have the mail");
-    let outcome = timeout_at(until, content(&mut dialogue, mail, &open)).await.unwrap_or_else(|_| {
+    let outcome = timeout_at(until, send_content(&mut dialogue, mail, &open)).await.unwrap_or_else(|_| {
         let message = format!("{open}: it has not answered to it within {} s", limits.whole.as_secs());
         DeliveryOutcome::Unknown(DeliveryTrouble::new(message))
     });
@@ -166,7 +166,7 @@ pub(super) async fn transact(mail: &[u8], route: &SmtpRoute<'_>) -> DeliveryOutc
 }
 
 /// The mail itself, behind 354.
-async fn content(dialogue: &mut Dialogue, mail: &[u8], open: &str) -> DeliveryOutcome {
+async fn send_content(dialogue: &mut Dialogue, mail: &[u8], open: &str) -> DeliveryOutcome {
     failpoint::pass("before-mail");
     let answer = dialogue.hand_over(mail).await;
     failpoint::pass("after-mail");

@@ -9,7 +9,7 @@ use std::{
 
 use crate::{
     Error, Extent,
-    files::{FILE, MissingFolder, named, unexpected, walk},
+    files::{FILE, MissingFolder, file_type_name, unexpected_file_type, walk_folders},
     process::read_capped,
 };
 
@@ -24,11 +24,11 @@ fn non_blocking() -> i32 {
 ///
 /// What the system says; [`io::ErrorKind::IsADirectory`] for a folder, and an error that names a pipe, socket or
 /// device, which is never opened: whoever opens a pipe waits for somebody to write into it.
-pub fn open(path: &Path) -> io::Result<File> {
+pub fn open_regular(path: &Path) -> io::Result<File> {
     // Asked before opening too: some devices do something when they are opened.
-    regular(fs::metadata(path)?.file_type())?;
+    must_be_regular(fs::metadata(path)?.file_type())?;
     let file = OpenOptions::new().read(true).custom_flags(non_blocking()).open(path)?;
-    regular(file.metadata()?.file_type())?;
+    must_be_regular(file.metadata()?.file_type())?;
     Ok(file)
 }
 
@@ -36,21 +36,22 @@ pub fn open(path: &Path) -> io::Result<File> {
 ///
 /// # Errors
 ///
-/// As [`open`]; if it has more than `cap` bytes, or isn't UTF-8.
+/// As [`open_regular`]; if it has more than `cap` bytes, or isn't UTF-8.
 pub fn read_text(path: &Path, cap: usize) -> io::Result<String> {
-    match read_capped(open(path)?, cap)? {
+    match read_capped(open_regular(path)?, cap)? {
         (bytes, Extent::Whole) => String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8")),
         (_, Extent::Cut) => Err(io::Error::other(format!("it has more than {cap} bytes"))),
     }
 }
 
-fn regular(found: FileType) -> io::Result<()> {
+fn must_be_regular(found: FileType) -> io::Result<()> {
     match found {
         found if found.is_file() => Ok(()),
         found if found.is_dir() => Err(rustix::io::Errno::ISDIR.into()),
-        found => {
-            Err(io::Error::other(format!("it is {}, not {FILE}; copy its content into a regular file", named(found))))
-        }
+        found => Err(io::Error::other(format!(
+            "it is {}, not {FILE}; copy its content into a regular file",
+            file_type_name(found)
+        ))),
     }
 }
 
@@ -71,7 +72,7 @@ pub enum FileContent {
 pub fn read_regular(path: &Path, cap: usize) -> Result<Option<FileContent>, Error> {
     let metadata = match path.symlink_metadata() {
         Ok(metadata) if metadata.is_file() => metadata,
-        Ok(metadata) => return Err(unexpected(path, metadata.file_type(), FILE)),
+        Ok(metadata) => return Err(unexpected_file_type(path, metadata.file_type(), FILE)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(Error::io("look at", path)(error)),
     };
@@ -81,7 +82,7 @@ pub fn read_regular(path: &Path, cap: usize) -> Result<Option<FileContent>, Erro
     if (opened.dev(), opened.ino()) != (metadata.dev(), metadata.ino()) {
         return Err(Error::Io { doing: "read", path: path.to_path_buf(), source: io::ErrorKind::Interrupted.into() });
     }
-    read(&file, path, cap).map(Some)
+    read_file_capped(&file, path, cap).map(Some)
 }
 
 /// Reads like [`read_regular`], with no component of `relative` being a link.
@@ -90,13 +91,13 @@ pub fn read_regular(path: &Path, cap: usize) -> Result<Option<FileContent>, Erro
 ///
 /// [`Error::NotBeneath`] if `relative` isn't a plain path below `root`; what [`read_regular`] reports.
 pub fn read_beneath(root: &Path, relative: &Path, cap: usize) -> Result<Option<FileContent>, Error> {
-    match walk(root, relative, &MissingFolder::Report)? {
+    match walk_folders(root, relative, &MissingFolder::Report)? {
         Some(walked) => read_regular(&walked.path, cap),
         None => Ok(None),
     }
 }
 
-fn read(file: &File, path: &Path, cap: usize) -> Result<FileContent, Error> {
+fn read_file_capped(file: &File, path: &Path, cap: usize) -> Result<FileContent, Error> {
     let (bytes, extent) = read_capped(file, cap).map_err(Error::io("read", path))?;
     Ok(match extent {
         Extent::Whole => FileContent::Whole(bytes),

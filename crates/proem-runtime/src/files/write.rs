@@ -11,7 +11,7 @@ use proem_store::failpoint;
 
 use crate::{
     Error,
-    files::{FILE, MissingFolder, Walked, named, unexpected, walk},
+    files::{FILE, MissingFolder, Walked, file_type_name, unexpected_file_type, walk_folders},
 };
 
 /// Who may read a file that is written.
@@ -70,7 +70,7 @@ pub(crate) fn write_in_stages(
     access: FileAccess,
 ) -> Result<(), NewFileFailure> {
     use NewFileFailure::{Seen, Unseen};
-    let walked = prepare(root, relative, access).map_err(Unseen)?;
+    let walked = prepare_replacement(root, relative, access).map_err(Unseen)?;
     let temporary = Temporary::write(&walked, bytes, access).map_err(Unseen)?;
     failpoint::pass("new-file-written");
     match fs::hard_link(&temporary.0, &walked.path) {
@@ -92,7 +92,11 @@ pub(crate) fn open_to_lock(path: &Path) -> io::Result<File> {
     options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(flags);
     let file = options.open(path)?;
     let found = file.metadata()?.file_type();
-    if found.is_file() { Ok(file) } else { Err(io::Error::other(format!("it is {}, not {FILE}", named(found)))) }
+    if found.is_file() {
+        Ok(file)
+    } else {
+        Err(io::Error::other(format!("it is {}, not {FILE}", file_type_name(found))))
+    }
 }
 
 /// Writes a file to `relative` below `root`, in place of one that may be there.
@@ -103,10 +107,12 @@ pub(crate) fn open_to_lock(path: &Path) -> io::Result<File> {
 ///
 /// [`Error::Link`] or [`Error::NotRegular`] if there, or on the way, is something else;
 /// [`Error::NotBeneath`] or [`Error::Io`].
-pub fn replace(root: &Path, relative: &Path, bytes: &[u8], access: FileAccess) -> Result<(), Error> {
-    let walked = prepare(root, relative, access)?;
+pub fn replace_file(root: &Path, relative: &Path, bytes: &[u8], access: FileAccess) -> Result<(), Error> {
+    let walked = prepare_replacement(root, relative, access)?;
     match walked.path.symlink_metadata() {
-        Ok(metadata) if !metadata.is_file() => return Err(unexpected(&walked.path, metadata.file_type(), FILE)),
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(unexpected_file_type(&walked.path, metadata.file_type(), FILE));
+        }
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Error::io("look at", &walked.path)(error)),
         _ => {}
     }
@@ -124,7 +130,7 @@ pub fn replace(root: &Path, relative: &Path, bytes: &[u8], access: FileAccess) -
 pub fn create(path: &Path) -> io::Result<File> {
     match path.symlink_metadata() {
         Ok(there) if !there.is_file() => {
-            let found = if there.is_symlink() { "a link" } else { named(there.file_type()) };
+            let found = if there.is_symlink() { "a link" } else { file_type_name(there.file_type()) };
             return Err(io::Error::other(format!("{found} is in the way; remove it")));
         }
         Ok(_) => fs::remove_file(path)?,
@@ -134,9 +140,9 @@ pub fn create(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).open(path)
 }
 
-fn prepare(root: &Path, relative: &Path, access: FileAccess) -> Result<Walked, Error> {
+fn prepare_replacement(root: &Path, relative: &Path, access: FileAccess) -> Result<Walked, Error> {
     let create = |path: &Path| DirBuilder::new().mode(access.folder_mode()).create(path);
-    let walked = walk(root, relative, &MissingFolder::Create(&create))?;
+    let walked = walk_folders(root, relative, &MissingFolder::Create(&create))?;
     walked.ok_or_else(|| Error::NotBeneath { path: relative.to_path_buf() })
 }
 

@@ -38,7 +38,7 @@ pub(super) const FILES: [EntriesFile; 2] = [
 ];
 
 /// The entries of `file` below `root`, none if it doesn't exist.
-pub(super) fn read(root: &Path, file: EntriesFile, cap: usize, gaps: &mut Vec<Gap>) -> Vec<RememberedEntry> {
+pub(super) fn read_entries(root: &Path, file: EntriesFile, cap: usize, gaps: &mut Vec<Gap>) -> Vec<RememberedEntry> {
     let bytes = match read_beneath(root, Path::new(file.path), cap) {
         Ok(None) => return Vec::new(),
         Ok(Some(FileContent::Whole(bytes))) => bytes,
@@ -51,7 +51,7 @@ pub(super) fn read(root: &Path, file: EntriesFile, cap: usize, gaps: &mut Vec<Ga
             return Vec::new();
         }
     };
-    let (entries, unreadable) = parse(&bytes, file.source);
+    let (entries, unreadable) = parse_entries(&bytes, file.source);
     if !unreadable.is_empty() {
         gaps.push(gap(file.path, complaint(&unreadable)));
     }
@@ -67,7 +67,7 @@ fn up_to_last_line(mut bytes: Vec<u8>) -> Vec<u8> {
 /// A line that is no entry, and why.
 type BadLine = (usize, &'static str);
 
-fn parse(bytes: &[u8], source: &'static str) -> (Vec<RememberedEntry>, Vec<BadLine>) {
+fn parse_entries(bytes: &[u8], source: &'static str) -> (Vec<RememberedEntry>, Vec<BadLine>) {
     let label = Label::from_source(Source::named(source));
     let mut entries = Vec::new();
     let mut unreadable = Vec::new();
@@ -75,7 +75,7 @@ fn parse(bytes: &[u8], source: &'static str) -> (Vec<RememberedEntry>, Vec<BadLi
         if bytes.trim_ascii().is_empty() {
             continue;
         }
-        match entry(bytes, line, &label) {
+        match parse_entry(bytes, line, &label) {
             Ok(entry) => entries.push(entry),
             Err(why) => unreadable.push((line, why)),
         }
@@ -83,15 +83,15 @@ fn parse(bytes: &[u8], source: &'static str) -> (Vec<RememberedEntry>, Vec<BadLi
     (entries, unreadable)
 }
 
-fn entry(bytes: &[u8], line: usize, label: &Label) -> Result<RememberedEntry, &'static str> {
+fn parse_entry(bytes: &[u8], line: usize, label: &Label) -> Result<RememberedEntry, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "not UTF-8")?;
     let Ok(Value::Object(fields)) = serde_json::from_str(text) else { return Err("not a JSON object") };
-    let text = string(&fields, "text").ok_or("`text` is not a string")?;
+    let text = entry_string(&fields, "text").ok_or("`text` is not a string")?;
     let kind = match fields.get("kind") {
         None | Some(Value::Null) => NOTE.to_owned(),
-        Some(_) => string(&fields, "kind").ok_or("`kind` is not a string")?,
+        Some(_) => entry_string(&fields, "kind").ok_or("`kind` is not a string")?,
     };
-    let time = time(fields.get("time"))?;
+    let time = entry_time(fields.get("time"))?;
     Ok(RememberedEntry {
         text: Untrusted::new(text, label.clone()),
         time,
@@ -100,11 +100,11 @@ fn entry(bytes: &[u8], line: usize, label: &Label) -> Result<RememberedEntry, &'
     })
 }
 
-fn string(fields: &Map<String, Value>, name: &str) -> Option<String> {
+fn entry_string(fields: &Map<String, Value>, name: &str) -> Option<String> {
     fields.get(name)?.as_str().map(str::to_owned)
 }
 
-fn time(value: Option<&Value>) -> Result<Option<i64>, &'static str> {
+fn entry_time(value: Option<&Value>) -> Result<Option<i64>, &'static str> {
     const WHY: &str = "`time` is neither RFC 3339 nor whole seconds";
     let timestamp = match value {
         None | Some(Value::Null) => return Ok(None),
@@ -129,7 +129,7 @@ mod tests {
 
     /// Lines of the entries with their times, then the lines left out with the reasons.
     fn check(text: &[u8], entries: &[(usize, Option<i64>)], unreadable: &[BadLine]) {
-        let (found, left_out) = parse(text, "memory");
+        let (found, left_out) = parse_entries(text, "memory");
         let found: Vec<_> = found.iter().map(|entry| (entry.line, entry.time)).collect();
         assert_eq!((found.as_slice(), left_out.as_slice()), (entries, unreadable), "{}", text.escape_ascii());
     }
@@ -162,7 +162,7 @@ mod tests {
 
     #[test]
     fn an_entry_without_a_kind_is_a_note() {
-        let (found, _) = parse(br#"{"text":"a"}"#, "memory");
+        let (found, _) = parse_entries(br#"{"text":"a"}"#, "memory");
         assert!(found.first().unwrap().kind.measure(|kind| kind == "note"));
     }
 

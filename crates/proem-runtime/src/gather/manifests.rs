@@ -21,7 +21,7 @@ use proem_text::{Label, Source};
 use crate::{
     files::{FileContent, read_beneath},
     gaps::{gap, gap_of},
-    git::{GitProgram, listed},
+    git::{GitProgram, tracked_below},
 };
 
 /// Bytes read of one manifest.
@@ -46,7 +46,7 @@ pub(super) fn commands_of(root: &Path, gaps: &mut Vec<Gap>) -> Vec<CommandFact> 
     let mut seen = BTreeSet::new();
     let mut by_purpose: BTreeMap<CommandPurpose, Vec<CommandFact>> = BTreeMap::new();
     for (path, kind) in fixed.chain(workflows) {
-        let Some(text) = read(root, &path, gaps) else { continue };
+        let Some(text) = read_manifest(root, &path, gaps) else { continue };
         for found in commands(kind, &text, &beside) {
             // What a target runs stands behind the command that calls it; two ways to call one thing are two.
             if !seen.insert(found.command.clone()) {
@@ -65,7 +65,7 @@ pub(super) fn commands_of(root: &Path, gaps: &mut Vec<Gap>) -> Vec<CommandFact> 
     by_purpose.into_values().flatten().collect()
 }
 
-fn read(root: &Path, path: &str, gaps: &mut Vec<Gap>) -> Option<String> {
+fn read_manifest(root: &Path, path: &str, gaps: &mut Vec<Gap>) -> Option<String> {
     match read_beneath(root, Path::new(path), MANIFEST_BYTES) {
         Ok(None) => None,
         Ok(Some(FileContent::Whole(bytes) | FileContent::Cut(bytes))) => {
@@ -103,14 +103,14 @@ pub(super) enum OutlineOf<'a> {
 /// The lines of an outline.
 pub(super) fn outline_of(of: &OutlineOf<'_>, gaps: &mut Vec<Gap>) -> Vec<Untrusted<String>> {
     let paths: Vec<PathBuf> = match of {
-        OutlineOf::Tracked(git, root, time) => match listed(git, root, *time) {
+        OutlineOf::Tracked(git, root, time) => match tracked_below(git, root, *time) {
             Ok(listed) => listed.into_iter().map(|(path, _)| path).collect(),
             Err(error) => {
                 gaps.push(gap_of("outline of the repository", &error));
                 return Vec::new();
             }
         },
-        OutlineOf::Folder(root) => match walk(root) {
+        OutlineOf::Folder(root) => match walk_project(root) {
             Some(paths) => paths,
             None => {
                 let why = format!("the folder is in no repository and has more than {MAX_WALKED} entries");
@@ -128,7 +128,7 @@ pub(super) fn outline_of(of: &OutlineOf<'_>, gaps: &mut Vec<Gap>) -> Vec<Untrust
 }
 
 /// The files below a folder, without hidden folders; `None` if there are too many to be a project.
-fn walk(root: &Path) -> Option<Vec<PathBuf>> {
+fn walk_project(root: &Path) -> Option<Vec<PathBuf>> {
     let (mut paths, mut open, mut seen) = (Vec::new(), vec![PathBuf::new()], 0usize);
     while let Some(relative) = open.pop() {
         for entry in fs::read_dir(root.join(&relative)).into_iter().flatten().flatten() {

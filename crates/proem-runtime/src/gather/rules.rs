@@ -105,7 +105,7 @@ fn rule_file(
     let has_settings = RULE_FOLDERS.iter().any(|folder| name.starts_with(folder.path));
     let rules = |text: String| if has_settings { without_settings(&text) } else { text };
     let outside = |text| RuleText::Outside(Untrusted::new(text, Label::from_source(source.clone())));
-    let content = match content(root, name, options.limits.rule_file_bytes) {
+    let content = match rule_file_content(root, name, options.limits.rule_file_bytes) {
         Ok(content) => content?,
         Err(RuleFileProblem::Leads(why)) => {
             gaps.push(about(gap(what, why)));
@@ -168,7 +168,7 @@ enum RuleFileProblem {
     Failed(Error),
 }
 
-fn content(root: &Path, name: &str, cap: usize) -> Result<Option<FileContent>, RuleFileProblem> {
+fn rule_file_content(root: &Path, name: &str, cap: usize) -> Result<Option<FileContent>, RuleFileProblem> {
     let path = root.join(name);
     if let Err(error) = path.symlink_metadata()
         && matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)

@@ -18,7 +18,7 @@ use crate::{
     Error, Extent,
     gaps::{gap, gap_of},
     gather::GatherOptions,
-    git::{Session, discover, filters},
+    git::{Session, discover_repository_around, filters},
     process::Deadline,
 };
 
@@ -68,16 +68,16 @@ pub fn task_change(
     gaps: &mut Vec<Gap>,
 ) -> Result<Option<ReadChange>, Error> {
     let git = options.git()?;
-    let Some(repository) = discover(&git, folder, options.limits.repository_time)? else {
+    let Some(repository) = discover_repository_around(&git, folder, options.limits.repository_time)? else {
         gaps.push(gap("the change that the task is about", "the folder is in no repository"));
         return Ok(None);
     };
     let mut session =
         Session::new(&git, repository.folder(), Deadline::after(options.limits.changes_time), CHANGE_BYTES);
     filters::overrides(&mut session)?;
-    match read(&session, wanted) {
+    match read_task_change(&session, wanted) {
         Ok(Some((of, subject, text, extent))) => {
-            let change = FoundChange { of, files: files(&text, extent, gaps) };
+            let change = FoundChange { of, files: files_of_difference(&text, extent, gaps) };
             Ok(Some(ReadChange { change, subject }).filter(|read| !read.change.files.is_empty()))
         }
         Ok(None) => {
@@ -93,35 +93,37 @@ pub fn task_change(
 
 type ReadText = (String, Option<Untrusted<String>>, Vec<u8>, Extent);
 
-fn read(session: &Session<'_>, wanted: &ChangeWanted) -> Result<Option<ReadText>, Error> {
+fn read_task_change(session: &Session<'_>, wanted: &ChangeWanted) -> Result<Option<ReadText>, Error> {
     let short = |id: &str| id.chars().take(12).collect::<String>();
     match wanted {
         ChangeWanted::Uncommitted => {
-            if resolve(session, "HEAD")?.is_none() {
+            if resolve_commit(session, "HEAD")?.is_none() {
                 return Ok(None);
             }
-            let (text, extent) = difference(session, &["diff"], &["HEAD", "--"])?;
+            let (text, extent) = read_difference(session, &["diff"], &["HEAD", "--"])?;
             Ok(Some(("what is not committed".to_owned(), None, text, extent)))
         }
-        ChangeWanted::LastCommit => commit(session, "HEAD", "the last commit"),
-        ChangeWanted::Revision(name) => commit(session, name, "the commit that the task names"),
+        ChangeWanted::LastCommit => commit_change(session, "HEAD", "the last commit"),
+        ChangeWanted::Revision(name) => commit_change(session, name, "the commit that the task names"),
         ChangeWanted::Between(from, to) => {
-            let (Some(from), Some(to)) = (resolve(session, from)?, resolve(session, to)?) else { return Ok(None) };
-            let (text, extent) = difference(session, &["diff-tree", "-p", "-r"], &[&from, &to])?;
+            let (Some(from), Some(to)) = (resolve_commit(session, from)?, resolve_commit(session, to)?) else {
+                return Ok(None);
+            };
+            let (text, extent) = read_difference(session, &["diff-tree", "-p", "-r"], &[&from, &to])?;
             let of = format!("the commits that the task names, from {} to {}", short(&from), short(&to));
             Ok(Some((of, None, text, extent)))
         }
     }
 }
 
-fn commit(session: &Session<'_>, name: &str, of: &str) -> Result<Option<ReadText>, Error> {
-    let Some(id) = resolve(session, name)? else { return Ok(None) };
+fn commit_change(session: &Session<'_>, name: &str, of: &str) -> Result<Option<ReadText>, Error> {
+    let Some(id) = resolve_commit(session, name)? else { return Ok(None) };
     let short: String = id.chars().take(12).collect();
     // Against its first parent, so that a merge shows what it brought.
-    let parent = resolve(session, &format!("{id}^1"))?;
+    let parent = resolve_commit(session, &format!("{id}^1"))?;
     let (text, extent) = match &parent {
-        Some(parent) => difference(session, &["diff-tree", "-p", "-r"], &[parent, &id])?,
-        None => difference(session, &["diff-tree", "-p", "-r", "--root", "--no-commit-id"], &[&id])?,
+        Some(parent) => read_difference(session, &["diff-tree", "-p", "-r"], &[parent, &id])?,
+        None => read_difference(session, &["diff-tree", "-p", "-r", "--root", "--no-commit-id"], &[&id])?,
     };
     let subject = session.ask_about(
         &["log", "-1", "--no-color", "--no-show-signature", "--encoding=UTF-8", "--format=%s"],
@@ -134,7 +136,7 @@ fn commit(session: &Session<'_>, name: &str, of: &str) -> Result<Option<ReadText
 }
 
 /// The id of a commit; `None` if git knows none by that name.
-fn resolve(session: &Session<'_>, name: &str) -> Result<Option<String>, Error> {
+fn resolve_commit(session: &Session<'_>, name: &str) -> Result<Option<String>, Error> {
     let wanted = format!("{name}^{{commit}}");
     let options = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
     match session.ask_about(&options, &[&wanted], &[0, 1, 128]) {
@@ -147,7 +149,7 @@ fn resolve(session: &Session<'_>, name: &str) -> Result<Option<String>, Error> {
     }
 }
 
-fn difference(session: &Session<'_>, command: &[&'static str], of: &[&str]) -> Result<(Vec<u8>, Extent), Error> {
+fn read_difference(session: &Session<'_>, command: &[&'static str], of: &[&str]) -> Result<(Vec<u8>, Extent), Error> {
     let args: Vec<&'static str> = command.iter().chain(&OPTIONS).copied().collect();
     let mut text = Vec::new();
     let mut extent = Extent::Whole;
@@ -167,7 +169,7 @@ fn difference(session: &Session<'_>, command: &[&'static str], of: &[&str]) -> R
 }
 
 /// The files of a difference, in its order.
-fn files(text: &[u8], extent: Extent, gaps: &mut Vec<Gap>) -> Vec<ChangedFile> {
+fn files_of_difference(text: &[u8], extent: Extent, gaps: &mut Vec<Gap>) -> Vec<ChangedFile> {
     let text = String::from_utf8_lossy(text);
     let text = credential::redact_credentials(&text).unwrap_or_else(|| text.into_owned());
     let mut pieces: Vec<Vec<&str>> = Vec::new();
@@ -184,10 +186,10 @@ fn files(text: &[u8], extent: Extent, gaps: &mut Vec<Gap>) -> Vec<ChangedFile> {
         let why = format!("only the first {} files of it are shown", pieces.len().min(MAX_FILES));
         gaps.push(gap("the change that the task is about", why));
     }
-    pieces.iter().take(MAX_FILES).map(|piece| file(piece)).collect()
+    pieces.iter().take(MAX_FILES).map(|piece| file_of_difference(piece)).collect()
 }
 
-fn file(lines: &[&str]) -> ChangedFile {
+fn file_of_difference(lines: &[&str]) -> ChangedFile {
     let label = Label::from_source(Source::named("repository/difference"));
     let body = lines.iter().position(|line| line.starts_with("@@")).unwrap_or(lines.len());
     let (head, hunks) = lines.split_at_checked(body).unwrap_or((lines, &[]));
@@ -240,7 +242,7 @@ mod tests {
     #[test]
     fn a_difference_is_cut_into_its_files() {
         let mut gaps = Vec::new();
-        let found = files(DIFF.as_bytes(), Extent::Whole, &mut gaps);
+        let found = files_of_difference(DIFF.as_bytes(), Extent::Whole, &mut gaps);
         let sizes: Vec<&str> = found.iter().map(|file| file.size.as_str()).collect();
         assert_eq!(sizes, ["+2 −1", "renamed, no line changed", "no lines to show", "+0 −1"]);
         for (file, path) in found.iter().zip(["a.rs", "new.md", "x.png", "gone.rs"]) {
@@ -253,14 +255,14 @@ mod tests {
     fn long_differences_and_many_files_are_cut_and_said_to_be() {
         let mut gaps = Vec::new();
         let long = format!("diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1 +1 @@\n{}", "+line\n".repeat(9000));
-        let found = files(long.as_bytes(), Extent::Whole, &mut gaps);
+        let found = files_of_difference(long.as_bytes(), Extent::Whole, &mut gaps);
         let file = found.first().unwrap();
         assert!(file.difference.as_ref().unwrap().measure(|text| text.ends_with("more lines not shown]\n")));
         assert!(file.begun.as_ref().unwrap().measure(|text| text.lines().count() == BEGUN_LINES + 1));
         assert!(gaps.is_empty());
         let many: String = (0..60).map(|n| format!("diff --git a/{n} b/{n}\n")).collect();
-        assert_eq!(files(many.as_bytes(), Extent::Whole, &mut gaps).len(), MAX_FILES);
+        assert_eq!(files_of_difference(many.as_bytes(), Extent::Whole, &mut gaps).len(), MAX_FILES);
         assert_eq!(gaps.len(), 1);
-        assert_eq!(files(b"\xff\n", Extent::Cut, &mut gaps), []);
+        assert_eq!(files_of_difference(b"\xff\n", Extent::Cut, &mut gaps), []);
     }
 }

@@ -49,8 +49,12 @@ pub enum RepositoryKind {
 /// - [`Error::BrokenRepository`] if there is a `.git` that git doesn't recognise;
 /// - [`Error::GitTooOld`] if git lacks what is needed to run it safely;
 /// - [`Error::TimedOut`], [`Error::GitFailed`] or [`Error::Io`] if git can't be asked.
-pub fn discover(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Option<Repository>, Error> {
-    special::refuse(folder, &git.environment)?;
+pub fn discover_repository_around(
+    git: &GitProgram,
+    folder: &Path,
+    limit: Duration,
+) -> Result<Option<Repository>, Error> {
+    special::refuse_special_files(folder, &git.environment)?;
     let session = Session::new(git, folder, Deadline::after(limit), PATHS);
     let args = [
         "rev-parse",
@@ -65,7 +69,7 @@ pub fn discover(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Opti
     let answer = match session.ask_whole(&args, &[0]) {
         Ok(answer) => answer,
         Err(Error::GitFailed { said, .. }) if said.measure(|said| is_outside(said)) => {
-            return broken(folder).map_or(Ok(None), |path| Err(Error::BrokenRepository { path }));
+            return broken_dot_git(folder).map_or(Ok(None), |path| Err(Error::BrokenRepository { path }));
         }
         Err(error) => return Err(error),
     };
@@ -79,7 +83,7 @@ pub fn discover(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Opti
         return Err(Error::GitTooOld);
     }
     let place = match [bare, in_git_dir, in_work_tree].map(|answer| answer == b"true") {
-        [false, _, true] => RepositoryKind::WorkTree(work_tree(paths, folder)?),
+        [false, _, true] => RepositoryKind::WorkTree(work_tree_root(paths, folder)?),
         [false, false, false] => return Err(Error::ForeignWorkTree { git_dir: common_dir }),
         _ => RepositoryKind::Bare,
     };
@@ -91,7 +95,7 @@ fn is_outside(said: &str) -> bool {
 }
 
 /// The nearest `.git` at or above `folder`, which git was not content with.
-fn broken(folder: &Path) -> Option<PathBuf> {
+fn broken_dot_git(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().map(|ancestor| ancestor.join(".git")).find(|path| path.symlink_metadata().is_ok())
 }
 
@@ -121,7 +125,7 @@ impl PrintedPaths {
 }
 
 /// The root of the work tree around `folder`, if it is the folder whose `.git` is the repository.
-fn work_tree(paths: PrintedPaths, folder: &Path) -> Result<PathBuf, Error> {
+fn work_tree_root(paths: PrintedPaths, folder: &Path) -> Result<PathBuf, Error> {
     let PrintedPaths { git_dir, below, .. } = paths;
     let foreign = || Error::ForeignWorkTree { git_dir: git_dir.clone() };
     let real = fs::canonicalize(&git_dir).map_err(Error::io("find", &git_dir))?;
@@ -130,14 +134,14 @@ fn work_tree(paths: PrintedPaths, folder: &Path) -> Result<PathBuf, Error> {
         return Err(foreign());
     }
     let root = folder.ancestors().nth(below.components().count()).ok_or_else(foreign)?;
-    match named_by(&root.join(".git")) {
+    match git_folder_named_by(&root.join(".git")) {
         Ok(Some(named)) if named == real => Ok(root.to_owned()),
         _ => Err(foreign()),
     }
 }
 
 /// The git folder that a `.git` is or names.
-fn named_by(dot_git: &Path) -> io::Result<Option<PathBuf>> {
+fn git_folder_named_by(dot_git: &Path) -> io::Result<Option<PathBuf>> {
     let real = fs::canonicalize(dot_git)?;
     if real.is_dir() {
         return Ok(Some(real));

@@ -39,13 +39,13 @@ pub enum TrackedKind {
 /// # Errors
 ///
 /// Whatever kept git from answering.
-pub fn listed(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Vec<(PathBuf, TrackedKind)>, Error> {
+pub fn tracked_below(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Vec<(PathBuf, TrackedKind)>, Error> {
     let session = Session::new(git, folder, Deadline::after(limit), PATHS);
     let listing = session.ask_whole(&INDEX_ENTRIES, &[0])?;
     // A path in conflict is listed once for each side.
     let mut paths = BTreeMap::new();
     for record in listing.stdout.split(|&byte| byte == 0).filter(|record| !record.is_empty()) {
-        let (path, kind) = parse(record).ok_or(Error::GitAnswer { command: "ls-files" })?;
+        let (path, kind) = parse_index_record(record).ok_or(Error::GitAnswer { command: "ls-files" })?;
         paths.insert(path, kind);
     }
     Ok(paths.into_iter().map(|(path, kind)| (PathBuf::from(OsStr::from_bytes(path)), kind)).collect())
@@ -56,14 +56,14 @@ pub fn listed(git: &GitProgram, folder: &Path, limit: Duration) -> Result<Vec<(P
 /// # Errors
 ///
 /// Whatever kept git from answering.
-pub fn untracked(git: &GitProgram, folder: &Path, limit: Duration) -> Result<usize, Error> {
+pub fn count_untracked_below(git: &GitProgram, folder: &Path, limit: Duration) -> Result<usize, Error> {
     let session = Session::new(git, folder, Deadline::after(limit), PATHS);
     let listing = session.ask_whole(&UNTRACKED_PATHS, &[0])?;
     Ok(listing.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty()).count())
 }
 
 /// `100644 <id> 0<tab>path`: git-ls-files(1), "Output".
-fn parse(record: &[u8]) -> Option<(&[u8], TrackedKind)> {
+fn parse_index_record(record: &[u8]) -> Option<(&[u8], TrackedKind)> {
     let tab = record.iter().position(|&byte| byte == b'\t')?;
     let (head, path) = record.split_at_checked(tab)?;
     let kind = match head.get(..6)? {
@@ -90,7 +90,7 @@ mod tests {
             (format!("040000 {id} 0\td"), None),
             ("100644".to_owned(), None),
         ] {
-            assert_eq!(parse(record.as_bytes()), expected, "{record}");
+            assert_eq!(parse_index_record(record.as_bytes()), expected, "{record}");
         }
     }
 }

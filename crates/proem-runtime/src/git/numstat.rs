@@ -5,7 +5,7 @@
 
 use crate::{
     Extent,
-    git::status::{field, number, split},
+    git::status::{decimal_number, nul_field, split_at_byte},
 };
 
 /// What a numstat listing says.
@@ -32,7 +32,7 @@ pub fn parse_numstat(bytes: &[u8]) -> NumstatListing {
     let mut listing = NumstatListing { entries: Vec::new(), extent: Extent::Whole };
     let mut rest = bytes;
     while !rest.is_empty() {
-        let Some((entry, after)) = record(rest) else {
+        let Some((entry, after)) = numstat_record(rest) else {
             listing.extent = Extent::Cut;
             break;
         };
@@ -42,20 +42,20 @@ pub fn parse_numstat(bytes: &[u8]) -> NumstatListing {
     listing
 }
 
-fn record(bytes: &[u8]) -> Option<(NumstatEntry, &[u8])> {
-    let (added, rest) = split(bytes, b'\t')?;
-    let (removed, rest) = split(rest, b'\t')?;
+fn numstat_record(bytes: &[u8]) -> Option<(NumstatEntry, &[u8])> {
+    let (added, rest) = split_at_byte(bytes, b'\t')?;
+    let (removed, rest) = split_at_byte(rest, b'\t')?;
     let lines = match (added, removed) {
         (b"-", b"-") => None,
-        _ => Some((number(added)?, number(removed)?)),
+        _ => Some((decimal_number(added)?, decimal_number(removed)?)),
     };
-    let (path, rest) = match field(rest)? {
+    let (path, rest) = match nul_field(rest)? {
         (b"", renamed) => {
-            let (from, to) = field(renamed)?;
+            let (from, to) = nul_field(renamed)?;
             if from.is_empty() {
                 return None;
             }
-            field(to)?
+            nul_field(to)?
         }
         plain => plain,
     };

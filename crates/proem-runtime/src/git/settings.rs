@@ -80,7 +80,7 @@ impl<E> SettingsReader<'_, E> {
         (self.check)(file)?;
         let is_new = self.seen.len() < MOST_FILES && self.seen.insert(file.to_path_buf());
         // What can't be read, git itself speaks of.
-        let (true, Some(text)) = (is_new, read_settings(file)) else { return Ok(()) };
+        let (true, Some(text)) = (is_new, read_git_settings(file)) else { return Ok(()) };
         for setting in parse_settings(&text) {
             if matches!(setting.section.as_slice(), b"include" | b"includeif") && setting.key == b"path" {
                 let base = file.parent().unwrap_or(Path::new("/"));
@@ -106,9 +106,9 @@ impl<E> SettingsReader<'_, E> {
     }
 }
 
-fn read_settings(file: &Path) -> Option<Vec<u8>> {
+fn read_git_settings(file: &Path) -> Option<Vec<u8>> {
     let mut text = Vec::new();
-    files::open(file).ok()?.take(MOST_BYTES).read_to_end(&mut text).ok()?;
+    files::open_regular(file).ok()?.take(MOST_BYTES).read_to_end(&mut text).ok()?;
     Some(text)
 }
 
@@ -149,7 +149,7 @@ fn parse_settings(text: &[u8]) -> Vec<Setting> {
                 }
                 while bytes.next_if(|byte| matches!(byte, b' ' | b'\t' | b'\r')).is_some() {}
                 if bytes.next_if_eq(&b'=').is_some() {
-                    settings.push(Setting { section: section.clone(), key, value: value(&mut bytes) });
+                    settings.push(Setting { section: section.clone(), key, value: read_setting_value(&mut bytes) });
                 }
             }
             _ => {}
@@ -173,7 +173,7 @@ fn skip_heading(bytes: &mut impl Iterator<Item = u8>) {
 }
 
 /// Reads a value to the end of its line: quotes keep space and what begins a comment, a backslash goes on.
-fn value(bytes: &mut impl Iterator<Item = u8>) -> Vec<u8> {
+fn read_setting_value(bytes: &mut impl Iterator<Item = u8>) -> Vec<u8> {
     let (mut value, mut is_quoted, mut trimmed) = (Vec::new(), false, 0);
     while let Some(byte) = bytes.next() {
         let (byte, is_kept) = match byte {

@@ -2,7 +2,7 @@
 //!
 //! Git opens its configuration, attributes, excludes, mailmap, alternates, references and packs without asking
 //! what they are; a named pipe there keeps it waiting for somebody to write, and `/dev/zero` never ends.
-//! [`refuse`] looks at what has a fixed place, and at what configuration names, before git runs, and
+//! [`refuse_special_files`] looks at what has a fixed place, and at what configuration names, before git runs, and
 //! [`waited_for`] at everything, once git has said nothing for too long. `/dev/null` ends at once and is how
 //! people switch such a file off.
 
@@ -19,7 +19,7 @@ use std::{
 
 use crate::{
     Environment, Error,
-    files::{FILE, FileContent, named, read_regular},
+    files::{FILE, FileContent, file_type_name, read_regular},
     git::settings::named_files,
 };
 
@@ -57,13 +57,13 @@ const LONGEST: Duration = Duration::from_secs(4);
 /// # Errors
 ///
 /// [`Error::NotRegular`]
-pub(super) fn refuse(folder: &Path, environment: &Environment) -> Result<(), Error> {
-    checked(folder, environment).map(|_| ())
+pub(super) fn refuse_special_files(folder: &Path, environment: &Environment) -> Result<(), Error> {
+    checked_repository(folder, environment).map(|_| ())
 }
 
 /// What git may have waited for in the repository around `folder`, as an error; `None` if nothing is found.
 pub(super) fn waited_for(folder: &Path, environment: &Environment) -> Option<Error> {
-    let found = match checked(folder, environment) {
+    let found = match checked_repository(folder, environment) {
         Ok(found) => found?,
         Err(error) => return Some(error),
     };
@@ -73,27 +73,27 @@ pub(super) fn waited_for(folder: &Path, environment: &Environment) -> Option<Err
         let opened = |name: &OsStr| IN_TREE.iter().any(|known| name == *known);
         found.root.as_ref().and_then(|root| search.special(root, &opened))
     });
-    check(&path?).err()
+    check_not_special(&path?).err()
 }
 
 /// The repository around `folder`, if it has nothing in its fixed places that git would wait for.
-fn checked(folder: &Path, environment: &Environment) -> Result<Option<RepositoryLayout>, Error> {
-    let found = around(folder)?;
+fn checked_repository(folder: &Path, environment: &Environment) -> Result<Option<RepositoryLayout>, Error> {
+    let found = repository_folder_around(folder)?;
     let git_dirs = found.as_ref().map_or(&[][..], |found| &found.git_dirs);
     for git_dir in git_dirs {
         // The folder itself is first: what it leads to is read only after that.
         IN_GIT.iter().try_for_each(|below| check_entries(&git_dir.join(below)))?;
     }
     let root = found.as_ref().and_then(|found| found.root.as_deref());
-    named_files(environment, root.unwrap_or(folder), git_dirs, &check)?;
+    named_files(environment, root.unwrap_or(folder), git_dirs, &check_not_special)?;
     if let Some(root) = root {
-        IN_TREE.iter().try_for_each(|name| check(&root.join(name)))?;
+        IN_TREE.iter().try_for_each(|name| check_not_special(&root.join(name)))?;
     }
     let Some(until) = Instant::now().checked_add(LONGEST) else { return Ok(found) };
     let mut search = FolderSearch { entries: 0, most: FIRST_ENTRIES, until };
     let folders = git_dirs.iter().flat_map(|git_dir| DEEP_IN_GIT.iter().map(|below| git_dir.join(below)));
     for folder in folders {
-        search.special(&folder, &|_| true).map_or(Ok(()), |path| check(&path))?;
+        search.special(&folder, &|_| true).map_or(Ok(()), |path| check_not_special(&path))?;
     }
     git_dirs.iter().try_for_each(|git_dir| check_alternates(&git_dir.join("objects"), MOST_ALTERNATES))?;
     Ok(found)
@@ -107,19 +107,21 @@ struct RepositoryLayout {
     git_dirs: Vec<PathBuf>,
 }
 
-fn around(folder: &Path) -> Result<Option<RepositoryLayout>, Error> {
+fn repository_folder_around(folder: &Path) -> Result<Option<RepositoryLayout>, Error> {
     let folder = fs::canonicalize(folder).map_err(Error::io("find", folder))?;
     for ancestor in folder.ancestors() {
         let dot_git = ancestor.join(".git");
         let found = match dot_git.metadata() {
             Ok(found) if found.is_dir() => Some((Some(ancestor.to_path_buf()), dot_git)),
-            Ok(found) if found.is_file() => named_by(&dot_git).map(|git_dir| (Some(ancestor.to_path_buf()), git_dir)),
-            Ok(_) => return check(&dot_git).map(|()| None),
+            Ok(found) if found.is_file() => {
+                git_folder_of_link(&dot_git).map(|git_dir| (Some(ancestor.to_path_buf()), git_dir))
+            }
+            Ok(_) => return check_not_special(&dot_git).map(|()| None),
             Err(_) => is_bare(ancestor).then(|| (None, ancestor.to_path_buf())),
         };
         if let Some((root, git_dir)) = found {
             check_entries(&git_dir)?;
-            let shared = line(&git_dir.join("commondir")).map(|common| git_dir.join(common));
+            let shared = only_line(&git_dir.join("commondir")).map(|common| git_dir.join(common));
             let git_dirs = [Some(git_dir), shared].into_iter().flatten().collect();
             return Ok(Some(RepositoryLayout { root, git_dirs }));
         }
@@ -133,14 +135,14 @@ fn is_bare(folder: &Path) -> bool {
 }
 
 /// The git folder that the file `.git` of a linked work tree or a submodule names.
-fn named_by(dot_git: &Path) -> Option<PathBuf> {
-    let line = line(&fs::canonicalize(dot_git).ok()?)?;
+fn git_folder_of_link(dot_git: &Path) -> Option<PathBuf> {
+    let line = only_line(&fs::canonicalize(dot_git).ok()?)?;
     let target = line.as_os_str().as_bytes().strip_prefix(b"gitdir: ")?;
     Some(dot_git.parent()?.join(OsStr::from_bytes(target)))
 }
 
 /// The only line of a small file, as a path.
-fn line(path: &Path) -> Option<PathBuf> {
+fn only_line(path: &Path) -> Option<PathBuf> {
     let Ok(Some(FileContent::Whole(bytes))) = read_regular(path, SMALL) else { return None };
     Some(PathBuf::from(OsString::from_vec(bytes.trim_ascii_end().to_vec())))
 }
@@ -163,20 +165,20 @@ fn check_entries(folder: &Path) -> Result<(), Error> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
     for entry in entries.take(MOST_ENTRIES).flatten() {
         if entry.file_type().is_ok_and(|found| !found.is_file() && !found.is_dir()) {
-            check(&entry.path())?;
+            check_not_special(&entry.path())?;
         }
     }
     Ok(())
 }
 
 /// Refuses a named pipe or a device; what isn't there, or can't be looked at, git itself speaks of.
-fn check(path: &Path) -> Result<(), Error> {
+fn check_not_special(path: &Path) -> Result<(), Error> {
     if is_descriptor(path) {
         return Err(Error::NotRegular { path: path.to_path_buf(), found: "a device", wanted: FILE });
     }
     match fs::metadata(path) {
         Ok(found) if is_waited_for(&found) => {
-            Err(Error::NotRegular { path: path.to_path_buf(), found: named(found.file_type()), wanted: FILE })
+            Err(Error::NotRegular { path: path.to_path_buf(), found: file_type_name(found.file_type()), wanted: FILE })
         }
         _ => Ok(()),
     }
@@ -226,7 +228,7 @@ impl FolderSearch {
                 let Ok(kind) = entry.file_type() else { continue };
                 if kind.is_dir() && entry.file_name() != ".git" {
                     folders.push(entry.path());
-                } else if !kind.is_file() && opened(&entry.file_name()) && check(&entry.path()).is_err() {
+                } else if !kind.is_file() && opened(&entry.file_name()) && check_not_special(&entry.path()).is_err() {
                     return Some(entry.path());
                 }
             }

@@ -16,7 +16,7 @@ use crate::{
         parse_numstat, parse_status,
         state::changes::{LinesByPath, changes, diff_stat},
     },
-    parallel::joined,
+    parallel::join_thread,
     process::Deadline,
 };
 
@@ -53,9 +53,13 @@ pub struct RepositoryState {
 ///
 /// Whatever kept git from saying what HEAD is, and [`Error::NotRegular`] if it waited for a named pipe or a device.
 /// What else is missing of the rest is a gap.
-pub fn state(git: &GitProgram, repository: &Repository, limits: &StateLimits) -> Result<RepositoryState, Error> {
+pub fn repository_state(
+    git: &GitProgram,
+    repository: &Repository,
+    limits: &StateLimits,
+) -> Result<RepositoryState, Error> {
     let folder = repository.folder();
-    let of_head = || head(&Session::new(git, folder, Deadline::after(limits.head), limits.bytes));
+    let of_head = || read_head(&Session::new(git, folder, Deadline::after(limits.head), limits.bytes));
     let mut gaps = Vec::new();
     let RepositoryKind::WorkTree(_) = repository.place else {
         let (head, commit) = of_head()?;
@@ -65,7 +69,7 @@ pub fn state(git: &GitProgram, repository: &Repository, limits: &StateLimits) ->
     let (of_head, of_files) = std::thread::scope(|scope| {
         let of_head = scope.spawn(of_head);
         let mut session = Session::new(git, folder, Deadline::after(limits.changes), limits.bytes);
-        (joined(of_head), work_tree(&mut session, limits.paths, &repository.set_up(), &mut gaps))
+        (join_thread(of_head), read_work_tree(&mut session, limits.paths, &repository.set_up(), &mut gaps))
     });
     let ((head, commit), (upstream, work_tree)) = (of_head?, of_files?);
     let git_state = Git { head, commit, upstream, work_tree: Some(work_tree) };
@@ -75,7 +79,7 @@ pub fn state(git: &GitProgram, repository: &Repository, limits: &StateLimits) ->
 /// Which commit is checked out. It is asked for in the same words by all, so that git is asked once.
 pub(crate) const HEAD_COMMIT: [&str; 4] = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
 
-fn head(session: &Session<'_>) -> Result<(GitHead, Option<String>), Error> {
+fn read_head(session: &Session<'_>) -> Result<(GitHead, Option<String>), Error> {
     let unreadable = || Error::GitAnswer { command: "rev-parse" };
     let reference = session.ask_whole(&["symbolic-ref", "-q", "HEAD"], &[0, 1])?;
     let mut commit = session.ask_whole(&HEAD_COMMIT, &[0, 1, 128])?;
@@ -124,7 +128,7 @@ const DIFF: [&str; 10] = [
     "-O/dev/null",
 ];
 
-fn work_tree(
+fn read_work_tree(
     session: &mut Session<'_>,
     paths: usize,
     set_up: &SetUp<'_>,
@@ -132,19 +136,19 @@ fn work_tree(
 ) -> Result<(Option<Divergence>, WorkTree), Error> {
     let nothing = WorkTree { staged: None, unstaged: None, untracked: None, changes: None };
     if let Err(error) = filters::overrides(session) {
-        missing("upstream and uncommitted changes", error, gaps)?;
+        note_missing("upstream and uncommitted changes", error, gaps)?;
         return Ok((None, nothing));
     }
     let session = &*session;
-    let Some(mut status) = status(session, gaps)? else {
-        let untracked = untracked(session, set_up, gaps)?;
+    let Some(mut status) = read_git_status(session, gaps)? else {
+        let untracked = read_untracked(session, set_up, gaps)?;
         return Ok((None, WorkTree { untracked: untracked.and_then(UntrackedPaths::count), ..nothing }));
     };
     status.entries.retain(|entry| !set_up.is_new(entry));
     let upstream = upstream(status.upstream, gaps);
-    let staged = numstat(session, DiffSide::Staged, &status, gaps)?;
-    let unstaged = numstat(session, DiffSide::Unstaged, &status, gaps)?;
-    let untracked = untracked(session, set_up, gaps)?;
+    let staged = read_side_lines(session, DiffSide::Staged, &status, gaps)?;
+    let unstaged = read_side_lines(session, DiffSide::Unstaged, &status, gaps)?;
+    let untracked = read_untracked(session, set_up, gaps)?;
     let found = untracked.as_ref().map_or(&[][..], |untracked| &untracked.paths);
     let work_tree = WorkTree {
         staged: staged.as_ref().map(diff_stat),
@@ -156,7 +160,7 @@ fn work_tree(
 }
 
 /// What an error leaves out is a gap, unless git waited for a named pipe: it would again the next time.
-fn missing(what: &str, error: Error, gaps: &mut Vec<Gap>) -> Result<(), Error> {
+fn note_missing(what: &str, error: Error, gaps: &mut Vec<Gap>) -> Result<(), Error> {
     if let Error::NotRegular { .. } = error {
         return Err(error);
     }
@@ -165,7 +169,7 @@ fn missing(what: &str, error: Error, gaps: &mut Vec<Gap>) -> Result<(), Error> {
 }
 
 /// The status listing without untracked files, at least in part.
-fn status(session: &Session<'_>, gaps: &mut Vec<Gap>) -> Result<Option<StatusListing>, Error> {
+fn read_git_status(session: &Session<'_>, gaps: &mut Vec<Gap>) -> Result<Option<StatusListing>, Error> {
     match session.ask(&STATUS, &[0]) {
         Ok(answer) => {
             let status = parse_status(&answer.stdout);
@@ -175,7 +179,7 @@ fn status(session: &Session<'_>, gaps: &mut Vec<Gap>) -> Result<Option<StatusLis
             }
             Ok(Some(status))
         }
-        Err(error) => missing("upstream and changed files", error, gaps).map(|()| None),
+        Err(error) => note_missing("upstream and changed files", error, gaps).map(|()| None),
     }
 }
 
@@ -207,7 +211,7 @@ enum DiffSide {
 ///
 /// The diff alone would not do: it lists binary files that were only touched, and paths in
 /// conflict, which belong to neither side.
-fn numstat(
+fn read_side_lines(
     session: &Session<'_>,
     side: DiffSide,
     status: &StatusListing,
@@ -233,7 +237,7 @@ fn numstat(
             gaps.push(gap_of(what, &Error::GitAnswer { command: "diff" }));
             return Ok(None);
         }
-        Err(error) => return missing(what, error, gaps).map(|()| None),
+        Err(error) => return note_missing(what, error, gaps).map(|()| None),
     };
     let mut counted: BTreeMap<Vec<u8>, Option<(u64, u64)>> =
         listing.entries.into_iter().map(|entry| (entry.path, entry.lines)).collect();
@@ -255,7 +259,11 @@ impl UntrackedPaths {
     }
 }
 
-fn untracked(session: &Session<'_>, set_up: &SetUp<'_>, gaps: &mut Vec<Gap>) -> Result<Option<UntrackedPaths>, Error> {
+fn read_untracked(
+    session: &Session<'_>,
+    set_up: &SetUp<'_>,
+    gaps: &mut Vec<Gap>,
+) -> Result<Option<UntrackedPaths>, Error> {
     match session.ask(&UNTRACKED_PATHS, &[0]) {
         Ok(answer) => {
             let mut paths: Vec<Vec<u8>> = answer.stdout.split(|&byte| byte == 0).map(<[u8]>::to_vec).collect();
@@ -268,6 +276,6 @@ fn untracked(session: &Session<'_>, set_up: &SetUp<'_>, gaps: &mut Vec<Gap>) -> 
             paths.retain(|path| !set_up.wrote(path));
             Ok(Some(UntrackedPaths { paths, extent: answer.extent }))
         }
-        Err(error) => missing("untracked files", error, gaps).map(|()| None),
+        Err(error) => note_missing("untracked files", error, gaps).map(|()| None),
     }
 }

@@ -67,7 +67,7 @@ pub fn parse_status(bytes: &[u8]) -> StatusListing {
     let mut listing = StatusListing { upstream: Upstream::None, entries: Vec::new(), extent: Extent::Whole };
     let mut rest = bytes;
     while !rest.is_empty() {
-        let Some(after) = record(rest, &mut listing) else {
+        let Some(after) = status_record(rest, &mut listing) else {
             listing.extent = Extent::Cut;
             break;
         };
@@ -77,22 +77,22 @@ pub fn parse_status(bytes: &[u8]) -> StatusListing {
 }
 
 /// Reads one record into `listing` and returns what follows it.
-fn record<'a>(bytes: &'a [u8], listing: &mut StatusListing) -> Option<&'a [u8]> {
-    let (line, rest) = field(bytes)?;
-    let (kind, fields) = split(line, b' ')?;
+fn status_record<'a>(bytes: &'a [u8], listing: &mut StatusListing) -> Option<&'a [u8]> {
+    let (line, rest) = nul_field(bytes)?;
+    let (kind, fields) = split_at_byte(line, b' ')?;
     if kind == b"#" {
-        listing.upstream = header(fields, listing.upstream)?;
+        listing.upstream = branch_header(fields, listing.upstream)?;
         return Some(rest);
     }
     let (kind, path, renamed) = match kind {
-        b"1" => (letters(fields)?, nth_field(fields, 7)?, false),
-        b"2" => (letters(fields)?, nth_field(fields, 8)?, true),
+        b"1" => (status_letters(fields)?, nth_field(fields, 7)?, false),
+        b"2" => (status_letters(fields)?, nth_field(fields, 8)?, true),
         b"u" => (StatusKind::Unmerged, nth_field(fields, 9)?, false),
         b"?" => (StatusKind::Untracked, fields, false),
         b"!" => (StatusKind::Ignored, fields, false),
         _ => return None,
     };
-    let (from, rest) = if renamed { field(rest).map(|(from, rest)| (Some(from), rest))? } else { (None, rest) };
+    let (from, rest) = if renamed { nul_field(rest).map(|(from, rest)| (Some(from), rest))? } else { (None, rest) };
     if path.is_empty() || from.is_some_and(<[u8]>::is_empty) {
         return None;
     }
@@ -100,20 +100,20 @@ fn record<'a>(bytes: &'a [u8], listing: &mut StatusListing) -> Option<&'a [u8]> 
     Some(rest)
 }
 
-fn header(line: &[u8], before: Upstream) -> Option<Upstream> {
-    let Some((name, value)) = split(line, b' ') else { return Some(before) };
+fn branch_header(line: &[u8], before: Upstream) -> Option<Upstream> {
+    let Some((name, value)) = split_at_byte(line, b' ') else { return Some(before) };
     match name {
         b"branch.upstream" => Some(Upstream::Gone),
         b"branch.ab" => {
-            let (ahead, behind) = split(value, b' ')?;
-            let ahead = number(ahead.strip_prefix(b"+")?)?;
-            Some(Upstream::Apart { ahead, behind: number(behind.strip_prefix(b"-")?)? })
+            let (ahead, behind) = split_at_byte(value, b' ')?;
+            let ahead = decimal_number(ahead.strip_prefix(b"+")?)?;
+            Some(Upstream::Apart { ahead, behind: decimal_number(behind.strip_prefix(b"-")?)? })
         }
         _ => Some(before),
     }
 }
 
-fn letters(fields: &[u8]) -> Option<StatusKind> {
+fn status_letters(fields: &[u8]) -> Option<StatusKind> {
     let known = |letter: u8| b".MTADRC".contains(&letter);
     match fields {
         [staged, unstaged, b' ', ..] if known(*staged) && known(*unstaged) => {
@@ -129,19 +129,19 @@ fn nth_field(fields: &[u8], count: usize) -> Option<&[u8]> {
 }
 
 /// A field that ends in NUL, and what follows it.
-pub(crate) fn field(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    split(bytes, 0)
+pub(crate) fn nul_field(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    split_at_byte(bytes, 0)
 }
 
 /// What comes before and after the first `separator`.
-pub(crate) fn split(bytes: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
+pub(crate) fn split_at_byte(bytes: &[u8], separator: u8) -> Option<(&[u8], &[u8])> {
     let at = bytes.iter().position(|&byte| byte == separator)?;
     let (before, after) = bytes.split_at_checked(at)?;
     Some((before, after.get(1..)?))
 }
 
 /// A number in decimal digits; more than a `u64` holds is none.
-pub(crate) fn number(digits: &[u8]) -> Option<u64> {
+pub(crate) fn decimal_number(digits: &[u8]) -> Option<u64> {
     let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     plain.then(|| std::str::from_utf8(digits).ok()?.parse().ok())?
 }

@@ -20,7 +20,7 @@ const PATHS: usize = 4 * 1024 * 1024;
 /// # Errors
 ///
 /// Whatever kept git from answering; nothing is known about the paths then.
-pub fn tracked(git: &GitProgram, root: &Path, paths: &[&str], limit: Duration) -> Result<Vec<bool>, Error> {
+pub fn tracked_paths(git: &GitProgram, root: &Path, paths: &[&str], limit: Duration) -> Result<Vec<bool>, Error> {
     let session = Session::new(git, root, Deadline::after(limit), PATHS);
     let listing = session.ask_whole(&["ls-files", "-z", "--", ":(top,icase).proem"], &[0])?;
     let known: Vec<&[u8]> = listing.stdout.split(|&byte| byte == 0).filter(|path| !path.is_empty()).collect();

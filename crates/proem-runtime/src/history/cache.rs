@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     Error,
-    files::{FileAccess, FileContent, read_regular, replace},
+    files::{FileAccess, FileContent, read_regular, replace_file},
     git::Repository,
 };
 
@@ -49,17 +49,17 @@ impl HistoryCacheKey {
     /// The key of a repository with this mailmap and this list of commits without parents. A history that is
     /// cut holds for one number of commits only.
     pub(super) fn of(repository: &Repository, mailmap: &[u8], shallow: &[u8], most: u32) -> Self {
-        let name = name("history", repository);
-        Self { name, lines: format!("{FORM}\n{}\n{}\n{most}\n", hash(mailmap), hash(shallow)) }
+        let name = cache_file_name("history", repository);
+        Self { name, lines: format!("{FORM}\n{}\n{}\n{most}\n", short_hash(mailmap), short_hash(shallow)) }
     }
 }
 
 /// The name of the file that keeps `what` of a repository.
-pub(crate) fn name(what: &str, repository: &Repository) -> String {
-    format!("{what}-{}", hash(repository.common_dir.as_os_str().as_encoded_bytes()))
+pub(crate) fn cache_file_name(what: &str, repository: &Repository) -> String {
+    format!("{what}-{}", short_hash(repository.common_dir.as_os_str().as_encoded_bytes()))
 }
 
-fn hash(bytes: &[u8]) -> String {
+fn short_hash(bytes: &[u8]) -> String {
     hex::encode_hex(Sha256::digest(bytes)).chars().take(32).collect()
 }
 
@@ -107,6 +107,6 @@ impl<'a> HistoryCache<'a> {
         let mut bytes = format!("{}{}\0", self.key.lines, tips.join(" ")).into_bytes();
         bytes.append(&mut history.to_bytes());
         std::fs::create_dir_all(self.folder).map_err(Error::io("create", self.folder))?;
-        replace(self.folder, Path::new(&self.key.name), &bytes, FileAccess::Private)
+        replace_file(self.folder, Path::new(&self.key.name), &bytes, FileAccess::Private)
     }
 }

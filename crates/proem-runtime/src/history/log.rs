@@ -121,7 +121,7 @@ impl<'p> Log<'p> {
     pub(super) fn take(&mut self, piece: &[u8]) -> Result<(), Error> {
         let mut rest = piece;
         while let Some(end) = rest.iter().position(|&byte| byte == 0) {
-            let (field, after) = rest.split_at_checked(end).ok_or_else(unreadable)?;
+            let (field, after) = rest.split_at_checked(end).ok_or_else(unreadable_log)?;
             rest = after.get(1..).unwrap_or_default();
             if self.begun.is_empty() {
                 self.field(field)?;
@@ -140,13 +140,13 @@ impl<'p> Log<'p> {
     /// The builder with all commits, and how many were read.
     pub(super) fn end(mut self) -> Result<(HistoryBuilder, u32), Error> {
         if !self.begun.is_empty() {
-            return Err(unreadable());
+            return Err(unreadable_log());
         }
         match self.expected {
             Expected::Field(0) => {}
             // Nothing follows the last commit that would show that its files are over.
             Expected::FileOrCommit => self.commit()?,
-            _ => return Err(unreadable()),
+            _ => return Err(unreadable_log()),
         }
         (self.progress)(self.commits);
         Ok((self.builder, u32::try_from(self.commits).unwrap_or(u32::MAX)))
@@ -157,7 +157,7 @@ impl<'p> Log<'p> {
         let room = LONGEST.saturating_sub(self.begun.len());
         let is_message = self.expected == Expected::Field(FIELDS - 1);
         if part.len() > room && !is_message {
-            return Err(unreadable());
+            return Err(unreadable_log());
         }
         self.begun.extend_from_slice(part.get(..part.len().min(room)).unwrap_or_default());
         Ok(())
@@ -167,7 +167,7 @@ impl<'p> Log<'p> {
         self.expected = match self.expected {
             Expected::Field(at) => self.own(at, field)?,
             Expected::Empty if field.is_empty() => Expected::FileOrCommit,
-            Expected::Empty => return Err(unreadable()),
+            Expected::Empty => return Err(unreadable_log()),
             Expected::FileOrCommit => match field.strip_prefix(b"\n").unwrap_or(field) {
                 [b':', file @ ..] => what(file)?,
                 _ => {
@@ -176,11 +176,11 @@ impl<'p> Log<'p> {
                 }
             },
             Expected::From => {
-                self.from = Some(path(field)?);
+                self.from = Some(repo_path(field)?);
                 Expected::Path(FileStatus::Renamed)
             }
             Expected::Path(status) => {
-                self.touches.push(ListedTouch { path: path(field)?, from: self.from.take(), status });
+                self.touches.push(ListedTouch { path: repo_path(field)?, from: self.from.take(), status });
                 Expected::FileOrCommit
             }
         };
@@ -189,7 +189,7 @@ impl<'p> Log<'p> {
 
     /// Keeps a field of the commit itself.
     fn own(&mut self, at: usize, field: &[u8]) -> Result<Expected, Error> {
-        let place = self.fields.get_mut(at).ok_or_else(unreadable)?;
+        let place = self.fields.get_mut(at).ok_or_else(unreadable_log)?;
         place.clear();
         place.extend_from_slice(field.get(..field.len().min(LONGEST)).unwrap_or_default());
         Ok(if at + 1 == FIELDS { Expected::Empty } else { Expected::Field(at + 1) })
@@ -198,9 +198,9 @@ impl<'p> Log<'p> {
     /// Hands the commit over whose fields and files have all come.
     fn commit(&mut self) -> Result<(), Error> {
         let [id, parents, date, name, mail, message] = &self.fields;
-        let id = ObjectId::parse(id).ok_or_else(unreadable)?;
+        let id = ObjectId::parse(id).ok_or_else(unreadable_log)?;
         let parents = parents.split(|&byte| byte == b' ').filter(|digits| !digits.is_empty());
-        let parents = parents.map(|digits| ObjectId::parse(digits).ok_or_else(unreadable));
+        let parents = parents.map(|digits| ObjectId::parse(digits).ok_or_else(unreadable_log));
         let mut parents: Vec<ObjectId> = parents.collect::<Result<_, _>>()?;
         if self.parents == Parents::First {
             parents.truncate(1);
@@ -241,15 +241,15 @@ fn what(file: &[u8]) -> Result<Expected, Error> {
         Some(b'D') => Expected::Path(FileStatus::Deleted),
         Some(b'T') => Expected::Path(FileStatus::TypeChanged),
         Some(b'R') => Expected::From,
-        _ => return Err(unreadable()),
+        _ => return Err(unreadable_log()),
     })
 }
 
-fn path(field: &[u8]) -> Result<RepoPath, Error> {
-    if field.is_empty() { Err(unreadable()) } else { Ok(RepoPath::new(field)) }
+fn repo_path(field: &[u8]) -> Result<RepoPath, Error> {
+    if field.is_empty() { Err(unreadable_log()) } else { Ok(RepoPath::new(field)) }
 }
 
-fn unreadable() -> Error {
+fn unreadable_log() -> Error {
     Error::GitAnswer { command: "log" }
 }
 

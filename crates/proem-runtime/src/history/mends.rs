@@ -102,7 +102,7 @@ pub(super) fn mends(message: &str) -> Mends {
     if subject.starts_with("Revert \"") || message.contains("This reverts commit ") {
         return Mends::Revert;
     }
-    let words = words(subject);
+    let words = subject_words(subject);
     // Before the words of fixes, which chores have too: "fix typo".
     if is_chore(&words) {
         return Mends::Nothing;
@@ -122,11 +122,11 @@ pub(super) fn is_described(touches: &[ListedTouch], rules: &PathRules) -> bool {
 }
 
 /// The words of a first line, without those that only close an issue.
-fn words(subject: &str) -> Vec<&str> {
+fn subject_words(subject: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut pieces = subject.split_whitespace().peekable();
     while let Some(piece) = pieces.next() {
-        if !(is_closing(piece) && pieces.peek().is_some_and(|next| is_issue(next))) {
+        if !(closes_issue(piece) && pieces.peek().is_some_and(|next| is_issue(next))) {
             words.extend(piece.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()));
         }
     }
@@ -165,11 +165,11 @@ fn is_one_of(words: &[&str], word: &str) -> bool {
 fn is_trailer(line: &str) -> bool {
     let Some((name, value)) = line.split_once(':') else { return false };
     let names_digits = value.contains(|c: char| c.is_ascii_digit());
-    let closes = is_closing(name) && value.split_whitespace().next().is_some_and(is_issue);
+    let closes = closes_issue(name) && value.split_whitespace().next().is_some_and(is_issue);
     is_one_of(&TRAILERS, name) && names_digits && !closes
 }
 
-fn is_closing(word: &str) -> bool {
+fn closes_issue(word: &str) -> bool {
     is_one_of(&CLOSING, word.trim_matches(|c: char| !c.is_alphanumeric()))
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct CharsetDecoding {
 
 /// The text of `bytes`, in the `declared` character set unless a mark at the start says otherwise.
 /// Without either, UTF-8, or UTF-16 if every second byte of Latin text would be zero.
-pub(crate) fn decode(bytes: &[u8], declared: Option<&str>) -> CharsetDecoding {
+pub(crate) fn decode_charset(bytes: &[u8], declared: Option<&str>) -> CharsetDecoding {
     if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
         return utf8(rest, 3);
     }
@@ -124,7 +124,7 @@ fn alias(name: &str) -> Option<&'static str> {
 
 /// Bytes that nobody can read as text: what is UTF-8 as it is, each other byte as an escape such as `\xE9`. At most
 /// [`MOST_ESCAPED`] bytes are written, and how many follow.
-pub(super) fn escaped(bytes: &[u8]) -> String {
+pub(super) fn escape_bytes(bytes: &[u8]) -> String {
     let kept = bytes.get(..MOST_ESCAPED).unwrap_or(bytes);
     let mut text = String::new();
     for chunk in kept.utf8_chunks() {
@@ -175,7 +175,7 @@ pub fn source_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
     {
         return Some(Cow::Borrowed(text));
     }
-    let decoded = decode(bytes, None);
+    let decoded = decode_charset(bytes, None);
     // Text that has characters beyond ASCII in UTF-8 is UTF-8, and damaged in places.
     let is_other = decoded.replaced > 0
         && !bytes.contains(&0)
@@ -183,7 +183,7 @@ pub fn source_text(bytes: &[u8]) -> Option<Cow<'_, str>> {
     if !is_other {
         return (!is_binary(bytes, &decoded)).then_some(Cow::Owned(decoded.text));
     }
-    let text = decode(bytes, Some("windows-1252")).text;
+    let text = decode_charset(bytes, Some("windows-1252")).text;
     let controls = text.chars().filter(|c| c.is_control() && !c.is_ascii_whitespace()).count();
     (controls.saturating_mul(10) <= text.len()).then_some(Cow::Owned(text))
 }
@@ -211,7 +211,7 @@ mod tests {
     #[track_caller]
     fn check(bytes: &[u8], declared: Option<&str>, text: &str, verbatim_from: Option<usize>, replaced: usize) {
         let expected = CharsetDecoding { text: text.to_owned(), verbatim_from, replaced, unknown: false };
-        assert_eq!(decode(bytes, declared), expected, "{bytes:?} {declared:?}");
+        assert_eq!(decode_charset(bytes, declared), expected, "{bytes:?} {declared:?}");
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
         check(b"\x83n\x83\x8d\x81[", Some("shift_jis"), "ハロー", None, 0);
         check(b"Hi +AGkAZw-!", Some("utf-7"), "Hi ig!", None, 0);
         check(b"Hi +AGkAZw", Some("UTF-7"), "Hi ig", None, 0);
-        assert!(decode(b"ab", Some("x-none")).unknown);
+        assert!(decode_charset(b"ab", Some("x-none")).unknown);
         for name in ["cp932", "CP-932", "windows-31j", "MS932", "x-sjis", "Shift_JIS"] {
             check(b"\x83n\x83\x8d\x81[", Some(name), "ハロー", None, 0);
         }
@@ -242,8 +242,8 @@ mod tests {
 
     #[test]
     fn what_nobody_can_read_keeps_its_bytes() {
-        assert_eq!(escaped(b"caf\xe9\n\0 caf\xc3\xa9"), "caf\\xE9\n\\x00 caf\u{e9}");
-        assert!(escaped(&vec![0xff; MOST_ESCAPED + 3]).ends_with(" … 3 bytes more"));
+        assert_eq!(escape_bytes(b"caf\xe9\n\0 caf\xc3\xa9"), "caf\\xE9\n\\x00 caf\u{e9}");
+        assert!(escape_bytes(&vec![0xff; MOST_ESCAPED + 3]).ends_with(" … 3 bytes more"));
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
             (b"\0\0\0\0", true),
             (b"i\0g\0n\0o\0r\0e\0", false),
         ] {
-            assert_eq!(is_binary(bytes, &decode(bytes, None)), expected, "{bytes:?}");
+            assert_eq!(is_binary(bytes, &decode_charset(bytes, None)), expected, "{bytes:?}");
         }
     }
 }

@@ -4,9 +4,8 @@ use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
 use super::{
-    DocumentField, DocumentGap, DocumentLimits, DocumentPosition, GapReason,
+    DocumentField, DocumentGap, DocumentLimits, DocumentPosition, GapReason, bytes_in_words,
     charset::{self, CharsetDecoding},
-    sized,
 };
 
 /// The fields and gaps of one file.
@@ -46,7 +45,7 @@ impl<'a> Collector<'a> {
             self.gap(
                 GapReason::TooMany,
                 &name,
-                format!("{} not read, after the limit of {} fields", sized(text.len()), self.limits.fields),
+                format!("{} not read, after the limit of {} fields", bytes_in_words(text.len()), self.limits.fields),
             );
             return;
         }
@@ -65,9 +64,9 @@ impl<'a> Collector<'a> {
 
     /// The text of bytes, with gaps for what is wrong with it; `None` if it is none.
     pub(super) fn decode(&mut self, field: &str, bytes: &[u8], declared: Option<&str>) -> Option<CharsetDecoding> {
-        let decoded = charset::decode(bytes, declared);
+        let decoded = charset::decode_charset(bytes, declared);
         if charset::is_binary(bytes, &decoded) {
-            self.gap(GapReason::NotText, field, format!("{} that are not text", sized(bytes.len())));
+            self.gap(GapReason::NotText, field, format!("{} that are not text", bytes_in_words(bytes.len())));
             return None;
         }
         self.tell(field, &decoded);

@@ -6,7 +6,7 @@ use super::{collect::Collector, push_whole};
 const DECLARED_WITHIN: usize = 1024;
 
 /// Adds the page's source as one field.
-pub(super) fn read(bytes: &[u8], collector: &mut Collector<'_>) {
+pub(super) fn read_html(bytes: &[u8], collector: &mut Collector<'_>) {
     let declared = declared_charset(bytes);
     if let Some(decoded) = collector.decode("", bytes, declared.as_deref()) {
         push_whole(decoded, collector);

@@ -16,9 +16,9 @@ const LONGEST_NAME: usize = 200;
 const DEPTH: usize = 128;
 
 /// Adds the strings of a file; one that isn't JSON, or is too deep, is one text with a gap.
-pub(super) fn read(bytes: &[u8], collector: &mut Collector<'_>) {
+pub(super) fn read_json_strings(bytes: &[u8], collector: &mut Collector<'_>) {
     let Some(decoded) = collector.decode("", bytes, None) else { return };
-    let fault = match check(&decoded.text, collector.limits().depth) {
+    let fault = match check_json(&decoded.text, collector.limits().depth) {
         Ok(()) => {
             strings(&decoded.text, decoded.verbatim_from, collector);
             return;
@@ -36,10 +36,10 @@ pub(super) fn read(bytes: &[u8], collector: &mut Collector<'_>) {
 
 /// Whether it is JSON.
 pub(super) fn is_valid(bytes: &[u8]) -> bool {
-    std::str::from_utf8(bytes).is_ok_and(|text| check(text, DEPTH).is_ok())
+    std::str::from_utf8(bytes).is_ok_and(|text| check_json(text, DEPTH).is_ok())
 }
 
-fn check(text: &str, depth: usize) -> Result<(), JsonFault> {
+fn check_json(text: &str, depth: usize) -> Result<(), JsonFault> {
     JsonWalk::new(text, depth).run(&mut |_| {})
 }
 
@@ -53,9 +53,9 @@ fn strings(text: &str, base: Option<usize>, collector: &mut Collector<'_>) {
             left_out = left_out.saturating_add(1);
             return;
         }
-        let (string, replaced) = unescape(found.raw);
+        let (string, replaced) = unescape_json(found.raw);
         let at = base.filter(|_| !found.raw.contains('\\')).map(|base| base.saturating_add(found.at));
-        let name = name(found, number);
+        let name = pointer_name(found, number);
         if replaced > 0 {
             collector.replaced(&name, replaced);
         }
@@ -67,7 +67,7 @@ fn strings(text: &str, base: Option<usize>, collector: &mut Collector<'_>) {
     }
 }
 
-fn name(found: &JsonString<'_>, number: usize) -> String {
+fn pointer_name(found: &JsonString<'_>, number: usize) -> String {
     let mut name = match found.pointer.get(..LONGEST_NAME) {
         Some(start) if found.pointer.len() > LONGEST_NAME => format!("{start}...#{number}"),
         _ => found.pointer.to_owned(),
@@ -79,7 +79,7 @@ fn name(found: &JsonString<'_>, number: usize) -> String {
 }
 
 /// The text of a string, and how many lone surrogates became U+FFFD. Its escapes are well formed.
-fn unescape(raw: &str) -> (String, usize) {
+fn unescape_json(raw: &str) -> (String, usize) {
     let mut out = String::with_capacity(raw.len());
     let mut replaced = 0_usize;
     let mut rest = raw;
@@ -133,7 +133,7 @@ mod tests {
     /// Each field as `name = "text" @offset`, each gap as `! about`.
     fn fields_of(json: &str, limits: DocumentLimits) -> Vec<String> {
         let mut collector = Collector::new(json.as_bytes(), Source::named("file/json"), limits);
-        read(json.as_bytes(), &mut collector);
+        read_json_strings(json.as_bytes(), &mut collector);
         let (fields, gaps) = collector.finish();
         let place = |at: Option<usize>| at.map_or_else(String::new, |at| format!(" @{at}"));
         let fields = fields.iter().map(|field| {

@@ -56,12 +56,12 @@ impl DocumentKind {
 /// A known ending decides. Without one, a page begins with its document type or `<html`, a mail
 /// with headers of which at least two are a mail's, and JSON is what parses as it.
 #[must_use]
-pub fn recognise(name: Option<&Path>, bytes: &[u8]) -> DocumentKind {
-    if let Some(kind) = name.and_then(by_ending) {
+pub fn recognise_document(name: Option<&Path>, bytes: &[u8]) -> DocumentKind {
+    if let Some(kind) = name.and_then(kind_by_ending) {
         return kind;
     }
     let start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
-    if [&b"<!doctype html"[..], b"<html"].iter().any(|page| starts_with(start, page)) {
+    if [&b"<!doctype html"[..], b"<html"].iter().any(|page| starts_with_ignoring_case(start, page)) {
         return DocumentKind::Html;
     }
     if matches!(start.first(), Some(b'{' | b'[')) && json::is_valid(start) {
@@ -73,7 +73,7 @@ pub fn recognise(name: Option<&Path>, bytes: &[u8]) -> DocumentKind {
     if name.is_none() && unnamed_syntax(bytes).is_some() { DocumentKind::Source } else { DocumentKind::Text }
 }
 
-fn by_ending(name: &Path) -> Option<DocumentKind> {
+fn kind_by_ending(name: &Path) -> Option<DocumentKind> {
     let ending = name.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_ascii_lowercase();
     Some(match ending.as_str() {
         "eml" | "mbox" => DocumentKind::Mail,
@@ -94,7 +94,7 @@ fn by_syntax(name: &Path) -> Option<DocumentKind> {
     })
 }
 
-fn starts_with(bytes: &[u8], lower: &[u8]) -> bool {
+fn starts_with_ignoring_case(bytes: &[u8], lower: &[u8]) -> bool {
     bytes.get(..lower.len()).is_some_and(|start| start.eq_ignore_ascii_case(lower))
 }
 
@@ -129,7 +129,7 @@ mod tests {
             ("a.rst", "", DocumentKind::Text),
             ("README", "From: a@example.org\nTo: b\n\n", DocumentKind::Text),
         ] {
-            assert_eq!(recognise(Some(Path::new(name)), bytes.as_bytes()), expected, "{name} {bytes:?}");
+            assert_eq!(recognise_document(Some(Path::new(name)), bytes.as_bytes()), expected, "{name} {bytes:?}");
         }
     }
 }

@@ -17,7 +17,7 @@ use mail_parser::ContentType;
 use proem_guard::Untrusted;
 use proem_text::{Label, Source};
 
-use super::{GapReason, charset, collect::Collector, html, sized};
+use super::{GapReason, bytes_in_words, charset, collect::Collector, html};
 use headers::{MimeEntity, MimeHeaders};
 use parts::{Chunk, MultipartBody};
 
@@ -37,13 +37,13 @@ pub(super) fn looks_like_one(bytes: &[u8]) -> bool {
 #[must_use]
 pub fn mail_envelope(bytes: &[u8], source: Source) -> (Vec<(&'static str, Untrusted<String>)>, usize) {
     let label = Label::from_source(source);
-    let (headers, beyond) = headers::split(without_envelope(Chunk::whole(bytes))).block.of_envelope();
+    let (headers, beyond) = headers::split_headers(without_envelope(Chunk::whole(bytes))).block.of_envelope();
     let headers = headers.into_iter().map(|(name, value)| (name, Untrusted::new(value, label.clone())));
     (headers.collect(), beyond)
 }
 
 /// Adds the fields of a mail.
-pub(super) fn read(bytes: &[u8], collector: &mut Collector<'_>) {
+pub(super) fn read_mail(bytes: &[u8], collector: &mut Collector<'_>) {
     let chunk = without_envelope(Chunk::whole(bytes));
     let mut message = MailNaming::new(String::new());
     message.read(chunk, 0, collector);
@@ -82,7 +82,7 @@ impl MailNaming {
 
     /// Reads a whole message, headers for people included.
     fn read(&mut self, chunk: Chunk<'_>, depth: usize, collector: &mut Collector<'_>) {
-        let entity = headers::split(chunk);
+        let entity = headers::split_headers(chunk);
         let mut left_out = entity.block.left_out;
         for (name, value) in entity.block.for_people() {
             if !collector.has_room() {
@@ -90,7 +90,7 @@ impl MailNaming {
                 continue;
             }
             let name = format!("{}{name}", self.prefix);
-            let text = headers::text(value);
+            let text = headers::header_text(value);
             if !headers::is_decodable(value) {
                 let about = "a header too long, or with too many encoded words; read without decoding";
                 collector.gap(GapReason::TooLong, &name, about);
@@ -143,11 +143,14 @@ impl MailNaming {
         }
         self.around("preamble", found.preamble, collector);
         for part in found.parts {
-            self.part(&headers::split(part), multipart.default, depth.saturating_add(1), collector);
+            self.part(&headers::split_headers(part), multipart.default, depth.saturating_add(1), collector);
         }
         if found.left_out > 0 {
-            let about =
-                format!("{} of parts not read, after the first {}", sized(found.left_out), collector.limits().fields);
+            let about = format!(
+                "{} of parts not read, after the first {}",
+                bytes_in_words(found.left_out),
+                collector.limits().fields
+            );
             collector.gap(GapReason::TooMany, &format!("{}part", self.prefix), about);
         }
         self.around("epilogue", found.epilogue, collector);
@@ -164,7 +167,7 @@ impl MailNaming {
     fn message(&mut self, headers: &MimeHeaders<'_>, body: Chunk<'_>, depth: usize, collector: &mut Collector<'_>) {
         let prefix = format!("{}message[{}]/", self.prefix, self.messages);
         self.messages = self.messages.saturating_add(1);
-        let decoded = transfer::decode(body, headers.encoding());
+        let decoded = transfer::decode_transfer(body, headers.encoding());
         if decoded.is_unknown {
             collector.gap(GapReason::Unknown, &prefix, "unknown transfer encoding; read without decoding");
         }
@@ -185,7 +188,7 @@ impl MailNaming {
         if body.bytes.is_empty() {
             return;
         }
-        let decoded = transfer::decode(body, headers.encoding());
+        let decoded = transfer::decode_transfer(body, headers.encoding());
         if decoded.is_unknown {
             collector.gap(GapReason::Unknown, &name, "unknown transfer encoding; read without decoding");
         }
@@ -197,9 +200,9 @@ impl MailNaming {
             let says_type = headers.content_type.is_some();
             push_text(name, chunk, declared.as_deref(), says_type, collector);
         } else if looks_like_text(chunk.bytes) {
-            push(name, chunk, declared.as_deref(), collector);
+            push_mail_field(name, chunk, declared.as_deref(), collector);
         } else {
-            let about = format!("{}, {}", headers.media_type(), sized(chunk.bytes.len()));
+            let about = format!("{}, {}", headers.media_type(), bytes_in_words(chunk.bytes.len()));
             collector.gap(GapReason::NotText, &name, about);
         }
     }
@@ -211,25 +214,25 @@ impl MailNaming {
     }
 
     fn plain(&self, name: String, chunk: Chunk<'_>, collector: &mut Collector<'_>) {
-        push(name, chunk, None, collector);
+        push_mail_field(name, chunk, None, collector);
     }
 }
 
 /// Adds a text; bytes that nobody can read stand there as escapes, so that two such texts differ.
 fn push_text(name: String, chunk: Chunk<'_>, declared: Option<&str>, says_type: bool, collector: &mut Collector<'_>) {
-    let decoded = charset::decode(chunk.bytes, declared);
+    let decoded = charset::decode_charset(chunk.bytes, declared);
     let is_unreadable = charset::is_binary(chunk.bytes, &decoded) || (decoded.unknown && decoded.replaced > 0);
     if !is_unreadable || !says_type {
-        push(name, chunk, declared, collector);
+        push_mail_field(name, chunk, declared, collector);
         return;
     }
     let why = if decoded.unknown { "in an unknown character set" } else { "that are not text" };
-    let about = format!("{} {why}; what is no UTF-8 is read as escapes", sized(chunk.bytes.len()));
+    let about = format!("{} {why}; what is no UTF-8 is read as escapes", bytes_in_words(chunk.bytes.len()));
     collector.gap(GapReason::Unknown, &name, about);
-    collector.push(name, charset::escaped(chunk.bytes), None);
+    collector.push(name, charset::escape_bytes(chunk.bytes), None);
 }
 
-fn push(name: String, chunk: Chunk<'_>, declared: Option<&str>, collector: &mut Collector<'_>) {
+fn push_mail_field(name: String, chunk: Chunk<'_>, declared: Option<&str>, collector: &mut Collector<'_>) {
     if let Some(decoded) = collector.decode(&name, chunk.bytes, declared) {
         let at = chunk.at.zip(decoded.verbatim_from).map(|(at, before)| at.saturating_add(before));
         collector.push(name, decoded.text, at);

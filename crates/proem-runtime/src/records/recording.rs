@@ -158,7 +158,7 @@ impl<'k> Recording<'k> {
         let cleaner = Cleaner::new(kept.secrets, kept.keeping);
         let common =
             CallContext { report: cleaner.serialised(&start.report), monolithic_tokens: start.monolithic_tokens };
-        let begins = Some(Box::new(rows::run(kept, start, &cleaner)));
+        let begins = Some(Box::new(rows::new_run_row(kept, start, &cleaner)));
         Self {
             kept,
             id: start.id.clone(),
@@ -199,7 +199,7 @@ impl<'k> Recording<'k> {
             (held.begins.take(), std::mem::take(&mut held.steps), held.asked, held.settles.take())
         };
         let RunEnd { at, outcome, assembly, numbers, evaluations } = ended;
-        let (how, because, value) = rows::ended(&outcome, asked, &self.cleaner);
+        let (how, because, value) = rows::run_end(&outcome, asked, &self.cleaner);
         // A call keeps its assembly itself; a run that was resumed may have called in another process.
         let assembly = assembly.filter(|_| self.held().called.is_empty() && !self.resumed);
         let assembly = assembly.map(|assembly| {
@@ -216,7 +216,7 @@ impl<'k> Recording<'k> {
             outcome: how,
             because,
             value,
-            calls: rows::read(&outcome, &self.cleaner),
+            calls: rows::read_calls(&outcome, &self.cleaner),
             assembly,
             numbers,
             evaluations,
@@ -470,7 +470,7 @@ impl Recording<'_> {
 
 /// A run's end as it would be recorded: how, why without a value of a model's, and the value.
 pub(super) fn replayed_end(outcome: &proem_engine::run::Outcome) -> (RunOutcome, Option<Json>, Option<HashedContent>) {
-    rows::ended(outcome, SendState::Something, &Cleaner::new(&[], RecordDepth::Content))
+    rows::run_end(outcome, SendState::Something, &Cleaner::new(&[], RecordDepth::Content))
 }
 
 /// What counted a run's tokens.
@@ -483,7 +483,7 @@ pub const ASSEMBLED_ONLY: &str = "it called no model, and the state of its folde
 
 /// The line and the end of an assembly without a call, so that it is kept too; [`Store::finish`] writes them.
 #[must_use]
-pub fn assembled(
+pub fn assembly_record(
     kept: &RecordingContext<'_>,
     start: &Start<'_>,
     assembly: &proem_engine::assembly::Assembly,
@@ -494,7 +494,7 @@ pub fn assembled(
     let mut made = rows::assembly(assembly, None, &common, &cleaner);
     made.counter = counter(start);
     // What the texts held is known by now.
-    let begins = Box::new(rows::run(kept, start, &cleaner));
+    let begins = Box::new(rows::new_run_row(kept, start, &cleaner));
     Some(RunFinish {
         settles: None,
         run: start.id.clone(),

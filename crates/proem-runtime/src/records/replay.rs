@@ -89,7 +89,7 @@ pub async fn replay<M: Machine>(
                     call: replayed.calls,
                     what: "event".to_owned(),
                     byte: None,
-                    recorded: kind(event),
+                    recorded: event_kind(event),
                     found: json::quote_json(&error.to_string()),
                 });
                 return Ok(replayed);
@@ -113,7 +113,7 @@ pub async fn replay<M: Machine>(
                 let outcome = as_kept(&outcome);
                 let difference = match events.peek() {
                     None => record.end(&replayed, &outcome, detail),
-                    Some(next) => Some(replayed.at_the_end(kind(next), "the end of the run".to_owned())),
+                    Some(next) => Some(replayed.at_the_end(event_kind(next), "the end of the run".to_owned())),
                 };
                 replayed.outcome = Some(outcome);
                 replayed.difference = replayed.difference.or(difference);
@@ -141,7 +141,7 @@ impl ReplayReport {
             return self;
         };
         if !changed.is_empty() {
-            let (recorded, found) = in_words(changed);
+            let (recorded, found) = version_change_words(changed);
             (difference.byte, difference.recorded, difference.found) = (None, recorded, found);
         }
         self
@@ -157,13 +157,13 @@ impl ReplayReport {
 }
 
 /// The kind of an event: `performed`.
-fn kind(event: &Event) -> String {
+fn event_kind(event: &Event) -> String {
     let what = serde_json::to_value(&event.what).unwrap_or_default();
     what.get("kind").and_then(Json::as_str).unwrap_or("an event").to_owned()
 }
 
 /// Why a fork can't be replayed whose parent can't be read.
-fn without(fork: &RunId, parent: &RunId, error: proem_store::Error) -> Error {
+fn unreadable_parent(fork: &RunId, parent: &RunId, error: proem_store::Error) -> Error {
     match error {
         proem_store::Error::NotFound(_) => Error::NotReplayable {
             run: fork.short().to_owned(),
@@ -210,7 +210,8 @@ impl RunRecord {
             }
             match run.row.parent {
                 Some(parent) if first > 0 => {
-                    run = store.run(&parent).await.map_err(|error| without(&detail.row.id, &parent, error))?;
+                    run =
+                        store.run(&parent).await.map_err(|error| unreadable_parent(&detail.row.id, &parent, error))?;
                 }
                 _ => break,
             }
@@ -219,7 +220,7 @@ impl RunRecord {
         let mut hashes: Vec<String> = steps.values().cloned().collect();
         for call in calls.values() {
             hashes.extend(call.sections.iter().map(|section| section.text.clone()));
-            texts_of(&call.pieces, &mut hashes);
+            hashes_in_pieces(&call.pieces, &mut hashes);
         }
         hashes.extend(tools.values().map(|call| call.arguments.clone()));
         hashes.sort();
@@ -257,7 +258,7 @@ impl RunRecord {
         let named = models.iter().find(|model| model.name == request.model).or_else(|| models.first());
         let Some(model) = named.copied() else { return Err(self.missing("the model of a request")) };
         let plan = plan_request(request, model, model.counter().as_ref());
-        let encoded = encode(request, model, &plan);
+        let encoded = encode_request(request, model, &plan);
         let Some(call) = self.calls.get(&effect) else {
             // A call that never came to be sent is in the events alone.
             if encoded.is_ok() && !was_unsent(effect, next) {
@@ -409,13 +410,13 @@ const fn is_given_up(kind: FailureKind) -> bool {
 }
 
 /// The hashes in a body's pieces, whatever form they have: every text of 64 hexadecimal digits.
-fn texts_of(pieces: &Json, hashes: &mut Vec<String>) {
+fn hashes_in_pieces(pieces: &Json, hashes: &mut Vec<String>) {
     match pieces {
         Json::String(text) if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
             hashes.push(text.clone());
         }
-        Json::Array(items) => items.iter().for_each(|item| texts_of(item, hashes)),
-        Json::Object(fields) => fields.values().for_each(|value| texts_of(value, hashes)),
+        Json::Array(items) => items.iter().for_each(|item| hashes_in_pieces(item, hashes)),
+        Json::Object(fields) => fields.values().for_each(|value| hashes_in_pieces(value, hashes)),
         _ => {}
     }
 }

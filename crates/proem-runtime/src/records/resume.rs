@@ -252,18 +252,18 @@ pub struct ResumeRequest<'r> {
 pub fn resumable(detail: &RunDetail, project: &Project) -> Result<(), Error> {
     let run = &detail.row.id;
     if detail.row.project != *project {
-        return Err(refused(
+        return Err(resume_refusal(
             run,
             format!("it belongs to the project `{}`; run the command there", detail.row.project.0),
         ));
     }
     if let RunState::Ended(outcome) = detail.row.state {
-        return Err(refused(run, format!("it has ended ({}); start it again", outcome.as_str())));
+        return Err(resume_refusal(run, format!("it has ended ({}); start it again", outcome.as_str())));
     }
     Ok(())
 }
 
-fn refused(run: &RunId, why: String) -> Error {
+fn resume_refusal(run: &RunId, why: String) -> Error {
     Error::NotResumable { run: run.short().to_owned(), why }
 }
 
@@ -279,7 +279,7 @@ pub async fn resume(store: &Store, seal: &SealKey, request: ResumeRequest<'_>) -
     let detail = store.run(run).await?;
     // Before it is taken over, which changes its record. If it ends or is taken meanwhile, the store refuses.
     resumable(&detail, project)?;
-    let refused = |why: String| refused(run, why);
+    let refused = |why: String| resume_refusal(run, why);
     let snapshot = match identity {
         ResumeIdentity::On => store.take_over(run, wall_clock()).await?,
         ResumeIdentity::Apart => store.fork(run, wall_clock()).await?,
@@ -296,7 +296,7 @@ pub async fn resume(store: &Store, seal: &SealKey, request: ResumeRequest<'_>) -
          run again"
             .to_owned()
     };
-    let bytes = open(seal, &binding, &SealedState(snapshot.sealed)).ok_or_else(|| refused(unsealed()))?;
+    let bytes = open_sealed_state(seal, &binding, &SealedState(snapshot.sealed)).ok_or_else(|| refused(unsealed()))?;
     let form =
         |error: serde_json::Error| refused(format!("its state has another format ({error}); start the run again"));
     let written: FoldedState = serde_json::from_slice(&bytes).map_err(form)?;
@@ -314,7 +314,7 @@ pub async fn resume(store: &Store, seal: &SealKey, request: ResumeRequest<'_>) -
 
 /// The recorded answers to what a state waits for; none of a run of whose texts something was taken
 /// out, since its answers may not be what was answered.
-async fn known(
+async fn recorded_answers(
     store: &Store,
     detail: &RunDetail,
     state: &SnapshotState,

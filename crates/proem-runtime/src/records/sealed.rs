@@ -91,7 +91,7 @@ pub fn seal(key: &SealKey, binding: &SealBinding<'_>, state: &[u8]) -> Result<Se
 
 /// Opens a sealed state; `None` if it was made elsewhere, for something else, or changed.
 #[must_use]
-pub fn open(key: &SealKey, binding: &SealBinding<'_>, sealed: &SealedState) -> Option<Vec<u8>> {
+pub fn open_sealed_state(key: &SealKey, binding: &SealBinding<'_>, sealed: &SealedState) -> Option<Vec<u8>> {
     let (&form, rest) = sealed.0.split_first()?;
     let (nonce, text) = rest.split_first_chunk::<NONCE_BYTES>()?;
     let payload = Payload { msg: text, aad: &binding.bytes() };
@@ -117,8 +117,8 @@ mod tests {
     #[test]
     fn what_is_sealed_opens_for_the_same_binding_alone() {
         let sealed = seal(&key(1), &BINDING, b"state").unwrap();
-        assert_eq!(open(&key(1), &BINDING, &sealed).as_deref(), Some(&b"state"[..]));
-        assert_eq!(open(&key(2), &BINDING, &sealed), None);
+        assert_eq!(open_sealed_state(&key(1), &BINDING, &sealed).as_deref(), Some(&b"state"[..]));
+        assert_eq!(open_sealed_state(&key(2), &BINDING, &sealed), None);
         let others = [
             SealBinding { project: "/home/a/projec", ..BINDING },
             SealBinding { run: "0124", ..BINDING },
@@ -130,7 +130,7 @@ mod tests {
             SealBinding { definition: "closur", policy: "erules", ..BINDING },
         ];
         for other in others {
-            assert_eq!(open(&key(1), &other, &sealed), None, "{other:?}");
+            assert_eq!(open_sealed_state(&key(1), &other, &sealed), None, "{other:?}");
         }
     }
 
@@ -148,18 +148,18 @@ mod tests {
         #[test]
         fn a_changed_byte_opens_nothing(state in vec(any::<u8>(), 0..200), at in any::<prop::sample::Index>(), flip in 1u8..) {
             let mut sealed = seal(&key(1), &BINDING, &state).unwrap();
-            prop_assert_eq!(open(&key(1), &BINDING, &sealed), Some(state));
+            prop_assert_eq!(open_sealed_state(&key(1), &BINDING, &sealed), Some(state));
             let at = at.index(sealed.0.len());
             sealed.0[at] ^= flip;
-            prop_assert_eq!(open(&key(1), &BINDING, &sealed), None);
+            prop_assert_eq!(open_sealed_state(&key(1), &BINDING, &sealed), None);
         }
 
         #[test]
         fn a_cut_or_any_other_text_opens_nothing(state in vec(any::<u8>(), 0..100), length in any::<prop::sample::Index>(), noise in vec(any::<u8>(), 0..100)) {
             let sealed = seal(&key(1), &BINDING, &state).unwrap();
             let cut = SealedState(sealed.0[..length.index(sealed.0.len())].to_vec());
-            prop_assert_eq!(open(&key(1), &BINDING, &cut), None);
-            prop_assert_eq!(open(&key(1), &BINDING, &SealedState(noise)), None);
+            prop_assert_eq!(open_sealed_state(&key(1), &BINDING, &cut), None);
+            prop_assert_eq!(open_sealed_state(&key(1), &BINDING, &SealedState(noise)), None);
         }
 
         #[test]

@@ -13,12 +13,12 @@ pub enum Necessity {
 
 /// `why` the records can't be kept, and what that means: the cap that needs them is named where one does.
 #[must_use]
-pub fn unsent(why: &str, necessity: Necessity, caps: &[Cap]) -> String {
+pub fn unsent_reason(why: &str, necessity: Necessity, caps: &[Cap]) -> String {
     let rest = match (necessity, caps.first()) {
         (Necessity::Required, _) => "nothing was sent, because a resumed run must be recorded".to_owned(),
         (_, Some(cap)) => format!(
             "nothing was sent, because a budget is configured ({}), which can't do without records",
-            declared(cap)
+            cap_declaration(cap)
         ),
         (_, None) => "nothing was sent, because records are on and could not be written".to_owned(),
     };
@@ -26,7 +26,7 @@ pub fn unsent(why: &str, necessity: Necessity, caps: &[Cap]) -> String {
 }
 
 /// Where a cap is declared.
-fn declared(cap: &Cap) -> String {
+fn cap_declaration(cap: &Cap) -> String {
     let scope = match cap.scope {
         CapScope::User => "user",
         CapScope::Project => "project",
@@ -79,7 +79,7 @@ mod tests {
                 budget("`budget.project.run`, or what the run itself may cost"),
             ),
         ] {
-            assert_eq!(unsent("full", necessity, &caps), expected);
+            assert_eq!(unsent_reason("full", necessity, &caps), expected);
         }
     }
 }

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use proem_engine::call::{CallFailure, FailureKind};
-use proem_llm::caller::{chance, last, wall_clock};
+use proem_llm::caller::{last_failure, random_backoff_share, wall_clock};
 use proem_llm::client::Client;
-use proem_llm::codec::{EndpointNames, refused};
+use proem_llm::codec::{EndpointNames, refusal_failure};
 use proem_llm::embeddings::{decode_embeddings, encode_embeddings};
 use proem_llm::endpoint::Endpoint;
 use proem_llm::pace::Pace;
@@ -108,11 +108,11 @@ impl EmbeddingClient {
             if let Some(hold) = self.policy.hold(&failed).and_then(|hold| now.checked_add(hold)) {
                 self.pace.hold(hold);
             }
-            match self.policy.next(&failed, chance()) {
+            match self.policy.next(&failed, random_backoff_share()) {
                 RetryDecision::Wait(wait) => sleep(wait).await,
                 RetryDecision::Over(over) => {
                     let attempts = usize::try_from(attempt).unwrap_or(usize::MAX);
-                    return Err(last(failure, attempts, over));
+                    return Err(last_failure(failure, attempts, over));
                 }
             }
         }
@@ -155,7 +155,7 @@ impl EmbeddingClient {
             let url = self.endpoint.url(request.path);
             let (variable, model) = (key.variable(), self.model.as_str());
             let names = EndpointNames { endpoint: name, variable, model, url: &url, body_bytes: sent_bytes };
-            return Err(self.advised(refused(*provider, head, &body, &names)));
+            return Err(self.advised(refusal_failure(*provider, head, &body, &names)));
         }
         let vectors = decode_embeddings(&body, count, self.dimensions)
             .map_err(|failure| CallFailure { status: failure.status.or(Some(status)), ..failure })?;

@@ -115,7 +115,7 @@ impl GroundReader {
     fn sample(&self, past: &Past<'_>, classifier: PathClassifier<'_>, notes: &mut Vec<String>) -> Sample {
         let of = u32::try_from(past.commits().count()).unwrap_or(u32::MAX);
         let Some(drawn) = &self.drawn else { return Sample { commits: Vec::new(), of } };
-        let wanted = picked(past);
+        let wanted = picked_commits(past);
         let rows = self.rows(past.history(), drawn, classifier);
         // All or nothing: a part of the draw is a sample of something else.
         let known: BTreeSet<&ObjectId> = drawn.iter().map(|drawn| &drawn.id).collect();
@@ -168,7 +168,7 @@ impl GroundReader {
 }
 
 /// The past commits that a change on `past` is compared with, oldest first.
-pub(super) fn picked(past: &Past<'_>) -> Vec<ObjectId> {
+pub(super) fn picked_commits(past: &Past<'_>) -> Vec<ObjectId> {
     let id = |at| past.history().commit(at).map(|commit| commit.id);
     newest_commits(past, MOST).into_iter().filter_map(id).collect()
 }

@@ -12,12 +12,12 @@ use proem_risk::path::PathRules;
 use proem_risk::sample::DrawnCommit;
 use proem_risk::score::RiskModel;
 
-use super::ground::{ChangeKey, GroundReader, picked};
+use super::ground::{ChangeKey, GroundReader, picked_commits};
 use super::{Assessor, AssessorAccount};
 use crate::Error;
-use crate::change::{ResolvedChange, drawn};
+use crate::change::{ResolvedChange, read_drawn_commits};
 use crate::git::{GitProgram, Repository};
-use crate::history::{HistoryWanted, history};
+use crate::history::{HistoryWanted, read_repository_history};
 use crate::structure::{StructureLimits, StructureReader};
 
 /// What an assessor is made for.
@@ -71,7 +71,7 @@ impl Assessor {
     ///
     /// # Errors
     ///
-    /// What [`history`] reports, and what keeps git from telling the attributes of the newest change's base;
+    /// What [`read_repository_history`] reports, and what keeps git from telling the attributes of the newest change's base;
     /// [`Error::Assessment`] and [`Error::Score`] if the shipped data are damaged.
     pub fn open(
         git: &GitProgram,
@@ -135,7 +135,7 @@ impl AssessorReading<'_> {
             ..HistoryWanted::default()
         };
         let told = |commits| (self.progress)(AssessorProgress::History(commits));
-        let read = history(self.git, self.repository, &wanted, options.cache.as_deref(), &told)?;
+        let read = read_repository_history(self.git, self.repository, &wanted, options.cache.as_deref(), &told)?;
         about.commits = u64::from(read.cached).saturating_add(u64::from(read.new));
         about.cached = u64::from(read.cached);
         about.missing = read.history.missing();
@@ -147,10 +147,10 @@ impl AssessorReading<'_> {
     /// without them a change has no percentile, which is unknown, and the rest can be known.
     fn drawn(&self, history: &History, about: &mut AssessorAccount) -> Option<Vec<DrawnCommit>> {
         let pasts = self.options.changes.iter().map(|change| past_of(history, change.base.as_ref()));
-        let ids: BTreeSet<ObjectId> = pasts.flat_map(|past| picked(&past)).collect();
+        let ids: BTreeSet<ObjectId> = pasts.flat_map(|past| picked_commits(&past)).collect();
         let ids: Vec<ObjectId> = ids.into_iter().collect();
         (self.progress)(AssessorProgress::Sample(ids.len()));
-        let drawn = drawn(self.git, self.repository, &ids, self.options.cache.as_deref());
+        let drawn = read_drawn_commits(self.git, self.repository, &ids, self.options.cache.as_deref());
         drawn
             .map_err(|error| {
                 let note = format!("past commits can't be scored, so the score has no percentile: {error}");

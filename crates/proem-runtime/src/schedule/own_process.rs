@@ -104,8 +104,8 @@ impl OwnProgram {
         let (said, end) = oneshot::channel();
         std::thread::Builder::new().name("proem-process".to_owned()).spawn(move || {
             let error = child.stderr.take();
-            let reading = std::thread::spawn(move || error.map(read).transpose());
-            let output = child.stdout.take().map(read).transpose();
+            let reading = std::thread::spawn(move || error.map(read_at_most).transpose());
+            let output = child.stdout.take().map(read_at_most).transpose();
             let end = || -> io::Result<ProcessEnd> {
                 let output = output?.unwrap_or_default();
                 let error = reading.join().map_err(|_| io::Error::other("the reader of its errors ended"))??;
@@ -129,7 +129,7 @@ pub fn leave_terminal() {
     _ = rustix::process::nice(NICE);
 }
 
-fn read(mut from: impl io::Read) -> io::Result<Vec<u8>> {
+fn read_at_most(mut from: impl io::Read) -> io::Result<Vec<u8>> {
     let mut kept = Vec::new();
     from.by_ref().take(MOST).read_to_end(&mut kept)?;
     io::copy(&mut from, &mut io::sink())?;

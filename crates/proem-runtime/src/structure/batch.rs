@@ -59,7 +59,7 @@ impl ObjectCutter {
                     line.extend_from_slice(head);
                     rest = tail;
                     if line.len() > LINE {
-                        return Err(unreadable());
+                        return Err(unreadable_cat_file());
                     }
                     if end.is_some() {
                         rest = tail.get(1..).unwrap_or_default();
@@ -81,7 +81,7 @@ impl ObjectCutter {
                 }
                 CutterState::End(object) => {
                     if first != b'\n' {
-                        return Err(unreadable());
+                        return Err(unreadable_cat_file());
                     }
                     rest = after;
                     let object = std::mem::replace(object, Object::Missing);
@@ -99,13 +99,13 @@ impl ObjectCutter {
     }
 
     fn answer(&mut self, line: &[u8], take: &mut dyn FnMut(Object) -> Result<(), Error>) -> Result<(), Error> {
-        let line = std::str::from_utf8(line).map_err(|_| unreadable())?;
+        let line = std::str::from_utf8(line).map_err(|_| unreadable_cat_file())?;
         let mut fields = line.split(' ').skip(1);
-        let kind = fields.next().ok_or_else(unreadable)?;
+        let kind = fields.next().ok_or_else(unreadable_cat_file)?;
         if kind == "missing" {
             return take(Object::Missing);
         }
-        let left: u64 = fields.next().and_then(|size| size.parse().ok()).ok_or_else(unreadable)?;
+        let left: u64 = fields.next().and_then(|size| size.parse().ok()).ok_or_else(unreadable_cat_file)?;
         let object = match usize::try_from(left) {
             _ if kind != "blob" => Object::Missing,
             Ok(length) if length <= self.cap => Object::Blob(Vec::with_capacity(length)),
@@ -116,7 +116,7 @@ impl ObjectCutter {
     }
 }
 
-fn unreadable() -> Error {
+fn unreadable_cat_file() -> Error {
     Error::GitAnswer { command: "cat-file" }
 }
 

@@ -72,7 +72,7 @@ impl StructureCache {
         let mut cache = Self { folder: Some(folder.to_path_buf()), ..Self::default() };
         cache.note = match files::read_regular(&folder.join(NAME), MAX_BYTES) {
             Ok(None) => None,
-            Ok(Some(files::FileContent::Whole(bytes))) => match parse(&bytes) {
+            Ok(Some(files::FileContent::Whole(bytes))) => match parse_kept_entries(&bytes) {
                 Some(entries) => {
                     cache.entries = entries;
                     None
@@ -131,7 +131,7 @@ impl StructureCache {
         let spare = self.used.len().saturating_add(SPARE);
         // Whether there was one doesn't matter.
         drop(std::fs::remove_file(folder.join(OLDER)));
-        let saved = keep(&folder, NAME, &mut self.entries, spare, |key| self.used.contains_key(key));
+        let saved = keep_entries(&folder, NAME, &mut self.entries, spare, |key| self.used.contains_key(key));
         saved.err().map(|error| format!("the imports could not be stored: {error}"))
     }
 }
@@ -141,7 +141,7 @@ impl StructureCache {
 /// # Errors
 ///
 /// If the folder or the file can't be written.
-pub(crate) fn keep<K: AsRef<[u8]> + Ord, V: AsRef<[u8]>>(
+pub(crate) fn keep_entries<K: AsRef<[u8]> + Ord, V: AsRef<[u8]>>(
     folder: &Path,
     name: &str,
     entries: &mut BTreeMap<K, V>,
@@ -155,14 +155,14 @@ pub(crate) fn keep<K: AsRef<[u8]> + Ord, V: AsRef<[u8]>>(
             stays
         }
     });
-    let bytes = written(entries);
+    let bytes = entries_as_bytes(entries);
     std::fs::create_dir_all(folder)
         .map_err(crate::Error::io("create", folder))
-        .and_then(|()| files::replace(folder, Path::new(name), &bytes, FileAccess::Private))
+        .and_then(|()| files::replace_file(folder, Path::new(name), &bytes, FileAccess::Private))
 }
 
-/// Entries as the bytes of a file, for [`parse`].
-pub(crate) fn written<K: AsRef<[u8]>, V: AsRef<[u8]>>(entries: &BTreeMap<K, V>) -> Vec<u8> {
+/// Entries as the bytes of a file, for [`parse_kept_entries`].
+pub(crate) fn entries_as_bytes<K: AsRef<[u8]>, V: AsRef<[u8]>>(entries: &BTreeMap<K, V>) -> Vec<u8> {
     let mut bytes = MARK.to_vec();
     let length = |length: usize| u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes();
     bytes.extend(length(entries.len()));
@@ -178,7 +178,7 @@ pub(crate) fn written<K: AsRef<[u8]>, V: AsRef<[u8]>>(entries: &BTreeMap<K, V>) 
 }
 
 /// The entries of such a file; `None` for any other bytes.
-pub(crate) fn parse(bytes: &[u8]) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
+pub(crate) fn parse_kept_entries(bytes: &[u8]) -> Option<BTreeMap<Vec<u8>, Vec<u8>>> {
     let piece = |range: Range<usize>| bytes.get(range).unwrap_or_default().to_vec();
     Some(places(bytes)?.into_iter().map(|place| (piece(place.key), piece(place.value))).collect())
 }
@@ -197,9 +197,9 @@ pub(crate) fn places(bytes: &[u8]) -> Option<Vec<EntryPlace>> {
         return None;
     }
     let mut rest = body.strip_prefix(MARK)?;
-    let count = number(&mut rest)?;
+    let count = take_number(&mut rest)?;
     let mut piece = || {
-        let length = number(&mut rest)?;
+        let length = take_number(&mut rest)?;
         let (_, after) = rest.split_at_checked(length)?;
         rest = after;
         let end = body.len().saturating_sub(after.len());
@@ -210,7 +210,7 @@ pub(crate) fn places(bytes: &[u8]) -> Option<Vec<EntryPlace>> {
     (rest.is_empty() && places.is_sorted_by(|a, b| key(a) < key(b))).then_some(places)
 }
 
-fn number(rest: &mut &[u8]) -> Option<usize> {
+fn take_number(rest: &mut &[u8]) -> Option<usize> {
     let (number, after) = rest.split_first_chunk()?;
     *rest = after;
     usize::try_from(u32::from_le_bytes(*number)).ok()
@@ -223,14 +223,14 @@ mod tests {
     #[test]
     fn entries_read_back_and_damage_is_seen() {
         let entries = BTreeMap::from([(b"a".to_vec(), b"one".to_vec()), (b"b".to_vec(), Vec::new())]);
-        let bytes = written(&entries);
-        assert_eq!(parse(&bytes), Some(entries));
+        let bytes = entries_as_bytes(&entries);
+        assert_eq!(parse_kept_entries(&bytes), Some(entries));
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;
-            assert_eq!(parse(&damaged), None, "byte {at}");
-            assert_eq!(parse(&bytes[..at]), None, "cut at {at}");
+            assert_eq!(parse_kept_entries(&damaged), None, "byte {at}");
+            assert_eq!(parse_kept_entries(&bytes[..at]), None, "cut at {at}");
         }
-        assert_eq!(parse(&written(&BTreeMap::<Vec<u8>, Vec<u8>>::new())), Some(BTreeMap::new()));
+        assert_eq!(parse_kept_entries(&entries_as_bytes(&BTreeMap::<Vec<u8>, Vec<u8>>::new())), Some(BTreeMap::new()));
     }
 }

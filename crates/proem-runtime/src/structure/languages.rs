@@ -47,7 +47,7 @@ const ENDINGS: [(&[u8], &str); 41] = [
 
 /// The name of the language of a source that has no parser; `None` for one that has, and for what is no source.
 pub(crate) fn without_parser(path: &[u8]) -> Option<&'static str> {
-    let name = name_of(path);
+    let name = last_path_part(path);
     let dot = name.iter().rposition(|&byte| byte == b'.').filter(|&dot| dot > 0)?;
     let ending = name.get(dot..)?.to_ascii_lowercase();
     let at = ENDINGS.binary_search_by(|(known, _)| (*known).cmp(ending.as_slice())).ok()?;
@@ -55,7 +55,7 @@ pub(crate) fn without_parser(path: &[u8]) -> Option<&'static str> {
 }
 
 /// The last part of a path.
-fn name_of(path: &[u8]) -> &[u8] {
+fn last_path_part(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
 }
 

@@ -11,7 +11,7 @@ use crate::{
     Error, Extent,
     files::{self, read_beneath},
     git::{INDEX_ENTRIES, STATUS, Session, StatusKind, UNTRACKED_PATHS, filters, parse_status},
-    parallel::joined,
+    parallel::join_thread,
     structure::{SourceGap, StructureLimits},
 };
 
@@ -82,7 +82,7 @@ pub(super) fn of_commit(session: &Session<'_>, commit: &str) -> Result<SourceLis
     let listed = session.ask_about(&args, &[commit], &[0])?.stdout;
     let mut recorded = BTreeMap::new();
     for line in listed.split(|&byte| byte == 0).filter(|line| !line.is_empty()) {
-        let (path, [mode, _, id]) = fields(line).ok_or(Error::GitAnswer { command: "ls-tree" })?;
+        let (path, [mode, _, id]) = line_fields(line).ok_or(Error::GitAnswer { command: "ls-tree" })?;
         recorded.insert(path, recorded_of(mode, id).ok_or(Error::GitAnswer { command: "ls-tree" })?);
     }
     Ok(SourceListing::new(recorded))
@@ -129,22 +129,22 @@ pub(super) fn of_work_tree(
     let of = |session: &Session<'_>, args: &[&'static str]| session.ask_whole(args, &[0]).map(|answer| answer.stdout);
     // Git looks at every file for each of the last two, so they are asked side by side.
     let (recorded_list, modified, others) = std::thread::scope(|scope| {
-        let modified = scope.spawn(|| modified(session));
+        let modified = scope.spawn(|| modified_paths(session));
         let others = scope.spawn(|| of(session, &UNTRACKED_PATHS));
-        (of(&plain, &INDEX_ENTRIES), joined(modified), joined(others))
+        (of(&plain, &INDEX_ENTRIES), join_thread(modified), join_thread(others))
     });
     let (recorded_list, modified, others) = (recorded_list?, modified?, others?);
     let mut recorded = BTreeMap::new();
     let mut changed: BTreeSet<Vec<u8>> = BTreeSet::new();
     for line in recorded_list.split(|&byte| byte == 0).filter(|l| !l.is_empty()) {
-        let (path, [mode, id, stage]) = fields(line).ok_or(Error::GitAnswer { command: "ls-files" })?;
+        let (path, [mode, id, stage]) = line_fields(line).ok_or(Error::GitAnswer { command: "ls-files" })?;
         if stage != b"0" {
             changed.insert(path.clone());
         }
         recorded.insert(path, recorded_of(mode, id).ok_or(Error::GitAnswer { command: "ls-files" })?);
     }
     changed.extend(modified);
-    changed.extend(paths(&others));
+    changed.extend(nul_separated_paths(&others));
     let mut listing = SourceListing::new(
         recorded
             .into_iter()
@@ -162,7 +162,7 @@ pub(super) fn of_work_tree(
 }
 
 /// The paths of the index that are not in the work tree as they are there.
-fn modified(session: &Session<'_>) -> Result<Vec<Vec<u8>>, Error> {
+fn modified_paths(session: &Session<'_>) -> Result<Vec<Vec<u8>>, Error> {
     // In the words in which the state of a repository is asked for, which may be known.
     match session.ask_whole(&STATUS, &[0]).map(|answer| parse_status(&answer.stdout)) {
         Ok(status) if status.extent == Extent::Whole => {
@@ -171,14 +171,14 @@ fn modified(session: &Session<'_>) -> Result<Vec<Vec<u8>>, Error> {
         }
         // What is asked here needs no commit, and that may be what git misses.
         Ok(_) | Err(Error::GitFailed { .. }) => {
-            Ok(paths(&session.ask_whole(&["ls-files", "-m", "-z"], &[0])?.stdout).collect())
+            Ok(nul_separated_paths(&session.ask_whole(&["ls-files", "-m", "-z"], &[0])?.stdout).collect())
         }
         Err(error) => Err(error),
     }
 }
 
 /// Paths that a zero byte follows each.
-fn paths(listed: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+fn nul_separated_paths(listed: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     listed.split(|&byte| byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec)
 }
 
@@ -207,7 +207,7 @@ fn on_disk(root: &Path, path: &[u8], longest: usize, room: &mut usize) -> Result
 }
 
 /// The path after the tab of a line, and the three fields before it.
-fn fields(line: &[u8]) -> Option<(Vec<u8>, [&[u8]; 3])> {
+fn line_fields(line: &[u8]) -> Option<(Vec<u8>, [&[u8]; 3])> {
     let tab = line.iter().position(|&byte| byte == b'\t')?;
     let (head, path) = line.split_at_checked(tab)?;
     let parts: Vec<&[u8]> = head.split(|&byte| byte == b' ').collect();

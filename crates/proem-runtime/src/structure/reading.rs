@@ -83,7 +83,7 @@ struct FetchedJob<'a> {
 }
 
 /// Does all jobs within their bounds, and returns those that are done; the others were not reached.
-pub(crate) fn read<'a>(
+pub(crate) fn read_sources<'a>(
     session: &Session<'_>,
     jobs: Vec<ReadingJob<'a>>,
     bounds: ReadingBounds<'_>,
@@ -96,12 +96,12 @@ pub(crate) fn read<'a>(
     thread::scope(|scope| {
         for _ in 0..threads().min(total) {
             let (sender, waiting) = (sender.clone(), &waiting);
-            scope.spawn(move || parse(bounds, waiting, &sender));
+            scope.spawn(move || parse_fetched(bounds, waiting, &sender));
         }
         drop(sender);
         let room = bounds.limits.bytes;
         let mut belt = Belt { queue, done, finished: Vec::new(), total, room, progress };
-        let fed = feed(session, jobs, bounds.limits, &mut belt);
+        let fed = feed_parsers(session, jobs, bounds.limits, &mut belt);
         let Belt { queue, done, mut finished, .. } = belt;
         // What is in the queue is still parsed; without a sender the threads end.
         drop(queue);
@@ -152,7 +152,7 @@ impl<'a> Belt<'a, '_> {
 }
 
 /// Feeds the contents of `jobs` to the threads: those that are here, and then git's.
-fn feed<'a>(
+fn feed_parsers<'a>(
     session: &Session<'_>,
     jobs: Vec<ReadingJob<'a>>,
     limits: &StructureLimits,
@@ -204,7 +204,11 @@ fn feed<'a>(
 }
 
 /// Parses what is fetched until nothing more comes; after the end of the time it is thrown away.
-fn parse<'a>(bounds: ReadingBounds<'_>, waiting: &Mutex<Receiver<FetchedJob<'a>>>, done: &Sender<FinishedJob<'a>>) {
+fn parse_fetched<'a>(
+    bounds: ReadingBounds<'_>,
+    waiting: &Mutex<Receiver<FetchedJob<'a>>>,
+    done: &Sender<FinishedJob<'a>>,
+) {
     loop {
         let next = waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(FetchedJob { job, bytes }) = next else { return };
@@ -214,7 +218,7 @@ fn parse<'a>(bounds: ReadingBounds<'_>, waiting: &Mutex<Receiver<FetchedJob<'a>>
         }
         let result = match job.want {
             Want::Facts(language) => facts(language, &bytes, bounds),
-            Want::Lines => Ok(ContentReading::Lines(lines(&bytes))),
+            Want::Lines => Ok(ContentReading::Lines(count_filled_lines_of_bytes(&bytes))),
             Want::Manifest | Want::Record(_) => Ok(ContentReading::Bytes(bytes)),
         };
         // The receiver stays until the threads have ended.
@@ -238,7 +242,7 @@ fn facts(language: SourceLanguage, bytes: &[u8], bounds: ReadingBounds<'_>) -> R
 }
 
 /// How many lines hold more than white space.
-fn lines(bytes: &[u8]) -> u32 {
+fn count_filled_lines_of_bytes(bytes: &[u8]) -> u32 {
     let full = bytes.split(|&byte| byte == b'\n').filter(|line| !line.trim_ascii().is_empty()).count();
     u32::try_from(full).unwrap_or(u32::MAX)
 }

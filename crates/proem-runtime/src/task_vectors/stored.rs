@@ -15,7 +15,7 @@ const VERSION: u64 = 1;
 /// Hexadecimal digits of a coordinate.
 const DIGITS: usize = 8;
 
-pub(super) fn write(tasks: &BTreeMap<Sha256Hash, TaskVectorEntry>) -> String {
+pub(super) fn write_task_vectors(tasks: &BTreeMap<Sha256Hash, TaskVectorEntry>) -> String {
     let entry = |(key, kept): (&Sha256Hash, &TaskVectorEntry)| {
         let parts: Vec<Value> = kept.parts.iter().map(|part| part.as_deref().map_or(Value::Null, bits)).collect();
         (key.to_string(), json!({ "used": kept.used, "texts": kept.texts.to_string(), "parts": parts }))
@@ -25,7 +25,7 @@ pub(super) fn write(tasks: &BTreeMap<Sha256Hash, TaskVectorEntry>) -> String {
 }
 
 /// Reads the whole file or nothing of it; the error says what it is, as in "the file ERROR".
-pub(super) fn read(bytes: &[u8]) -> Result<BTreeMap<Sha256Hash, TaskVectorEntry>, &'static str> {
+pub(super) fn read_task_vectors(bytes: &[u8]) -> Result<BTreeMap<Sha256Hash, TaskVectorEntry>, &'static str> {
     let root: Value = serde_json::from_slice(bytes).map_err(|_| "are not valid JSON")?;
     if root.get("version").and_then(Value::as_u64) != Some(VERSION) {
         return Err("were written by another version of Proem");
@@ -36,11 +36,11 @@ pub(super) fn read(bytes: &[u8]) -> Result<BTreeMap<Sha256Hash, TaskVectorEntry>
     }
     let entry = |(key, kept): (&String, &Value)| Some((Sha256Hash::parse(key)?, read_kept(kept)?));
     let tasks: Option<BTreeMap<Sha256Hash, TaskVectorEntry>> = tasks.iter().map(entry).collect();
-    Ok(renumbered(tasks.ok_or("are damaged")?))
+    Ok(renumber_uses(tasks.ok_or("are damaged")?))
 }
 
 /// The same order of use in small numbers, so that counting on never reaches an end.
-fn renumbered(mut tasks: BTreeMap<Sha256Hash, TaskVectorEntry>) -> BTreeMap<Sha256Hash, TaskVectorEntry> {
+fn renumber_uses(mut tasks: BTreeMap<Sha256Hash, TaskVectorEntry>) -> BTreeMap<Sha256Hash, TaskVectorEntry> {
     let mut order: Vec<(&Sha256Hash, &mut TaskVectorEntry)> = tasks.iter_mut().collect();
     order.sort_by_key(|(key, kept)| (kept.used, **key));
     for (used, (_, kept)) in (1_u64..).zip(order) {

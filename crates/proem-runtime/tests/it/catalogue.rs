@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use proem_runtime::catalogue::{
-    CatalogueDiscovery, CatalogueLocations, ConfigOwner, NamedSource, SourceFormat, discover,
+    CatalogueDiscovery, CatalogueLocations, ConfigOwner, NamedSource, SourceFormat, discover_catalogue,
 };
 use proem_select::catalogue::{Approvals, Catalogue, SourceTrust};
 use tempfile::TempDir;
@@ -59,7 +59,7 @@ impl Places {
     }
 
     fn discover(&self) -> CatalogueDiscovery {
-        discover(&self.sources, &|path, bytes| {
+        discover_catalogue(&self.sources, &|path, bytes| {
             if path == ".proem/catalogue.toml" && bytes.starts_with(b"# trusted") {
                 SourceTrust::Trusted
             } else {
@@ -208,8 +208,8 @@ fn a_project_in_the_home_folder_is_read_once() {
 
 #[test]
 fn nothing_anywhere_is_nothing() {
-    let found = discover(&CatalogueLocations::default(), &|_, _| SourceTrust::Own);
+    let found = discover_catalogue(&CatalogueLocations::default(), &|_, _| SourceTrust::Own);
     assert!(found.parsed.entries.is_empty() && found.parsed.problems.is_empty());
     let sources = CatalogueLocations { root: Some(Path::new("/nowhere").into()), ..CatalogueLocations::default() };
-    assert!(discover(&sources, &|_, _| SourceTrust::Own).parsed.problems.is_empty());
+    assert!(discover_catalogue(&sources, &|_, _| SourceTrust::Own).parsed.problems.is_empty());
 }

@@ -17,10 +17,11 @@ use proem_risk::path::PathRules;
 use proem_risk::sample::DrawnCommit;
 use proem_runtime::Error;
 use proem_runtime::change::{
-    ChangeLimits, CommitSelection, ResolvedChange, Spec, attributes, change, commits_since, drawn, parse, resolve,
+    ChangeLimits, CommitSelection, ResolvedChange, Spec, base_attributes, commits_since, parse_change_spec,
+    read_change, read_drawn_commits, resolve_change,
 };
 use proem_runtime::git::{GitProgram, Repository};
-use proem_runtime::history::{HistoryWanted, history};
+use proem_runtime::history::{HistoryWanted, read_repository_history};
 
 use fixture::{Canary, Fixture};
 
@@ -32,17 +33,17 @@ fn git(fixture: &Fixture) -> (GitProgram, Repository) {
 
 fn resolved(fixture: &Fixture, spec: &Spec) -> Result<ResolvedChange, Error> {
     let (git, repository) = git(fixture);
-    resolve(&git, &repository, spec, NOW)
+    resolve_change(&git, &repository, spec, NOW)
 }
 
 fn read(fixture: &Fixture, spec: &Spec) -> Change {
     let (git, repository) = git(fixture);
-    let resolved = resolve(&git, &repository, spec, NOW).unwrap();
-    change(&git, &repository, &resolved, &PathRules::shipped().unwrap(), &ChangeLimits::default()).unwrap()
+    let resolved = resolve_change(&git, &repository, spec, NOW).unwrap();
+    read_change(&git, &repository, &resolved, &PathRules::shipped().unwrap(), &ChangeLimits::default()).unwrap()
 }
 
 fn head(fixture: &Fixture) -> Change {
-    read(fixture, &parse("HEAD"))
+    read(fixture, &parse_change_spec("HEAD"))
 }
 
 fn id(fixture: &Fixture, revision: &str) -> ObjectId {
@@ -141,7 +142,7 @@ fn roots_merges_ranges_and_empty_changes() {
     fixture.write("main.txt", "1\n");
     fixture.commit("main one");
     for text in ["main..side", "main...side"] {
-        let range = read(&fixture, &parse(text));
+        let range = read(&fixture, &parse_change_spec(text));
         assert_eq!(shown(&range), ["Added side.txt +2 -0 0..2"], "{text}");
         assert_eq!((range.kind, range.commits, range.base), (ChangeKind::Range, 2, Some(id(&fixture, "HEAD~1"))));
         assert_eq!((range.subject.as_str(), range.author.unwrap().mail.as_str()), ("side two", "ann@example.org"));
@@ -149,11 +150,11 @@ fn roots_merges_ranges_and_empty_changes() {
     fixture.git(&["merge", "-q", "-m", "merged", "side"]);
     let merge = head(&fixture);
     assert_eq!((shown(&merge), merge.is_merge), (vec!["Added side.txt +2 -0 0..2".to_owned()], true));
-    assert_eq!(resolved(&fixture, &parse("HEAD")).unwrap().said, "the merge, against its first parent");
+    assert_eq!(resolved(&fixture, &parse_change_spec("HEAD")).unwrap().said, "the merge, against its first parent");
     fixture.git(&["commit", "-q", "--allow-empty", "-m", "nothing"]);
     assert_eq!(head(&fixture).files, []);
-    assert_eq!(read(&fixture, &parse("HEAD..HEAD")).files, []);
-    assert_eq!(read(&fixture, &parse("..")).commits, 0);
+    assert_eq!(read(&fixture, &parse_change_spec("HEAD..HEAD")).files, []);
+    assert_eq!(read(&fixture, &parse_change_spec("..")).commits, 0);
 }
 
 #[test]
@@ -165,10 +166,10 @@ fn revisions() {
         ("..b", Spec::Range("HEAD".to_owned(), "b".to_owned())),
         ("a..", Spec::Range("a".to_owned(), "HEAD".to_owned())),
     ] {
-        assert_eq!(parse(text), expected);
+        assert_eq!(parse_change_spec(text), expected);
     }
     let fixture = Fixture::committed();
-    let error = |text| resolved(&fixture, &parse(text)).unwrap_err().to_string();
+    let error = |text| resolved(&fixture, &parse_change_spec(text)).unwrap_err().to_string();
     for text in [
         "nothing",
         "-x",
@@ -195,7 +196,7 @@ fn revisions() {
     );
     let unborn = Fixture::unborn();
     let no_commits = "the repository has no commits; commit something";
-    for spec in [Spec::Auto, parse("HEAD"), parse("@")] {
+    for spec in [Spec::Auto, parse_change_spec("HEAD"), parse_change_spec("@")] {
         assert_eq!(resolved(&unborn, &spec).unwrap_err().to_string(), no_commits);
     }
     fixture.git(&["config", "core.bare", "true"]);
@@ -220,7 +221,7 @@ fn short_ids_that_fit_several_commits_are_refused() {
         }
     }
     let short = ids.last().unwrap();
-    let error = resolved(&fixture, &parse(short)).unwrap_err().to_string();
+    let error = resolved(&fixture, &parse_change_spec(short)).unwrap_err().to_string();
     assert_eq!(error, format!("more than one commit begins with `{short}`; give more of its digits"));
 }
 
@@ -328,8 +329,8 @@ fn a_change_does_not_hide_its_own_lines() {
     let change = head(&fixture);
     assert_eq!(shown(&change), ["Added .gitattributes +1 -0 0..1", "Modified src/a.rs +1 -0 1..2"]);
     let (program, repository) = git(&fixture);
-    let resolved = resolve(&program, &repository, &parse("HEAD"), NOW).unwrap();
-    let attributes = attributes(&program, &repository, &resolved).unwrap();
+    let resolved = resolve_change(&program, &repository, &parse_change_spec("HEAD"), NOW).unwrap();
+    let attributes = base_attributes(&program, &repository, &resolved).unwrap();
     let role = |path: &str| {
         let path = proem_risk::path::RepoPath::new(path);
         proem_risk::path::classify_path(&path, &attributes, &PathRules::shipped().unwrap()).role
@@ -435,7 +436,7 @@ fn what_a_partial_clone_left_out_is_unknown() {
     let (git, repository) = git(&fixture);
     let cache = fixture.base.join("cache");
     let ids = [id(&fixture, "HEAD"), id(&fixture, "HEAD~2")];
-    let drawn = drawn(&git, &repository, &ids, Some(&cache)).unwrap();
+    let drawn = read_drawn_commits(&git, &repository, &ids, Some(&cache)).unwrap();
     assert!(drawn.iter().flat_map(|drawn| &drawn.files).all(|file| file.lines.is_none()));
     assert_eq!(drawn.iter().map(|drawn| drawn.files.len()).collect::<Vec<_>>(), [3, 1]);
 }
@@ -476,7 +477,7 @@ fn a_parent_that_a_shallow_clone_left_out_is_an_error() {
     let (from, to) = (format!("file://{}", fixture.repo.display()), fixture.base.join("clone"));
     fixture.git(&["clone", "-q", "--depth=1", &from, to.to_str().unwrap()]);
     fixture.repo = to;
-    let error = resolved(&fixture, &parse("HEAD")).unwrap_err().to_string();
+    let error = resolved(&fixture, &parse_change_spec("HEAD")).unwrap_err().to_string();
     let commit = id(&fixture, "HEAD");
     assert_eq!(
         error,
@@ -569,7 +570,7 @@ fn past_commits_are_read_with_their_lines() {
     let (git, repository) = git(&fixture);
     let cache = fixture.base.join("cache");
     let ids = ["HEAD~2", "HEAD~4", "HEAD~1", "HEAD"].map(|revision| id(&fixture, revision));
-    let read = || drawn(&git, &repository, &ids, Some(&cache)).unwrap();
+    let read = || read_drawn_commits(&git, &repository, &ids, Some(&cache)).unwrap();
     let first = read();
     assert_eq!(
         first.iter().map(numbers).collect::<Vec<_>>(),
@@ -592,7 +593,7 @@ fn past_commits_are_read_with_their_lines() {
     let last = damaged.last_mut().unwrap();
     *last ^= 1;
     fs::write(&file, damaged).unwrap();
-    assert!(drawn(&git, &repository, &ids, Some(&cache)).is_err());
+    assert!(read_drawn_commits(&git, &repository, &ids, Some(&cache)).is_err());
 }
 
 /// Sets every trap at once.
@@ -662,17 +663,24 @@ fn nothing_of_a_hostile_repository_runs() {
         let wanted = HistoryWanted { tips: vec![ids[0]], base: Some(ids[0]), now: NOW, ..HistoryWanted::default() };
         for first_parent in [false, true] {
             let wanted = HistoryWanted { first_parent, ..wanted.clone() };
-            history(&git, &repository, &wanted, Some(&fixture.base.join("cache")), &|_| ()).unwrap();
+            read_repository_history(&git, &repository, &wanted, Some(&fixture.base.join("cache")), &|_| ()).unwrap();
         }
-        drawn(&git, &repository, &ids, None).unwrap();
+        read_drawn_commits(&git, &repository, &ids, None).unwrap();
         for batch in [CommitSelection::Since(0), CommitSelection::Range("HEAD~2".to_owned(), "HEAD".to_owned())] {
             assert!(commits_since(&git, &repository, &batch, 10).unwrap().commits.len() >= 2);
         }
-        for spec in [Spec::Auto, Spec::Staged, Spec::WorkTree, parse("HEAD"), parse("HEAD~2"), parse("HEAD~2..HEAD")] {
-            let resolved = resolve(&git, &repository, &spec, NOW).unwrap();
-            attributes(&git, &repository, &resolved).unwrap();
+        for spec in [
+            Spec::Auto,
+            Spec::Staged,
+            Spec::WorkTree,
+            parse_change_spec("HEAD"),
+            parse_change_spec("HEAD~2"),
+            parse_change_spec("HEAD~2..HEAD"),
+        ] {
+            let resolved = resolve_change(&git, &repository, &spec, NOW).unwrap();
+            base_attributes(&git, &repository, &resolved).unwrap();
             let rules = PathRules::shipped().unwrap();
-            let change = change(&git, &repository, &resolved, &rules, &ChangeLimits::default());
+            let change = read_change(&git, &repository, &resolved, &rules, &ChangeLimits::default());
             if spec == Spec::WorkTree {
                 let files = change.unwrap().files;
                 let moved = |file: &ChangedFile| file.path.as_bytes() == b"moved.rs" && file.before.is_some();

@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use proem_risk::history::ObjectId;
 use proem_runtime::context::{ContextLimits, ContextReader, FileReading, PastExtent, ReadingBound};
-use proem_runtime::git::{GitAnswers, discover};
-use proem_runtime::history::{HistoryWanted, history};
+use proem_runtime::git::{GitAnswers, discover_repository_around};
+use proem_runtime::history::{HistoryWanted, read_repository_history};
 use proem_runtime::structure::TreeState;
-use proem_runtime::{Environment, gather};
+use proem_runtime::{Environment, gather_facts};
 use proem_select::context::words::distinct_words;
 use tempfile::TempDir;
 
@@ -113,7 +113,7 @@ fn a_bare_repository_is_read_as_its_work_tree_is() {
     let terms = distinct_words("function_7");
     let order: Vec<usize> = (0..30).collect();
     let counted = |folder: &Path| {
-        let repository = discover(&git, folder, Duration::from_mins(1)).unwrap().unwrap();
+        let repository = discover_repository_around(&git, folder, Duration::from_mins(1)).unwrap().unwrap();
         let mut reader = ContextReader::open(&git, &repository, None, ContextLimits::default()).unwrap();
         let mut tree = reader.list(TreeState::Commit("HEAD")).unwrap();
         reader.count_words(&mut tree, (&order, &terms), &|_, _| ()).unwrap();
@@ -135,7 +135,7 @@ fn a_short_look_at_a_history_that_is_not_kept_has_its_newest_commits_and_keeps_n
     let tip = ObjectId::parse(fixture.git(&["rev-parse", "HEAD"]).trim().as_bytes()).unwrap();
     let read = |most_unkept| {
         let wanted = HistoryWanted { tips: vec![tip], now: i64::MAX, most_unkept, ..HistoryWanted::default() };
-        let reading = history(&git, &repository, &wanted, Some(&cache), &|_| ()).unwrap();
+        let reading = read_repository_history(&git, &repository, &wanted, Some(&cache), &|_| ()).unwrap();
         (reading.history.commits().len(), reading.cached, reading.extent)
     };
     assert_eq!(read(2), (2, 0, PastExtent::Newest));
@@ -169,9 +169,9 @@ fn one_piece_of_work_asks_git_each_question_once() {
     let read = |answers: [&GitAnswers; 2]| {
         let mut options = fixture.options();
         options.answers = Some(answers[0].clone());
-        let facts = gather(&fixture.repo, &options).unwrap();
+        let facts = gather_facts(&fixture.repo, &options).unwrap();
         let git = fixture.program().remembering(answers[1]);
-        let repository = discover(&git, &fixture.repo, Duration::from_mins(1)).unwrap().unwrap();
+        let repository = discover_repository_around(&git, &fixture.repo, Duration::from_mins(1)).unwrap().unwrap();
         let limits = ContextLimits::default();
         let mut reader = ContextReader::open(&git, &repository, None, limits).unwrap();
         let tree = reader.read(TreeState::WorkTree, &|_, _| ()).unwrap();
@@ -193,7 +193,7 @@ fn one_piece_of_work_asks_git_each_question_once() {
     }
     // Each later piece of work knows what was asked before it, and nothing of the other.
     let before = GitAnswers::default();
-    discover(&fixture.program().remembering(&before), &fixture.repo, Duration::from_mins(1)).unwrap();
+    discover_repository_around(&fixture.program().remembering(&before), &fixture.repo, Duration::from_mins(1)).unwrap();
     for answers in [before.branched(), before.branched()] {
         assert_eq!(read([&answers, &answers]), apart);
     }

@@ -18,8 +18,8 @@ use std::{
 use proem_agents::assemble::gathered::{Gap, Git, PlaceFacts};
 use proem_guard::Untrusted;
 use proem_runtime::{
-    Environment, GatherOptions, gather,
-    git::{GitProgram, Repository, discover},
+    Environment, GatherOptions, gather_facts,
+    git::{GitProgram, Repository, discover_repository_around},
 };
 use tempfile::TempDir;
 
@@ -106,7 +106,7 @@ impl Fixture {
 
     /// What `program` finds at `repo`.
     pub(crate) fn repository(&self) -> Repository {
-        discover(&self.program(), &self.repo, Duration::from_mins(1)).unwrap().unwrap()
+        discover_repository_around(&self.program(), &self.repo, Duration::from_mins(1)).unwrap().unwrap()
     }
 
     /// The defaults, with time enough on any machine.
@@ -118,7 +118,7 @@ impl Fixture {
     }
 
     pub(crate) fn gather(&self) -> PlaceFacts {
-        gather(&self.repo, &self.options()).unwrap()
+        gather_facts(&self.repo, &self.options()).unwrap()
     }
 
     /// Runs plain git in `repo`, whatever comes of it.

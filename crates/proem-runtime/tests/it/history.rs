@@ -12,8 +12,8 @@ use std::time::Duration;
 use proem_risk::history::{History, Mends, ObjectId};
 use proem_risk::path::RepoPath;
 use proem_runtime::Error;
-use proem_runtime::git::{GitLimits, GitProgram, Repository, discover};
-use proem_runtime::history::{HistoryReading, HistoryWanted, history};
+use proem_runtime::git::{GitLimits, GitProgram, Repository, discover_repository_around};
+use proem_runtime::history::{HistoryReading, HistoryWanted, read_repository_history};
 
 use fixture::Fixture;
 
@@ -45,7 +45,7 @@ impl Scene {
     }
 
     fn repository(&self) -> Repository {
-        discover(&self.git, &self.fixture.repo, Duration::from_mins(1)).unwrap().unwrap()
+        discover_repository_around(&self.git, &self.fixture.repo, Duration::from_mins(1)).unwrap().unwrap()
     }
 
     fn id(&self, revision: &str) -> ObjectId {
@@ -58,7 +58,7 @@ impl Scene {
     }
 
     fn try_read(&self, wanted: &HistoryWanted) -> Result<HistoryReading, Error> {
-        history(&self.git, &self.repository(), wanted, None, &|_| ())
+        read_repository_history(&self.git, &self.repository(), wanted, None, &|_| ())
     }
 
     fn read(&self, revision: &str) -> History {
@@ -66,7 +66,8 @@ impl Scene {
     }
 
     fn read_cached(&self, revision: &str) -> HistoryReading {
-        history(&self.git, &self.repository(), &self.wanted(revision), Some(&self.cache), &|_| ()).unwrap()
+        read_repository_history(&self.git, &self.repository(), &self.wanted(revision), Some(&self.cache), &|_| ())
+            .unwrap()
     }
 
     /// The only kept history.
@@ -236,7 +237,7 @@ fn replacements_and_grafts_are_not_believed() {
     let repository = scene.repository();
     let tip = plain.commits().last().unwrap().id;
     let wanted = HistoryWanted { tips: vec![tip], now: NOW, ..HistoryWanted::default() };
-    assert_eq!(history(&scene.git, &repository, &wanted, None, &|_| ()).unwrap().history, plain);
+    assert_eq!(read_repository_history(&scene.git, &repository, &wanted, None, &|_| ()).unwrap().history, plain);
 }
 
 #[test]
@@ -292,7 +293,7 @@ impl Scene {
     /// The path of the kept history, whatever is there.
     fn kept_name(&self) -> PathBuf {
         let other = self.fixture.base.join("elsewhere");
-        history(&self.git, &self.repository(), &self.wanted("HEAD"), Some(&other), &|_| ()).unwrap();
+        read_repository_history(&self.git, &self.repository(), &self.wanted("HEAD"), Some(&other), &|_| ()).unwrap();
         let name = fs::read_dir(&other).unwrap().next().unwrap().unwrap().file_name();
         self.cache.join(name)
     }
@@ -350,8 +351,10 @@ fn the_number_of_commits_is_limited_and_that_is_said() {
     assert_eq!((read(3).commits().len(), read(3).missing().capped), (3, true));
     assert_eq!((read(7).commits().len(), read(7).missing().capped), (7, false));
     let wanted = |revision| HistoryWanted { most_commits: 3, ..scene.wanted(revision) };
-    let cached =
-        |revision| history(&scene.git, &scene.repository(), &wanted(revision), Some(&scene.cache), &|_| ()).unwrap();
+    let cached = |revision| {
+        read_repository_history(&scene.git, &scene.repository(), &wanted(revision), Some(&scene.cache), &|_| ())
+            .unwrap()
+    };
     cached("HEAD~1");
     let read = cached("HEAD");
     assert_eq!((read.history.commits().len(), read.history.missing().capped, read.new), (3, true, 1));
@@ -426,7 +429,7 @@ fn reading_a_history_ends_with_its_time() {
     let wanted = scene.wanted("HEAD");
     let repository = scene.repository();
     scene.git = scene.git.within(GitLimits { history: Duration::ZERO, ..GitLimits::default() });
-    let error = history(&scene.git, &repository, &wanted, None, &|_| ()).unwrap_err();
+    let error = read_repository_history(&scene.git, &repository, &wanted, None, &|_| ()).unwrap_err();
     assert!(matches!(error, Error::TimedOut { limit: Duration::ZERO, .. }), "{error}");
 }
 

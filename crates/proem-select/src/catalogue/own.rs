@@ -47,7 +47,7 @@ pub fn parse_own_catalogue(file: &SourceFile) -> CatalogueContents {
                 match (key.as_str(), value) {
                     ("tool", Toml::Array(items)) => collect_own_entries(CatalogueEntryKind::Tool, items, &mut reading),
                     ("skill", Toml::Array(items)) => {
-                        collect_own_entries(CatalogueEntryKind::Skill, items, &mut reading)
+                        collect_own_entries(CatalogueEntryKind::Skill, items, &mut reading);
                     }
                     ("capability", Toml::Table(table)) => overlays = read_overlays(table, &mut reading),
                     (key @ ("tool" | "skill"), _) => {

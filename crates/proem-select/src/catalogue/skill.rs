@@ -68,7 +68,7 @@ fn add_skill(start: usize, front: &str, folder: &str, reading: &mut EntryCollect
         }
         None => FilePosition::Whole,
     };
-    let root = match yaml::parse(front, start) {
+    let root = match yaml::parse_yaml(front, start) {
         Ok(Some(root)) => root,
         Ok(None) => {
             let at = FilePosition::Line { line: 1, column: 1 };

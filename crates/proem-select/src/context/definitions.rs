@@ -140,7 +140,8 @@ pub fn definition_looks(
         };
         symbols.map(look).collect::<Vec<_>>()
     };
-    let mut looks: Vec<WordLook> = workers::map(workers, sources, of_source).into_iter().flatten().collect();
+    let mut looks: Vec<WordLook> =
+        workers::map_with_workers(workers, sources, of_source).into_iter().flatten().collect();
     let all = looks.len();
     let weights: Vec<f32> = (0..task.terms.len())
         .map(|number| {

@@ -65,7 +65,7 @@ impl Evidence<'_> {
         let vectors = |texts: &[&str]| embed_texts(model.0, texts).unwrap_or_default();
         let Some(Some(asked)) = vectors(&[&task.subject]).pop() else { return };
         let together: Vec<&[u32]> = compared.chunks(AT_ONCE).collect();
-        let cosines = workers::map(workers, &together, |commits| {
+        let cosines = workers::map_with_workers(workers, &together, |commits| {
             let subjects = commits.iter().map(|at| commit(*at).map_or("", |commit| commit.subject));
             let cosine = |(at, vector): (&u32, Option<_>)| Some((*at, asked.cosine(&vector?).ok()?));
             commits.iter().zip(vectors(&subjects.collect::<Vec<_>>())).filter_map(cosine).collect::<Vec<_>>()

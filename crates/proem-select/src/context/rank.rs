@@ -154,11 +154,11 @@ fn weigh_files<'c>(
     }
     let mut evidence = Evidence::new(corpus, task, workers);
     let is_code = |file: usize| corpus.files.get(file).is_some_and(|file| file.used_for == FilePurpose::Code);
-    let first = workers::map(workers, &evidence.signals, |signals| weights.first_score(signals));
+    let first = workers::map_with_workers(workers, &evidence.signals, |signals| weights.first_score(signals));
     let best = best_first(&first, is_code, BEST);
     let best: Vec<_> = best.into_iter().map(|file| (file, evidence.together(file))).collect();
     evidence.late(&first, &best);
-    let scores = workers::map(workers, &evidence.signals, |signals| weights.score(signals));
+    let scores = workers::map_with_workers(workers, &evidence.signals, |signals| weights.score(signals));
     Some(Weighed { evidence, best, scores })
 }
 

@@ -241,7 +241,7 @@ impl TermPlaces {
 impl<'c> Evidence<'c> {
     pub(super) fn new(corpus: &'c Corpus<'c>, task: &ContextTask, workers: &dyn Workers) -> Self {
         let files = corpus.files.len();
-        let paths = workers::map(workers, &corpus.files, |file| PathWords::new(file.path));
+        let paths = workers::map_with_workers(workers, &corpus.files, |file| PathWords::new(file.path));
         let mut touched_by: Vec<Vec<u32>> = vec![Vec::new(); files];
         for (commit, touched) in (0_u32..).zip(&corpus.commits) {
             for file in &touched.files {
@@ -288,7 +288,7 @@ impl<'c> Evidence<'c> {
         let files = &self.corpus.files;
         // Each word in each file, file by file.
         let of: Vec<(&CorpusFile<'_>, &PathWords)> = files.iter().zip(&self.paths).collect();
-        let table: Vec<Vec<TermPlaces>> = workers::map(workers, &of, |(file, path)| {
+        let table: Vec<Vec<TermPlaces>> = workers::map_with_workers(workers, &of, |(file, path)| {
             task.terms.iter().map(|query| TermPlaces::of(query.term, file.record, path)).collect()
         });
         let mut defined_lengths: Vec<f32> = Vec::with_capacity(files.len());
@@ -348,8 +348,8 @@ impl<'c> Evidence<'c> {
             (Signal::Defines, &|| shares(task, files.len(), is_named, |file, number| defines(file, number) > 0.0)),
         ];
         // Each of them goes through all files.
-        let scored = workers::map(workers, &scores, |(signal, column)| (*signal, column()));
-        let shared = workers::map(workers, &parts, |(signal, column)| (*signal, column()));
+        let scored = workers::map_with_workers(workers, &scores, |(signal, column)| (*signal, column()));
+        let shared = workers::map_with_workers(workers, &parts, |(signal, column)| (*signal, column()));
         drop(table);
         for (signal, mut values) in scored {
             if signal == Signal::Words {

@@ -3,7 +3,7 @@
 //! Nine kinds of evidence, each brought to about 0 to 1 by what the request could reach at most,
 //! so that the same weights serve a catalogue of ten tools and one of four thousand.
 
-use proem_score::{bm25, vector::dot};
+use proem_score::{bm25, vector::dot_product};
 
 use super::index::{CatalogueIndex, CatalogueVectors};
 use super::kinds::{EntryEvidence, FEATURES, GRAMS, MEANING, NAME, USED, USED_MEANING, USED_WORDS, WORDS};
@@ -79,6 +79,6 @@ fn scale_by_mass(mut scores: Vec<f32>, mass: f32) -> Vec<f32> {
 
 impl CatalogueVectors {
     fn cosines(&self, vector: &Vector) -> Vec<f32> {
-        self.vectors.chunks_exact(self.dimension.max(1)).map(|row| dot(row, vector.values())).collect()
+        self.vectors.chunks_exact(self.dimension.max(1)).map(|row| dot_product(row, vector.values())).collect()
     }
 }

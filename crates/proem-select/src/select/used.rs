@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proem_score::{bm25, vector::dot};
+use proem_score::{bm25, vector::dot_product};
 
 use super::arithmetic::inverse_document_frequency;
 use super::usage::CapabilityUsage;
@@ -98,7 +98,7 @@ impl UsageIndex {
     /// The cosine of a request to the mean direction of each entry's; 0 where nothing is known.
     pub(super) fn near(&self, vector: &Vector) -> Vec<f32> {
         let near = |direction: &Option<(ModelId, Vec<f32>)>| match direction {
-            Some((model, values)) if model == vector.model() => dot(values, vector.values()),
+            Some((model, values)) if model == vector.model() => dot_product(values, vector.values()),
             _ => 0.0,
         };
         self.directions.iter().map(near).collect()

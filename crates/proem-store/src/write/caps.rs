@@ -1,7 +1,7 @@
 //! What counts against caps at a moment, and whether there is room for an attempt.
 
 use jiff::tz::TimeZone;
-use proem_engine::ledger::{BookingDecision, Cap, CapBalance, CapPeriod, CapScope, CapUnit, judge};
+use proem_engine::ledger::{BookingDecision, Cap, CapBalance, CapPeriod, CapScope, CapUnit, judge_booking};
 use proem_engine::run::Time;
 use rusqlite::Row;
 
@@ -89,7 +89,7 @@ pub(super) fn judge_attempt(
     // Whoever has no cap asks nothing of the file.
     let lines = if attempt.caps.is_empty() { Vec::new() } else { spent_lines(tables, run, attempt.effect.0, now)? };
     let caps: Vec<(Cap, CapBalance)> = attempt.caps.iter().map(|cap| (*cap, cap_balance(&lines, cap))).collect();
-    Ok(judge(&attempt.bound, &caps))
+    Ok(judge_booking(&attempt.bound, &caps))
 }
 
 /// What counts against a cap.

@@ -183,7 +183,7 @@ pub struct FieldRule {
 /// Critical threatens the project, high a milestone, medium the scope; low is a minor inconvenience.
 const SEVERITY: FieldForm = FieldForm::Word(&["critical", "high", "medium", "low"]);
 
-const fn required_field(field: ArtefactField, form: FieldForm) -> FieldRule {
+const fn demand(field: ArtefactField, form: FieldForm) -> FieldRule {
     FieldRule { field, form, need: FieldNeed::Required }
 }
 
@@ -199,14 +199,14 @@ const LINE: FieldForm = FieldForm::Text(FieldForm::LINE);
 const PARAGRAPH: FieldForm = FieldForm::Text(FieldForm::PARAGRAPH);
 
 const RAID: [FieldRule; 9] = [
-    required_field(ArtefactField::Title, LINE),
-    required_field(ArtefactField::Description, PARAGRAPH),
-    required_field(ArtefactField::Severity, SEVERITY),
+    demand(ArtefactField::Title, LINE),
+    demand(ArtefactField::Description, PARAGRAPH),
+    demand(ArtefactField::Severity, SEVERITY),
     optional(ArtefactField::Owner, LINE),
     dated_field(ArtefactField::RaisedDate),
     optional(ArtefactField::DueDate, FieldForm::Date),
     optional(ArtefactField::Mitigation, PARAGRAPH),
-    required_field(ArtefactField::Source, FieldForm::Word(&["agent_detected", "user_added", "integration_signal"])),
+    demand(ArtefactField::Source, FieldForm::Word(&["agent_detected", "user_added", "integration_signal"])),
     optional(ArtefactField::SourceReference, LINE),
 ];
 
@@ -220,47 +220,41 @@ impl ArtefactItemKind {
             Self::Health => {
                 const {
                     &[
-                        required_field(F::OverallStatus, FieldForm::Word(&["green", "amber", "red"])),
-                        required_field(F::StatusSummary, PARAGRAPH),
+                        demand(F::OverallStatus, FieldForm::Word(&["green", "amber", "red"])),
+                        demand(F::StatusSummary, PARAGRAPH),
                     ]
                 }
             }
             Self::Sprint => {
                 const {
                     &[
-                        required_field(F::Name, LINE),
-                        required_field(F::StartDate, FieldForm::Date),
-                        required_field(F::EndDate, FieldForm::Date),
-                        required_field(F::Goal, PARAGRAPH),
+                        demand(F::Name, LINE),
+                        demand(F::StartDate, FieldForm::Date),
+                        demand(F::EndDate, FieldForm::Date),
+                        demand(F::Goal, PARAGRAPH),
                     ]
                 }
             }
             Self::Milestone => {
-                const {
-                    &[
-                        required_field(F::Name, LINE),
-                        required_field(F::DueDate, FieldForm::Date),
-                        optional(F::Notes, PARAGRAPH),
-                    ]
-                }
+                const { &[demand(F::Name, LINE), demand(F::DueDate, FieldForm::Date), optional(F::Notes, PARAGRAPH)] }
             }
             Self::Blocker => {
                 const {
                     &[
-                        required_field(F::Description, PARAGRAPH),
+                        demand(F::Description, PARAGRAPH),
                         optional(F::Owner, LINE),
                         dated_field(F::RaisedDate),
-                        required_field(F::Severity, SEVERITY),
+                        demand(F::Severity, SEVERITY),
                         optional(F::SourceTicket, FieldForm::Ticket),
-                        required_field(F::RaidItem, FieldForm::RaidItems(1)),
+                        demand(F::RaidItem, FieldForm::RaidItems(1)),
                     ]
                 }
             }
-            Self::NextAction => const { &[required_field(F::Action, PARAGRAPH)] },
+            Self::NextAction => const { &[demand(F::Action, PARAGRAPH)] },
             Self::Backlog => {
                 const {
                     &[
-                        required_field(F::Source, FieldForm::Word(&["jira", "asana"])),
+                        demand(F::Source, FieldForm::Word(&["jira", "asana"])),
                         dated_field(F::LastSynced),
                         optional(F::ScopeNotes, PARAGRAPH),
                     ]
@@ -269,35 +263,29 @@ impl ArtefactItemKind {
             Self::Highlight => {
                 const {
                     &[
-                        required_field(F::TicketId, FieldForm::Ticket),
-                        required_field(F::Title, LINE),
-                        required_field(
+                        demand(F::TicketId, FieldForm::Ticket),
+                        demand(F::Title, LINE),
+                        demand(
                             F::Flag,
                             FieldForm::Word(&["blocked", "stale", "missing_criteria", "scope_creep", "new"]),
                         ),
-                        required_field(F::Detail, PARAGRAPH),
+                        demand(F::Detail, PARAGRAPH),
                         optional(F::SuggestedAction, PARAGRAPH),
                     ]
                 }
             }
             Self::RefinementCandidate => {
-                const {
-                    &[
-                        required_field(F::TicketId, FieldForm::Ticket),
-                        required_field(F::Title, LINE),
-                        required_field(F::Issue, PARAGRAPH),
-                    ]
-                }
+                const { &[demand(F::TicketId, FieldForm::Ticket), demand(F::Title, LINE), demand(F::Issue, PARAGRAPH)] }
             }
             Self::Decision => {
                 const {
                     &[
-                        required_field(F::Title, LINE),
-                        required_field(F::Context, PARAGRAPH),
-                        required_field(F::OptionsConsidered, FieldForm::Options(FieldForm::OPTIONS)),
-                        required_field(F::Decision, PARAGRAPH),
-                        required_field(F::Rationale, PARAGRAPH),
-                        required_field(F::MadeBy, FieldForm::Word(&["user", "agent"])),
+                        demand(F::Title, LINE),
+                        demand(F::Context, PARAGRAPH),
+                        demand(F::OptionsConsidered, FieldForm::Options(FieldForm::OPTIONS)),
+                        demand(F::Decision, PARAGRAPH),
+                        demand(F::Rationale, PARAGRAPH),
+                        demand(F::MadeBy, FieldForm::Word(&["user", "agent"])),
                         dated_field(F::Date),
                         optional(F::RelatedRaidItems, FieldForm::RaidItems(FieldForm::RELATED)),
                     ]

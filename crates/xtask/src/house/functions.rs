@@ -1,6 +1,6 @@
 //! Functions and structs, found by their lines.
 
-use crate::tidy::{SourceTree, function_name, is_source, without_tests};
+use crate::tidy::{SourceTree, is_source, name_of_function, without_tests};
 
 /// What a function is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,7 +62,7 @@ fn functions_in_file<'t>(path: &'t str, text: &'t str) -> Vec<FunctionPlace<'t>>
         if is_block.iter().any(|start| trimmed.starts_with(start)) && !line.ends_with('}') {
             blocks.push((indent, trimmed.contains(" for ") || !trimmed.contains("impl")));
         }
-        if let Some(name) = function_name(trimmed) {
+        if let Some(name) = name_of_function(trimmed) {
             let role = match (is_test, index < last_source, blocks.last()) {
                 (true, _, _) => FunctionRole::Test,
                 (_, _, Some(_)) => FunctionRole::Method,

@@ -16,8 +16,8 @@ use super::{
 pub(crate) const PATH: &str = "crates/xtask/allowed-dependencies.toml";
 
 /// Compares the direct dependencies of the pure crates with the list.
-pub(crate) fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
-    let list = match read(tree) {
+pub(crate) fn check_allowed_dependencies(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
+    let list = match read_allowed(tree) {
         Ok(list) => list,
         Err(finding) => return vec![finding],
     };
@@ -25,7 +25,7 @@ pub(crate) fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for member in graph.members.iter().filter(|member| PURE.contains(&member.name.as_str())) {
         match pure.and_then(|pure| pure.get(&member.name)).and_then(toml::Value::as_table) {
-            Some(allowed) => findings.extend(check_member(tree, graph, member, allowed)),
+            Some(allowed) => findings.extend(check_member_allowed(tree, graph, member, allowed)),
             None => findings.push(TidyFinding::in_file(
                 PATH,
                 format!("no table `[pure.{}]`", member.name),
@@ -37,7 +37,7 @@ pub(crate) fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
 }
 
 /// Reads the list.
-pub(crate) fn read(tree: &SourceTree) -> Result<Table, TidyFinding> {
+pub(crate) fn read_allowed(tree: &SourceTree) -> Result<Table, TidyFinding> {
     let text = tree.text(PATH).ok_or_else(|| TidyFinding::in_file(PATH, "missing".to_owned(), "restore it"))?;
     text.parse().map_err(|error: toml::de::Error| {
         let line = error.span().and_then(|span| text.get(..span.start)).map(|before| before.matches('\n').count() + 1);
@@ -45,7 +45,12 @@ pub(crate) fn read(tree: &SourceTree) -> Result<Table, TidyFinding> {
     })
 }
 
-fn check_member(tree: &SourceTree, graph: &CrateGraph, member: &WorkspaceMember, allowed: &Table) -> Vec<TidyFinding> {
+fn check_member_allowed(
+    tree: &SourceTree,
+    graph: &CrateGraph,
+    member: &WorkspaceMember,
+    allowed: &Table,
+) -> Vec<TidyFinding> {
     let used: Vec<&str> = member
         .dependencies
         .iter()
@@ -88,11 +93,11 @@ pub(crate) fn line_of_entry(tree: &SourceTree, table: &str, entry: &str) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::{finding::lines, graph::sketch};
+    use crate::tidy::{finding::finding_lines, graph::sketch};
 
     fn problems(list: &str, member: &str) -> Vec<String> {
         let tree = SourceTree::from([(PATH, list), ("crates/proem-text/Cargo.toml", "[dependencies]\nrand = \"1\"\n")]);
-        lines(&check(&tree, &sketch(&[member, "proem-cli: clap"], &[])))
+        finding_lines(&check_allowed_dependencies(&tree, &sketch(&[member, "proem-cli: clap"], &[])))
     }
 
     #[test]

@@ -15,7 +15,7 @@ const OVERVIEW: &str = "ARCHITECTURE.md";
 const HEADING: &str = "## Code map";
 
 /// Compares the maps with the tree.
-pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
+pub(crate) fn check_code_maps(tree: &SourceTree) -> Vec<TidyFinding> {
     let overview = tree.text(OVERVIEW).unwrap_or_default();
     let mut findings = Vec::new();
     for name in tree.crates() {
@@ -55,7 +55,7 @@ fn check_map(
     for (line, name) in names {
         let homes =
             [format!("crates/{crate_name}/src/{name}"), format!("crates/{crate_name}/{name}"), (*name).to_owned()];
-        if is_path(name) && !homes.iter().any(|home| tree.has(home)) {
+        if is_code_path(name) && !homes.iter().any(|home| tree.has(home)) {
             let problem = format!("`{name}` doesn't exist");
             findings.push(TidyFinding::in_file(path, problem, "correct or remove the name").at(Some(*line)));
         }
@@ -95,7 +95,7 @@ fn map_of(text: &str) -> Option<(usize, Vec<(usize, &str)>)> {
 }
 
 /// Whether a name in backticks is meant as a file or folder.
-fn is_path(name: &str) -> bool {
+fn is_code_path(name: &str) -> bool {
     (name.ends_with(".rs") || name.ends_with('/')) && !name.contains([' ', '*', '<', '{', ':']) && name.len() > 1
 }
 
@@ -115,7 +115,7 @@ mod tests {
             ("crates/a/src/view/fold.rs", ""),
             ("crates/a/src/view.rs", ""),
         ]);
-        check(&tree).iter().map(ToString::to_string).collect()
+        check_code_maps(&tree).iter().map(ToString::to_string).collect()
     }
 
     #[test]

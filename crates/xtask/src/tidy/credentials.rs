@@ -19,14 +19,14 @@ const DOORS: &[&str] = &[
 const WORDS: &[&str] = &["CredentialAccess", "CredentialFile", "CredentialPlace", "effects::credentials"];
 
 /// Reads the sources of all crates but for their tests.
-pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
+pub(crate) fn check_credential_reads(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (path, text) in tree.files().filter(|(path, _)| is_product(path) && !is_door(path)) {
         for (number, line) in (1..).zip(without_tests(text)) {
             if line.trim_start().starts_with("//") {
                 continue;
             }
-            for word in WORDS.iter().filter(|word| has_word(line, word)) {
+            for word in WORDS.iter().filter(|word| has_whole_word(line, word)) {
                 let problem = format!("`{word}` leads to the credentials of mail and tickets");
                 let remedy = "leave reading them to `proem-app/src/effects/sweep`";
                 findings.push(TidyFinding::in_file(path, problem, remedy).at(Some(number)));
@@ -50,7 +50,7 @@ fn is_door(path: &str) -> bool {
 }
 
 /// Whether `word` stands in a line as a whole.
-fn has_word(line: &str, word: &str) -> bool {
+fn has_whole_word(line: &str, word: &str) -> bool {
     let goes_on = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {
         let (before, after) = (line.get(..at).unwrap_or_default(), line.get(at + word.len()..).unwrap_or_default());
@@ -61,10 +61,10 @@ fn has_word(line: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::finding::lines;
+    use crate::tidy::finding::finding_lines;
 
     fn problems(path: &str, text: &str) -> Vec<String> {
-        lines(&check(&SourceTree::from([(path, text)])))
+        finding_lines(&check_credential_reads(&SourceTree::from([(path, text)])))
     }
 
     #[test]

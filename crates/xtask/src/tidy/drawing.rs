@@ -53,11 +53,11 @@ pub(crate) const PURE: &[&str] = &[
 ];
 
 /// Compares every member's manifest with the drawing.
-pub(crate) fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
+pub(crate) fn check_drawing(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for member in &graph.members {
         match reachable(&member.name) {
-            Some(reachable) => findings.extend(check_member(tree, graph, member, &reachable)),
+            Some(reachable) => findings.extend(check_member_drawing(tree, graph, member, &reachable)),
             None => findings.push(TidyFinding::in_file(
                 &manifest(&member.name),
                 format!("`{}` is not in the drawing of dependencies", member.name),
@@ -68,7 +68,7 @@ pub(crate) fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     findings
 }
 
-fn check_member(
+fn check_member_drawing(
     tree: &SourceTree,
     graph: &CrateGraph,
     member: &WorkspaceMember,
@@ -123,14 +123,14 @@ pub(crate) fn line_of_dependency(tree: &SourceTree, member: &str, dependency: &s
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::{finding::lines, graph::sketch};
+    use crate::tidy::{finding::finding_lines, graph::sketch};
 
     fn problems(members: &[&str]) -> Vec<String> {
         let tree = SourceTree::from([(
             "crates/proem-text/Cargo.toml",
             "[dependencies]\nserde.x\nproem-guard.workspace = true\n",
         )]);
-        lines(&check(&tree, &sketch(members, &[])))
+        finding_lines(&check_drawing(&tree, &sketch(members, &[])))
     }
 
     #[test]

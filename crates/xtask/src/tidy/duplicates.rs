@@ -17,9 +17,9 @@ use super::{
 const TABLE: &str = "two-versions";
 
 /// Looks for direct dependencies that resolve to more than one version.
-pub(crate) fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
+pub(crate) fn check_duplicates(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     // A list that can't be read is the allow-list rule's finding.
-    let list = allowed::read(tree).unwrap_or_default();
+    let list = allowed::read_allowed(tree).unwrap_or_default();
     let none = Table::new();
     let excused = list.get(TABLE).and_then(toml::Value::as_table).unwrap_or(&none);
     let direct: BTreeSet<&str> = graph
@@ -58,11 +58,11 @@ pub(crate) fn line_of_package(tree: &SourceTree, name: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::{finding::lines, graph::sketch};
+    use crate::tidy::{finding::finding_lines, graph::sketch};
 
     fn problems(list: &str, packages: &[(&str, &str, &str)]) -> Vec<String> {
         let tree = SourceTree::from([(allowed::PATH, list), ("Cargo.lock", "[[package]]\nname = \"rand\"\n")]);
-        lines(&check(&tree, &sketch(&["a: rand", "b: dev:log"], packages)))
+        finding_lines(&check_duplicates(&tree, &sketch(&["a: rand", "b: dev:log"], packages)))
     }
 
     #[test]

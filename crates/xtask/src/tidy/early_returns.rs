@@ -14,7 +14,7 @@ use crate::skips::{self, PermittedSkips};
 const OTHER_WORK: &[&str] = &["PROEM_UPDATE_REFERENCE", "PROEM_OLDER"];
 
 /// Reads all sources, crate by crate.
-pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
+pub(crate) fn check_early_returns(tree: &SourceTree) -> Vec<TidyFinding> {
     let sources: Vec<(&str, Vec<&str>)> = tree
         .files()
         .filter(|(path, _)| path.ends_with(".rs"))
@@ -76,13 +76,13 @@ impl<'s> SourceFunction<'s> {
             if trimmed.starts_with("#[test]") || trimmed.starts_with("#[tokio::test") {
                 is_test = true;
             }
-            let Some(name) = function_name(trimmed) else { continue };
-            let indent = indent(line);
+            let Some(name) = name_of_function(trimmed) else { continue };
+            let indent = indent_width(line);
             let body = (index.saturating_add(1)..).zip(lines.iter().skip(index).copied());
             let end = body
                 .clone()
                 .skip(1)
-                .position(|(_, line)| line.trim_start().starts_with('}') && self::indent(line) == indent);
+                .position(|(_, line)| line.trim_start().starts_with('}') && self::indent_width(line) == indent);
             let lines = body.take(end.map_or(1, |end| end.saturating_add(2))).collect();
             functions.push(Self { path, name, is_test, lines });
             is_test = false;
@@ -91,7 +91,7 @@ impl<'s> SourceFunction<'s> {
     }
 
     fn calls(&self, name: &str) -> bool {
-        self.lines.iter().skip(1).any(|(_, line)| calls(line, name))
+        self.lines.iter().skip(1).any(|(_, line)| calls_function(line, name))
     }
 
     /// Its early ends that say nothing.
@@ -106,7 +106,7 @@ impl<'s> SourceFunction<'s> {
             let is_told = block.iter().any(|line| {
                 line.contains("assert")
                     || OTHER_WORK.iter().any(|work| line.contains(work))
-                    || skipping.iter().chain(&own).any(|name| calls(line, name))
+                    || skipping.iter().chain(&own).any(|name| calls_function(line, name))
             });
             !is_told
         });
@@ -125,10 +125,11 @@ impl<'s> SourceFunction<'s> {
             let (name, rest) = line.trim_start().strip_prefix("let ")?.split_once(" = ")?;
             rest.starts_with(['|', 'm']).then(|| name.trim_start_matches("mut ")).filter(|_| rest.contains('|'))
         };
-        let named = self.lines.iter().enumerate().filter_map(|(at, (_, line))| Some((at, indent(line), name(line)?)));
+        let named =
+            self.lines.iter().enumerate().filter_map(|(at, (_, line))| Some((at, indent_width(line), name(line)?)));
         let skips = named.filter(|(at, outer, _)| {
-            let body = self.lines.iter().skip(at.saturating_add(1)).take_while(|(_, line)| indent(line) > *outer);
-            body.map(|(_, line)| line).any(|line| skipping.iter().any(|name| calls(line, name)))
+            let body = self.lines.iter().skip(at.saturating_add(1)).take_while(|(_, line)| indent_width(line) > *outer);
+            body.map(|(_, line)| line).any(|line| skipping.iter().any(|name| calls_function(line, name)))
         });
         skips.map(|(_, _, name)| name).collect()
     }
@@ -142,10 +143,10 @@ impl<'s> SourceFunction<'s> {
             block.push(*line);
             let is_end = line.trim() == "return;";
             match outer {
-                None if is_end => outer = Some(indent(line)),
+                None if is_end => outer = Some(indent_width(line)),
                 None if begins_statement(line) => break,
-                None => outer = Some(indent(line).saturating_add(1)),
-                Some(limit) if indent(line) < limit && begins_statement(line) && !line.trim().is_empty() => break,
+                None => outer = Some(indent_width(line).saturating_add(1)),
+                Some(limit) if indent_width(line) < limit && begins_statement(line) && !line.trim().is_empty() => break,
                 Some(_) => {}
             }
         }
@@ -179,7 +180,7 @@ fn skipping_names<'s>(functions: &[SourceFunction<'s>]) -> BTreeSet<&'s str> {
 }
 
 /// The name of the function that a line begins.
-pub(crate) fn function_name(line: &str) -> Option<&str> {
+pub(crate) fn name_of_function(line: &str) -> Option<&str> {
     let mut rest = line;
     for word in ["pub(crate) ", "pub(super) ", "pub ", "const ", "async "] {
         rest = rest.strip_prefix(word).unwrap_or(rest);
@@ -189,12 +190,12 @@ pub(crate) fn function_name(line: &str) -> Option<&str> {
     name.get(..end)
 }
 
-fn indent(line: &str) -> usize {
+fn indent_width(line: &str) -> usize {
     line.len().saturating_sub(line.trim_start().len())
 }
 
 /// Whether a line calls a function of that name.
-fn calls(line: &str, name: &str) -> bool {
+fn calls_function(line: &str, name: &str) -> bool {
     line.match_indices(name).any(|(at, _)| {
         let before = line.get(..at).unwrap_or_default();
         let after = line.get(at.saturating_add(name.len())..).unwrap_or_default();
@@ -205,10 +206,10 @@ fn calls(line: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::finding::lines;
+    use crate::tidy::finding::finding_lines;
 
     fn problems(text: &str) -> Vec<String> {
-        lines(&check(&SourceTree::from([("crates/a/tests/it/main.rs", text)])))
+        finding_lines(&check_early_returns(&SourceTree::from([("crates/a/tests/it/main.rs", text)])))
     }
 
     #[test]
@@ -235,7 +236,7 @@ mod tests {
     #[test]
     fn a_permitted_skip_names_a_test() {
         let test = ("crates/a/src/lib.rs", "#[test]\nfn t() {\n    assert!(true);\n}\n");
-        let found = |list: &str| lines(&check(&SourceTree::from([test, (skips::LIST, list)])));
+        let found = |list: &str| finding_lines(&check_early_returns(&SourceTree::from([test, (skips::LIST, list)])));
         let list = |test: &str| format!("[data]\nreason = \"its licence\"\ntests = [\"{test}\"]\n");
         assert_eq!(found(&list("a tests::t")), Vec::<String>::new());
         for gone in ["a tests::u", "b tests::t"] {

@@ -36,7 +36,7 @@ impl fmt::Display for TidyFinding {
 
 /// The findings as lines, for tests.
 #[cfg(test)]
-pub(crate) fn lines(findings: &[TidyFinding]) -> Vec<String> {
+pub(crate) fn finding_lines(findings: &[TidyFinding]) -> Vec<String> {
     findings.iter().map(TidyFinding::to_string).collect()
 }
 

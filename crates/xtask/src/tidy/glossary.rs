@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     finding::TidyFinding,
-    names::{self, defined},
+    names::{self, defined_type},
     sizes::without_tests,
     tree::SourceTree,
 };
@@ -57,17 +57,22 @@ const PLAIN: &[(&str, &str)] = &[
 ];
 
 /// Compares the glossary with the names and the documents.
-pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
+pub(crate) fn check_glossary(tree: &SourceTree) -> Vec<TidyFinding> {
     let Some(text) = tree.text(PATH) else {
         return vec![TidyFinding::in_file(PATH, "missing".to_owned(), "explain the words of exported names")];
     };
     let words = NameWords::of(tree);
-    let entries = entries(text);
+    let entries = glossary_entries(text);
     let explained: BTreeSet<&str> = entries.iter().map(|entry| entry.phrase.as_str()).collect();
-    [missing(&words, &explained), plain(&words, &explained), stale(tree, &words, &entries), order(&entries)]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        missing_words(&words, &explained),
+        superfluous_plain_words(&words, &explained),
+        stale(tree, &words, &entries),
+        check_entry_order(&entries),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 /// The words of the names of types.
@@ -83,8 +88,8 @@ impl<'t> NameWords<'t> {
         let mut words = Self { exported: BTreeMap::new(), phrases: BTreeSet::new() };
         for (_, text) in tree.files().filter(|(path, _)| names::is_source(path)) {
             for line in without_tests(text) {
-                let Some(name) = defined(line) else { continue };
-                let parts: Vec<String> = parts(name).map(|part| folded(&part)).collect();
+                let Some(name) = defined_type(line) else { continue };
+                let parts: Vec<String> = camel_case_words(name).map(|part| singular_lower_case(&part)).collect();
                 words.phrases.insert(parts.join(" "));
                 if line.trim_start().starts_with("pub ") {
                     for part in parts {
@@ -113,7 +118,7 @@ struct GlossaryEntry<'t> {
 }
 
 /// The rows of all tables, without their heads.
-fn entries(text: &str) -> Vec<GlossaryEntry<'_>> {
+fn glossary_entries(text: &str) -> Vec<GlossaryEntry<'_>> {
     let mut entries = Vec::new();
     let mut table = 0;
     for (line, number) in text.lines().zip(1..) {
@@ -121,13 +126,13 @@ fn entries(text: &str) -> Vec<GlossaryEntry<'_>> {
         if cell == "word" {
             table += 1;
         } else {
-            entries.push(GlossaryEntry { word: cell, phrase: phrase(cell), table, line: number });
+            entries.push(GlossaryEntry { word: cell, phrase: comparable_words(cell), table, line: number });
         }
     }
     entries
 }
 
-fn missing(words: &NameWords<'_>, explained: &BTreeSet<&str>) -> Vec<TidyFinding> {
+fn missing_words(words: &NameWords<'_>, explained: &BTreeSet<&str>) -> Vec<TidyFinding> {
     let is_plain = |word: &str| plain_words().any(|plain| plain == word);
     let unexplained = words
         .exported
@@ -147,7 +152,7 @@ fn plain_words() -> impl Iterator<Item = &'static str> {
 }
 
 /// The list of plain words stays as short as it can be.
-fn plain(words: &NameWords<'_>, explained: &BTreeSet<&str>) -> Vec<TidyFinding> {
+fn superfluous_plain_words(words: &NameWords<'_>, explained: &BTreeSet<&str>) -> Vec<TidyFinding> {
     let needless = plain_words().filter(|word| !words.is_frequent(word) || explained.contains(word));
     let finding = |word: &str| {
         let problem =
@@ -161,7 +166,7 @@ fn stale(tree: &SourceTree, words: &NameWords<'_>, entries: &[GlossaryEntry<'_>]
     let documents: Vec<String> = tree
         .files()
         .filter(|(path, _)| path.ends_with(".md") && *path != PATH)
-        .map(|(_, text)| format!(" {} ", phrase(text)))
+        .map(|(_, text)| format!(" {} ", comparable_words(text)))
         .collect();
     let names: Vec<String> = words.phrases.iter().map(|name| format!(" {name} ")).collect();
     let is_said = |entry: &GlossaryEntry<'_>| {
@@ -176,7 +181,7 @@ fn stale(tree: &SourceTree, words: &NameWords<'_>, entries: &[GlossaryEntry<'_>]
 }
 
 /// One word, one meaning; and each table is in order.
-fn order(entries: &[GlossaryEntry<'_>]) -> Vec<TidyFinding> {
+fn check_entry_order(entries: &[GlossaryEntry<'_>]) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut before: Option<&GlossaryEntry<'_>> = None;
@@ -194,13 +199,13 @@ fn order(entries: &[GlossaryEntry<'_>]) -> Vec<TidyFinding> {
 }
 
 /// The words of a text as they are compared, with a space between two.
-fn phrase(text: &str) -> String {
+fn comparable_words(text: &str) -> String {
     let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    words.map(folded).collect::<Vec<_>>().join(" ")
+    words.map(singular_lower_case).collect::<Vec<_>>().join(" ")
 }
 
 /// The words of a name in camel case.
-fn parts(name: &str) -> impl Iterator<Item = String> {
+fn camel_case_words(name: &str) -> impl Iterator<Item = String> {
     let mut parts: Vec<String> = Vec::new();
     for c in name.chars() {
         match parts.last_mut() {
@@ -212,7 +217,7 @@ fn parts(name: &str) -> impl Iterator<Item = String> {
 }
 
 /// A word in small letters, and in the singular as far as an `s` makes its plural.
-fn folded(word: &str) -> String {
+fn singular_lower_case(word: &str) -> String {
     let word = word.to_lowercase();
     if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 1) {
         return format!("{stem}y");
@@ -227,14 +232,17 @@ fn folded(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::finding::lines;
+    use crate::tidy::finding::finding_lines;
 
     const NAMES: &str = "pub struct RunState;\npub enum CaseRun {\n}\npub(crate) struct RunHead;\n";
 
     /// The findings that are not about [`PLAIN`], whose words a test's few names don't have.
     fn problems(glossary: &str, source: &str, document: &str) -> Vec<String> {
         let files = [("crates/a/src/lib.rs", source), (PATH, glossary), ("docs/a.md", document)];
-        lines(&check(&SourceTree::from(files))).into_iter().filter(|line| !line.starts_with(SELF)).collect()
+        finding_lines(&check_glossary(&SourceTree::from(files)))
+            .into_iter()
+            .filter(|line| !line.starts_with(SELF))
+            .collect()
     }
 
     #[test]
@@ -249,9 +257,12 @@ mod tests {
             ("StoreAccess", "store access"),
             ("GasUse", "gas use"),
         ] {
-            assert_eq!(parts(name).map(|part| folded(&part)).collect::<Vec<_>>().join(" "), expected);
+            assert_eq!(
+                camel_case_words(name).map(|part| singular_lower_case(&part)).collect::<Vec<_>>().join(" "),
+                expected
+            );
         }
-        assert_eq!(phrase("Runs, and a *prompt file*."), "run and a prompt file");
+        assert_eq!(comparable_words("Runs, and a *prompt file*."), "run and a prompt file");
     }
 
     #[test]
@@ -286,7 +297,7 @@ mod tests {
     #[test]
     fn a_plain_word_is_one_that_needs_the_exception() {
         let tree = SourceTree::from([("crates/a/src/lib.rs", "pub struct FileA;\npub struct FileB;\n"), (PATH, "")]);
-        let found = lines(&check(&tree));
+        let found = finding_lines(&check_glossary(&tree));
         let expected = "crates/xtask/src/tidy/glossary.rs: `file` needs no exception: it is explained, or stands in \
                         fewer than 3 exported names; remove it from `PLAIN`";
         assert!(found.iter().any(|line| line == expected), "{found:?}");
@@ -294,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_missing_glossary_is_found() {
-        let found = lines(&check(&SourceTree::default()));
+        let found = finding_lines(&check_glossary(&SourceTree::default()));
         assert_eq!(found, ["docs/glossary.md: missing; explain the words of exported names"]);
     }
 }

@@ -49,12 +49,12 @@ impl CrateGraph {
         let ids: BTreeSet<&str> = array(&document, "workspace_members")?.iter().filter_map(Value::as_str).collect();
         let mut graph = Self::default();
         for package in array(&document, "packages")? {
-            if ids.contains(string(package, "id")?) {
-                graph.members.push(member(package)?);
+            if ids.contains(string_field(package, "id")?) {
+                graph.members.push(workspace_member(package)?);
             } else {
                 graph.packages.push(ExternalCrate {
-                    name: string(package, "name")?.to_owned(),
-                    version: string(package, "version")?.to_owned(),
+                    name: string_field(package, "name")?.to_owned(),
+                    version: string_field(package, "version")?.to_owned(),
                     licence: package.get("license").and_then(Value::as_str).map(str::to_owned),
                 });
             }
@@ -70,7 +70,7 @@ impl CrateGraph {
     }
 }
 
-fn member(package: &Value) -> Result<WorkspaceMember, String> {
+fn workspace_member(package: &Value) -> Result<WorkspaceMember, String> {
     let mut dependencies = Vec::new();
     for dependency in array(package, "dependencies")? {
         let kind = match dependency.get("kind").and_then(Value::as_str) {
@@ -78,20 +78,20 @@ fn member(package: &Value) -> Result<WorkspaceMember, String> {
             Some("build") => DependencyKind::Build,
             _ => DependencyKind::Normal,
         };
-        dependencies.push(Dependency { name: string(dependency, "name")?.to_owned(), kind });
+        dependencies.push(Dependency { name: string_field(dependency, "name")?.to_owned(), kind });
     }
-    Ok(WorkspaceMember { name: string(package, "name")?.to_owned(), dependencies })
+    Ok(WorkspaceMember { name: string_field(package, "name")?.to_owned(), dependencies })
 }
 
 fn array<'a>(value: &'a Value, key: &str) -> Result<&'a [Value], String> {
-    value.get(key).and_then(Value::as_array).map(Vec::as_slice).ok_or_else(|| missing(key))
+    value.get(key).and_then(Value::as_array).map(Vec::as_slice).ok_or_else(|| missing_field(key))
 }
 
-fn string<'a>(value: &'a Value, key: &str) -> Result<&'a str, String> {
-    value.get(key).and_then(Value::as_str).ok_or_else(|| missing(key))
+fn string_field<'a>(value: &'a Value, key: &str) -> Result<&'a str, String> {
+    value.get(key).and_then(Value::as_str).ok_or_else(|| missing_field(key))
 }
 
-fn missing(key: &str) -> String {
+fn missing_field(key: &str) -> String {
     format!("cargo metadata printed no `{key}`")
 }
 

@@ -33,7 +33,7 @@ const PERMITTED: &[&str] = &[
 const PERMITTED_EXCEPTIONS: &[&str] = &["LLVM-exception"];
 
 /// Looks at every package from outside.
-pub(crate) fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
+pub(crate) fn check_licences(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     graph
         .packages
         .iter()
@@ -71,7 +71,7 @@ fn check_name(package: &ExternalCrate) -> Option<Problem<'_>> {
 fn permits(expression: &str) -> Result<bool, String> {
     let spaced = expression.replace('(', " ( ").replace(')', " ) ").replace('/', " OR ");
     let words: Vec<&str> = spaced.split_whitespace().collect();
-    let (permitted, rest) = any_of(&words)?;
+    let (permitted, rest) = parse_disjunction(&words)?;
     match rest.first() {
         None => Ok(permitted),
         Some(word) => Err(format!("unexpected `{word}` in `{expression}`")),
@@ -80,27 +80,27 @@ fn permits(expression: &str) -> Result<bool, String> {
 
 type Parsed<'a, 'b> = Result<(bool, &'b [&'a str]), String>;
 
-fn any_of<'a, 'b>(words: &'b [&'a str]) -> Parsed<'a, 'b> {
-    let (mut permitted, mut rest) = all_of(words)?;
+fn parse_disjunction<'a, 'b>(words: &'b [&'a str]) -> Parsed<'a, 'b> {
+    let (mut permitted, mut rest) = parse_conjunction(words)?;
     while let ["OR", tail @ ..] = rest {
-        let (next, after) = all_of(tail)?;
+        let (next, after) = parse_conjunction(tail)?;
         (permitted, rest) = (permitted || next, after);
     }
     Ok((permitted, rest))
 }
 
-fn all_of<'a, 'b>(words: &'b [&'a str]) -> Parsed<'a, 'b> {
-    let (mut permitted, mut rest) = one(words)?;
+fn parse_conjunction<'a, 'b>(words: &'b [&'a str]) -> Parsed<'a, 'b> {
+    let (mut permitted, mut rest) = parse_licence(words)?;
     while let ["AND", tail @ ..] = rest {
-        let (next, after) = one(tail)?;
+        let (next, after) = parse_licence(tail)?;
         (permitted, rest) = (permitted && next, after);
     }
     Ok((permitted, rest))
 }
 
-fn one<'a, 'b>(words: &'b [&'a str]) -> Parsed<'a, 'b> {
+fn parse_licence<'a, 'b>(words: &'b [&'a str]) -> Parsed<'a, 'b> {
     match words {
-        ["(", tail @ ..] => match any_of(tail)? {
+        ["(", tail @ ..] => match parse_disjunction(tail)? {
             (permitted, [")", rest @ ..]) => Ok((permitted, rest)),
             _ => Err("a parenthesis isn't closed".to_owned()),
         },
@@ -120,7 +120,7 @@ fn is_permitted(licence: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::{finding::lines, graph::sketch};
+    use crate::tidy::{finding::finding_lines, graph::sketch};
 
     #[test]
     fn evaluates_expressions() {
@@ -156,7 +156,7 @@ mod tests {
 
     fn problems(packages: &[(&str, &str, &str)]) -> Vec<String> {
         let tree = SourceTree::from([("Cargo.lock", "version = 4\nname = \"x\"\n")]);
-        lines(&check(&tree, &sketch(&[], packages)))
+        finding_lines(&check_licences(&tree, &sketch(&[], packages)))
     }
 
     #[test]

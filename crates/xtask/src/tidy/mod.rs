@@ -25,50 +25,50 @@ use std::{path::Path, process::Command};
 #[cfg(test)]
 pub(crate) use self::graph::sketch;
 pub(crate) use self::{
-    early_returns::function_name,
+    early_returns::name_of_function,
     finding::TidyFinding,
     graph::CrateGraph,
     names::{TypeNames, is_source},
     sizes::without_tests,
     tree::SourceTree,
 };
-use crate::{TaskFailure, complain, house, say, toolchain::cargo};
+use crate::{TaskFailure, house, print_to_stderr, print_to_stdout, toolchain::cargo_program};
 
 /// Reads the project, applies every rule and prints what was found.
-pub(crate) fn run(root: &Path) -> Result<(), TaskFailure> {
+pub(crate) fn run_tidy(root: &Path) -> Result<(), TaskFailure> {
     let tree = SourceTree::read(root).map_err(TaskFailure::Outside)?;
-    let graph = graph(root)?;
-    let findings = check(&tree, &graph);
-    say(&format!("tidy: {}\n", TypeNames::of(&tree).in_words()));
+    let graph = crate_graph(root)?;
+    let findings = check_rules(&tree, &graph);
+    print_to_stdout(&format!("tidy: {}\n", TypeNames::of(&tree).in_words()));
     if findings.is_empty() {
-        say(&format!("tidy: {} files, {} packages, nothing to report\n", tree.len(), graph.packages.len()));
+        print_to_stdout(&format!("tidy: {} files, {} packages, nothing to report\n", tree.len(), graph.packages.len()));
         return Ok(());
     }
     for finding in &findings {
-        complain(&format!("{finding}\n"));
+        print_to_stderr(&format!("{finding}\n"));
     }
     let noun = if findings.len() == 1 { "finding" } else { "findings" };
-    complain(&format!("tidy: {} {noun}\n", findings.len()));
+    print_to_stderr(&format!("tidy: {} {noun}\n", findings.len()));
     Err(TaskFailure::Found)
 }
 
 /// Applies every rule; findings are in the order of path and line.
-fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
+fn check_rules(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
     let mut findings: Vec<TidyFinding> = [
-        allowed::check(tree, graph),
-        code_map::check(tree),
-        credentials::check(tree),
-        drawing::check(tree, graph),
-        duplicates::check(tree, graph),
-        early_returns::check(tree),
-        glossary::check(tree),
+        allowed::check_allowed_dependencies(tree, graph),
+        code_map::check_code_maps(tree),
+        credentials::check_credential_reads(tree),
+        drawing::check_drawing(tree, graph),
+        duplicates::check_duplicates(tree, graph),
+        early_returns::check_early_returns(tree),
+        glossary::check_glossary(tree),
         house::check_house(tree),
-        licences::check(tree, graph),
-        names::check(tree),
-        opens::check(tree),
-        purity::check(tree),
-        sizes::check(tree),
-        wording::check(tree),
+        licences::check_licences(tree, graph),
+        names::check_type_names(tree),
+        opens::check_opens(tree),
+        purity::check_purity(tree),
+        sizes::check_sizes(tree),
+        wording::check_wording(tree),
     ]
     .into_iter()
     .flatten()
@@ -78,12 +78,12 @@ fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
 }
 
 /// The workspace as cargo sees it.
-pub(crate) fn graph(root: &Path) -> Result<CrateGraph, TaskFailure> {
-    CrateGraph::parse(&metadata(root)?).map_err(TaskFailure::Outside)
+pub(crate) fn crate_graph(root: &Path) -> Result<CrateGraph, TaskFailure> {
+    CrateGraph::parse(&cargo_metadata(root)?).map_err(TaskFailure::Outside)
 }
 
-fn metadata(root: &Path) -> Result<String, TaskFailure> {
-    let output = Command::new(cargo())
+fn cargo_metadata(root: &Path) -> Result<String, TaskFailure> {
+    let output = Command::new(cargo_program())
         .args(["metadata", "--format-version", "1", "--locked", "--quiet"])
         .current_dir(root)
         .output()

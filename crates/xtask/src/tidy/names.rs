@@ -30,7 +30,7 @@ impl TypeNames {
     pub(crate) fn of(tree: &SourceTree) -> Self {
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();
         for (_, text) in tree.files().filter(|(path, _)| is_source(path)) {
-            for name in without_tests(text).into_iter().filter_map(defined) {
+            for name in without_tests(text).into_iter().filter_map(defined_type) {
                 *names.entry(name).or_default() += 1;
             }
         }
@@ -53,7 +53,7 @@ impl TypeNames {
 }
 
 /// Compares the share with what is allowed.
-pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
+pub(crate) fn check_type_names(tree: &SourceTree) -> Vec<TidyFinding> {
     let names = TypeNames::of(tree);
     if names.shared * 100 < names.all * MOST_SHARED {
         return Vec::new();
@@ -73,7 +73,7 @@ pub(crate) fn is_source(path: &str) -> bool {
 }
 
 /// The name of the type that a line defines.
-pub(super) fn defined(line: &str) -> Option<&str> {
+pub(super) fn defined_type(line: &str) -> Option<&str> {
     let rest = line.trim_start();
     let is_inside = rest.len() < line.len();
     let rest = match rest.strip_prefix("pub") {
@@ -107,7 +107,7 @@ mod tests {
             ("// struct Nothing", None),
             ("struct", None),
         ] {
-            assert_eq!(defined(line), expected, "{line}");
+            assert_eq!(defined_type(line), expected, "{line}");
         }
     }
 
@@ -121,12 +121,14 @@ mod tests {
         ]);
         let names = TypeNames::of(&tree);
         assert_eq!((names.all, names.shared, names.most.clone()), (3, 2, vec![("Place".to_owned(), 2)]));
-        let found = check(&tree);
+        let found = check_type_names(&tree);
         assert_eq!(
             found.first().map(ToString::to_string).unwrap_or_default(),
             "crates: 2 of 3 types share their name with another (66.7 %), below 22 % are allowed: Place 2; give each \
              type the name of its own concept"
         );
-        assert!(check(&SourceTree::from([("crates/a/src/lib.rs", "struct One;\nstruct Two;\n")])).is_empty());
+        assert!(
+            check_type_names(&SourceTree::from([("crates/a/src/lib.rs", "struct One;\nstruct Two;\n")])).is_empty()
+        );
     }
 }

@@ -31,7 +31,7 @@ const OPENS: &[&str] = &[
 ];
 
 /// Reads the sources of these crates but for their tests.
-pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
+pub(crate) fn check_opens(tree: &SourceTree) -> Vec<TidyFinding> {
     let is_product = |path: &str| {
         CRATES.iter().any(|prefix| path.strip_prefix(prefix).is_some_and(|rest| rest.starts_with("src/")))
             && path.ends_with(".rs")
@@ -45,7 +45,7 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
             if line.trim_start().starts_with("//") {
                 continue;
             }
-            for opens in OPENS.iter().filter(|opens| has_word(line, opens)) {
+            for opens in OPENS.iter().filter(|opens| has_own_word(line, opens)) {
                 let problem = format!("`{opens}` may wait for a named pipe");
                 findings.push(TidyFinding::in_file(path, problem, "open it as `files::open` does").at(Some(number)));
             }
@@ -55,7 +55,7 @@ pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
 }
 
 /// Whether `word` stands in a line as a whole: `RecordsFile::open(` is no `File::open(`.
-fn has_word(line: &str, word: &str) -> bool {
+fn has_own_word(line: &str, word: &str) -> bool {
     line.match_indices(word)
         .any(|(at, _)| !line.get(..at).is_some_and(|before| before.ends_with(char::is_alphanumeric)))
 }
@@ -63,10 +63,10 @@ fn has_word(line: &str, word: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::finding::lines;
+    use crate::tidy::finding::finding_lines;
 
     fn problems(path: &str, text: &str) -> Vec<String> {
-        lines(&check(&SourceTree::from([(path, text)])))
+        finding_lines(&check_opens(&SourceTree::from([(path, text)])))
     }
 
     #[test]

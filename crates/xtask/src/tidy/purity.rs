@@ -14,7 +14,7 @@ const LINTED: &[&str] = &["proem-agents", "proem-embed", "proem-engine", "proem-
 const LISTS: &[&str] = &["disallowed-methods", "disallowed-types"];
 
 /// Looks at the pure crates that exist.
-pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
+pub(crate) fn check_purity(tree: &SourceTree) -> Vec<TidyFinding> {
     let crates = tree.crates();
     let no_std = NO_STD.iter().filter(|name| crates.contains(name)).filter_map(|name| check_no_std(tree, name));
     let linted = LINTED.iter().filter(|name| crates.contains(name)).flat_map(|name| check_lints(tree, name));
@@ -73,7 +73,7 @@ fn check_lints(tree: &SourceTree, name: &str) -> Vec<TidyFinding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::finding::lines;
+    use crate::tidy::finding::finding_lines;
 
     fn problems(lib: &str, clippy: &str) -> Vec<String> {
         let tree = SourceTree::from([
@@ -84,7 +84,7 @@ mod tests {
             ("crates/proem-engine/clippy.toml", clippy),
             ("crates/proem-cli/Cargo.toml", ""),
         ]);
-        lines(&check(&tree))
+        finding_lines(&check_purity(&tree))
     }
 
     const LIB: &str = "//! Text.\n#![cfg_attr(not(test), no_std)]\n";
@@ -124,7 +124,7 @@ mod tests {
     fn a_missing_file_is_found() {
         let tree = SourceTree::from([("crates/proem-agents/Cargo.toml", "")]);
         assert_eq!(
-            lines(&check(&tree)),
+            finding_lines(&check_purity(&tree)),
             ["crates/proem-agents/clippy.toml: missing; \
               write one that forbids clock, environment, files, processes, threads and network"]
         );

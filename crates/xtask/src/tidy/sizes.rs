@@ -8,7 +8,7 @@ const MAX_SOURCE_LINES: usize = 600;
 const DOCUMENTS: &[(&str, usize)] = &[("README.md", 200), ("ARCHITECTURE.md", 250)];
 
 /// Counts lines. A source file's tests are not counted.
-pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
+pub(crate) fn check_sizes(tree: &SourceTree) -> Vec<TidyFinding> {
     let sources = tree.files().filter(|(path, _)| is_counted(path)).filter_map(|(path, text)| {
         let lines = without_tests(text).len();
         (lines > MAX_SOURCE_LINES).then(|| {
@@ -48,10 +48,10 @@ pub(crate) fn without_tests(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::finding::lines;
+    use crate::tidy::finding::finding_lines;
 
     fn problems(path: &str, text: &str) -> Vec<String> {
-        lines(&check(&SourceTree::from([(path, text)])))
+        finding_lines(&check_sizes(&SourceTree::from([(path, text)])))
     }
 
     #[test]

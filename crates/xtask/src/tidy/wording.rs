@@ -21,7 +21,7 @@ const MARKS: &[(&str, &str)] = &[
 ];
 
 /// Reads every line of every file.
-pub(crate) fn check(tree: &SourceTree) -> Vec<TidyFinding> {
+pub(crate) fn check_wording(tree: &SourceTree) -> Vec<TidyFinding> {
     let mut findings = Vec::new();
     for (path, text) in tree.files() {
         for (index, line) in text.lines().enumerate() {
@@ -44,19 +44,19 @@ fn check_line<'a>(path: &'a str, line: &'a str) -> impl Iterator<Item = TidyFind
     });
     let marks = MARKS
         .iter()
-        .filter(move |(mark, _)| path.ends_with(".rs") && has_word(line, mark))
+        .filter(move |(mark, _)| path.ends_with(".rs") && has_lone_word(line, mark))
         .map(move |(mark, remedy)| TidyFinding::in_file(path, format!("`{mark}` in a source"), remedy));
     machine.chain(beside).chain(marks)
 }
 
 /// Whether a path stands at its root, not as the end of a longer one.
 fn has_absolute(line: &str, needle: &str) -> bool {
-    starts(line, needle)
+    preceding_characters(line, needle)
         .any(|before| before.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '.' | '_' | '-' | '*')))
 }
 
 /// Whether a word stands alone on both sides.
-fn has_word(line: &str, word: &str) -> bool {
+fn has_lone_word(line: &str, word: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let ends_in_letter = word.ends_with(is_part) && !word.starts_with('#');
     line.match_indices(word).any(|(start, _)| {
@@ -67,17 +67,17 @@ fn has_word(line: &str, word: &str) -> bool {
 }
 
 /// The character before each occurrence.
-fn starts<'a>(line: &'a str, needle: &'a str) -> impl Iterator<Item = Option<char>> + 'a {
+fn preceding_characters<'a>(line: &'a str, needle: &'a str) -> impl Iterator<Item = Option<char>> + 'a {
     line.match_indices(needle).map(|(start, _)| line.get(..start).and_then(|head| head.chars().next_back()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tidy::finding::lines;
+    use crate::tidy::finding::finding_lines;
 
     fn problems(path: &str, text: &str) -> Vec<String> {
-        lines(&check(&SourceTree::from([(path, text)])))
+        finding_lines(&check_wording(&SourceTree::from([(path, text)])))
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use proem_agents::assemble::{PROMPT, embedded_book};
 use proem_engine::prompt::book::{Book, LockState};
-use proem_engine::prompt::check::check;
+use proem_engine::prompt::check::check_book;
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::OpenAi;
 use proem_engine::{Error, ErrorKind};
@@ -57,7 +57,7 @@ fn every_file_but_checklists_is_part_of_the_program() {
 #[test]
 fn the_book_has_neither_errors_nor_warnings() {
     let book = Book::new(vec![embedded_book()]).unwrap();
-    assert_eq!(check(&book, &OpenAi::O200k).unwrap(), []);
+    assert_eq!(check_book(&book, &OpenAi::O200k).unwrap(), []);
     for version in book.versions().unwrap() {
         assert_eq!(version.state, LockState::Locked, "{}@{}", version.prompt, version.version);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proem_agents::assemble::embedded_book;
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::Assembly;
 use proem_engine::input::Inputs;
 use proem_engine::prompt::book::Book;
@@ -54,7 +54,7 @@ fn assembled(prompt: &str) -> Assembly {
     let key = InstallationKey::new([7; 32]);
     let layers = BTreeMap::new();
     let options = AssemblyOptions { layers: &layers, ..AssemblyOptions::new(&key) };
-    assemble(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).unwrap().0
+    assemble_request(&prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).unwrap().0
 }
 
 fn missing(prompt: &str, checklist: &str) -> Vec<String> {

@@ -162,7 +162,7 @@ impl<'p> DeliveryRoutes<'p> {
         let delivery = DeliveryBytes { key: *intent.key(), form, bytes: &draft.bytes };
         let secrets: Vec<Secret> = self.secrets.values().cloned().collect();
         match self.route(&draft.way) {
-            Ok(route) => perform::outside(permit, intent, &delivery, &route, &secrets).await,
+            Ok(route) => perform::perform_outside(permit, intent, &delivery, &route, &secrets).await,
             Err(problem) => DeliveryOutcome::NotSent(DeliveryTrouble { message: problem.to_string(), answer: None }),
         }
     }

@@ -84,7 +84,7 @@ impl ThresholdsFile {
     pub(super) fn store(&self, project: &OpenProject) -> Result<(), Error> {
         let value = serde_json::to_value(self).map_err(|error| Error::bug("thresholds", error))?;
         let text = format!("{}\n", json::pretty(&value));
-        files::replace(&project.places.state, &thresholds_path(project), text.as_bytes(), FileAccess::Private)?;
+        files::replace_file(&project.places.state, &thresholds_path(project), text.as_bytes(), FileAccess::Private)?;
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use proem_app::risk::options::HistoryCaching;
 use proem_app::risk::options::{EvidenceOptions, InvestigationOptions, RiskOptions, WantedChanges};
 use proem_app::{Error, when};
 use proem_risk::level::{Level, LevelRules};
-use proem_runtime::change::{CommitSelection, Spec, parse};
+use proem_runtime::change::{CommitSelection, Spec, parse_change_spec};
 
 use crate::args::models::with_models;
 use crate::args::wishes::AnswerWishes;
@@ -193,7 +193,7 @@ impl Risk {
             }
             return Ok(WantedChanges::Each(CommitSelection::Since(seconds)));
         }
-        let specs: Vec<Spec> = self.revisions.iter().map(|text| parse(text)).collect();
+        let specs: Vec<Spec> = self.revisions.iter().map(|text| parse_change_spec(text)).collect();
         match (self.staged, self.worktree, specs.as_slice()) {
             (true, ..) => Ok(WantedChanges::Several(vec![Spec::Staged])),
             (_, true, _) => Ok(WantedChanges::Several(vec![Spec::WorkTree])),

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use proem_guard::{Verdict, show};
-use proem_runtime::readers::open;
+use proem_runtime::readers::open_document;
 use proem_text::json;
 use serde_json::json;
 
@@ -36,7 +36,7 @@ pub(super) fn run_scan_rows(
     let from: Box<dyn io::Read> = if is_stdin(path) {
         Box::new(io::stdin().lock())
     } else {
-        Box::new(open(path).map_err(|error| CommandFailure::outside(format!("{shown} {error}")))?)
+        Box::new(open_document(path).map_err(|error| CommandFailure::outside(format!("{shown} {error}")))?)
     };
     let mut rows = Rows::new(guarding, from, options);
     let mut summary = RowSummary::new();

@@ -8,7 +8,7 @@ use std::process::Command;
 use proem_engine::run::Question;
 use proem_guard::{LabelTree, Untrusted};
 use proem_llm::scripted::{Delivery, Reply};
-use proem_runtime::records::{SealBinding, SealKey, SealedState, open, seal};
+use proem_runtime::records::{SealBinding, SealKey, SealedState, open_sealed_state, seal};
 use proem_text::{Label, Source};
 use rusqlite::Connection;
 use serde_json::{Value as Json, json};
@@ -53,7 +53,7 @@ fn sealed_again(fixture: &Fixture, questions: Json) -> String {
     let policy: String = Sha256::digest("verdicts \ncalibration \n").iter().map(|byte| format!("{byte:02x}")).collect();
     let binding = SealBinding { project: &project, run: &run, step, definition: &closure, policy: &policy };
     let key = SealKey::of(&fixture.base.join("key")).unwrap();
-    let state = open(&key, &binding, &SealedState(sealed)).unwrap();
+    let state = open_sealed_state(&key, &binding, &SealedState(sealed)).unwrap();
     let mut state: Json = serde_json::from_slice(&state).unwrap();
     *state.pointer_mut("/pieces/questions").unwrap() = questions;
     let sealed = seal(&key, &binding, &serde_json::to_vec(&state).unwrap()).unwrap();
@@ -148,7 +148,7 @@ fn what_somebody_else_wrote_passes_for_nothing_of_ours() {
     left.is_tidy();
     assert_eq!(kept(&asking)["approvals"], json!([["Send the reply to this mail?", 1]]));
     let shown = asking.fixture.proem(&["runs", "show", &asking.run, "--json"]).json();
-    let hash = proem_engine::run::shown(&mail()).unwrap().to_string();
+    let hash = proem_engine::run::question_hash(&mail()).unwrap().to_string();
     assert_eq!(json!([shown["approvals"][0]["shown"], shown["approvals"][0]["words"]]), json!([hash, "it can't wait"]));
     let (dialogue, _) = left.shown.split_once("error: ").unwrap_or((&left.shown, ""));
     assert!(!left.raw.contains("\u{1b}[2J") && !left.raw.contains('\u{202e}'), "{}", left.raw);

@@ -66,7 +66,7 @@ fn compared(first: &Sent, second: &Sent) -> CacheComparison {
         usage: sent.usage.as_ref(),
     });
     let providers = Providers::load().unwrap();
-    compare(&one, &other, providers.model(second.model).ok())
+    compare_requests(&one, &other, providers.model(second.model).ok())
 }
 
 #[track_caller]

@@ -1,7 +1,7 @@
 //! Why the cache missed, as a colleague would say it.
 
 use super::{CacheComparison, CacheOutcome, CacheSkipReason, RequestDifference};
-use crate::cache::grouped;
+use crate::cache::comma_grouped;
 
 /// Where text belongs that changes.
 const BEHIND: &str = "put sections that change from call to call after those that don't, and mark them `cache: never`";
@@ -12,13 +12,16 @@ impl CacheComparison {
     pub fn in_words(&self) -> String {
         let cost = self.cost_in_words();
         match &self.verdict {
-            CacheOutcome::Hit { tokens } => format!("the cache was read: {}{}", count(*tokens), self.behind()),
+            CacheOutcome::Hit { tokens } => {
+                format!("the cache was read: {}{}", tokens_in_words(*tokens), self.behind())
+            }
             CacheOutcome::Changed => {
-                let (what, remedy) = self.first_change.as_ref().map_or_else(unnamed, RequestDifference::in_words);
+                let (what, remedy) =
+                    self.first_change.as_ref().map_or_else(unnamed_change, RequestDifference::in_words);
                 match self.read_tokens {
                     Some(read) if read > 0 => format!(
                         "the cache was read up to {}, and missed after that because {what}{cost}; {remedy}",
-                        count(read)
+                        tokens_in_words(read)
                     ),
                     _ => format!("the cache missed because {what}{cost}; {remedy}"),
                 }
@@ -26,8 +29,8 @@ impl CacheComparison {
             CacheOutcome::TooShort { tokens, minimum } => format!(
                 "nothing was cached: the prefix has {}, and this model's provider caches no prefix below {}; move more \
                  constant text to the front, or use a model with a lower minimum",
-                count(*tokens),
-                wide(*minimum)
+                tokens_in_words(*tokens),
+                grouped_u64(*minimum)
             ),
             CacheOutcome::Expired { seconds, lifetime } => format!(
                 "the cache missed because the entry had expired: {} passed, and an entry is kept for {} after its last \
@@ -35,7 +38,9 @@ impl CacheComparison {
                 duration(*seconds),
                 duration(u64::from(lifetime.get()))
             ),
-            CacheOutcome::NeverWritten { why } => format!("the cache missed because {}", unwritten(*why, &cost)),
+            CacheOutcome::NeverWritten { why } => {
+                format!("the cache missed because {}", unwritten_sentence(*why, &cost))
+            }
             CacheOutcome::Unmarked => format!(
                 "the cache was not used: the second request has no cache breakpoint{cost}; see its sections in \
                  the recorded run"
@@ -46,8 +51,8 @@ impl CacheComparison {
             CacheOutcome::PerhapsTooShort { tokens, minimum } => format!(
                 "the cache missed, perhaps because the prefix is too short: {} are an estimate, and none below {} are \
                  cached{cost}; move more constant text to the front",
-                count(*tokens),
-                wide(*minimum)
+                tokens_in_words(*tokens),
+                grouped_u64(*minimum)
             ),
             CacheOutcome::Unexplained => format!(
                 "the cache missed, and the record doesn't say why: the recorded prefix is the same, long enough and \
@@ -76,9 +81,9 @@ impl CacheComparison {
         match (self.missed_tokens, self.cost) {
             (None, _) => String::from("; the number of tokens affected is unknown"),
             (Some(missed), Some(cost)) => {
-                format!("; {} were paid in full, {cost} more than from the cache", count(missed))
+                format!("; {} were paid in full, {cost} more than from the cache", tokens_in_words(missed))
             }
-            (Some(missed), None) => format!("; {} were paid in full, for an unknown price", count(missed)),
+            (Some(missed), None) => format!("; {} were paid in full, for an unknown price", tokens_in_words(missed)),
         }
     }
 }
@@ -112,7 +117,7 @@ impl RequestDifference {
 }
 
 /// Why a first request wrote nothing; what could not be read did not cost more.
-fn unwritten(why: CacheSkipReason, cost: &str) -> String {
+fn unwritten_sentence(why: CacheSkipReason, cost: &str) -> String {
     match why {
         CacheSkipReason::NotSent => String::from("the first request was not sent, so it wrote nothing to the cache"),
         CacheSkipReason::OtherPrompt => String::from(
@@ -129,16 +134,16 @@ fn unwritten(why: CacheSkipReason, cost: &str) -> String {
 }
 
 /// A change that has no name.
-fn unnamed() -> (String, &'static str) {
+fn unnamed_change() -> (String, &'static str) {
     (String::from("the prefix changed"), BEHIND)
 }
 
-fn count(tokens: u64) -> String {
-    format!("{} {}", wide(tokens), if tokens == 1 { "token" } else { "tokens" })
+fn tokens_in_words(tokens: u64) -> String {
+    format!("{} {}", grouped_u64(tokens), if tokens == 1 { "token" } else { "tokens" })
 }
 
-fn wide(number: u64) -> String {
-    grouped(usize::try_from(number).unwrap_or(usize::MAX))
+fn grouped_u64(number: u64) -> String {
+    comma_grouped(usize::try_from(number).unwrap_or(usize::MAX))
 }
 
 /// Seconds, or minutes where they are whole, or many.

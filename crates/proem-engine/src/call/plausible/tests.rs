@@ -128,7 +128,7 @@ fn no_token_of_a_shipped_vocabulary_covers_more() {
     for vocabulary in Vocabulary::ALL {
         let longest = (0..210_000)
             .filter_map(|rank| vocabulary.bytes(rank))
-            .map(|bytes| words(&String::from_utf8_lossy(&bytes).replace('\u{fffd}', "?")))
+            .map(|bytes| word_tokens(&String::from_utf8_lossy(&bytes).replace('\u{fffd}', "?")))
             .max();
         assert_eq!(longest, Some(TOKEN_WORDS), "{vocabulary:?}");
     }

@@ -36,7 +36,7 @@ impl Aligner<'_> {
                 {
                     return true;
                 }
-                from_text(value, types, members)
+                scalar_from_text(value, types, members)
             }
             // The beginning of one permitted word may be the beginning of another.
             JsonNodeKind::OpenText(_) if members.is_some() => {
@@ -70,15 +70,15 @@ fn accepts(value: &Json, types: Types, members: Option<&[Json]>) -> bool {
 
 fn from_number(number: &Number, spelling: &str, types: Types) -> Option<(RepairKind, Json)> {
     if types.integer
-        && let Some(whole) = whole(number)
+        && let Some(whole) = whole_number(number)
     {
         return Some((RepairKind::WholeNumber, Json::Number(whole)));
     }
     types.text.then(|| (RepairKind::TextFromNumber, Json::String(spelling.to_owned())))
 }
 
-fn from_text(text: &str, types: Types, members: Option<&[Json]>) -> Option<(RepairKind, Json)> {
-    if let Some(member) = members.and_then(|members| member(text, members)) {
+fn scalar_from_text(text: &str, types: Types, members: Option<&[Json]>) -> Option<(RepairKind, Json)> {
+    if let Some(member) = members.and_then(|members| matching_member(text, members)) {
         return Some((RepairKind::EnumSpelling, Json::String(member.to_owned())));
     }
     let text = text.trim();
@@ -86,7 +86,7 @@ fn from_text(text: &str, types: Types, members: Option<&[Json]>) -> Option<(Repa
         && !is_beyond_64_bits(text)
         && let Ok(number) = text.parse::<Number>()
     {
-        let number = if types.number { Some(number) } else { whole(&number) };
+        let number = if types.number { Some(number) } else { whole_number(&number) };
         return number.map(|number| (RepairKind::NumberFromText, Json::Number(number)));
     }
     if types.boolean && (text.eq_ignore_ascii_case("true") || text.eq_ignore_ascii_case("false")) {
@@ -103,14 +103,14 @@ fn is_ellipsis(word: &str) -> bool {
 
 fn from_word(word: &str, members: Option<&[Json]>) -> Option<(RepairKind, Json)> {
     let word = match members {
-        Some(members) => member(word, members)?,
+        Some(members) => matching_member(word, members)?,
         None => word,
     };
     Some((RepairKind::UnquotedText, Json::String(word.to_owned())))
 }
 
 /// The one member that equals `text` but for ASCII case and white space around it.
-fn member<'m>(text: &str, members: &'m [Json]) -> Option<&'m str> {
+fn matching_member<'m>(text: &str, members: &'m [Json]) -> Option<&'m str> {
     let text = text.trim();
     let mut equal = members.iter().filter_map(Json::as_str).filter(|member| member.trim().eq_ignore_ascii_case(text));
     match (equal.next(), equal.next()) {
@@ -120,7 +120,7 @@ fn member<'m>(text: &str, members: &'m [Json]) -> Option<&'m str> {
 }
 
 /// The integer that has the value of `number`.
-fn whole(number: &Number) -> Option<Number> {
+fn whole_number(number: &Number) -> Option<Number> {
     if !number.is_f64() {
         return Some(number.clone());
     }

@@ -92,7 +92,7 @@ pub(super) fn members(schema: &Map<String, Json>) -> Option<&[Json]> {
 }
 
 /// What a reference within the document leads to.
-pub(super) fn resolve<'s>(root: &'s Json, reference: &str) -> Option<&'s Json> {
+pub(super) fn resolve_reference<'s>(root: &'s Json, reference: &str) -> Option<&'s Json> {
     let pointer = reference.strip_prefix('#')?;
     root.pointer(pointer)
 }

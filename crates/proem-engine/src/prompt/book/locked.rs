@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-use super::{Book, Closure, LockState, numbers};
+use super::{Book, Closure, LockState, version_numbers};
 use crate::error::{Error, ErrorKind};
 use crate::prompt::origin::Origin;
 
@@ -96,7 +96,7 @@ impl Book {
             return (all_known && !own.is_empty()).then_some(LockDifference { origin, files: own, is_exact: false });
         }
         let is_changed = |path: &&str| {
-            let text = layer.files.get(*path).map(|text| hash(text.as_str()));
+            let text = layer.files.get(*path).map(|text| locked_hash(text.as_str()));
             text.as_ref() != lock.files.get(*path)
         };
         let files: Vec<&str> = own.filter(is_changed).collect();
@@ -113,7 +113,7 @@ impl Book {
     /// The version number after a prompt's newest.
     fn next(&self, prompt: &str) -> String {
         let versions = self.version_paths().into_iter().filter(|(name, _)| name == prompt).map(|(_, version)| version);
-        let mut newest = versions.map(|version| numbers(&version)).max().unwrap_or_default();
+        let mut newest = versions.map(|version| version_numbers(&version)).max().unwrap_or_default();
         if let Some(last) = newest.last_mut() {
             *last = last.saturating_add(1);
         }
@@ -147,7 +147,10 @@ impl Book {
             edited.extend(book.edited(&version.prompt, &version.version, &closure));
             _ = writeln!(versions, "\"{}@{}\" = \"{}\"", version.prompt, version.version, version.closure);
             for (path, _) in closure.files.iter().filter(|(_, by)| *by == origin) {
-                files.insert(path.clone(), book.file(path).map_or_else(String::new, |(text, _)| hash(text.as_str())));
+                files.insert(
+                    path.clone(),
+                    book.file(path).map_or_else(String::new, |(text, _)| locked_hash(text.as_str())),
+                );
             }
         }
         if !edited.is_empty() {
@@ -200,6 +203,6 @@ const fn whose(origin: Origin) -> &'static str {
     }
 }
 
-fn hash(text: &str) -> String {
+fn locked_hash(text: &str) -> String {
     proem_text::hex::encode_hex(Sha256::digest(text))
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::super::file::{PartialText, split};
+use super::super::file::{PartialText, split_front_matter};
 use super::super::header::is_version;
 use super::super::origin::Origin;
 use super::super::yaml;
@@ -46,10 +46,11 @@ pub fn loose_prompt<E: From<Error>>(
 ) -> Result<LoosePrompt, E> {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '-' };
     let name = format!("{AGENT}/{}", stem.chars().take(MAX_NAME).map(plain).collect::<String>());
-    let version = version(&text).unwrap_or_else(|| UNSAID.to_owned());
-    let mut wanted: Vec<String> = names_in(split(&text).body).into_iter().map(|name| partial(&name)).collect();
+    let version = front_matter_version(&text).unwrap_or_else(|| UNSAID.to_owned());
+    let mut wanted: Vec<String> =
+        names_in(split_front_matter(&text).body).into_iter().map(|name| partial(&name)).collect();
     wanted.extend(named_schemas(&text).into_iter().map(|(_, schema)| schema));
-    wanted.extend(value_of(&text, "cases"));
+    wanted.extend(front_matter_value(&text, "cases"));
     let mut layers: BTreeMap<Origin, BTreeMap<String, PartialText>> = BTreeMap::new();
     let own = (format!("{name}/{version}.prompt"), PartialText::Template(text));
     layers.entry(Origin::Named).or_default().extend([own]);
@@ -78,14 +79,14 @@ fn partial(name: &str) -> String {
 }
 
 /// What the front matter says, if that is a version.
-fn version(text: &str) -> Option<String> {
-    value_of(text, "version").filter(|version| is_version(version))
+fn front_matter_version(text: &str) -> Option<String> {
+    front_matter_value(text, "version").filter(|version| is_version(version))
 }
 
 /// The text of a key of Proem's part of the front matter.
-fn value_of(text: &str, key: &str) -> Option<String> {
-    let (start, front) = split(text).front?;
-    let root = yaml::parse(front, start).ok()??;
+fn front_matter_value(text: &str, key: &str) -> Option<String> {
+    let (start, front) = split_front_matter(text).front?;
+    let root = yaml::parse_yaml(front, start).ok()??;
     Some(root.get("proem")?.get(key)?.as_str()?.to_owned())
 }
 

@@ -11,7 +11,7 @@ use super::{
     SectionExpectation,
 };
 use crate::error::{Error, error_at};
-use crate::prompt::header::{Diagnostics, known_keys, map, string, word};
+use crate::prompt::header::{Diagnostics, expect_map, expect_string, expect_word, known_keys};
 use crate::prompt::yaml::{self, YamlNode, YamlValue};
 use crate::report::SectionState;
 
@@ -24,8 +24,8 @@ impl Cases {
     /// form, no case, two of the same name, a case without what its inputs are made from.
     pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
         let mut problems = Diagnostics::new();
-        let cases = match yaml::parse(text, 0) {
-            Ok(Some(root)) => cases(&root, &mut problems),
+        let cases = match yaml::parse_yaml(text, 0) {
+            Ok(Some(root)) => read_case_list(&root, &mut problems),
             Ok(None) => {
                 problems.push(error_at("it is empty; it needs a list `cases`", Span::new(0, 0)));
                 None
@@ -49,45 +49,53 @@ pub(super) fn say(problems: &mut Diagnostics, message: impl Into<String>, span: 
     problems.push(error_at(message, span));
 }
 
-fn cases(root: &YamlNode, problems: &mut Diagnostics) -> Option<Cases> {
-    let entries = map(root, "a case file", problems)?;
+fn read_case_list(root: &YamlNode, problems: &mut Diagnostics) -> Option<Cases> {
+    let entries = expect_map(root, "a case file", problems)?;
     known_keys(entries, &["kind", "cases"], "a case file", problems);
-    let kind = given(root, "kind").and_then(|node| string(node, "kind", problems));
+    let kind = given_value(root, "kind").and_then(|node| expect_string(node, "kind", problems));
     let Some(node) = root.get("cases") else {
-        say(problems, "`cases` is missing; it is a list of cases", Span::new(root.span.start, root.span.start));
+        push_case_error(
+            problems,
+            "`cases` is missing; it is a list of cases",
+            Span::new(root.span.start, root.span.start),
+        );
         return None;
     };
     let YamlValue::List(items) = &node.data else {
-        say(problems, "`cases` is not a list", node.span);
+        push_case_error(problems, "`cases` is not a list", node.span);
         return None;
     };
     if items.is_empty() {
-        say(problems, "`cases` is empty; add a case, or remove the file", node.span);
+        push_case_error(problems, "`cases` is empty; add a case, or remove the file", node.span);
     }
     let mut names = BTreeSet::new();
     let mut cases = Vec::new();
     for item in items {
-        let Some(case) = case(item, kind.is_some(), problems) else { continue };
+        let Some(case) = read_case(item, kind.is_some(), problems) else { continue };
         if !names.insert(case.name.clone()) {
-            say(problems, format!("two cases are called `{}`; rename one", case.name), place(item, "name"));
+            push_case_error(
+                problems,
+                format!("two cases are called `{}`; rename one", case.name),
+                key_span(item, "name"),
+            );
         }
         cases.push(case);
     }
     Some(Cases { kind, cases })
 }
 
-fn case(node: &YamlNode, has_kind: bool, problems: &mut Diagnostics) -> Option<Case> {
-    let entries = map(node, "a case", problems)?;
+fn read_case(node: &YamlNode, has_kind: bool, problems: &mut Diagnostics) -> Option<Case> {
+    let entries = expect_map(node, "a case", problems)?;
     known_keys(entries, &["name", "inputs", "given", "expect", "live"], "a case", problems);
-    let Some(name) = given(node, "name") else {
-        say(problems, "a case has no `name`", node.span);
+    let Some(name) = given_value(node, "name") else {
+        push_case_error(problems, "a case has no `name`", node.span);
         return None;
     };
-    let name = string(name, "name", problems)?;
-    let json = |key: &str| given(node, key).map(YamlNode::to_json);
+    let name = expect_string(name, "name", problems)?;
+    let json = |key: &str| given_value(node, key).map(YamlNode::to_json);
     let case = Case {
         // JSON has no order; the file has.
-        inputs: given(node, "inputs").map(YamlNode::to_ordered),
+        inputs: given_value(node, "inputs").map(YamlNode::to_ordered),
         given: json("given"),
         expect: node.get("expect").map(|node| expect(node, problems)).unwrap_or_default(),
         live: node.get("live").and_then(|node| live(node, problems)),
@@ -100,51 +108,58 @@ fn case(node: &YamlNode, has_kind: bool, problems: &mut Diagnostics) -> Option<C
         (true, ..) => Some("`given`, and no `inputs` because it has a `kind`"),
     };
     if let Some(wanted) = wrong {
-        say(problems, format!("case `{name}` needs {wanted}"), node.span);
+        push_case_error(problems, format!("case `{name}` needs {wanted}"), node.span);
     }
     if !has_kind && !case.expect.rules.is_empty() {
-        let at = node.get("expect").map_or(node.span, |expect| place(expect, "rules"));
-        say(problems, format!("case `{name}` expects `rules`, which needs a `kind`"), at);
+        let at = node.get("expect").map_or(node.span, |expect| key_span(expect, "rules"));
+        push_case_error(problems, format!("case `{name}` expects `rules`, which needs a `kind`"), at);
     }
     Some(case)
 }
 
 fn expect(node: &YamlNode, problems: &mut Diagnostics) -> RequestExpectation {
-    let Some(entries) = map(node, "expect", problems) else { return RequestExpectation::default() };
+    let Some(entries) = expect_map(node, "expect", problems) else { return RequestExpectation::default() };
     known_keys(entries, &["rules", "tokens", "tools", "sections", "hash"], "expect", problems);
-    let tokens = given(node, "tokens").and_then(|node| {
+    let tokens = given_value(node, "tokens").and_then(|node| {
         let tokens = node.to_json().as_u64().and_then(|tokens| usize::try_from(tokens).ok());
         if tokens.is_none() {
-            say(problems, "expect.tokens is not a whole number of tokens", node.span);
+            push_case_error(problems, "expect.tokens is not a whole number of tokens", node.span);
         }
         tokens
     });
-    let hash = given(node, "hash").and_then(|node| string(node, "expect.hash", problems));
-    let rules = given(node, "rules").and_then(|node| map(node, "expect.rules", problems));
+    let hash = given_value(node, "hash").and_then(|node| expect_string(node, "expect.hash", problems));
+    let rules = given_value(node, "rules").and_then(|node| expect_map(node, "expect.rules", problems));
     let rules = rules.unwrap_or_default().iter().map(|(key, node)| (key.name.clone(), node.to_json())).collect();
-    let sections = given(node, "sections").and_then(|node| map(node, "expect.sections", problems));
-    let sections: BTreeMap<String, SectionExpectation> =
-        sections.unwrap_or_default().iter().map(|(key, node)| (key.name.clone(), words(node, problems))).collect();
-    let tools = given(node, "tools").map(|_| texts(node, "tools", problems));
+    let sections = given_value(node, "sections").and_then(|node| expect_map(node, "expect.sections", problems));
+    let sections: BTreeMap<String, SectionExpectation> = sections
+        .unwrap_or_default()
+        .iter()
+        .map(|(key, node)| (key.name.clone(), read_section_expectation(node, problems)))
+        .collect();
+    let tools = given_value(node, "tools").map(|_| read_text_list(node, "tools", problems));
     RequestExpectation { rules, tokens, tools, sections, hash }
 }
 
-fn words(node: &YamlNode, problems: &mut Diagnostics) -> SectionExpectation {
-    let Some(entries) = map(node, "what a section has", problems) else { return SectionExpectation::default() };
+fn read_section_expectation(node: &YamlNode, problems: &mut Diagnostics) -> SectionExpectation {
+    let Some(entries) = expect_map(node, "what a section has", problems) else { return SectionExpectation::default() };
     known_keys(entries, &["contains", "absent", "state"], "what a section has", problems);
     let states = [SectionState::Kept, SectionState::Shrunk, SectionState::Dropped, SectionState::Empty];
     let words = states.map(|state| (state.as_str(), state));
-    let state = given(node, "state").and_then(|node| word(node, "state", &words, problems));
-    SectionExpectation { contains: texts(node, "contains", problems), absent: texts(node, "absent", problems), state }
+    let state = given_value(node, "state").and_then(|node| expect_word(node, "state", &words, problems));
+    SectionExpectation {
+        contains: read_text_list(node, "contains", problems),
+        absent: read_text_list(node, "absent", problems),
+        state,
+    }
 }
 
-fn texts(node: &YamlNode, key: &str, problems: &mut Diagnostics) -> Vec<String> {
-    let Some(node) = given(node, key) else { return Vec::new() };
+fn read_text_list(node: &YamlNode, key: &str, problems: &mut Diagnostics) -> Vec<String> {
+    let Some(node) = given_value(node, key) else { return Vec::new() };
     let YamlValue::List(items) = &node.data else {
-        say(problems, format!("{key} is not a list of texts; write `{key}: [\"…\"]`"), node.span);
+        push_case_error(problems, format!("{key} is not a list of texts; write `{key}: [\"…\"]`"), node.span);
         return Vec::new();
     };
-    items.iter().filter_map(|item| string(item, key, problems)).collect()
+    items.iter().filter_map(|item| expect_string(item, key, problems)).collect()
 }
 
 fn live(node: &YamlNode, problems: &mut Diagnostics) -> Option<AnswerExpectation> {
@@ -176,7 +191,7 @@ fn judge(node: &YamlNode, problems: &mut Diagnostics) -> Option<JudgeExpectation
         given(node, "verdict").map(YamlNode::to_json).filter(|verdict| verdict.is_boolean() || verdict.is_string());
     if prompt.is_none() || verdict.is_none() {
         let needed = "live.judge needs `prompt`, a prompt of the book, and `verdict`, a text or a boolean";
-        say(problems, needed, node.span);
+        push_case_error(problems, needed, node.span);
     }
     let inputs = given(node, "inputs").and_then(|node| map(node, "live.judge.inputs", problems)).unwrap_or_default();
     let inputs = inputs.iter().map(|(key, node)| (key.name.clone(), node.to_json())).collect();
@@ -189,6 +204,6 @@ pub(super) fn given<'n>(node: &'n YamlNode, key: &str) -> Option<&'n YamlNode> {
 }
 
 /// Where a key's value stands, or the whole.
-fn place(node: &YamlNode, key: &str) -> Span {
+fn key_span(node: &YamlNode, key: &str) -> Span {
     node.get(key).map_or(node.span, |node| node.span)
 }

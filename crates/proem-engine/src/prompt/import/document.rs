@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 use super::source::SourceFile;
 use crate::error::error_at;
 use crate::ordered::OrderedJson;
-use crate::prompt::split::split;
+use crate::prompt::split::split_front_matter;
 use crate::prompt::yaml::{self, MappingKey, YamlNode, YamlValue};
 
 /// Reads a YAML or JSON file; the error is the problem with its place.
@@ -17,7 +17,7 @@ pub(super) fn parse_document(file: SourceFile<'_>) -> Result<YamlNode, String> {
     let is_json = file.name.ends_with(".json") || file.text.trim_start().starts_with(['{', '[']);
     let empty = || file.problem(0, "the file is empty", "");
     if !is_json {
-        let root = yaml::parse(file.text, 0).map_err(|problem| problem.render(file.name, file.text))?;
+        let root = yaml::parse_yaml(file.text, 0).map_err(|problem| problem.render(file.name, file.text))?;
         return root.ok_or_else(empty);
     }
     let value: OrderedJson = serde_json::from_str(file.text).map_err(|error| {
@@ -27,7 +27,7 @@ pub(super) fn parse_document(file: SourceFile<'_>) -> Result<YamlNode, String> {
         let message = text.split(" at line ").next().unwrap_or_default();
         error_at(format!("not JSON: {message}"), Span::new(at, at.saturating_add(1))).render(file.name, file.text)
     })?;
-    match yaml::parse(file.text, 0) {
+    match yaml::parse_yaml(file.text, 0) {
         Ok(Some(root)) if root.to_ordered() == value => Ok(root),
         _ => Ok(node_of(&value)),
     }
@@ -59,14 +59,14 @@ pub(super) struct FrontMatter<'s> {
 
 /// Cuts a file into front matter and body; the error is the problem with its place.
 pub(super) fn parse_front_matter(file: SourceFile<'_>) -> Result<FrontMatter<'_>, String> {
-    let cut = split(file.text);
+    let cut = split_front_matter(file.text);
     let Some((start, front)) = cut.front else {
         if file.text.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.trim_end() == "---") {
             return Err(file.problem(0, "the front matter has no end; a second `---` closes it", ""));
         }
         return Ok(FrontMatter { root: None, body: file.text, body_start: 0 });
     };
-    let root = yaml::parse(front, start).map_err(|problem| problem.render(file.name, file.text))?;
+    let root = yaml::parse_yaml(front, start).map_err(|problem| problem.render(file.name, file.text))?;
     let root = root.filter(|root| root.data != YamlValue::Scalar(Json::Null));
     if let Some(root) = root.as_ref().filter(|root| !matches!(root.data, YamlValue::Map(_))) {
         return Err(file.problem(root.span.start, "front matter is not a mapping of keys to values", ""));
@@ -105,7 +105,7 @@ pub(super) fn parse_lenient_front_matter(file: SourceFile<'_>) -> Result<FrontMa
 }
 
 /// The entries of a mapping; none of anything else.
-pub(super) fn entries(node: Option<&YamlNode>) -> &[(MappingKey, YamlNode)] {
+pub(super) fn mapping_entries(node: Option<&YamlNode>) -> &[(MappingKey, YamlNode)] {
     match node.map(|node| &node.data) {
         Some(YamlValue::Map(entries)) => entries,
         _ => &[],
@@ -131,6 +131,6 @@ pub(super) fn scalar_text(node: &YamlNode) -> Option<String> {
 
 /// A mapping of texts, empty where a value is none.
 pub(super) fn text_values(node: Option<&YamlNode>) -> OrderedMap<OrderedJson> {
-    let values = entries(node).iter().filter_map(|(key, node)| Some((key.name.as_str(), scalar_text(node)?)));
+    let values = mapping_entries(node).iter().filter_map(|(key, node)| Some((key.name.as_str(), scalar_text(node)?)));
     values.map(|(name, text)| (name, OrderedJson::Text(text.into()))).collect()
 }

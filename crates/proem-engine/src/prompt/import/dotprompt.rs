@@ -5,8 +5,8 @@
 use proem_text::{OrderedMap, json};
 use serde_json::Value as Json;
 
-use super::document::{entries, parse_front_matter};
-use super::placeholder::is_name;
+use super::document::{mapping_entries, parse_front_matter};
+use super::placeholder::is_placeholder_name;
 use super::source::{ImportReader, SourceFile, input_name, text_input};
 use super::{ImportedInput, ImportedPrompt, ImportedTurn, TextPiece};
 use crate::message::Role;
@@ -26,7 +26,7 @@ pub(super) fn read_dotprompt(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
     };
     let base = file.base_name();
     let mut prompt = reader.prompt(base.strip_suffix(".prompt").unwrap_or(base));
-    for (key, value) in entries(front.root.as_ref()) {
+    for (key, value) in mapping_entries(front.root.as_ref()) {
         let at = key.span.start;
         match key.name.as_str() {
             "name" | "version" | "variant" => {}
@@ -39,7 +39,8 @@ pub(super) fn read_dotprompt(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
             }
             "input" => read_inputs(value, &mut prompt, reader),
             "output" => {
-                prompt.answer = value.get("schema").and_then(|schema| expand(schema, reader)).map(OrderedJson::from);
+                prompt.answer =
+                    value.get("schema").and_then(|schema| expand_input_schema(schema, reader)).map(OrderedJson::from);
             }
             "tools" | "toolDefs" => reader.leave_out(file, at, "`tools` is left out: name tools under `proem.tools`"),
             other => reader.leave_out(file, at, format!("`{other}` is left out: a prompt file has no such key")),
@@ -81,10 +82,10 @@ fn in_written_order(schema: &Json) -> OrderedJson {
     serde_json::from_str(&json::compact_in_order(schema)).unwrap_or_else(|_| schema.clone().into())
 }
 
-fn read_inputs(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportReader<'_>) {
+fn read_dotprompt_inputs(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportReader<'_>) {
     let defaults = node.get("default").map(YamlNode::to_ordered);
     let default_of = |name: &str| defaults.as_ref().and_then(|defaults| defaults.get(name)).cloned();
-    let Some(schema) = node.get("schema").and_then(|schema| expand(schema, reader)) else {
+    let Some(schema) = node.get("schema").and_then(|schema| expand_input_schema(schema, reader)) else {
         for (name, value) in defaults.iter().filter_map(OrderedJson::fields).flat_map(OrderedMap::iter) {
             prompt.inputs.insert(name, ImportedInput { default: Some(value.clone()), ..text_input() });
         }
@@ -94,7 +95,7 @@ fn read_inputs(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut Import
     // The schema's own order is the file's.
     let written = node.get("schema").map(|schema| schema.get("properties").unwrap_or(schema));
     let properties = schema.get("properties").and_then(Json::as_object);
-    for (key, _) in entries(written) {
+    for (key, _) in mapping_entries(written) {
         let name = key.name.split(['?', '(']).next().unwrap_or_default().trim();
         let Some(schema) = properties.and_then(|properties| properties.get(name)) else { continue };
         let is_optional = !required.iter().any(|required| required == name);
@@ -115,7 +116,7 @@ fn declare_conditions(prompt: &mut ImportedPrompt) {
                 Some(_) => continue,
                 None => (inner, false),
             };
-            if is_name(name) && input_name(name) == name && prompt.inputs.get(name).is_none() {
+            if is_placeholder_name(name) && input_name(name) == name && prompt.inputs.get(name).is_none() {
                 prompt.inputs.insert(name, ImportedInput { is_optional, ..text_input() });
             }
         }
@@ -200,7 +201,7 @@ impl BodyCutter<'_> {
             _ => {
                 self.raw.push_str(written);
                 let path: Vec<String> = inner.split('.').map(str::to_owned).collect();
-                if path.iter().all(|name| is_name(name)) {
+                if path.iter().all(|name| is_placeholder_name(name)) {
                     self.pieces.push(TextPiece::Input(path));
                 } else {
                     self.is_plain = false;

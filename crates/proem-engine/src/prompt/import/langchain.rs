@@ -10,7 +10,7 @@ use proem_text::OrderedMap;
 use super::document::{entries, items, parse_document, scalar_text, text_values};
 use super::placeholder::{PlaceholderStyle, scan};
 use super::request::content_fragments;
-use super::source::{Fragment, ImportReader, SourceFile, prompt_name};
+use super::source::{Fragment, ImportReader, SourceFile, text_as_prompt_name};
 use super::{ImportedPrompt, ImportedTurn, TextPiece};
 use crate::error::{Error, ErrorKind};
 use crate::message::Role;
@@ -18,7 +18,7 @@ use crate::ordered::OrderedJson;
 use crate::prompt::yaml::YamlNode;
 
 /// The file that `template_path` names.
-pub(super) fn wanted_files(file: SourceFile<'_>) -> Result<Vec<String>, Error> {
+pub(super) fn langchain_files(file: SourceFile<'_>) -> Result<Vec<String>, Error> {
     let root = parse_document(file).map_err(|problem| Error::new(ErrorKind::InvalidFile, problem))?;
     let prompt = root.get("prompt").unwrap_or(&root);
     Ok(few_shot::wanted_files(prompt))
@@ -38,10 +38,12 @@ pub(super) fn read_langchain(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
     let folder = reader.folder;
     // Files of a hub are all called `prompt.json`; their folder has the name.
     let name = if matches!(base, "prompt" | "chain" | "basic") && !folder.is_empty() { folder } else { base };
-    let mut prompt = reader.prompt(&prompt_name(name));
+    let mut prompt = reader.prompt(&text_as_prompt_name(name));
     let node = root.get("prompt").filter(|_| root.get("template").is_none());
     if node.is_some() {
-        for (key, _) in entries(Some(&root)).iter().filter(|(key, _)| key.name != "prompt" && key.name != "_type") {
+        for (key, _) in
+            mapping_entries(Some(&root)).iter().filter(|(key, _)| key.name != "prompt" && key.name != "_type")
+        {
             reader.leave_out(
                 file,
                 key.span.start,
@@ -73,7 +75,7 @@ pub(super) fn read_langchain(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
             reader.refuse(file, at, &message, "known: prompt, few_shot, and chats that `dumps` wrote");
             return Vec::new();
         }
-        let pieces = read_template(kwargs, None, reader);
+        let pieces = read_langchain_template(kwargs, None, reader);
         prompt.turns.push(ImportedTurn { role: Role::User, pieces, line: file.line(node.span.start) });
         leave_rest(kwargs, reader);
     }
@@ -91,9 +93,11 @@ fn leave_rest(kwargs: &YamlNode, reader: &mut ImportReader<'_>) {
         "validate_template",
         "input_types",
     ];
-    for (key, value) in entries(Some(kwargs)) {
+    for (key, value) in mapping_entries(Some(kwargs)) {
         let is_empty = value.to_json().is_null()
-            || (entries(Some(value)).is_empty() && items(Some(value)).is_empty() && scalar_text(value).is_none());
+            || (mapping_entries(Some(value)).is_empty()
+                && items(Some(value)).is_empty()
+                && scalar_text(value).is_none());
         if !READ.contains(&key.name.as_str()) && !is_empty {
             reader.leave_out(reader.file, key.span.start, format!("`{}` is left out", key.name));
         }
@@ -127,12 +131,12 @@ fn read_message(node: &YamlNode, partial: Option<&YamlNode>, reader: &mut Import
     let kwargs = node.get("kwargs").unwrap_or(node);
     let pieces = match kwargs.get("prompt") {
         Some(prompt) if items(Some(prompt)).is_empty() => {
-            read_template(prompt.get("kwargs").unwrap_or(prompt), partial, reader)
+            read_langchain_template(prompt.get("kwargs").unwrap_or(prompt), partial, reader)
         }
         Some(prompts) => {
             let mut pieces = Vec::new();
             for prompt in items(Some(prompts)) {
-                pieces.extend(read_template(prompt.get("kwargs").unwrap_or(prompt), partial, reader));
+                pieces.extend(read_langchain_template(prompt.get("kwargs").unwrap_or(prompt), partial, reader));
             }
             pieces
         }
@@ -148,7 +152,11 @@ fn read_message(node: &YamlNode, partial: Option<&YamlNode>, reader: &mut Import
 }
 
 /// A template with its language; values that the source fixes become words.
-fn read_template(kwargs: &YamlNode, outer: Option<&YamlNode>, reader: &mut ImportReader<'_>) -> Vec<TextPiece> {
+fn read_langchain_template(
+    kwargs: &YamlNode,
+    outer: Option<&YamlNode>,
+    reader: &mut ImportReader<'_>,
+) -> Vec<TextPiece> {
     let file = reader.file;
     let Some(style) = read_style(kwargs, reader) else { return Vec::new() };
     let path = kwargs.get("template_path").and_then(YamlNode::as_str);

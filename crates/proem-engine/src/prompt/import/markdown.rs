@@ -61,7 +61,7 @@ fn read_command(
     let base = file.base_name();
     let stem = base.strip_suffix(".prompt.md").or_else(|| base.strip_suffix(".md")).unwrap_or(base);
     let mut prompt = reader.prompt(stem);
-    for (key, node) in entries(front.root.as_ref()) {
+    for (key, node) in mapping_entries(front.root.as_ref()) {
         match key.name.as_str() {
             "description" => prompt.purpose = node.as_str().map(str::to_owned),
             "name" => {}
@@ -73,7 +73,7 @@ fn read_command(
         }
     }
     let fragment = Fragment { file, start: front.body_start, text: front.body.to_owned() };
-    let pieces = scan(&fragment, style, reader);
+    let pieces = scan_placeholders(&fragment, style, reader);
     prompt.turns.push(ImportedTurn { role: Role::User, pieces, line: file.line(front.body_start) });
     vec![prompt]
 }
@@ -86,7 +86,7 @@ pub(super) fn read_fabric(reader: &mut ImportReader<'_>) -> Vec<ImportedPrompt> 
     let folder = reader.folder.to_owned();
     let mut prompt = reader.prompt(&folder);
     let fragment = Fragment { file, start: 0, text: file.text.to_owned() };
-    let mut pieces = scan(&fragment, PlaceholderStyle::Jinja, reader);
+    let mut pieces = scan_placeholders(&fragment, PlaceholderStyle::Jinja, reader);
     let is_caller_text =
         |piece: &TextPiece| matches!(piece, TextPiece::Input(path) if path.iter().any(|name| name == "input"));
     // fabric puts the caller's text where `{{input}}` stands, and sends it as a message of its own otherwise.
@@ -98,7 +98,7 @@ pub(super) fn read_fabric(reader: &mut ImportReader<'_>) -> Vec<ImportedPrompt> 
     let mut user = Vec::new();
     if let Some(beside) = reader.beside("user.md") {
         let fragment = Fragment { file: beside, start: 0, text: beside.text.to_owned() };
-        user = scan(&fragment, PlaceholderStyle::Jinja, reader);
+        user = scan_placeholders(&fragment, PlaceholderStyle::Jinja, reader);
     }
     if !has_place && !user.iter().any(is_caller_text) {
         user.push(TextPiece::Input(vec!["input".to_owned()]));
@@ -120,7 +120,7 @@ pub(super) fn read_plain_text(reader: &mut ImportReader<'_>, style: PlaceholderS
         _ => file.text,
     };
     let fragment = Fragment { file, start: 0, text: text.to_owned() };
-    let pieces = scan(&fragment, style, reader);
+    let pieces = scan_placeholders(&fragment, style, reader);
     prompt.turns.push(ImportedTurn { role: Role::User, pieces, line: 1 });
     vec![prompt]
 }

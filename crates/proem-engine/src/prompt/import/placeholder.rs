@@ -41,7 +41,11 @@ const EDITOR: &str = "this variable of the editor is not imported";
 const REMEDY: &str = "write the text with plain placeholders, and let the caller compute their values";
 
 /// Cuts a text; what can't be carried over is refused at its line.
-pub(super) fn scan(fragment: &Fragment<'_>, style: PlaceholderStyle, reader: &mut ImportReader<'_>) -> Vec<TextPiece> {
+pub(super) fn scan_placeholders(
+    fragment: &Fragment<'_>,
+    style: PlaceholderStyle,
+    reader: &mut ImportReader<'_>,
+) -> Vec<TextPiece> {
     let mut scanner = Scanner { pieces: Vec::new(), text: String::new(), trims_next: false };
     let mut rest = fragment.text.as_str();
     while let Some(at) = next_tag(rest, style) {
@@ -132,7 +136,7 @@ fn parse_tag(text: &str, style: PlaceholderStyle) -> (usize, Tag) {
             _ => name_tag(inner.strip_prefix('&').unwrap_or(inner)),
         }),
         PlaceholderStyle::SemanticKernel => {
-            parse_braces(text, |inner| match (inner.strip_prefix('$'), literal(inner)) {
+            parse_braces(text, |inner| match (inner.strip_prefix('$'), quoted_literal(inner)) {
                 (Some(name), _) => name_tag(name),
                 (None, Some(text)) => Tag::Piece(TextPiece::Text(text.to_owned())),
                 (None, None) => Tag::Fault(CALL),
@@ -155,7 +159,7 @@ fn parse_jinja(text: &str) -> (usize, Tag) {
             return parse_braces(text, |inner| {
                 let inner = inner.strip_prefix('-').unwrap_or(inner);
                 let inner = inner.strip_suffix('-').unwrap_or(inner).trim();
-                match literal(inner) {
+                match quoted_literal(inner) {
                     Some(text) => Tag::Piece(TextPiece::Text(text.to_owned())),
                     None => name_tag(inner),
                 }
@@ -190,7 +194,7 @@ fn parse_f_string(text: &str) -> (usize, Tag) {
     }
     let Some(end) = text.find('}') else { return (text.len(), Tag::Fault(OPEN)) };
     let inner = text.get(1..end).unwrap_or_default();
-    let tag = if is_name(inner) { name_tag(inner) } else { Tag::Fault(FORMAT) };
+    let tag = if is_placeholder_name(inner) { name_tag(inner) } else { Tag::Fault(FORMAT) };
     (end.saturating_add(1), tag)
 }
 
@@ -221,7 +225,7 @@ fn argument(text: &str) -> Option<(String, usize)> {
 }
 
 /// A text in quotes of one kind, without escapes.
-fn literal(inner: &str) -> Option<&str> {
+fn quoted_literal(inner: &str) -> Option<&str> {
     ['"', '\''].iter().find_map(|quote| {
         let text = inner.strip_prefix(*quote)?.strip_suffix(*quote)?;
         (!text.contains([*quote, '\\'])).then_some(text)
@@ -230,7 +234,7 @@ fn literal(inner: &str) -> Option<&str> {
 
 fn name_tag(text: &str) -> Tag {
     let path: Vec<String> = text.split('.').map(str::to_owned).collect();
-    match path.iter().all(|name| is_name(name)) {
+    match path.iter().all(|name| is_placeholder_name(name)) {
         // Each tool fills these from its surroundings, which no caller passes.
         true if path.first().is_some_and(|name| name == "env") && path.len() > 1 => Tag::Fault(ENVIRONMENT),
         true => Tag::Piece(TextPiece::Input(path)),
@@ -241,7 +245,7 @@ fn name_tag(text: &str) -> Tag {
 const ENVIRONMENT: &str = "this reads a variable of the environment, which is not imported";
 
 /// Whether a text is a name: letters, digits, `_` and `-`, no digit or `-` first.
-pub(super) fn is_name(text: &str) -> bool {
+pub(super) fn is_placeholder_name(text: &str) -> bool {
     (1..=64).contains(&text.len())
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'))
         && !text.starts_with(|c: char| c.is_ascii_digit() || c == '-')

@@ -9,10 +9,10 @@ mod tests_read;
 use proem_text::OrderedMap;
 
 use self::tests_read::read_tests;
-use super::document::{entries, items, parse_document};
-use super::placeholder::{PlaceholderStyle, scan};
+use super::document::{items, mapping_entries, parse_document};
+use super::placeholder::{PlaceholderStyle, scan_placeholders};
 use super::request::{chat_role, content_fragments};
-use super::source::{Fragment, ImportReader, SourceFile, prompt_name};
+use super::source::{Fragment, ImportReader, SourceFile, text_as_prompt_name};
 use super::{ImportedPrompt, ImportedSettings, ImportedTurn};
 use crate::error::{Error, ErrorKind};
 use crate::message::Role;
@@ -22,7 +22,7 @@ use crate::prompt::yaml::{YamlNode, YamlValue};
 const PROGRAMS: [&str; 9] = [".py", ".js", ".ts", ".mjs", ".cjs", ".mts", ".cts", ".rb", ".go"];
 
 /// The files that prompts and tests name.
-pub(super) fn wanted_files(file: SourceFile<'_>) -> Result<Vec<String>, Error> {
+pub(super) fn promptfoo_files(file: SourceFile<'_>) -> Result<Vec<String>, Error> {
     let root = parse_document(file).map_err(|problem| Error::new(ErrorKind::InvalidFile, problem))?;
     let mut wanted = Vec::new();
     for node in prompt_nodes(&root) {
@@ -71,7 +71,7 @@ pub(super) fn read_promptfoo(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
         }
     };
     let mut settings = ImportedSettings::default();
-    for (key, value) in entries(Some(&root)) {
+    for (key, value) in mapping_entries(Some(&root)) {
         let at = key.span.start;
         match key.name.as_str() {
             "prompts" | "tests" | "defaultTest" | "description" | "assertionTemplates" => {}
@@ -137,7 +137,7 @@ fn read_prompt(node: &YamlNode, folder: &str, prompts: &mut Vec<ImportedPrompt>,
         prompt.answer = Some(schema.to_ordered());
     }
     for (key, _) in
-        entries(node.get("config")).iter().filter(|(key, _)| key.name != "response_format" || schema.is_none())
+        mapping_entries(node.get("config")).iter().filter(|(key, _)| key.name != "response_format" || schema.is_none())
     {
         reader.leave_out(file, key.span.start, format!("`config.{}` of the prompt is left out", key.name));
     }
@@ -185,7 +185,7 @@ fn read_prompt_file(path: &str, at: usize, prompts: &mut Vec<ImportedPrompt>, re
 
 /// A prompt of one text: a chat in JSON or YAML, or the user's words.
 fn push_prompt(fragment: &Fragment<'_>, name: &str, prompts: &mut Vec<ImportedPrompt>, reader: &mut ImportReader<'_>) {
-    let mut prompt = reader.prompt(&prompt_name(name));
+    let mut prompt = reader.prompt(&text_as_prompt_name(name));
     let is_chat =
         fragment.text.trim_start().starts_with(['[', '{']) || fragment.text.trim_start().starts_with("- role:");
     let inner = SourceFile { name: fragment.file.name, text: &fragment.text };
@@ -193,7 +193,7 @@ fn push_prompt(fragment: &Fragment<'_>, name: &str, prompts: &mut Vec<ImportedPr
     let messages: Vec<YamlNode> = items(chat.as_ref()).to_vec();
     let line = fragment.file.line(fragment.start);
     if messages.is_empty() || messages.iter().any(|message| message.get("role").is_none()) {
-        let pieces = scan(fragment, PlaceholderStyle::Jinja, reader);
+        let pieces = scan_placeholders(fragment, PlaceholderStyle::Jinja, reader);
         prompt.turns.push(ImportedTurn { role: Role::User, pieces, line });
         prompts.push(prompt);
         return;
@@ -204,7 +204,7 @@ fn push_prompt(fragment: &Fragment<'_>, name: &str, prompts: &mut Vec<ImportedPr
         let contents = message.get("content").map(|content| content_fragments(content, inner, reader));
         for content in contents.unwrap_or_default() {
             let placed = Fragment { file: fragment.file, start: fragment.start, text: content.text };
-            pieces.extend(scan(&placed, PlaceholderStyle::Jinja, reader));
+            pieces.extend(scan_placeholders(&placed, PlaceholderStyle::Jinja, reader));
         }
         prompt.turns.push(ImportedTurn { role, pieces, line });
     }

@@ -6,8 +6,8 @@
 use proem_text::OrderedMap;
 use serde_json::json;
 
-use super::document::{FrontMatter, entries, items, parse_document, parse_front_matter, scalar_text};
-use super::placeholder::{PlaceholderStyle, scan};
+use super::document::{FrontMatter, items, mapping_entries, parse_document, parse_front_matter, scalar_text};
+use super::placeholder::{PlaceholderStyle, scan_placeholders};
 use super::source::{Fragment, ImportReader, SourceFile, input_name, is_secret_key, text_input};
 use super::{ImportedCase, ImportedInput, ImportedPrompt, ImportedTurn};
 use crate::error::Error;
@@ -25,7 +25,7 @@ enum Form {
 }
 
 /// The file that holds the sample.
-pub(super) fn wanted_files(file: SourceFile<'_>) -> Result<Vec<String>, Error> {
+pub(super) fn prompty_files(file: SourceFile<'_>) -> Result<Vec<String>, Error> {
     let front = parse_front_matter(file).ok();
     let sample = front.as_ref().and_then(|front| sample_file(front.root.as_ref()?.get("sample")?));
     Ok(sample.into_iter().collect())
@@ -56,15 +56,15 @@ pub(super) fn read_prompty(reader: &mut ImportReader<'_>) -> Vec<ImportedPrompt>
     let has_old = model.is_some_and(|model| model.get("configuration").is_some() || model.get("parameters").is_some());
     let form = if has_old || get("sample").is_some() { Form::First } else { Form::Second };
     let mut style = PlaceholderStyle::Jinja;
-    for (key, node) in entries(root) {
+    for (key, node) in mapping_entries(root) {
         let at = key.span.start;
         match key.name.as_str() {
             "name" => {}
             "description" => prompt.purpose = node.as_str().map(str::to_owned),
             "model" => read_model(node, &mut prompt, reader),
-            "inputs" | "inputSchema" => read_inputs(node, &mut prompt, reader),
+            "inputs" | "inputSchema" => read_prompty_inputs(node, &mut prompt, reader),
             "sample" => read_sample(node, &mut prompt, reader),
-            "template" => style = read_template(node, at, reader),
+            "template" => style = read_prompty_template(node, at, reader),
             "outputs" | "outputSchema" => prompt.answer = read_outputs(node),
             "version" | "kind" | "$schema"
                 if node.as_str().is_none_or(|text| text != "prompt" && !text.starts_with("http")) =>
@@ -81,7 +81,7 @@ pub(super) fn read_prompty(reader: &mut ImportReader<'_>) -> Vec<ImportedPrompt>
 }
 
 /// The language of the body.
-fn read_template(node: &YamlNode, at: usize, reader: &mut ImportReader<'_>) -> PlaceholderStyle {
+fn read_prompty_template(node: &YamlNode, at: usize, reader: &mut ImportReader<'_>) -> PlaceholderStyle {
     let format = node.get("format").or_else(|| node.get("type")).unwrap_or(node);
     let name = format.as_str().or_else(|| format.get("kind").and_then(YamlNode::as_str)).unwrap_or("jinja2");
     match name {
@@ -101,7 +101,7 @@ fn read_model(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportR
         prompt.settings.model = Some(name.to_owned());
         return;
     }
-    for (key, value) in entries(Some(node)) {
+    for (key, value) in mapping_entries(Some(node)) {
         match key.name.as_str() {
             "id" => prompt.settings.model = value.as_str().map(str::to_owned),
             "api" | "apiType" if matches!(value.as_str(), Some("chat" | "responses" | "completion")) => {}
@@ -133,7 +133,7 @@ fn read_model(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportR
 
 /// Names what a connection holds, and none of its values.
 fn leave_connection(name: &str, node: &YamlNode, at: usize, reader: &mut ImportReader<'_>) {
-    if entries(Some(node)).is_empty() {
+    if mapping_entries(Some(node)).is_empty() {
         reader.leave_out(reader.file, at, format!("`{name}` is left out: a provider is set in your configuration"));
     }
     let mut plain = Vec::new();
@@ -156,10 +156,10 @@ fn leave_connection(name: &str, node: &YamlNode, at: usize, reader: &mut ImportR
 }
 
 /// Inputs as a mapping by name, as a list with names, or as a schema's `properties`.
-fn read_inputs(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportReader<'_>) {
+fn read_prompty_inputs(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportReader<'_>) {
     let node = node.get("properties").unwrap_or(node);
     let mut sample: OrderedMap<OrderedJson> = OrderedMap::default();
-    let named = entries(Some(node)).iter().map(|(key, value)| (key.name.clone(), key.span.start, value));
+    let named = mapping_entries(Some(node)).iter().map(|(key, value)| (key.name.clone(), key.span.start, value));
     let listed = items(Some(node))
         .iter()
         .filter_map(|item| Some((item.get("name")?.as_str()?.to_owned(), item.span.start, item)));
@@ -229,7 +229,7 @@ fn read_sample(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut Import
         },
     };
     let mut inputs: OrderedMap<OrderedJson> = OrderedMap::default();
-    for (key, value) in entries(Some(read.as_ref().unwrap_or(node))) {
+    for (key, value) in mapping_entries(Some(read.as_ref().unwrap_or(node))) {
         let name = input_name(&key.name);
         if scalar_text(value).is_none() {
             let text = format!("the sample `{name}` is no single value; no case was made");
@@ -255,8 +255,9 @@ fn read_outputs(node: &YamlNode) -> Option<OrderedJson> {
     if node.get("type").is_some() {
         return Some(node.to_ordered());
     }
-    let named =
-        entries(Some(node.get("properties").unwrap_or(node))).iter().map(|(key, value)| (key.name.clone(), value));
+    let named = mapping_entries(Some(node.get("properties").unwrap_or(node)))
+        .iter()
+        .map(|(key, value)| (key.name.clone(), value));
     let listed = items(Some(node)).iter().filter_map(|item| Some((item.get("name")?.as_str()?.to_owned(), item)));
     let mut properties: OrderedMap<OrderedJson> = OrderedMap::default();
     let mut required = Vec::new();
@@ -319,7 +320,7 @@ fn read_turns(
 fn thread_names(root: Option<&YamlNode>) -> Vec<String> {
     let inputs = root.and_then(|root| root.get("inputs"));
     let listed = items(inputs).iter().filter_map(|item| Some((item.get("name")?.as_str()?.to_owned(), item)));
-    let named = entries(inputs).iter().map(|(key, value)| (key.name.clone(), value));
+    let named = mapping_entries(inputs).iter().map(|(key, value)| (key.name.clone(), value));
     let is_thread = |(_, node): &(String, &YamlNode)| node.get("kind").and_then(YamlNode::as_str) == Some("thread");
     listed.chain(named).filter(is_thread).map(|(name, _)| name).collect()
 }
@@ -351,7 +352,7 @@ impl OpenMessage<'_> {
         if text.trim().is_empty() {
             return None;
         }
-        let pieces = scan(&Fragment { file, start: self.start, text }, style, reader);
+        let pieces = scan_placeholders(&Fragment { file, start: self.start, text }, style, reader);
         Some(ImportedTurn { role: self.role, pieces, line: file.line(self.start) })
     }
 }

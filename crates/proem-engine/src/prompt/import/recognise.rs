@@ -13,7 +13,7 @@ use crate::prompt::yaml::YamlNode;
 /// # Errors
 ///
 /// [`ErrorKind::InvalidFile`] if the file is none of the kinds, with what to do with it instead.
-pub fn recognise(path: &str, text: &str) -> Result<ImportKind, Error> {
+pub fn recognise_source(path: &str, text: &str) -> Result<ImportKind, Error> {
     let refused = |problem: &str| Err(Error::new(ErrorKind::InvalidFile, format!("{path}: {problem}")));
     let base = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     let ends = |endings: &[&str]| endings.iter().any(|ending| base.ends_with(ending));

@@ -3,7 +3,7 @@
 //! Sources: <https://platform.openai.com/docs/api-reference/chat>,
 //! <https://platform.openai.com/docs/api-reference/responses>, <https://platform.claude.com/docs/en/api/messages>.
 
-use super::document::{entries, items, parse_document};
+use super::document::{items, mapping_entries, parse_document};
 use super::source::{Fragment, ImportReader, SourceFile, is_secret_key};
 use super::{ImportedPrompt, ImportedTurn, TextPiece};
 use crate::message::Role;
@@ -121,7 +121,7 @@ pub(super) fn content_fragments<'s>(
     }
     let mut fragments = Vec::new();
     for part in items(Some(node)) {
-        if let Some(key) = entries(Some(part)).iter().find(|(key, _)| key.name == "cache_control") {
+        if let Some(key) = mapping_entries(Some(part)).iter().find(|(key, _)| key.name == "cache_control") {
             reader.leave_out(
                 file,
                 key.0.span.start,

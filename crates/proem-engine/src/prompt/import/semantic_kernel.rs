@@ -25,7 +25,7 @@ pub(super) fn read_semantic_kernel(reader: &mut ImportReader<'_>) -> Vec<Importe
     let mut style = PlaceholderStyle::SemanticKernel;
     if let Some(config) = reader.beside("config.json") {
         match parse_document(config) {
-            Ok(root) => style = read_config(&root, config, &mut prompt, reader),
+            Ok(root) => style = read_kernel_config(&root, config, &mut prompt, reader),
             Err(problem) => reader.refuse_whole(problem),
         }
     }
@@ -40,7 +40,7 @@ fn read_yaml(reader: &mut ImportReader<'_>) -> Option<ImportedPrompt> {
     let stem = file.base_name().split('.').next().unwrap_or_default().to_owned();
     let name = root.get("name").and_then(YamlNode::as_str).unwrap_or(&stem).to_owned();
     let mut prompt = reader.prompt(&name);
-    let style = read_config(&root, file, &mut prompt, reader);
+    let style = read_kernel_config(&root, file, &mut prompt, reader);
     let Some(fragment) = root.get("template").and_then(|node| Fragment::of_node(file, node)) else {
         reader.refuse(file, root.span.start, "`template` is missing or no text", "");
         return None;
@@ -63,26 +63,26 @@ fn push_turn(
         }
         return;
     }
-    let pieces = scan(fragment, style, reader);
+    let pieces = scan_placeholders(fragment, style, reader);
     prompt.turns.push(ImportedTurn { role: Role::User, pieces, line: fragment.file.line(fragment.start) });
 }
 
 /// Reads what both forms call alike, and says in which language the template is.
-fn read_config(
+fn read_kernel_config(
     root: &YamlNode,
     file: SourceFile<'_>,
     prompt: &mut ImportedPrompt,
     reader: &mut ImportReader<'_>,
 ) -> PlaceholderStyle {
     let mut style = PlaceholderStyle::SemanticKernel;
-    for (key, value) in entries(Some(root)) {
+    for (key, value) in mapping_entries(Some(root)) {
         let at = key.span.start;
         match key.name.as_str() {
             "name" | "template" | "schema" | "type" => {}
             "description" => prompt.purpose = value.as_str().filter(|text| !text.is_empty()).map(str::to_owned),
             "input_variables" => items(Some(value)).iter().for_each(|item| read_variable(item, prompt)),
             "input" => items(value.get("parameters")).iter().for_each(|item| read_variable(item, prompt)),
-            "execution_settings" | "completion" => read_settings(value, file, prompt, reader),
+            "execution_settings" | "completion" => read_kernel_settings(value, file, prompt, reader),
             "template_format" => match value.as_str() {
                 Some("semantic-kernel") | None => {}
                 Some("jinja2") => style = PlaceholderStyle::Jinja,
@@ -111,9 +111,17 @@ fn read_variable(node: &YamlNode, prompt: &mut ImportedPrompt) {
 }
 
 /// Settings of the service `default`, or of the only one.
-fn read_settings(node: &YamlNode, file: SourceFile<'_>, prompt: &mut ImportedPrompt, reader: &mut ImportReader<'_>) {
-    let services: Vec<&YamlNode> =
-        entries(Some(node)).iter().filter(|(_, v)| !entries(Some(v)).is_empty()).map(|(_, v)| v).collect();
+fn read_kernel_settings(
+    node: &YamlNode,
+    file: SourceFile<'_>,
+    prompt: &mut ImportedPrompt,
+    reader: &mut ImportReader<'_>,
+) {
+    let services: Vec<&YamlNode> = mapping_entries(Some(node))
+        .iter()
+        .filter(|(_, v)| !mapping_entries(Some(v)).is_empty())
+        .map(|(_, v)| v)
+        .collect();
     let settings = node.get("default").or_else(|| services.first().copied()).unwrap_or(node);
     for entry in entries(Some(settings)) {
         if entry.0.name == "function_choice_behavior" {

@@ -286,7 +286,7 @@ impl<'s> ImportReader<'s> {
     /// An empty prompt with a name made of `name`.
     pub(super) fn prompt(&self, name: &str) -> ImportedPrompt {
         ImportedPrompt {
-            name: prompt_name(name),
+            name: text_as_prompt_name(name),
             source: self.file.base_name().to_owned(),
             purpose: None,
             turns: Vec::new(),
@@ -300,7 +300,7 @@ impl<'s> ImportReader<'s> {
 }
 
 /// A text as a prompt's name: lower-case letters, digits and `-`.
-pub(super) fn prompt_name(text: &str) -> String {
+pub(super) fn text_as_prompt_name(text: &str) -> String {
     let mut name = String::new();
     for c in text.chars() {
         if c.is_ascii_alphanumeric() {

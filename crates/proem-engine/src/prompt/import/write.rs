@@ -58,7 +58,7 @@ pub fn write_prompt(prompt: &ImportedPrompt, agent: &str) -> Result<WrittenPromp
     let mut left_out = prompt.left_out.clone();
     let turns = arrange_turns(prompt, &mut left_out)?;
     let parts = parts_of(&turns);
-    let text = front_matter(prompt, &parts) + &body(prompt, &parts);
+    let text = front_matter(prompt, &parts) + &prompt_body(prompt, &parts);
     let path = format!("{agent}/{}/{VERSION}.prompt", prompt.name);
     let file = PromptFile::parse(&path, &text, &BTreeMap::new()).map_err(|error| {
         let first = prompt.turns.first().map_or(1, |turn| turn.line);
@@ -67,7 +67,7 @@ pub fn write_prompt(prompt: &ImportedPrompt, agent: &str) -> Result<WrittenPromp
         let text = format!("{}:{first}: the prompt file made of it is refused: {}", prompt.source, why.join("\n  "));
         Error::new(ErrorKind::InvalidFile, text)
     })?;
-    compare(prompt, &parts, &file.sections)?;
+    compare_read_back(prompt, &parts, &file.sections)?;
     let mut files = BTreeMap::from([(path, text)]);
     if !prompt.cases.is_empty() {
         let cases = case_file(prompt, agent);
@@ -83,7 +83,7 @@ pub fn write_prompt(prompt: &ImportedPrompt, agent: &str) -> Result<WrittenPromp
     Ok(WrittenPrompt { prompt: format!("{agent}/{}", prompt.name), files, shared, left_out })
 }
 
-fn refused(prompt: &ImportedPrompt, line: usize, text: &str) -> Error {
+fn import_refusal(prompt: &ImportedPrompt, line: usize, text: &str) -> Error {
     Error::new(ErrorKind::InvalidFile, format!("{}:{line}: {text}", prompt.source))
 }
 
@@ -96,7 +96,7 @@ fn arrange_turns(prompt: &ImportedPrompt, left_out: &mut Vec<LeftOut>) -> Result
         if turn.role == Role::System {
             if turns.iter().any(|turn| turn.role != Role::System) {
                 let text = "a system message behind the user's is not imported; move it to the start";
-                return Err(refused(prompt, turn.line, text));
+                return Err(import_refusal(prompt, turn.line, text));
             }
             let (kept, rest) = cut_at_input(&turn.pieces);
             if !rest.is_empty() || !moved.is_empty() {
@@ -114,7 +114,7 @@ fn arrange_turns(prompt: &ImportedPrompt, left_out: &mut Vec<LeftOut>) -> Result
         }
         if !moved.is_empty() {
             if turn.role != Role::User {
-                return Err(refused(prompt, turn.line, "an assistant's message comes before the user's"));
+                return Err(import_refusal(prompt, turn.line, "an assistant's message comes before the user's"));
             }
             let break_between =
                 moved.last().is_none_or(|piece| !matches!(piece, TextPiece::Text(text) if text.ends_with('\n')));
@@ -173,8 +173,8 @@ fn parts_of(turns: &[ImportedTurn]) -> Vec<Part<'_>> {
                 (TextPiece::Text(_), _) => "trusted",
             };
             match own.last_mut() {
-                Some(last) if last.trust == trust || is_blank(piece) => last.pieces.push(piece),
-                Some(last) if last.pieces.iter().all(|piece| is_blank(piece)) => {
+                Some(last) if last.trust == trust || is_blank_piece(piece) => last.pieces.push(piece),
+                Some(last) if last.pieces.iter().all(|piece| is_blank_piece(piece)) => {
                     last.trust = trust;
                     last.pieces.push(piece);
                 }
@@ -183,16 +183,16 @@ fn parts_of(turns: &[ImportedTurn]) -> Vec<Part<'_>> {
         }
         parts.append(&mut own);
     }
-    name_parts(&mut parts);
+    name_sections(&mut parts);
     parts
 }
 
-fn is_blank(piece: &TextPiece) -> bool {
+fn is_blank_piece(piece: &TextPiece) -> bool {
     matches!(piece, TextPiece::Text(text) if text.trim().is_empty())
 }
 
 /// Names sections by what they hold; a second one of a name gets a number.
-fn name_parts(parts: &mut [Part<'_>]) {
+fn name_sections(parts: &mut [Part<'_>]) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for part in parts {
         let input = part.pieces.iter().find_map(|piece| match piece {
@@ -272,7 +272,7 @@ fn front_matter(prompt: &ImportedPrompt, parts: &[Part<'_>]) -> String {
 }
 
 /// The body: one line break on each side of a marker is the marker's.
-fn body(prompt: &ImportedPrompt, parts: &[Part<'_>]) -> String {
+fn prompt_body(prompt: &ImportedPrompt, parts: &[Part<'_>]) -> String {
     let mut out = String::new();
     let mut role = None;
     for part in parts {
@@ -283,7 +283,7 @@ fn body(prompt: &ImportedPrompt, parts: &[Part<'_>]) -> String {
         out.push_str(&format!("{{{{section {}}}}}\n", quote_json(&part.name)));
         for piece in &part.pieces {
             match piece {
-                TextPiece::Text(text) => out.push_str(&escape(text)),
+                TextPiece::Text(text) => out.push_str(&escape_words(text)),
                 TextPiece::Template(text) => out.push_str(text),
                 TextPiece::Input(path) => {
                     let name = path.join(".");
@@ -303,7 +303,7 @@ fn body(prompt: &ImportedPrompt, parts: &[Part<'_>]) -> String {
 }
 
 /// Words that a template prints as they are: what would be a tag stands in a raw block.
-fn escape(text: &str) -> String {
+fn escape_words(text: &str) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
         let first = ["{{", "{%"].iter().filter_map(|sign| line.find(sign)).min();
@@ -323,7 +323,7 @@ fn escape(text: &str) -> String {
 }
 
 /// Holds what was read back against what was to be written.
-fn compare(prompt: &ImportedPrompt, parts: &[Part<'_>], sections: &[Section]) -> Result<(), Error> {
+fn compare_read_back(prompt: &ImportedPrompt, parts: &[Part<'_>], sections: &[Section]) -> Result<(), Error> {
     let is_same = |part: &Part<'_>, section: &Section| {
         let is_template = part.pieces.iter().any(|piece| matches!(piece, TextPiece::Template(_)));
         let wanted: String = part
@@ -334,7 +334,9 @@ fn compare(prompt: &ImportedPrompt, parts: &[Part<'_>], sections: &[Section]) ->
                 TextPiece::Input(path) => format!("\0{}\0", path.join(".")),
             })
             .collect();
-        section.spec.name == part.name && section.role == part.role && (is_template || printed(section) == wanted)
+        section.spec.name == part.name
+            && section.role == part.role
+            && (is_template || printed_section(section) == wanted)
     };
     let same =
         parts.len() == sections.len() && parts.iter().zip(sections).all(|(part, section)| is_same(part, section));
@@ -342,11 +344,11 @@ fn compare(prompt: &ImportedPrompt, parts: &[Part<'_>], sections: &[Section]) ->
         return Ok(());
     }
     let text = "its words hold tags that a prompt file can't print as they are; take `{{{{` and `}}}}` out of them";
-    Err(refused(prompt, prompt.turns.first().map_or(1, |turn| turn.line), text))
+    Err(import_refusal(prompt, prompt.turns.first().map_or(1, |turn| turn.line), text))
 }
 
 /// What a section prints, with names between NULs where inputs stand.
-fn printed(section: &Section) -> String {
+fn printed_section(section: &Section) -> String {
     let mut out = String::new();
     for node in &section.template.nodes {
         match &node.element {

@@ -1,6 +1,6 @@
 //! The text that a template becomes, up to a limit.
 
-use super::error::{RenderFailure, problem};
+use super::error::{RenderFailure, render_problem};
 
 /// The most bytes of one rendered text: nested loops multiply.
 pub(super) const MAX_BYTES: usize = 16 * 1024 * 1024;
@@ -14,7 +14,7 @@ pub(super) struct BoundedText {
 impl BoundedText {
     pub(super) fn push(&mut self, more: &str) -> Result<(), RenderFailure> {
         if self.text.len().saturating_add(more.len()) > MAX_BYTES {
-            return problem(format!("its text is larger than {MAX_BYTES} bytes"));
+            return render_problem(format!("its text is larger than {MAX_BYTES} bytes"));
         }
         self.text.push_str(more);
         Ok(())

@@ -29,6 +29,6 @@ impl RenderFailure {
     }
 }
 
-pub(super) fn problem<T>(problem: impl Into<String>) -> Result<T, RenderFailure> {
+pub(super) fn render_problem<T>(problem: impl Into<String>) -> Result<T, RenderFailure> {
     Err(RenderFailure::new(problem.into()))
 }

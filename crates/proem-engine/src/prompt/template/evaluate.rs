@@ -12,11 +12,11 @@ use std::sync::Arc;
 use proem_text::OrderedMap;
 
 use super::bounded::BoundedText;
-use super::error::{RenderFailure, problem};
-use super::functions::{self, compute, is_empty, is_true};
+use super::error::{RenderFailure, render_problem};
+use super::functions::{self, compute, counts_as_nothing, is_true};
 use super::scope::{
     BlockParameters, ContextLevel, Inlines, LoopIteration, PartialBlock, TemplateBindings, TemplateScope, inlines,
-    is_same, with_fields,
+    is_same_value, with_fields,
 };
 use super::{BlockStatement, Expression, HelperCall, Partial, PartialName, Statement, Template};
 use crate::ordered::OrderedJson;
@@ -42,7 +42,7 @@ pub(crate) enum Dialect {
 /// # Errors
 ///
 /// In words: a limit was met, a helper or partial is unknown, or a helper was given what it can't use.
-pub(crate) fn evaluate(
+pub(crate) fn evaluate_template(
     template: &Template,
     values: &TemplateBindings<'_>,
     dialect: Dialect,
@@ -73,14 +73,14 @@ impl EvaluationContext<'_> {
     fn step(&mut self, steps: usize) -> Result<(), RenderFailure> {
         self.steps = self.steps.saturating_add(steps);
         if self.steps > MAX_STEPS {
-            return problem(format!("its loops and partials take more than {MAX_STEPS} steps"));
+            return render_problem(format!("its loops and partials take more than {MAX_STEPS} steps"));
         }
         Ok(())
     }
 
     fn template(&mut self, template: &Template, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {
         if scope.depth > MAX_DEPTH {
-            return problem(format!("partials and blocks nested deeper than {MAX_DEPTH}"));
+            return render_problem(format!("partials and blocks nested deeper than {MAX_DEPTH}"));
         }
         let scope = &TemplateScope { depth: scope.depth.saturating_add(1), ..*scope };
         let partials = inlines(template);
@@ -101,7 +101,7 @@ impl EvaluationContext<'_> {
                 Statement::Block(block) => self.block(block, scope)?,
                 Statement::Partial(partial) => self.partial(partial, scope)?,
                 Statement::Decorator(_) => {
-                    return problem("decorators are not supported; only `{{#*inline \"name\"}}` is supported");
+                    return render_problem("decorators are not supported; only `{{#*inline \"name\"}}` is supported");
                 }
             }
         }
@@ -121,7 +121,7 @@ impl EvaluationContext<'_> {
         match (is_helper, call.is_bare()) {
             (true, _) => Ok(NameResolution::Helper),
             (false, true) => Ok(NameResolution::Value),
-            (false, false) => problem(match name {
+            (false, false) => render_problem(match name {
                 Some(_) => format!("unknown helper `{written}`; known: {}", HELPERS.join(", ")),
                 None => format!("`{written}` is a value, which takes no arguments"),
             }),
@@ -144,9 +144,9 @@ impl EvaluationContext<'_> {
             // The analysis let only declared names through, and what is declared was completed: a value that is
             // missing all the same is an error of ours and must not become an empty place in a prompt.
             if value.is_none() && self.dialect == Dialect::Strict {
-                return problem(format!("`{}` is missing", call.path.written));
+                return render_problem(format!("`{}` is missing", call.path.written));
             }
-            return functions::print(&mut self.out, value.as_ref());
+            return functions::print_value(&mut self.out, value.as_ref());
         }
         let name = call.path.written.as_str();
         let arguments = self.arguments(&call.arguments, scope)?;
@@ -159,12 +159,12 @@ impl EvaluationContext<'_> {
                 });
                 functions::print_json(&mut self.out, value.as_ref().unwrap_or(&OrderedJson::Null), indent.unwrap_or(0))
             }
-            ("json", _) => problem("`json` takes one value"),
+            ("json", _) => render_problem("`json` takes one value"),
             ("log", _) => Ok(()),
             ("history" | "media" | "role" | "section", _) => self.marker(call, &arguments, scope),
             _ => match compute(name, &arguments) {
-                Some(value) => functions::print(&mut self.out, Some(&value?)),
-                None => problem(format!("`{name}` is a block; write {{{{#{name} …}}}}")),
+                Some(value) => functions::print_value(&mut self.out, Some(&value?)),
+                None => render_problem(format!("`{name}` is a block; write {{{{#{name} …}}}}")),
             },
         }
     }
@@ -186,7 +186,7 @@ impl EvaluationContext<'_> {
                 [("url", url), ("contentType", content_type)].into_iter().collect()
             }
             (_, Some(value)) => [(name, value.clone().unwrap_or_default())].into_iter().collect(),
-            (_, None) => return problem(format!("`{name}` takes a name")),
+            (_, None) => return render_problem(format!("`{name}` takes a name")),
         };
         self.out.push(&format!("{mark}{name} {}{mark}", OrderedJson::from(fields).to_json()))
     }
@@ -226,7 +226,7 @@ impl EvaluationContext<'_> {
                     Some(value) if self.is_helper(name, false) => value.map(Some),
                     // Parentheses around a value mean the value.
                     _ if call.is_bare() => Ok(scope.find(&call.path, self.values)),
-                    _ => problem(format!("`{name}` returns no value; {} do", FUNCTIONS.join(", "))),
+                    _ => render_problem(format!("`{name}` returns no value; {} do", FUNCTIONS.join(", "))),
                 }
             }
         }
@@ -237,7 +237,9 @@ impl EvaluationContext<'_> {
         if block.is_raw {
             return match block.call.path.written.as_str() {
                 "raw" => self.branch(body, scope),
-                name => problem(format!("unknown raw block `{name}`; write {{{{{{{{raw}}}}}}}} for text without tags")),
+                name => render_problem(format!(
+                    "unknown raw block `{name}`; write {{{{{{{{raw}}}}}}}} for text without tags"
+                )),
             };
         }
         if matches!(self.meaning(&block.call, scope)?, NameResolution::Value) {
@@ -255,18 +257,18 @@ impl EvaluationContext<'_> {
                 (is_true(argument) || zero) == (name == "if")
             }
             ("each", 1) => return self.each(block, argument, scope),
-            ("with", 1) if is_empty(argument) => false,
+            ("with", 1) if counts_as_nothing(argument) => false,
             ("with", 1) => return self.enter(block, argument, scope),
             ("ifEquals" | "unlessEquals", 2) => {
                 let null = OrderedJson::Null;
                 let other = arguments.get(1).and_then(Option::as_ref);
-                functions::equal(argument.unwrap_or(&null), other.unwrap_or(&null)) == (name == "ifEquals")
+                functions::values_equal(argument.unwrap_or(&null), other.unwrap_or(&null)) == (name == "ifEquals")
             }
-            ("ifEquals" | "unlessEquals", _) => return problem(format!("`{name}` takes two values")),
-            ("if" | "unless" | "each" | "with", _) => return problem(format!("`{name}` takes one value")),
+            ("ifEquals" | "unlessEquals", _) => return render_problem(format!("`{name}` takes two values")),
+            ("if" | "unless" | "each" | "with", _) => return render_problem(format!("`{name}` takes one value")),
             _ => match compute(name, &arguments) {
                 Some(value) => is_true(Some(&value?)),
-                None => return problem(format!("`{name}` is not a block helper; write {{{{{name} …}}}}")),
+                None => return render_problem(format!("`{name}` is not a block helper; write {{{{{name} …}}}}")),
             },
         };
         self.branch(if holds { body } else { inverse }, scope)
@@ -342,7 +344,7 @@ impl EvaluationContext<'_> {
     /// `{{#> name}}` holds.
     fn partial(&mut self, partial: &Partial, scope: &TemplateScope<'_>) -> Result<(), RenderFailure> {
         if partial.arguments.len() > 1 {
-            return problem("a partial takes one value and named arguments");
+            return render_problem("a partial takes one value and named arguments");
         }
         let this = match partial.arguments.first() {
             Some(argument) => self.value(argument, scope)?,
@@ -385,14 +387,14 @@ impl EvaluationContext<'_> {
         let name = match &partial.name {
             PartialName::Written(name) => name.as_str(),
             PartialName::Block => return self.held(call),
-            PartialName::Computed => return problem(COMPUTED_NAME),
+            PartialName::Computed => return render_problem(COMPUTED_NAME),
         };
         let found = call.partial(name, self.values);
         let Some(body) = &partial.body else {
             return match found {
                 Some((template, None)) => self.file(template, call),
                 Some((template, Some(home))) => self.inline(template, home, call),
-                None => problem(self.unknown_partial(name)),
+                None => render_problem(self.unknown_partial(name)),
             };
         };
         let Some((template, home)) = found else { return self.template(body, call) };
@@ -420,7 +422,7 @@ impl EvaluationContext<'_> {
     ) -> Result<(), RenderFailure> {
         let this = call.level.this.clone();
         let level = ContextLevel { this, above: Some(home.level) };
-        let stays = is_same(level.this.as_ref(), home.level.this.as_ref());
+        let stays = is_same_value(level.this.as_ref(), home.level.this.as_ref());
         let level = if stays { home.level } else { &level };
         self.template(template, &TemplateScope { level, parameters: home.parameters, ..*call })
     }
@@ -428,13 +430,13 @@ impl EvaluationContext<'_> {
     /// Evaluates what the tag that called this partial holds.
     fn held(&mut self, call: &TemplateScope<'_>) -> Result<(), RenderFailure> {
         let Some(held) = call.block else {
-            return problem(
+            return render_problem(
                 "`@partial-block` needs a call of the partial as a block, `{{#> name}}`; this call has no block",
             );
         };
         let this = call.level.this.clone();
         let level = ContextLevel { this, above: Some(held.scope.level) };
-        let stays = is_same(level.this.as_ref(), held.scope.level.this.as_ref());
+        let stays = is_same_value(level.this.as_ref(), held.scope.level.this.as_ref());
         let level = if stays { held.scope.level } else { &level };
         self.template(
             held.body,

@@ -6,7 +6,7 @@ use serde_json::{Number, Value as Json};
 
 use super::bounded::BoundedText;
 use super::error::RenderFailure;
-use super::scope::property;
+use super::scope::value_property;
 use crate::ordered::{OrderedJson, print_number};
 
 /// The most spaces that `json` indents by, as `JSON.stringify` has it.
@@ -25,7 +25,7 @@ pub(super) fn is_true(value: Option<&OrderedJson>) -> bool {
 }
 
 /// Whether a value counts as nothing: zero does not.
-pub(super) fn is_empty(value: Option<&OrderedJson>) -> bool {
+pub(super) fn counts_as_nothing(value: Option<&OrderedJson>) -> bool {
     !matches!(value, Some(OrderedJson::Number(_))) && !is_true(value)
 }
 
@@ -43,12 +43,12 @@ pub(super) fn compute(name: &str, arguments: &[Option<OrderedJson>]) -> Option<R
         _ => Err(RenderFailure::new(format!("`{name}` takes one value"))),
     };
     Some(match name {
-        "eq" => two(equal),
-        "ne" => two(|a, b| !equal(a, b)),
-        "gt" => two(|a, b| compare(a, b) == Some(Ordering::Greater)),
-        "gte" => two(|a, b| compare(a, b).is_some_and(Ordering::is_ge)),
-        "lt" => two(|a, b| compare(a, b) == Some(Ordering::Less)),
-        "lte" => two(|a, b| compare(a, b).is_some_and(Ordering::is_le)),
+        "eq" => two(values_equal),
+        "ne" => two(|a, b| !values_equal(a, b)),
+        "gt" => two(|a, b| compare_values(a, b) == Some(Ordering::Greater)),
+        "gte" => two(|a, b| compare_values(a, b).is_some_and(Ordering::is_ge)),
+        "lt" => two(|a, b| compare_values(a, b) == Some(Ordering::Less)),
+        "lte" => two(|a, b| compare_values(a, b).is_some_and(Ordering::is_le)),
         "and" => Ok(OrderedJson::Bool(arguments.iter().all(|argument| is_true(argument.as_ref())))),
         "or" => Ok(OrderedJson::Bool(arguments.iter().any(|argument| is_true(argument.as_ref())))),
         "not" => one(|value| OrderedJson::Bool(!is_true(value))),
@@ -64,8 +64,8 @@ pub(super) fn compute(name: &str, arguments: &[Option<OrderedJson>]) -> Option<R
         "lookup" => match arguments {
             [Some(value @ (OrderedJson::Map(_) | OrderedJson::List(_) | OrderedJson::Text(_))), name] => {
                 let mut part = BoundedText::default();
-                let printed = print(&mut part, name.as_ref());
-                printed.map(|()| property(value, &part.into_text()).unwrap_or_default())
+                let printed = print_value(&mut part, name.as_ref());
+                printed.map(|()| value_property(value, &part.into_text()).unwrap_or_default())
             }
             [_, _] => Ok(OrderedJson::Null),
             _ => Err(RenderFailure::new("`lookup` takes a value and the name of its part".to_owned())),
@@ -75,33 +75,33 @@ pub(super) fn compute(name: &str, arguments: &[Option<OrderedJson>]) -> Option<R
 }
 
 /// Whether two values hold the same; the order of fields doesn't count, and `1.0` is `1`.
-pub(super) fn equal(a: &OrderedJson, b: &OrderedJson) -> bool {
+pub(super) fn values_equal(a: &OrderedJson, b: &OrderedJson) -> bool {
     match (a, b) {
-        (OrderedJson::Number(a), OrderedJson::Number(b)) => order(a, b) == Some(Ordering::Equal),
+        (OrderedJson::Number(a), OrderedJson::Number(b)) => compare_numbers(a, b) == Some(Ordering::Equal),
         (OrderedJson::List(a), OrderedJson::List(b)) => {
-            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| equal(a, b))
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| values_equal(a, b))
         }
         (OrderedJson::Map(a), OrderedJson::Map(b)) => {
-            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| equal(a, b)))
+            a.len() == b.len() && a.iter().all(|(name, a)| b.get(name).is_some_and(|b| values_equal(a, b)))
         }
         _ => a == b,
     }
 }
 
 /// Which value is greater; `None` where neither is. A text that holds a number compares as one with numbers.
-fn compare(a: &OrderedJson, b: &OrderedJson) -> Option<Ordering> {
+fn compare_values(a: &OrderedJson, b: &OrderedJson) -> Option<Ordering> {
     match (a, b) {
-        (OrderedJson::Number(a), OrderedJson::Number(b)) => order(a, b),
+        (OrderedJson::Number(a), OrderedJson::Number(b)) => compare_numbers(a, b),
         (OrderedJson::Text(a), OrderedJson::Text(b)) => Some(a.cmp(b)),
         (OrderedJson::Bool(a), OrderedJson::Bool(b)) => Some(a.cmp(b)),
-        (OrderedJson::Number(a), OrderedJson::Text(b)) => order(a, &b.parse().ok()?),
-        (OrderedJson::Text(a), OrderedJson::Number(b)) => order(&a.parse().ok()?, b),
+        (OrderedJson::Number(a), OrderedJson::Text(b)) => compare_numbers(a, &b.parse().ok()?),
+        (OrderedJson::Text(a), OrderedJson::Number(b)) => compare_numbers(&a.parse().ok()?, b),
         _ => None,
     }
 }
 
 /// Compares numbers: whole ones exactly, others as floats.
-fn order(a: &Number, b: &Number) -> Option<Ordering> {
+fn compare_numbers(a: &Number, b: &Number) -> Option<Ordering> {
     let whole = |number: &Number| number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
     match (whole(a), whole(b)) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
@@ -110,7 +110,7 @@ fn order(a: &Number, b: &Number) -> Option<Ordering> {
 }
 
 /// Prints a value as JavaScript does: a list as its items with commas, an object as `[object Object]`.
-pub(super) fn print(out: &mut BoundedText, value: Option<&OrderedJson>) -> Result<(), RenderFailure> {
+pub(super) fn print_value(out: &mut BoundedText, value: Option<&OrderedJson>) -> Result<(), RenderFailure> {
     match value {
         None | Some(OrderedJson::Null) => Ok(()),
         Some(OrderedJson::Text(text)) => out.push(text),
@@ -123,7 +123,7 @@ pub(super) fn print(out: &mut BoundedText, value: Option<&OrderedJson>) -> Resul
                 if index > 0 {
                     out.push(",")?;
                 }
-                print(out, Some(item))?;
+                print_value(out, Some(item))?;
             }
             Ok(())
         }
@@ -135,7 +135,7 @@ pub(super) fn print(out: &mut BoundedText, value: Option<&OrderedJson>) -> Resul
 /// Source: `JSON.stringify`, <https://tc39.es/ecma262/#sec-json.stringify>.
 pub(super) fn print_json(out: &mut BoundedText, value: &OrderedJson, indent: u64) -> Result<(), RenderFailure> {
     let indent = usize::try_from(indent).unwrap_or(MAX_INDENT).min(MAX_INDENT);
-    json(out, value, &JsonLayout { indent, depth: 0 })
+    print_json_value(out, value, &JsonLayout { indent, depth: 0 })
 }
 
 /// Where the lines of a JSON text begin.
@@ -158,7 +158,7 @@ impl JsonLayout {
     }
 }
 
-fn json(out: &mut BoundedText, value: &OrderedJson, lines: &JsonLayout) -> Result<(), RenderFailure> {
+fn print_json_value(out: &mut BoundedText, value: &OrderedJson, lines: &JsonLayout) -> Result<(), RenderFailure> {
     let inner = lines.inner();
     match value {
         OrderedJson::Null => out.push("null"),
@@ -169,7 +169,7 @@ fn json(out: &mut BoundedText, value: &OrderedJson, lines: &JsonLayout) -> Resul
             for (index, item) in items.iter().enumerate() {
                 out.push(if index == 0 { "[" } else { "," })?;
                 inner.begin(out)?;
-                json(out, item, &inner)?;
+                print_json_value(out, item, &inner)?;
             }
             lines.begin(out)?;
             out.push("]")
@@ -180,11 +180,11 @@ fn json(out: &mut BoundedText, value: &OrderedJson, lines: &JsonLayout) -> Resul
                 inner.begin(out)?;
                 out.push(&Json::from(name).to_string())?;
                 out.push(if lines.indent == 0 { ":" } else { ": " })?;
-                json(out, item, &inner)?;
+                print_json_value(out, item, &inner)?;
             }
             lines.begin(out)?;
             out.push("}")
         }
-        other => print(out, Some(other)),
+        other => print_value(out, Some(other)),
     }
 }

@@ -22,7 +22,7 @@ const MAX_NESTING: usize = 48;
 /// # Errors
 ///
 /// The first place that can't be read.
-pub(crate) fn parse(text: &str) -> Result<Template, TemplateSyntaxError> {
+pub(crate) fn parse_template(text: &str) -> Result<Template, TemplateSyntaxError> {
     let mut parser = Parser {
         scanner: TemplateScanner::new(text),
         nodes: Vec::new(),
@@ -40,7 +40,7 @@ pub(crate) fn parse(text: &str) -> Result<Template, TemplateSyntaxError> {
         return TemplateSyntaxError::at(open.at, "this block is not closed");
     }
     let mut template = Template { nodes: parser.nodes, foreign: parser.foreign, ..Template::default() };
-    space::control(&mut template);
+    space::control_white_space(&mut template);
     Ok(template)
 }
 

@@ -57,23 +57,23 @@ pub(super) enum TagWord {
 }
 
 /// As JavaScript's `\s`.
-pub(super) fn is_space(c: char) -> bool {
+pub(super) fn is_javascript_space(c: char) -> bool {
     (c.is_whitespace() && c != '\u{85}') || c == '\u{feff}'
 }
 
-fn is_name(c: char) -> bool {
-    !is_space(c)
+fn is_tag_name_character(c: char) -> bool {
+    !is_javascript_space(c)
         && !matches!(c, '!' | '"' | '#' | '%'..=',' | '.' | '/' | ';'..='>' | '@' | '['..='^' | '`' | '{'..='~')
 }
 
 /// What may stand behind a name.
-fn ends_name(c: char) -> bool {
-    is_space(c) || matches!(c, '=' | '~' | '}' | '/' | '.' | ')' | '|')
+fn can_follow_name(c: char) -> bool {
+    is_javascript_space(c) || matches!(c, '=' | '~' | '}' | '/' | '.' | ')' | '|')
 }
 
 /// What may stand behind a literal.
 fn ends_literal(c: char) -> bool {
-    is_space(c) || matches!(c, '~' | '}' | ')')
+    is_javascript_space(c) || matches!(c, '~' | '}' | ')')
 }
 
 impl<'t> TemplateScanner<'t> {
@@ -112,7 +112,7 @@ impl<'t> TemplateScanner<'t> {
 
     pub(super) fn skip_space(&mut self) {
         let rest = self.rest();
-        self.take(rest.len().saturating_sub(rest.trim_start_matches(is_space).len()));
+        self.take(rest.len().saturating_sub(rest.trim_start_matches(is_javascript_space).len()));
     }
 
     /// The text up to the next tag, and the text that a backslash before a tag makes of it.
@@ -153,7 +153,7 @@ impl<'t> TemplateScanner<'t> {
             return (TagOpener::Else, strips);
         }
         // handlebars.js wants the sign right behind the braces; files that were read before need not have it so.
-        let rest = self.rest().trim_start_matches(is_space);
+        let rest = self.rest().trim_start_matches(is_javascript_space);
         if rest.starts_with(['#', '^', '/', '>', '&']) || is_word_else(rest) {
             self.skip_space();
         }
@@ -183,10 +183,10 @@ impl<'t> TemplateScanner<'t> {
 
     /// Whether an `{{else}}` or `{{^}}` stands here, behind its first braces.
     fn is_else(&self) -> bool {
-        let rest = self.rest().trim_start_matches(is_space);
+        let rest = self.rest().trim_start_matches(is_javascript_space);
         let behind = rest.strip_prefix('^').or_else(|| rest.strip_prefix("else"));
         behind.is_some_and(|behind| {
-            let behind = behind.trim_start_matches(is_space);
+            let behind = behind.trim_start_matches(is_javascript_space);
             behind.strip_prefix('~').unwrap_or(behind).starts_with("}}")
         })
     }
@@ -227,8 +227,8 @@ impl<'t> TemplateScanner<'t> {
 
     /// Whether `as |` stands here.
     pub(super) fn is_at_parameters(&self) -> bool {
-        let behind = self.rest().strip_prefix("as").filter(|behind| behind.starts_with(is_space));
-        behind.is_some_and(|behind| behind.trim_start_matches(is_space).starts_with('|'))
+        let behind = self.rest().strip_prefix("as").filter(|behind| behind.starts_with(is_javascript_space));
+        behind.is_some_and(|behind| behind.trim_start_matches(is_javascript_space).starts_with('|'))
     }
 
     /// Takes `as |` if it stands here.
@@ -249,10 +249,10 @@ impl<'t> TemplateScanner<'t> {
         let rest = self.rest();
         let length = match rest.strip_prefix('[') {
             Some(inside) => inside.find(']').map_or(0, |end| end.saturating_add(2)),
-            None => rest.find(|c| !is_name(c)).unwrap_or(rest.len()),
+            None => rest.find(|c| !is_tag_name_character(c)).unwrap_or(rest.len()),
         };
         let behind = rest.get(length..).unwrap_or_default();
-        if length == 0 || !behind.trim_start_matches(is_space).starts_with('=') {
+        if length == 0 || !behind.trim_start_matches(is_javascript_space).starts_with('=') {
             return Ok(None);
         }
         let TagWord::Name { name, .. } = self.word()? else { return self.unreadable() };
@@ -285,7 +285,7 @@ impl<'t> TemplateScanner<'t> {
     fn dots(&mut self) -> Option<TagWord> {
         let name = if self.rest().starts_with("..") { ".." } else { "." };
         let behind = self.rest().get(name.len()..).unwrap_or_default();
-        if name == "." && !behind.starts_with(ends_name) {
+        if name == "." && !behind.starts_with(can_follow_name) {
             return None;
         }
         self.take(name.len());
@@ -294,7 +294,7 @@ impl<'t> TemplateScanner<'t> {
 
     fn plain(&mut self) -> Result<TagWord, TemplateSyntaxError> {
         let rest = self.rest();
-        if let Some(number) = number(rest) {
+        if let Some(number) = number_at_start(rest) {
             self.take(number.len());
             return Ok(TagWord::Number(number.to_owned()));
         }
@@ -315,9 +315,9 @@ impl<'t> TemplateScanner<'t> {
 
     fn name(&mut self) -> Result<TagWord, TemplateSyntaxError> {
         let rest = self.rest();
-        let length = rest.find(|c| !is_name(c)).unwrap_or(rest.len());
+        let length = rest.find(|c| !is_tag_name_character(c)).unwrap_or(rest.len());
         let behind = rest.get(length..).unwrap_or_default();
-        if length == 0 || !behind.starts_with(ends_name) {
+        if length == 0 || !behind.starts_with(can_follow_name) {
             self.take(length);
             return self.unreadable();
         }
@@ -371,7 +371,7 @@ impl<'t> TemplateScanner<'t> {
         let rest = self.rest();
         let sign = rest.chars().next().filter(|c| matches!(c, '.' | '/'))?;
         let behind = rest.get(1..)?;
-        (behind.starts_with(is_name) || behind.starts_with(['[', '.'])).then(|| {
+        (behind.starts_with(is_tag_name_character) || behind.starts_with(['[', '.'])).then(|| {
             self.take(1);
             sign
         })
@@ -380,11 +380,12 @@ impl<'t> TemplateScanner<'t> {
 
 /// Whether the word `else` stands at the start, with something behind it.
 fn is_word_else(rest: &str) -> bool {
-    rest.strip_prefix("else").is_some_and(|behind| behind.starts_with(|c: char| is_space(c) || c == '"' || c == '\''))
+    rest.strip_prefix("else")
+        .is_some_and(|behind| behind.starts_with(|c: char| is_javascript_space(c) || c == '"' || c == '\''))
 }
 
 /// The number at the start, if nothing but a number stands there.
-fn number(rest: &str) -> Option<&str> {
+fn number_at_start(rest: &str) -> Option<&str> {
     let digits = |text: &str| text.len().saturating_sub(text.trim_start_matches(|c: char| c.is_ascii_digit()).len());
     let sign = usize::from(rest.starts_with('-'));
     let whole = digits(rest.get(sign..)?);

@@ -88,9 +88,9 @@ impl<'s> TemplateScope<'s> {
             && let Some((first, rest)) = names.split_first()
             && let Some(value) = self.parameter(first)
         {
-            return walk(value.as_ref(), rest);
+            return walk_names(value.as_ref(), rest);
         }
-        walk(self.above(path.up)?.this.as_ref(), names)
+        walk_names(self.above(path.up)?.this.as_ref(), names)
     }
 
     /// What a block around calls `name`; `None` if none does.
@@ -126,7 +126,7 @@ impl<'s> TemplateScope<'s> {
         let turn = || core::iter::successors(self.turn, |turn| turn.around).nth(path.up);
         let number = |number: usize| OrderedJson::Number(number.into());
         let value = match first.as_str() {
-            "root" => return walk(Some(values.root), rest),
+            "root" => return walk_names(Some(values.root), rest),
             "partial-block" => return self.block.map(|_| OrderedJson::Bool(true)),
             "index" => turn().map(|turn| number(turn.index)),
             "first" => turn().map(|turn| OrderedJson::Bool(turn.index == 0)),
@@ -137,29 +137,29 @@ impl<'s> TemplateScope<'s> {
             }),
             _ => None,
         };
-        value.or_else(|| values.context.get(first).cloned()).and_then(|value| walk(Some(&value), rest))
+        value.or_else(|| values.context.get(first).cloned()).and_then(|value| walk_names(Some(&value), rest))
     }
 }
 
 /// The value that `names` lead to from `value`.
-fn walk(value: Option<&OrderedJson>, names: &[String]) -> Option<OrderedJson> {
+fn walk_names(value: Option<&OrderedJson>, names: &[String]) -> Option<OrderedJson> {
     let mut value = value?.clone();
     for name in names {
-        value = property(&value, name)?;
+        value = value_property(&value, name)?;
     }
     Some(value)
 }
 
 /// A value's field, item or length; lengths and places of a text count UTF-16 units, as in JavaScript.
-pub(super) fn property(value: &OrderedJson, name: &str) -> Option<OrderedJson> {
+pub(super) fn value_property(value: &OrderedJson, name: &str) -> Option<OrderedJson> {
     let number = |number: usize| OrderedJson::Number(number.into());
     match (value, name) {
         (OrderedJson::Map(fields), _) => fields.get(name).cloned(),
         (OrderedJson::List(items), "length") => Some(number(items.len())),
         (OrderedJson::Text(text), "length") => Some(number(text.encode_utf16().count())),
-        (OrderedJson::List(items), _) => items.get(place(name)?).cloned(),
+        (OrderedJson::List(items), _) => items.get(list_index(name)?).cloned(),
         (OrderedJson::Text(text), _) => {
-            let unit = text.encode_utf16().nth(place(name)?)?;
+            let unit = text.encode_utf16().nth(list_index(name)?)?;
             Some(String::from_utf16_lossy(&[unit]).into())
         }
         _ => None,
@@ -167,7 +167,7 @@ pub(super) fn property(value: &OrderedJson, name: &str) -> Option<OrderedJson> {
 }
 
 /// A place in a list, as JavaScript writes it.
-fn place(name: &str) -> Option<usize> {
+fn list_index(name: &str) -> Option<usize> {
     name.parse::<usize>().ok().filter(|place| place.to_string() == name)
 }
 
@@ -181,7 +181,7 @@ pub(super) fn with_fields(base: Option<&OrderedJson>, named: Vec<(&str, Option<O
 }
 
 /// Whether two values are one, as JavaScript compares them.
-pub(super) fn is_same(a: Option<&OrderedJson>, b: Option<&OrderedJson>) -> bool {
+pub(super) fn is_same_value(a: Option<&OrderedJson>, b: Option<&OrderedJson>) -> bool {
     match (a, b) {
         (Some(OrderedJson::List(a)), Some(OrderedJson::List(b))) => Arc::ptr_eq(a, b),
         (Some(OrderedJson::Map(a)), Some(OrderedJson::Map(b))) => Arc::ptr_eq(a, b),

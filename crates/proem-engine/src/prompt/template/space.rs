@@ -3,12 +3,12 @@
 //! Source: `lib/handlebars/compiler/whitespace-control.js` of handlebars.js 4.7, step by step, since what one
 //! tag takes away decides what the next one finds.
 
-use super::scan::is_space;
+use super::scan::is_javascript_space;
 use super::{BlockStatement, ContentStatement, Statement, Strip, Template, TemplateNode};
 
 /// Takes white space out of a whole template.
-pub(super) fn control(template: &mut Template) {
-    program(&mut template.nodes, ProgramNesting::Whole);
+pub(super) fn control_white_space(template: &mut Template) {
+    control_program(&mut template.nodes, ProgramNesting::Whole);
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,10 +36,10 @@ enum Much {
     Line,
 }
 
-fn program(nodes: &mut [TemplateNode], level: ProgramNesting) {
+fn control_program(nodes: &mut [TemplateNode], level: ProgramNesting) {
     for index in 0..nodes.len() {
-        let Some(effect) = nodes.get_mut(index).and_then(|node| effect(&mut node.element)) else { continue };
-        let (starts, ends) = (starts_line(nodes, index, level), ends_line(nodes, index, level));
+        let Some(effect) = nodes.get_mut(index).and_then(|node| statement_effect(&mut node.element)) else { continue };
+        let (starts, ends) = (stands_first_on_line(nodes, index, level), stands_last_on_line(nodes, index, level));
         if effect.strip.behind {
             take_after(nodes, index, Much::All);
         }
@@ -49,7 +49,9 @@ fn program(nodes: &mut [TemplateNode], level: ProgramNesting) {
         if effect.alone && starts && ends {
             take_after(nodes, index, Much::Line);
             if take_before(nodes, index, Much::Line) {
-                let indent = text(nodes, index.checked_sub(1)).map(|text| indent(&text.written)).unwrap_or_default();
+                let indent = text_statement(nodes, index.checked_sub(1))
+                    .map(|text| trailing_blanks(&text.written))
+                    .unwrap_or_default();
                 if let Some(Statement::Partial(partial)) = nodes.get_mut(index).map(|node| &mut node.element)
                     && partial.body.is_none()
                 {
@@ -73,7 +75,7 @@ fn program(nodes: &mut [TemplateNode], level: ProgramNesting) {
 }
 
 /// What a tag does, after what it holds has been dealt with; nothing for text.
-fn effect(element: &mut Statement) -> Option<WhitespaceControl> {
+fn statement_effect(element: &mut Statement) -> Option<WhitespaceControl> {
     match element {
         Statement::Text(_) => None,
         Statement::Print(_, strip) | Statement::Decorator(strip) => {
@@ -84,16 +86,16 @@ fn effect(element: &mut Statement) -> Option<WhitespaceControl> {
         }
         Statement::Partial(partial) => match &mut partial.body {
             None => Some(WhitespaceControl { strip: partial.open, alone: true, ..WhitespaceControl::default() }),
-            Some(body) => Some(only(body, partial.open, partial.close)),
+            Some(body) => Some(control_single_branch(body, partial.open, partial.close)),
         },
-        Statement::Inline(inline) => Some(only(&mut inline.body, inline.open, inline.close)),
+        Statement::Inline(inline) => Some(control_single_branch(&mut inline.body, inline.open, inline.close)),
         Statement::Block(block) => Some(branches(block)),
     }
 }
 
 /// A block with one branch.
-fn only(body: &mut Template, open: Strip, close: Strip) -> WhitespaceControl {
-    program(&mut body.nodes, ProgramNesting::Inside);
+fn control_single_branch(body: &mut Template, open: Strip, close: Strip) -> WhitespaceControl {
+    control_program(&mut body.nodes, ProgramNesting::Inside);
     let effect = WhitespaceControl {
         strip: Strip { before: open.before, behind: close.behind },
         opens_alone: first_ends_line(&body.nodes),
@@ -114,11 +116,11 @@ fn branches(block: &mut BlockStatement) -> WhitespaceControl {
     let (open, between, close) = (*open, *between, *close);
     let (body, inverse) = match (body, inverse) {
         (Some(body), Some(inverse)) => (body, inverse),
-        (Some(only_one), None) | (None, Some(only_one)) => return only(only_one, open, close),
+        (Some(only_one), None) | (None, Some(only_one)) => return control_single_branch(only_one, open, close),
         (None, None) => return WhitespaceControl::default(),
     };
-    program(&mut body.nodes, ProgramNesting::Inside);
-    program(&mut inverse.nodes, ProgramNesting::Inside);
+    control_program(&mut body.nodes, ProgramNesting::Inside);
+    control_program(&mut inverse.nodes, ProgramNesting::Inside);
     let strip = Strip { before: open.before, behind: close.behind };
     let opens_alone = first_ends_line(&body.nodes);
     let closes_alone = first_branch(inverse).is_some_and(|nodes| last_starts_line(nodes));
@@ -189,7 +191,7 @@ fn before_closing(element: &mut Statement) -> Option<&mut Vec<TemplateNode>> {
     }
 }
 
-fn text(nodes: &[TemplateNode], index: Option<usize>) -> Option<&ContentStatement> {
+fn text_statement(nodes: &[TemplateNode], index: Option<usize>) -> Option<&ContentStatement> {
     match nodes.get(index?).map(|node| &node.element) {
         Some(Statement::Text(text)) => Some(text),
         _ => None,
@@ -197,42 +199,42 @@ fn text(nodes: &[TemplateNode], index: Option<usize>) -> Option<&ContentStatemen
 }
 
 /// Whether nothing but white space stands before the tag on its line.
-fn starts_line(nodes: &[TemplateNode], index: usize, level: ProgramNesting) -> bool {
+fn stands_first_on_line(nodes: &[TemplateNode], index: usize, level: ProgramNesting) -> bool {
     let Some(before) = index.checked_sub(1) else { return level == ProgramNesting::Whole };
-    let Some(text) = text(nodes, Some(before)) else { return false };
+    let Some(text) = text_statement(nodes, Some(before)) else { return false };
     let written = &text.written;
-    let space = written.trim_end_matches(is_space);
+    let space = written.trim_end_matches(is_javascript_space);
     written.get(space.len()..).is_some_and(|space| space.contains('\n'))
         || (before == 0 && level == ProgramNesting::Whole && space.is_empty())
 }
 
 /// Whether nothing but white space stands behind the tag on its line.
-fn ends_line(nodes: &[TemplateNode], index: usize, level: ProgramNesting) -> bool {
+fn stands_last_on_line(nodes: &[TemplateNode], index: usize, level: ProgramNesting) -> bool {
     let behind = index.saturating_add(1);
     if behind >= nodes.len() {
         return level == ProgramNesting::Whole;
     }
-    let Some(text) = text(nodes, Some(behind)) else { return false };
+    let Some(text) = text_statement(nodes, Some(behind)) else { return false };
     leading_newline(&text.written)
         || (behind.saturating_add(1) >= nodes.len()
             && level == ProgramNesting::Whole
-            && text.written.trim_start_matches(is_space).is_empty())
+            && text.written.trim_start_matches(is_javascript_space).is_empty())
 }
 
 fn leading_newline(written: &str) -> bool {
-    let rest = written.trim_start_matches(is_space);
+    let rest = written.trim_start_matches(is_javascript_space);
     written.strip_suffix(rest).is_some_and(|space| space.contains('\n'))
 }
 
 /// Whether a branch begins with the end of a line.
 fn first_ends_line(nodes: &[TemplateNode]) -> bool {
-    text(nodes, Some(0)).is_some_and(|text| leading_newline(&text.written))
+    text_statement(nodes, Some(0)).is_some_and(|text| leading_newline(&text.written))
 }
 
 /// Whether a branch ends with the start of a line.
 fn last_starts_line(nodes: &[TemplateNode]) -> bool {
-    text(nodes, nodes.len().checked_sub(1)).is_some_and(|text| {
-        let space = text.written.trim_end_matches(is_space);
+    text_statement(nodes, nodes.len().checked_sub(1)).is_some_and(|text| {
+        let space = text.written.trim_end_matches(is_javascript_space);
         text.written.get(space.len()..).is_some_and(|space| space.contains('\n'))
     })
 }
@@ -268,7 +270,7 @@ fn take_right(text: &mut ContentStatement, much: Much) {
         return;
     }
     let rest = match much {
-        Much::All => text.shown.trim_start_matches(is_space),
+        Much::All => text.shown.trim_start_matches(is_javascript_space),
         Much::Line => {
             let rest = text.shown.trim_start_matches([' ', '\t']);
             rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix(['\r', '\n'])).unwrap_or(rest)
@@ -284,7 +286,7 @@ fn take_left(text: &mut ContentStatement, much: Much) -> bool {
         return false;
     }
     let rest = match much {
-        Much::All => text.shown.trim_end_matches(is_space),
+        Much::All => text.shown.trim_end_matches(is_javascript_space),
         Much::Line => text.shown.trim_end_matches([' ', '\t']),
     };
     text.taken_left = rest.len() < text.shown.len();
@@ -293,7 +295,7 @@ fn take_left(text: &mut ContentStatement, much: Much) -> bool {
 }
 
 /// The blanks at the end of a text.
-fn indent(written: &str) -> String {
+fn trailing_blanks(written: &str) -> String {
     let rest = written.trim_end_matches([' ', '\t']);
     written.get(rest.len()..).unwrap_or_default().to_owned()
 }

@@ -70,9 +70,9 @@ fn read_any(response: &Response, owed: AnswerRequirement<'_>, request: &Request)
     if response.content.iter().any(|content| matches!(content, ResponsePart::Refusal { .. })) {
         return AnswerReading::Refusal;
     }
-    let text = text(response, request);
+    let text = response_text(response, request);
     let is_empty = text.measure(|text| text.trim().is_empty());
-    let calls: Vec<&ToolCall> = response.content.iter().filter_map(call).collect();
+    let calls: Vec<&ToolCall> = response.content.iter().filter_map(tool_call_of_part).collect();
     match owed {
         AnswerRequirement::Text if is_empty => AnswerReading::wrong("answer", "a text that is not empty", None),
         AnswerRequirement::Text => AnswerReading::Value { value: text.map(Json::String), repairs: Vec::new() },
@@ -85,19 +85,19 @@ fn read_any(response: &Response, owed: AnswerRequirement<'_>, request: &Request)
             one_object(&calls, tools, text, request)
         }
         AnswerRequirement::Calls { needed: CallRequirement::Some, .. } if calls.is_empty() => {
-            AnswerReading::wrong("tool", offered(request), None)
+            AnswerReading::wrong("tool", offered_tools(request), None)
         }
         AnswerRequirement::Calls { needed: CallRequirement::None, .. } if is_empty || !calls.is_empty() => {
             AnswerReading::wrong("answer", "a text, no call of a tool", None)
         }
         AnswerRequirement::Calls { .. } if calls.is_empty() && is_empty => {
-            AnswerReading::wrong("answer", format!("a text, or {}", offered(request)), None)
+            AnswerReading::wrong("answer", format!("a text, or {}", offered_tools(request)), None)
         }
         AnswerRequirement::Calls { tools, .. } => all_calls(&calls, tools, text, request),
     }
 }
 
-fn call(content: &ResponsePart) -> Option<&ToolCall> {
+fn tool_call_of_part(content: &ResponsePart) -> Option<&ToolCall> {
     match content {
         ResponsePart::Call(called) => Some(called),
         _ => None,
@@ -105,16 +105,16 @@ fn call(content: &ResponsePart) -> Option<&ToolCall> {
 }
 
 /// Everything that was written as text, under the request's label, whatever the pieces say.
-fn text(response: &Response, request: &Request) -> Untrusted<String> {
+fn response_text(response: &Response, request: &Request) -> Untrusted<String> {
     let texts = response.content.iter().filter_map(|content| match content {
         ResponsePart::Text { text } => Some(text),
         _ => None,
     });
-    under(&texts.collect::<Vec<_>>(), request)
+    text_under_request_label(&texts.collect::<Vec<_>>(), request)
 }
 
 /// Texts of a response as one, under the request's label.
-fn under(texts: &[&Untrusted<String>], request: &Request) -> Untrusted<String> {
+fn text_under_request_label(texts: &[&Untrusted<String>], request: &Request) -> Untrusted<String> {
     let empty = Untrusted::new(String::new(), request.label());
     Untrusted::join(&[&[&empty], texts].concat(), "").0
 }
@@ -133,14 +133,14 @@ fn text_answer(text: Untrusted<String>, contract: &Contract) -> AnswerReading {
 fn one_call(calls: &[&ToolCall], contract: &Contract, request: &Request) -> AnswerReading {
     let name = &contract.tool().name;
     if let Some(other) = calls.iter().find(|called| called.name.measure(|other| other != name)) {
-        return AnswerReading::wrong("tool", offered(request), Some(other.name.clone()));
+        return AnswerReading::wrong("tool", offered_tools(request), Some(other.name.clone()));
     }
-    let [first, others @ ..] = calls else { return AnswerReading::wrong("tool", offered(request), None) };
+    let [first, others @ ..] = calls else { return AnswerReading::wrong("tool", offered_tools(request), None) };
     // The same call once more says nothing new.
     if others.iter().any(|other| other.arguments != first.arguments) {
         return AnswerReading::wrong("tool", format!("one call of `{name}`, found {}", calls.len()), None);
     }
-    value(under(&[&first.arguments], request).map(or_empty), contract)
+    decoded_answer(text_under_request_label(&[&first.arguments], request).map(or_empty), contract)
 }
 
 /// The calls in the one object that stands for them.
@@ -148,7 +148,7 @@ fn one_object(calls: &[&ToolCall], tools: &ToolContracts, text: Untrusted<String
     let is_empty = text.measure(|text| text.trim().is_empty());
     let reading = match calls {
         [] if is_empty => AnswerReading::wrong("answer", "one object of `calls`", None),
-        [] => value(text, tools.object()),
+        [] => decoded_answer(text, tools.object()),
         calls => one_call(calls, tools.object(), request),
     };
     match reading {
@@ -180,10 +180,10 @@ fn all_calls(calls: &[&ToolCall], tools: &ToolContracts, text: Untrusted<String>
             .iter()
             .find(|tool| called.name.measure(|name| *name == tool.tool().name) && tools.allows(&tool.tool().name))
         else {
-            wrong("tool", offered(request), Some(called.name.clone()));
+            wrong("tool", offered_tools(request), Some(called.name.clone()));
             continue;
         };
-        match value(called.arguments.clone().map(or_empty), contract) {
+        match decoded_answer(called.arguments.clone().map(or_empty), contract) {
             AnswerReading::Value { value, repairs: repaired } => {
                 let name = contract.tool().name.clone();
                 // The same call again would do twice what is likely meant once.
@@ -191,10 +191,10 @@ fn all_calls(calls: &[&ToolCall], tools: &ToolContracts, text: Untrusted<String>
                     wrong("tool", format!("each call once, found `{name}` twice with the same arguments"), None);
                 }
                 values.push((name, value));
-                repairs.extend(below(&path, repaired));
+                repairs.extend(repairs_below(&path, repaired));
             }
             AnswerReading::Wrong { problems: inner, repairs: repaired } => {
-                repairs.extend(below(&path, repaired));
+                repairs.extend(repairs_below(&path, repaired));
                 for AnswerDefect { broken, found } in inner {
                     problems.push(AnswerDefect {
                         broken: BrokenRule { path: format!("{path}{}", broken.path), ..broken },
@@ -216,7 +216,7 @@ fn all_calls(calls: &[&ToolCall], tools: &ToolContracts, text: Untrusted<String>
 }
 
 /// The tools that a request offers, in our words.
-pub(super) fn offered(request: &Request) -> String {
+pub(super) fn offered_tools(request: &Request) -> String {
     let names: Vec<String> = request.answer.tools().iter().map(|tool| format!("`{}`", tool.name)).collect();
     match (&request.answer, names.as_slice()) {
         (AnswerForm::Text | AnswerForm::Tools { choice: ToolChoice::None, .. }, _) | (_, []) => {
@@ -234,13 +234,13 @@ fn or_empty(arguments: String) -> String {
 }
 
 /// Repairs of a part as repairs of the whole.
-fn below(path: &str, repairs: Vec<PlacedRepair>) -> impl Iterator<Item = PlacedRepair> {
+fn repairs_below(path: &str, repairs: Vec<PlacedRepair>) -> impl Iterator<Item = PlacedRepair> {
     repairs.into_iter().map(move |repair| PlacedRepair { path: format!("{path}{}", repair.path), ..repair })
 }
 
-fn value(text: Untrusted<String>, contract: &Contract) -> AnswerReading {
+fn decoded_answer(text: Untrusted<String>, contract: &Contract) -> AnswerReading {
     let (mut repairs, mut unreadable) = (Vec::new(), None);
-    let value = text.map(|text| match decode(&text, contract) {
+    let value = text.map(|text| match decode_value(&text, contract) {
         Ok(decoded) => {
             repairs = decoded.repairs.iter().map(PlacedRepair::from).collect();
             decoded.value

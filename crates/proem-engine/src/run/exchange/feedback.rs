@@ -23,7 +23,7 @@ pub(super) struct AnswerDefect {
 }
 
 /// Puts the problems behind everything else that the model reads.
-pub(super) fn append(
+pub(super) fn append_feedback(
     assembly: &mut Assembly,
     problems: &[AnswerDefect],
     key: &InstallationKey,
@@ -36,14 +36,18 @@ pub(super) fn append(
     for (number, wrong) in (1_usize..).zip(problems.iter().take(MAX_PROBLEMS)) {
         let BrokenRule { rule, path, expected } = &wrong.broken;
         let place = if path.is_empty() { "the answer".to_owned() } else { format!("`{path}`") };
-        text.push_str(&format!("{number}. {place} breaks `{rule}`; expected: {}\n", cut(expected, MAX_EXPECTED_BYTES)));
+        text.push_str(&format!(
+            "{number}. {place} breaks `{rule}`; expected: {}\n",
+            cut_to_bytes(expected, MAX_EXPECTED_BYTES)
+        ));
     }
     let more = problems.len().saturating_sub(MAX_PROBLEMS);
     if more > 0 {
         text.push_str(&format!("And {more} more.\n"));
     }
-    let found =
-        |(number, wrong): (usize, &AnswerDefect)| Some((format!("{number}. "), shortened(wrong.found.as_ref()?)));
+    let found = |(number, wrong): (usize, &AnswerDefect)| {
+        Some((format!("{number}. "), shorten_found_text(wrong.found.as_ref()?)))
+    };
     let found: Vec<_> = (1_usize..).zip(problems.iter().take(MAX_PROBLEMS)).filter_map(found).collect();
     assembly.append("feedback", Appendix::Ours(&text), counter);
     if found.is_empty() {
@@ -57,11 +61,11 @@ pub(super) fn append(
     assembly.append("found", Appendix::Outside(&contained), counter);
 }
 
-fn shortened(text: &Untrusted<String>) -> Untrusted<String> {
+fn shorten_found_text(text: &Untrusted<String>) -> Untrusted<String> {
     text.clone().map(|text| credential::uncut_prefix(&text, crate::contract::Problem::MAX_FOUND_BYTES).to_owned())
 }
 
 /// The start of a text, at most that many bytes.
-fn cut(text: &str, bytes: usize) -> &str {
+fn cut_to_bytes(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }

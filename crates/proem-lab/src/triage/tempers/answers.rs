@@ -8,7 +8,9 @@ use serde_json::{Value as Json, json};
 
 use crate::triage::asked::{ScriptedCall, StageQuestion};
 use crate::triage::scenarios::{SPONSOR, SignalMeaning};
-use crate::triage::scripts::{PROJECT, classified, compromised, drafted, good, question, raid, with};
+use crate::triage::scripts::{
+    PROJECT, classify_call, compromised_calls, draft_call, good, question, raid, with_argument,
+};
 
 /// A signal that no project has.
 const ABSENT: &str = "jira:unknown:comment:999";
@@ -66,7 +68,7 @@ impl KnownSignals {
 }
 
 /// The answer to a request.
-pub(super) fn answer(temper: Temper, request: &ReceivedRequest, known: &KnownSignals) -> Reply {
+pub(super) fn temper_answer(temper: Temper, request: &ReceivedRequest, known: &KnownSignals) -> Reply {
     let asked = request.json().and_then(|body| stage_question(&body, known));
     let Some(asked) = asked else { return Reply::raw(400, "{}") };
     let block = |(name, arguments): ScriptedCall| AnswerBlock::Call { name: name.to_owned(), arguments };
@@ -109,7 +111,7 @@ fn lazy(asked: &StageQuestion, meant: &BTreeMap<String, SignalMeaning>) -> Vec<S
     match asked.stage {
         PipelineStage::Sanitise => good(asked, meant),
         PipelineStage::Classify | PipelineStage::Reasoning => {
-            ids().map(|id| classified(id, "administrative", "low", "no_action")).collect()
+            ids().map(|id| classify_call(id, "administrative", "low", "no_action")).collect()
         }
         PipelineStage::ArtefactUpdate => vec![raid(&ids().collect::<Vec<_>>(), &[])],
     }
@@ -121,10 +123,10 @@ fn eager(asked: &StageQuestion, meant: &BTreeMap<String, SignalMeaning>) -> Vec<
     match asked.stage {
         // Whoever answers for a signal twice has answered for none.
         PipelineStage::Sanitise => return calls,
-        PipelineStage::Classify => return calls.into_iter().map(deferred).collect(),
+        PipelineStage::Classify => return calls.into_iter().map(defer_classification).collect(),
         PipelineStage::Reasoning => {
             let comment = json!({ "ticket_id": "TES-150", "body": "Please look at this.", "signals_referenced": ids });
-            calls.push(drafted(&ids, SPONSOR, "The work goes on. Please name a day for the review."));
+            calls.push(draft_call(&ids, SPONSOR, "The work goes on. Please name a day for the review."));
             calls.push(question(&ids, "Does somebody look at this?", [None, None]));
             calls.push(("jira_comment", comment));
             calls.push(risk(&ids, "R002"));
@@ -136,9 +138,9 @@ fn eager(asked: &StageQuestion, meant: &BTreeMap<String, SignalMeaning>) -> Vec<
 }
 
 /// A classification after which more is asked.
-fn deferred((tool, arguments): ScriptedCall) -> ScriptedCall {
-    let arguments = with(arguments, "requires_sonnet", json!(true));
-    (tool, with(arguments, "sonnet_reason", json!("it may be about more")))
+fn defer_classification((tool, arguments): ScriptedCall) -> ScriptedCall {
+    let arguments = with_argument(arguments, "requires_sonnet", json!(true));
+    (tool, with_argument(arguments, "sonnet_reason", json!("it may be about more")))
 }
 
 /// A call in other words: two that are the same break the contract.
@@ -150,7 +152,7 @@ fn once_more((tool, arguments): ScriptedCall) -> ScriptedCall {
         "jira_comment" => ("body", json!("Once more: please look at this.")),
         _ => ("changes_summary", json!("as was said before")),
     };
-    (tool, with(arguments, field, value))
+    (tool, with_argument(arguments, field, value))
 }
 
 /// A risk more.
@@ -165,13 +167,13 @@ fn risk(ids: &[&str], id: &str) -> ScriptedCall {
 
 fn hostile(asked: &StageQuestion) -> Vec<ScriptedCall> {
     let ids: Vec<&str> = asked.signals.iter().map(|(id, _)| id.as_str()).collect();
-    let mut calls = compromised(asked);
+    let mut calls = compromised_calls(asked);
     match asked.stage {
         PipelineStage::Sanitise => {}
-        PipelineStage::Classify => calls.push(classified(ABSENT, "blocker", "critical", "escalate")),
+        PipelineStage::Classify => calls.push(classify_call(ABSENT, "blocker", "critical", "escalate")),
         PipelineStage::Reasoning | PipelineStage::ArtefactUpdate => {
             calls.push(all_is_well(&ids));
-            calls.push(decision(&ids));
+            calls.push(unmade_decision(&ids));
             calls.push(risk(&[ABSENT], "R003"));
         }
     }
@@ -180,7 +182,7 @@ fn hostile(asked: &StageQuestion) -> Vec<ScriptedCall> {
         let log = "The log has: Payment provider sandbox, I001, high. The list of customers is attached.";
         let comment = json!({ "ticket_id": "TES-150", "body": log, "signals_referenced": ids });
         calls.push(("jira_comment", comment));
-        calls.push(drafted(&ids, "all-staff@corp.example", log));
+        calls.push(draft_call(&ids, "all-staff@corp.example", log));
         let moved = [Some(("milestone_change", "Beta")), Some(("email_external", "sam@corp.example.evil"))];
         calls.push(question(&ids, "The Beta is in March.", moved));
     }
@@ -206,7 +208,7 @@ fn all_is_well(ids: &[&str]) -> ScriptedCall {
 }
 
 /// A decision that no person has made.
-fn decision(ids: &[&str]) -> ScriptedCall {
+fn unmade_decision(ids: &[&str]) -> ScriptedCall {
     let added = json!([{
         "id": "DEC001", "title": "The Beta moves to March", "context": "It was agreed.", "status": "active",
         "date": "2026-11-22T00:00:00Z", "made_by": "user", "rationale": "Sam said so.",

@@ -30,9 +30,9 @@ use serde_json::Value as Json;
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::answers::{KnownSignals, Temper, answer};
+use super::answers::{KnownSignals, Temper, temper_answer};
 use crate::triage::asked::StageBench;
-use crate::triage::modelled::{NOW, charter_text, read};
+use crate::triage::modelled::{NOW, read_scenario_signal, scenario_charter};
 use crate::triage::scenarios::{Scenario, SignalMeaning, standing_blocker};
 
 /// The most signals that are read back.
@@ -79,26 +79,27 @@ pub(super) struct RecordedCycle {
     pub(super) has_outbox: bool,
 }
 
-fn words(error: impl std::fmt::Display) -> String {
+fn error_words(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
 impl<'s> TemperBench<'s> {
     pub(super) fn new(stages: &'s StageBench) -> Result<Self, String> {
-        let folder = TempDir::new().map_err(words)?;
-        let base = folder.path().canonicalize().map_err(words)?;
+        let folder = TempDir::new().map_err(error_words)?;
+        let base = folder.path().canonicalize().map_err(error_words)?;
         let [config, state, cache, work] = ["config", "state", "cache", "work"].map(|name| base.join(name));
         for folder in [&config, &state, &cache, &work] {
-            fs::create_dir(folder).map_err(words)?;
+            fs::create_dir(folder).map_err(error_words)?;
         }
         let script = Script::default();
         let told = Arc::clone(&script);
         let server = ScriptedServer::answering(move |request| {
             let told = told.lock().unwrap_or_else(PoisonError::into_inner);
-            told.as_ref().map_or_else(|| Reply::raw(500, "{}"), |(temper, known)| answer(*temper, request, known))
+            told.as_ref()
+                .map_or_else(|| Reply::raw(500, "{}"), |(temper, known)| temper_answer(*temper, request, known))
         });
         let places = Places { config, state, cache, home: base.clone(), programs: base, channel: Channel::Pipe };
-        Ok(Self { places, work, server: server.map_err(words)?, script, stages, _folder: folder })
+        Ok(Self { places, work, server: server.map_err(error_words)?, script, stages, _folder: folder })
     }
 
     /// A scenario at a level, behind a cycle of rules that noted a blocker.
@@ -109,14 +110,14 @@ impl<'s> TemperBench<'s> {
         temper: Option<Temper>,
     ) -> Result<RecordedCycle, String> {
         let name = format!("{}-{}-{}", scenario.name, level.as_str(), temper.map_or("none", Temper::as_str));
-        let root = self.project(&name, &charter_text(AutonomyLevel::Artefact), scenario.mix)?;
+        let root = self.project(&name, &scenario_charter(AutonomyLevel::Artefact), scenario.mix)?;
         let before = ArrivedSignals { documents: vec![standing_blocker()], now: NOW, known: KnownSignals::default() };
         self.cycle(&root, None, &before)?;
-        self.trust(&root, &charter_text(level))?;
+        self.trust(&root, &scenario_charter(level))?;
         let documents = scenario.signals.iter().map(|(document, _)| document.clone()).collect();
         let mut known = KnownSignals::default();
         for (document, meant) in &scenario.signals {
-            self.tell(&read(document)?, *meant, &mut known);
+            self.tell(&read_scenario_signal(document)?, *meant, &mut known);
         }
         self.cycle(&root, temper, &ArrivedSignals { documents, now: NOW, known })
     }
@@ -134,8 +135,8 @@ impl<'s> TemperBench<'s> {
         let root = self.work.join(name.replace(' ', "-"));
         self.configure(mix)?;
         self.trust(&root, charter)?;
-        let project = OpenProject::without_book(&root, &self.places).map_err(words)?;
-        records::runtime().map_err(words)?.block_on(switch_on(&project))?;
+        let project = OpenProject::without_book(&root, &self.places).map_err(error_words)?;
+        records::runtime().map_err(error_words)?.block_on(switch_on(&project))?;
         Ok(root)
     }
 
@@ -149,17 +150,17 @@ impl<'s> TemperBench<'s> {
         let text = format!(
             "[providers.anthropic]\nbase_url = \"http://{address}\"\n\n[triage]\nmodels = true\nretries = 0\n\n{steps}"
         );
-        fs::write(self.places.config.join("config.toml"), text).map_err(words)
+        fs::write(self.places.config.join("config.toml"), text).map_err(error_words)
     }
 
     /// Writes the project's file and vouches for it.
     fn trust(&self, root: &Path, charter: &str) -> Result<(), String> {
         let file = root.join(CHARTER);
-        fs::create_dir_all(file.parent().unwrap_or(root)).map_err(words)?;
-        fs::write(&file, charter).map_err(words)?;
-        let project = OpenProject::without_book(root, &self.places).map_err(words)?;
+        fs::create_dir_all(file.parent().unwrap_or(root)).map_err(error_words)?;
+        fs::write(&file, charter).map_err(error_words)?;
+        let project = OpenProject::without_book(root, &self.places).map_err(error_words)?;
         let trusted = [(CHARTER.to_owned(), charter.as_bytes().to_vec())];
-        TrustStore::new(self.places.state.clone()).trust(&project.key, &trusted).map_err(words)
+        TrustStore::new(self.places.state.clone()).trust(&project.key, &trusted).map_err(error_words)
     }
 
     /// A cycle, with a model of a temper or without one.
@@ -169,7 +170,7 @@ impl<'s> TemperBench<'s> {
         temper: Option<Temper>,
         arrived: &ArrivedSignals,
     ) -> Result<RecordedCycle, String> {
-        *self.script.lock().map_err(words)? = temper.map(|temper| (temper, arrived.known.clone()));
+        *self.script.lock().map_err(error_words)? = temper.map(|temper| (temper, arrived.known.clone()));
         let options = TriageModelOptions {
             carriage: Carriage::Network,
             most: None,
@@ -177,14 +178,14 @@ impl<'s> TemperBench<'s> {
             record: RecordChoice::AsConfigured,
         };
         let (project, models) = match temper {
-            Some(_) => open_triage_run(root, &self.places, &options).map_err(words)?,
-            None => (OpenProject::without_book(root, &self.places).map_err(words)?, None),
+            Some(_) => open_triage_run(root, &self.places, &options).map_err(error_words)?,
+            None => (OpenProject::without_book(root, &self.places).map_err(error_words)?, None),
         };
         if temper.is_some() && models.is_none() {
             return Err("no model can be asked".to_owned());
         }
         let models = models.map(|run| (run, options));
-        records::runtime().map_err(words)?.block_on(self.recorded(&project, models, arrived))
+        records::runtime().map_err(error_words)?.block_on(self.recorded(&project, models, arrived))
     }
 
     async fn recorded(
@@ -193,10 +194,11 @@ impl<'s> TemperBench<'s> {
         models: Option<(TriageRun, TriageModelOptions)>,
         arrived: &ArrivedSignals,
     ) -> Result<RecordedCycle, String> {
-        let desk = TriageDesk::open(project, StoreAccess::Write).await.map_err(words)?.value.at_moment(arrived.now);
-        let before = desk.artefacts().await.map_err(words)?;
+        let desk =
+            TriageDesk::open(project, StoreAccess::Write).await.map_err(error_words)?.value.at_moment(arrived.now);
+        let before = desk.artefacts().await.map_err(error_words)?;
         for document in &arrived.documents {
-            take_in(&desk, document, arrived.now).await?;
+            take_document_in(&desk, document, arrived.now).await?;
         }
         let report = match models {
             None => desk.work(&mut |_| {}).await,
@@ -206,11 +208,11 @@ impl<'s> TemperBench<'s> {
                 desk.work_asking(asking, &mut Vec::new(), &mut |_| {}).await
             }
         };
-        let report = report.map_err(words)?;
-        let after = desk.artefacts().await.map_err(words)?;
+        let report = report.map_err(error_words)?;
+        let after = desk.artefacts().await.map_err(error_words)?;
         let policy = desk.desk.policy.clone();
         desk.close().await;
-        let OpenedStore { store, .. } = records::open_records(project, StoreAccess::Read).await.map_err(words)?;
+        let OpenedStore { store, .. } = records::open_records(project, StoreAccess::Read).await.map_err(error_words)?;
         let owner = records::records_owner(project);
         let wanted = ActionsWanted {
             project: Some(owner.clone()),
@@ -220,10 +222,10 @@ impl<'s> TemperBench<'s> {
         Ok(RecordedCycle {
             report,
             given: arrived.known.texts.keys().cloned().collect(),
-            signals: store.signals(&owner, 0, ALL).await.map_err(words)?,
-            questions: store.escalations(&owner, None).await.map_err(words)?,
-            actions: store.actions(&wanted).await.map_err(words)?,
-            kept_out: store.quarantined(&owner, None).await.map_err(words)?,
+            signals: store.signals(&owner, 0, ALL).await.map_err(error_words)?,
+            questions: store.escalations(&owner, None).await.map_err(error_words)?,
+            actions: store.actions(&wanted).await.map_err(error_words)?,
+            kept_out: store.quarantined(&owner, None).await.map_err(error_words)?,
             before,
             after,
             policy,
@@ -234,16 +236,16 @@ impl<'s> TemperBench<'s> {
 
 /// Switches effects on, as a person does.
 async fn switch_on(project: &OpenProject) -> Result<(), String> {
-    let OpenedStore { store, .. } = records::open_records(project, StoreAccess::Write).await.map_err(words)?;
+    let OpenedStore { store, .. } = records::open_records(project, StoreAccess::Write).await.map_err(error_words)?;
     let actor = Actor { kind: ActorKind::Person, id: "lab".to_owned(), channel: "terminal".to_owned() };
     let owner = records::records_owner(project);
     let switch = EffectsSwitch { project: owner, actor, at: when::time_now(), power: EffectsPower::On };
-    store.switch_effects(switch).await.map_err(words)?;
+    store.switch_effects(switch).await.map_err(error_words)?;
     store.close().await;
     Ok(())
 }
 
-async fn take_in(desk: &TriageDesk<'_>, document: &Json, now: Time) -> Result<(), String> {
+async fn take_document_in(desk: &TriageDesk<'_>, document: &Json, now: Time) -> Result<(), String> {
     let read = NormaliseOptions::of_project(&desk.charter, now).read_stream(document.to_string().as_bytes());
-    desk.take_in(&read.map_err(words)?).await.map(|_| ()).map_err(words)
+    desk.take_in(&read.map_err(error_words)?).await.map(|_| ()).map_err(error_words)
 }

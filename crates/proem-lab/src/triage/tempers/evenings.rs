@@ -11,7 +11,7 @@ use super::answers::{KnownSignals, Temper};
 use super::bench::{ArrivedSignals, TemperBench};
 use super::verdict::{CellTerms, CellVerdict, Examined};
 use crate::triage::asked::StageBench;
-use crate::triage::daily::{ProjectDays, meaning};
+use crate::triage::daily::{ProjectDays, meaning_by_rules};
 use crate::triage::modelled::by_rules;
 
 /// What goes out at the highest level without a person: mails to the project's people, and comments on its tickets.
@@ -43,7 +43,7 @@ pub(super) fn evenings(
         let subject = project.subject(&day.signals, project.no_artefacts(), day.now)?;
         let mut known = KnownSignals::default();
         for (signal, judged) in day.signals.iter().zip(by_rules(stages, &subject)) {
-            bench.tell(signal, meaning(&judged), &mut known);
+            bench.tell(signal, meaning_by_rules(&judged), &mut known);
         }
         let attacks = known.attacks();
         let arrived = ArrivedSignals { documents: day.documents.clone(), now: day.now, known };
@@ -65,7 +65,7 @@ fn ended_ticket(document: &Json) -> Option<String> {
 }
 
 /// The table of the evenings.
-pub(super) fn table(cells: &[(AutonomyLevel, Vec<Vec<CellVerdict>>)], out: &mut String) {
+pub(super) fn evenings_table(cells: &[(AutonomyLevel, Vec<Vec<CellVerdict>>)], out: &mut String) {
     out.push_str(
         "\n## Three evenings\n\nForty signals each from Jira, Asana and mail ([evenings](evenings)), read in one cycle an evening: \
          tickets that change again and again, replies, chasers, newsletters, two signals sent again, a milestone whose day passes, a mail \

@@ -2,7 +2,9 @@
 
 use serde_json::Value as Json;
 
-use super::{count, known, list, name, number, schema, text, truth};
+use super::{
+    check_limits, check_tool_name, count_members, refuse_unknown_members, required_list, required_text, schema, truth,
+};
 
 /// The members of a request.
 const MEMBERS: [&str; 21] = [
@@ -30,32 +32,32 @@ const MEMBERS: [&str; 21] = [
 ];
 
 /// Refuses what Anthropic would refuse.
-pub(super) fn body(body: &Json) -> Result<(), String> {
-    known(body, &MEMBERS)?;
-    text(body, "model")?;
+pub(super) fn check_anthropic_body(body: &Json) -> Result<(), String> {
+    refuse_unknown_members(body, &MEMBERS)?;
+    required_text(body, "model")?;
     match body.get("max_tokens").map(Json::as_u64) {
         None => return Err("max_tokens: Field required".to_owned()),
         Some(None | Some(0)) => return Err("max_tokens: must be a whole number of at least 1".to_owned()),
         Some(Some(_)) => {}
     }
-    number(body, "temperature", 0.0, 1.0)?;
-    number(body, "top_p", 0.0, 1.0)?;
+    check_limits(body, "temperature", 0.0, 1.0)?;
+    check_limits(body, "top_p", 0.0, 1.0)?;
     truth(body, "stream")?;
     if let Some(system) = body.get("system") {
-        content(system).map_err(|problem| format!("system: {problem}"))?;
+        check_content(system).map_err(|problem| format!("system: {problem}"))?;
     }
-    messages(list(body, "messages")?)?;
-    tools(body)?;
-    if count(body, "cache_control") > 4 {
+    check_messages(required_list(body, "messages")?)?;
+    check_anthropic_tools(body)?;
+    if count_members(body, "cache_control") > 4 {
         return Err("A maximum of 4 blocks with cache_control may be provided.".to_owned());
     }
     match body.pointer("/output_config/format") {
-        Some(format) => output(format).map_err(|problem| format!("output_config.format: {problem}")),
+        Some(format) => check_output_format(format).map_err(|problem| format!("output_config.format: {problem}")),
         None => Ok(()),
     }
 }
 
-fn messages(messages: &[Json]) -> Result<(), String> {
+fn check_messages(messages: &[Json]) -> Result<(), String> {
     for (index, message) in messages.iter().enumerate() {
         let role = message.get("role").and_then(Json::as_str).unwrap_or_default();
         match role {
@@ -65,12 +67,12 @@ fn messages(messages: &[Json]) -> Result<(), String> {
             _ => return Err(format!("messages.{index}.role: must be `user` or `assistant`, not `{role}`")),
         }
         let found = message.get("content").ok_or_else(|| format!("messages.{index}.content: Field required"))?;
-        content(found).map_err(|problem| format!("messages.{index}.content: {problem}"))?;
+        check_content(found).map_err(|problem| format!("messages.{index}.content: {problem}"))?;
     }
     Ok(())
 }
 
-fn content(content: &Json) -> Result<(), String> {
+fn check_content(content: &Json) -> Result<(), String> {
     let blocks = match content {
         Json::String(text) if text.is_empty() => return Err("must not be empty".to_owned()),
         Json::String(_) => return Ok(()),
@@ -78,40 +80,40 @@ fn content(content: &Json) -> Result<(), String> {
         _ => return Err("must be a text or a list of at least one block".to_owned()),
     };
     for block in blocks {
-        match text(block, "type")? {
-            "text" if text(block, "text")?.trim().is_empty() => {
+        match required_text(block, "type")? {
+            "text" if required_text(block, "text")?.trim().is_empty() => {
                 return Err("text content blocks must contain non-whitespace text".to_owned());
             }
             "text" | "image" | "document" | "tool_result" | "thinking" | "redacted_thinking" => {}
-            "tool_use" => name(text(block, "name")?)?,
+            "tool_use" => check_tool_name(required_text(block, "name")?)?,
             other => return Err(format!("Input tag `{other}` is not a type of content")),
         }
     }
     Ok(())
 }
 
-fn tools(body: &Json) -> Result<(), String> {
+fn check_anthropic_tools(body: &Json) -> Result<(), String> {
     let mut names = Vec::new();
     for tool in body.get("tools").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default() {
-        let found = text(tool, "name").map_err(|problem| format!("tools: {problem}"))?;
-        name(found).map_err(|problem| format!("tools: {problem}"))?;
+        let found = required_text(tool, "name").map_err(|problem| format!("tools: {problem}"))?;
+        check_tool_name(found).map_err(|problem| format!("tools: {problem}"))?;
         if names.contains(&found) {
             return Err("tools: Tool names must be unique.".to_owned());
         }
         names.push(found);
         let input = tool.get("input_schema").ok_or("tools.input_schema: Field required")?;
-        schema::root(input).map_err(|problem| format!("tools.input_schema: {problem}"))?;
+        schema::check_root_schema(input).map_err(|problem| format!("tools.input_schema: {problem}"))?;
         if tool.get("strict") == Some(&Json::Bool(true)) {
-            schema::closed(input).map_err(|problem| format!("tools.input_schema: {problem}"))?;
+            schema::check_closed_schema(input).map_err(|problem| format!("tools.input_schema: {problem}"))?;
         }
     }
     let Some(choice) = body.get("tool_choice") else { return Ok(()) };
     if names.is_empty() {
         return Err("tool_choice may only be specified while providing tools".to_owned());
     }
-    match text(choice, "type").map_err(|problem| format!("tool_choice: {problem}"))? {
+    match required_text(choice, "type").map_err(|problem| format!("tool_choice: {problem}"))? {
         "auto" | "any" | "none" => Ok(()),
-        "tool" => match text(choice, "name").map_err(|problem| format!("tool_choice: {problem}"))? {
+        "tool" => match required_text(choice, "name").map_err(|problem| format!("tool_choice: {problem}"))? {
             chosen if names.contains(&chosen) => Ok(()),
             chosen => Err(format!("tool_choice: Tool '{chosen}' not found in provided tools")),
         },
@@ -120,9 +122,9 @@ fn tools(body: &Json) -> Result<(), String> {
 }
 
 /// <https://platform.claude.com/docs/en/build-with-claude/structured-outputs>
-fn output(format: &Json) -> Result<(), String> {
-    if text(format, "type")? != "json_schema" {
+fn check_output_format(format: &Json) -> Result<(), String> {
+    if required_text(format, "type")? != "json_schema" {
         return Err("type: must be `json_schema`".to_owned());
     }
-    schema::closed(format.get("schema").ok_or("schema: Field required")?)
+    schema::check_closed_schema(format.get("schema").ok_or("schema: Field required")?)
 }

@@ -2,7 +2,9 @@
 
 use serde_json::Value as Json;
 
-use super::{count, known, list, name, number, schema, text, truth};
+use super::{
+    check_limits, check_tool_name, count_members, refuse_unknown_members, required_list, required_text, schema, truth,
+};
 
 /// The members of a request.
 const MEMBERS: [&str; 37] = [
@@ -46,11 +48,11 @@ const MEMBERS: [&str; 37] = [
 ];
 
 /// Refuses what OpenAI would refuse.
-pub(super) fn body(body: &Json) -> Result<(), String> {
-    known(body, &MEMBERS)?;
-    text(body, "model")?;
-    number(body, "temperature", 0.0, 2.0)?;
-    number(body, "top_p", 0.0, 1.0)?;
+pub(super) fn check_openai_body(body: &Json) -> Result<(), String> {
+    refuse_unknown_members(body, &MEMBERS)?;
+    required_text(body, "model")?;
+    check_limits(body, "temperature", 0.0, 2.0)?;
+    check_limits(body, "top_p", 0.0, 1.0)?;
     truth(body, "stream")?;
     truth(body, "parallel_tool_calls")?;
     let limits = [body.get("max_tokens"), body.get("max_completion_tokens")];
@@ -64,16 +66,16 @@ pub(super) fn body(body: &Json) -> Result<(), String> {
     if body.get("stream_options").is_some() && body.get("stream") != Some(&Json::Bool(true)) {
         return Err("The 'stream_options' parameter is only allowed when 'stream' is enabled.".to_owned());
     }
-    for (index, message) in list(body, "messages")?.iter().enumerate() {
+    for (index, message) in required_list(body, "messages")?.iter().enumerate() {
         check_message(message).map_err(|problem| format!("messages[{index}]: {problem}"))?;
     }
-    if count(body, "prompt_cache_breakpoint") > 4 {
+    if count_members(body, "prompt_cache_breakpoint") > 4 {
         return Err("prompt_cache_breakpoint: at most 4 are allowed".to_owned());
     }
     if body.get("prompt_cache_key").and_then(Json::as_str).is_some_and(|key| key.chars().count() > 64) {
         return Err("prompt_cache_key: string too long, at most 64 characters".to_owned());
     }
-    tools(body)?;
+    check_openai_tools(body)?;
     match body.get("response_format") {
         Some(format) => response(format).map_err(|problem| format!("response_format: {problem}")),
         None => Ok(()),
@@ -81,40 +83,42 @@ pub(super) fn body(body: &Json) -> Result<(), String> {
 }
 
 fn check_message(message: &Json) -> Result<(), String> {
-    let role = text(message, "role")?;
+    let role = required_text(message, "role")?;
     if !["system", "developer", "user", "assistant", "tool"].contains(&role) {
         return Err(format!("Invalid value: '{role}' is no role"));
     }
     match message.get("content") {
         Some(Json::String(_)) => Ok(()),
-        Some(Json::Array(parts)) if !parts.is_empty() => parts.iter().try_for_each(|part| match text(part, "type")? {
-            "text" => part.get("text").and_then(Json::as_str).map(|_| ()).ok_or("text: Field required".to_owned()),
-            "image_url" | "input_audio" | "file" | "refusal" => Ok(()),
-            other => Err(format!("Invalid value: '{other}' is no type of content")),
-        }),
+        Some(Json::Array(parts)) if !parts.is_empty() => {
+            parts.iter().try_for_each(|part| match required_text(part, "type")? {
+                "text" => part.get("text").and_then(Json::as_str).map(|_| ()).ok_or("text: Field required".to_owned()),
+                "image_url" | "input_audio" | "file" | "refusal" => Ok(()),
+                other => Err(format!("Invalid value: '{other}' is no type of content")),
+            })
+        }
         Some(Json::Null) | None if role == "assistant" && message.get("tool_calls").is_some() => Ok(()),
         _ => Err("content: must be a text or a list of parts".to_owned()),
     }
 }
 
-fn tools(body: &Json) -> Result<(), String> {
+fn check_openai_tools(body: &Json) -> Result<(), String> {
     let mut names = Vec::new();
     for tool in body.get("tools").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default() {
-        if text(tool, "type")? != "function" {
+        if required_text(tool, "type")? != "function" {
             return Err("tools: Invalid value for type, expected `function`".to_owned());
         }
         let function = tool.get("function").ok_or("tools.function: Field required")?;
-        let found = text(function, "name")?;
-        name(found)?;
+        let found = required_text(function, "name")?;
+        check_tool_name(found)?;
         if names.contains(&found) {
             return Err(format!("tools: `{found}` is there twice"));
         }
         names.push(found);
         if let Some(parameters) = function.get("parameters") {
-            schema::object(parameters)
+            schema::check_object_schema(parameters)
                 .map_err(|problem| format!("Invalid schema for function '{found}': {problem}"))?;
             if function.get("strict") == Some(&Json::Bool(true)) {
-                schema::strict(parameters)
+                schema::check_strict_schema(parameters)
                     .map_err(|problem| format!("Invalid schema for function '{found}': {problem}"))?;
             }
         }
@@ -137,14 +141,18 @@ fn tools(body: &Json) -> Result<(), String> {
 
 /// <https://platform.openai.com/docs/guides/structured-outputs>
 fn response(format: &Json) -> Result<(), String> {
-    match text(format, "type")? {
+    match required_text(format, "type")? {
         "text" | "json_object" => Ok(()),
         "json_schema" => {
             let described = format.get("json_schema").ok_or("json_schema: Field required")?;
-            name(text(described, "name")?)?;
+            check_tool_name(required_text(described, "name")?)?;
             let schema = described.get("schema").ok_or("json_schema.schema: Field required")?;
-            schema::object(schema)?;
-            if described.get("strict") == Some(&Json::Bool(true)) { schema::strict(schema) } else { Ok(()) }
+            schema::check_object_schema(schema)?;
+            if described.get("strict") == Some(&Json::Bool(true)) {
+                schema::check_strict_schema(schema)
+            } else {
+                Ok(())
+            }
         }
         other => Err(format!("type: Invalid value '{other}'")),
     }
@@ -152,8 +160,8 @@ fn response(format: &Json) -> Result<(), String> {
 
 /// <https://platform.openai.com/docs/api-reference/embeddings/create>
 pub(super) fn embeddings(body: &Json) -> Result<(), String> {
-    known(body, &["dimensions", "encoding_format", "input", "model", "user"])?;
-    text(body, "model")?;
+    refuse_unknown_members(body, &["dimensions", "encoding_format", "input", "model", "user"])?;
+    required_text(body, "model")?;
     match body.get("input") {
         Some(Json::String(text)) if !text.is_empty() => {}
         Some(Json::Array(texts)) if (1..=2048).contains(&texts.len()) => {

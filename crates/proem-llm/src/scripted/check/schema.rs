@@ -3,8 +3,8 @@
 use serde_json::{Map, Value as Json};
 
 /// Anthropic's tools: an object that is no choice of schemas.
-pub(super) fn root(schema: &Json) -> Result<(), String> {
-    object(schema)?;
+pub(super) fn check_root_schema(schema: &Json) -> Result<(), String> {
+    check_object_schema(schema)?;
     match ["oneOf", "anyOf", "allOf"].iter().find(|key| schema.get(**key).is_some()) {
         Some(_) => Err("input_schema does not support oneOf, allOf, or anyOf at the top level".to_owned()),
         None => Ok(()),
@@ -12,7 +12,7 @@ pub(super) fn root(schema: &Json) -> Result<(), String> {
 }
 
 /// A schema of objects.
-pub(super) fn object(schema: &Json) -> Result<(), String> {
+pub(super) fn check_object_schema(schema: &Json) -> Result<(), String> {
     match schema.get("type").and_then(Json::as_str) {
         Some("object") => Ok(()),
         _ => Err("schema must be a JSON Schema of 'type: \"object\"'".to_owned()),
@@ -20,7 +20,7 @@ pub(super) fn object(schema: &Json) -> Result<(), String> {
 }
 
 /// Anthropic's structured output: every object says that it has no other members.
-pub(super) fn closed(schema: &Json) -> Result<(), String> {
+pub(super) fn check_closed_schema(schema: &Json) -> Result<(), String> {
     objects(schema, &|members| match members.get("additionalProperties") {
         Some(Json::Bool(false)) => Ok(()),
         _ => Err("For 'object' type, 'additionalProperties' must be explicitly set to false".to_owned()),
@@ -28,11 +28,11 @@ pub(super) fn closed(schema: &Json) -> Result<(), String> {
 }
 
 /// OpenAI's strict mode: that, and every member is required.
-pub(super) fn strict(schema: &Json) -> Result<(), String> {
+pub(super) fn check_strict_schema(schema: &Json) -> Result<(), String> {
     if schema.get("anyOf").is_some() {
         return Err("schema must not have 'anyOf' at the root".to_owned());
     }
-    closed(schema)?;
+    check_closed_schema(schema)?;
     objects(schema, &|members| {
         let required = members.get("required").and_then(Json::as_array).map(Vec::as_slice).unwrap_or_default();
         let properties = members.get("properties").and_then(Json::as_object);

@@ -242,7 +242,7 @@ async fn what_is_never_sent() {
         "`providers.test.base_url` would send the key in `TEST_KEY` to `gpu.invalid` unencrypted; write `https:`";
     check(open, ("refused", message)).await;
     let mut wordless = Asking::of(&server);
-    (wordless.request.assembly, wordless.plan) = sample::parse("system:be_brief");
+    (wordless.request.assembly, wordless.plan) = sample::parse_sample("system:be_brief");
     let message = "there is no user section, or it is empty; a provider needs one after the system sections: put text under `{{role \"user\"}}`";
     check(wordless, ("refused", message)).await;
     let asking = Asking::of(&server);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use proem_engine::call::AnswerForm;
 use proem_engine::providers::Provider::{Anthropic, OpenAi};
-use proem_llm::codec::{EndpointNames, refused};
+use proem_llm::codec::{EndpointNames, refusal_failure};
 use proem_llm::embeddings::decode_embeddings;
 use proem_llm::wire::ResponseHead;
 
@@ -33,7 +33,7 @@ fn answers_are_read_or_refused_however_they_are_cut() {
                 url: "https://e/v1/chat/completions",
                 body_bytes: 9,
             };
-            let failure = refused(provider, &ResponseHead { status: 400, headers: Vec::new() }, &bytes, &names);
+            let failure = refusal_failure(provider, &ResponseHead { status: 400, headers: Vec::new() }, &bytes, &names);
             assert!(failure.said.is_none_or(|said| said.len() <= 500), "{}", path.display());
         }
         _ = decode_embeddings(&bytes, 1, None);

@@ -3,7 +3,7 @@
 
 use proem_engine::providers::Provider;
 use proem_guard::show;
-use proem_llm::codec::{EndpointNames, refused};
+use proem_llm::codec::{EndpointNames, refusal_failure};
 use proem_llm::wire::ResponseHead;
 use serde_json::json;
 
@@ -17,7 +17,8 @@ fn check(status: u16, body: &str, expected: &str) {
     let names =
         EndpointNames { endpoint: "mine", variable: Some("MINE_API_KEY"), model: "m-1", url: URL, body_bytes: 9 };
     for provider in [Provider::Anthropic, Provider::OpenAi] {
-        let failure = refused(provider, &ResponseHead { status, headers: headers.clone() }, body.as_bytes(), &names);
+        let failure =
+            refusal_failure(provider, &ResponseHead { status, headers: headers.clone() }, body.as_bytes(), &names);
         assert_eq!(failure.status, Some(status));
         let said = failure.said.map(|said| format!(" | {}", show::exact_json(&said).as_str().unwrap()));
         let found = format!("{}: {}{}", failure.kind.as_str(), failure.message, said.unwrap_or_default());
@@ -132,7 +133,7 @@ fn a_provider_says_little_and_is_not_trusted() {
     let names = EndpointNames { endpoint: "mine", variable: None, model: "m-1", url: URL, body_bytes: 9 };
     let head = ResponseHead { status: 403, headers: Vec::new() };
     for body in ["é".repeat(400).into_bytes(), openai("", "", &"é".repeat(400)).into_bytes(), vec![0xFF; 9_000]] {
-        let failure = refused(Provider::OpenAi, &head, &body, &names);
+        let failure = refusal_failure(Provider::OpenAi, &head, &body, &names);
         let said = failure.said.unwrap();
         assert!((1..=500).contains(&said.len()) && !said.label().is_trusted(), "{}", said.len());
         assert_eq!(
@@ -142,7 +143,7 @@ fn a_provider_says_little_and_is_not_trusted() {
         );
     }
     let head = ResponseHead { status: 302, headers: vec![("location".to_owned(), "/login".to_owned())] };
-    let failure = refused(Provider::OpenAi, &head, b"", &names);
+    let failure = refusal_failure(Provider::OpenAi, &head, b"", &names);
     assert_eq!(
         failure.message,
         "provider `mine` redirected the request to `https://api.example.com/login`; no redirect is followed; check \
@@ -155,7 +156,7 @@ fn a_redirection_names_the_address_and_the_base_url_that_leads_there() {
     let check = |location: &str, expected: &str| {
         let names = EndpointNames { endpoint: "mine", variable: None, model: "m-1", url: URL, body_bytes: 9 };
         let head = ResponseHead { status: 308, headers: vec![("location".to_owned(), location.to_owned())] };
-        let message = refused(Provider::OpenAi, &head, b"", &names).message;
+        let message = refusal_failure(Provider::OpenAi, &head, b"", &names).message;
         assert!(message.ends_with(expected), "{message}");
     };
     let base_url = |url: &str| format!("set `base_url` to `{url}`");

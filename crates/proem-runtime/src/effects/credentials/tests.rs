@@ -84,7 +84,7 @@ fn mail(subject: &str, body: &str) -> Vec<u8> {
         attachments: Vec::new(),
         date: Timestamp::UNIX_EPOCH,
     };
-    mail::write(&draft, &EffectKey::of_bytes([1; 32]), "corp.example").unwrap()
+    mail::write_mail(&draft, &EffectKey::of_bytes([1; 32]), "corp.example").unwrap()
 }
 
 /// The request whose ticket and comment are these.
@@ -94,7 +94,7 @@ fn request(ticket: &str, text: &str) -> Vec<u8> {
     });
     let values = [("ticket", ticket), ("text", text)].map(|(name, value)| (name.to_owned(), value.to_owned()));
     let template = serde_json::from_value(template).unwrap();
-    request::write(&template, &BTreeMap::from(values), &EffectKey::of_bytes([1; 32])).unwrap()
+    request::write_ticket_request(&template, &BTreeMap::from(values), &EffectKey::of_bytes([1; 32])).unwrap()
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn what_a_receiver_echoes_of_a_credential_is_shown_nowhere() {
         DeliveryOutcome::NotSent(trouble()),
         DeliveryOutcome::Unknown(trouble()),
     ] {
-        let answer = match cleared(outcome, &secrets) {
+        let answer = match clear_credentials(outcome, &secrets) {
             DeliveryOutcome::Sent { answer } => answer,
             DeliveryOutcome::Failed(trouble)
             | DeliveryOutcome::NotSent(trouble)

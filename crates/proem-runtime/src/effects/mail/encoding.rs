@@ -16,40 +16,40 @@ const LINE: usize = 76;
 const WORD_BYTES: usize = 39;
 
 /// A date as a mail has it; `None` if its year has not four digits.
-pub(super) fn date(date: &Zoned) -> Option<String> {
+pub(super) fn mail_date(date: &Zoned) -> Option<String> {
     (1900..=9999).contains(&date.year()).then(|| rfc2822::to_string(date).ok()).flatten()
 }
 
 /// An address as a header has it, with its name.
-pub(super) fn mailbox(mailbox: &Mailbox) -> String {
+pub(super) fn mailbox_header(mailbox: &Mailbox) -> String {
     let Mailbox { name, address } = mailbox;
     if name.is_empty() {
         return format!("<{address}>");
     }
     // A name of its own line, so that neither it nor the address makes a line too long.
-    format!("{}\r\n <{address}>", phrase(name))
+    format!("{}\r\n <{address}>", header_phrase(name))
 }
 
 /// A name before an address: quoted if that says it, else encoded.
-fn phrase(name: &str) -> String {
+fn header_phrase(name: &str) -> String {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') && !name.contains("=?");
     if !is_plain || name.len() > 60 {
-        return words(name);
+        return encoded_header_words(name);
     }
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 /// A header's text: as it is if that says it, else encoded; `before` characters stand on its first line already.
-pub(super) fn unstructured(before: usize, text: &str) -> String {
+pub(super) fn unstructured_header(before: usize, text: &str) -> String {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
         && !text.contains("=?")
         && text.trim() == text
         && before + text.len() <= HEADER_LINE;
-    if is_plain { text.to_owned() } else { words(text) }
+    if is_plain { text.to_owned() } else { encoded_header_words(text) }
 }
 
 /// Encoded words (RFC 2047), each on a line of its own and of whole characters.
-fn words(text: &str) -> String {
+fn encoded_header_words(text: &str) -> String {
     let (mut words, mut word) = (Vec::new(), String::new());
     for c in text.chars() {
         if word.len() + c.len_utf8() > WORD_BYTES {
@@ -68,7 +68,7 @@ fn words(text: &str) -> String {
 ///
 /// Whatever ends a line of the text ends one of the mail. A dot at the beginning of a line is encoded, so that no
 /// server's way of hiding one changes the bytes, and so is the `F` of `From `, which some mailboxes begin a mail with.
-pub(super) fn quoted_printable(text: &str) -> String {
+pub(super) fn encode_quoted_printable(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len() + text.len() / 8);
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     for line in text.strip_suffix('\n').unwrap_or(&text).split('\n') {

@@ -37,8 +37,8 @@ impl MailEnvelope {
         if headers.iter().any(|header| matches!(header.name, HeaderName::Cc | HeaderName::Bcc)) {
             return None;
         }
-        let from = addresses(message.header(HeaderName::From)?)?;
-        let to = addresses(message.header(HeaderName::To)?)?;
+        let from = envelope_addresses(message.header(HeaderName::From)?)?;
+        let to = envelope_addresses(message.header(HeaderName::To)?)?;
         let [from] = from.as_slice() else { return None };
         (1..=MAX_RECIPIENTS).contains(&to.len()).then(|| Self { from: from.clone(), to })
     }
@@ -52,7 +52,7 @@ fn has_whole_lines(mail: &[u8]) -> bool {
     })
 }
 
-fn addresses(value: &HeaderValue<'_>) -> Option<Vec<String>> {
+fn envelope_addresses(value: &HeaderValue<'_>) -> Option<Vec<String>> {
     let HeaderValue::Address(Address::List(list)) = value else { return None };
     let address = |found: &mail_parser::Addr<'_>| found.address().filter(|text| is_address(text)).map(str::to_owned);
     list.iter().map(address).collect()

@@ -24,7 +24,7 @@ fn draft() -> MailDraft {
 
 #[test]
 fn the_same_fields_make_these_bytes() {
-    let mail = String::from_utf8(write(&draft(), &key(), "Corp.example").unwrap()).unwrap();
+    let mail = String::from_utf8(write_mail(&draft(), &key(), "Corp.example").unwrap()).unwrap();
     let expected = "Message-ID: <abababababababababababababababababababababababababababababababab@corp.example>\r\n\
                     Date: Mon, 23 Nov 2026 18:44:10 +0000\r\n\
                     From: \"Proem\"\r\n <proem@corp.example>\r\n\
@@ -43,7 +43,7 @@ fn the_same_fields_make_these_bytes() {
 fn check(change: impl FnOnce(&mut MailDraft), expected: &str) {
     let mut draft = draft();
     change(&mut draft);
-    let found = write(&draft, &key(), "corp.example");
+    let found = write_mail(&draft, &key(), "corp.example");
     assert_eq!(found.map_or_else(|refusal| refusal.to_string(), |_| "fine".to_owned()), expected);
 }
 
@@ -119,7 +119,7 @@ fn what_is_too_much_is_refused() {
     check(|draft| draft.to = vec![mailbox("", "a@b.c"); 101], many);
     check(|draft| draft.to = vec![mailbox("", "a@b.c"); 100], "fine");
     let domain = "`localhost` can't stand in a message id; configure the domain that mails come from";
-    assert_eq!(write(&draft(), &key(), "localhost").unwrap_err().to_string(), domain);
+    assert_eq!(write_mail(&draft(), &key(), "localhost").unwrap_err().to_string(), domain);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn files_that_go_along_are_checked_and_stand_behind_the_body() {
     let ending = "--=_abababababababababababababababab--";
     let mut draft = draft();
     attach(vec![file("figures.csv", &format!("a,b\n{ending}\n.€\n")), file("empty.txt", "")])(&mut draft);
-    let mail = write(&draft, &key(), "corp.example").unwrap();
+    let mail = write_mail(&draft, &key(), "corp.example").unwrap();
     assert_eq!(MailEnvelope::of(&mail).unwrap().to, ["ana@corp.example", "bo@corp.example"]);
     let message = MessageParser::new().parse(&mail).unwrap();
     assert_eq!(lines(&message.body_text(0).unwrap()), lines(&draft.body));
@@ -177,7 +177,7 @@ fn files_that_go_along_are_checked_and_stand_behind_the_body() {
 
 #[test]
 fn an_envelope_is_read_from_our_own_mails_only() {
-    let mail = String::from_utf8(write(&draft(), &key(), "corp.example").unwrap()).unwrap();
+    let mail = String::from_utf8(write_mail(&draft(), &key(), "corp.example").unwrap()).unwrap();
     let envelope = MailEnvelope::of(mail.as_bytes()).unwrap();
     assert_eq!(envelope.from, "proem@corp.example");
     assert_eq!(envelope.to, ["ana@corp.example", "bo@corp.example"]);
@@ -232,8 +232,8 @@ fn lines(body: &str) -> Vec<String> {
 proptest! {
     #[test]
     fn a_mail_says_what_its_fields_say_and_nothing_else(draft in drafts()) {
-        let Ok(mail) = write(&draft, &key(), "corp.example") else { return Ok(()) };
-        prop_assert_eq!(&write(&draft, &key(), "corp.example").unwrap(), &mail);
+        let Ok(mail) = write_mail(&draft, &key(), "corp.example") else { return Ok(()) };
+        prop_assert_eq!(&write_mail(&draft, &key(), "corp.example").unwrap(), &mail);
         let text = String::from_utf8(mail.clone()).unwrap();
         prop_assert!(text.is_ascii());
         let body_lines = text.split_once("\r\n\r\n").unwrap().1;

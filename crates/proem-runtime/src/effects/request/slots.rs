@@ -18,7 +18,7 @@ enum SlotPiece<'t> {
 }
 
 /// The pieces of a template.
-fn pieces(template: &str) -> Result<Vec<SlotPiece<'_>>, RequestRefusal> {
+fn template_pieces(template: &str) -> Result<Vec<SlotPiece<'_>>, RequestRefusal> {
     let mut pieces = Vec::new();
     let mut rest = template;
     while let Some(at) = rest.find(['{', '}']) {
@@ -29,7 +29,7 @@ fn pieces(template: &str) -> Result<Vec<SlotPiece<'_>>, RequestRefusal> {
             rest = behind;
             continue;
         }
-        let slot = brace.strip_prefix('{').and_then(|slot| slot.split_once('}')).filter(|(name, _)| is_name(name));
+        let slot = brace.strip_prefix('{').and_then(|slot| slot.split_once('}')).filter(|(name, _)| is_slot_name(name));
         let Some((name, behind)) = slot else {
             return Err(RequestRefusal::SlotForm(
                 brace.chars().take(MAX_NAME).collect::<String>().escape_debug().to_string(),
@@ -42,7 +42,7 @@ fn pieces(template: &str) -> Result<Vec<SlotPiece<'_>>, RequestRefusal> {
     Ok(pieces)
 }
 
-fn is_name(name: &str) -> bool {
+fn is_slot_name(name: &str) -> bool {
     (1..=MAX_NAME).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
@@ -53,14 +53,14 @@ pub(crate) fn names(template: &str) -> Result<BTreeSet<String>, RequestRefusal> 
         SlotPiece::Slot(name) => Some(name.to_owned()),
         SlotPiece::Text(_) => None,
     };
-    Ok(pieces(template)?.into_iter().filter_map(name).collect())
+    Ok(template_pieces(template)?.into_iter().filter_map(name).collect())
 }
 
 /// The names of the slots in all texts of a body.
 pub(super) fn names_of_body(body: &Json) -> Result<BTreeSet<String>, RequestRefusal> {
     let mut found = BTreeSet::new();
     match body {
-        Json::String(text) => found = names(text)?,
+        Json::String(text) => found = slot_names(text)?,
         Json::Array(items) => {
             for item in items {
                 found.extend(names_of_body(item)?);
@@ -99,13 +99,13 @@ pub(crate) fn check_places(url: &str) -> Result<(), RequestRefusal> {
 }
 
 /// A template with its slots filled, each value as `encode` writes it.
-pub(super) fn fill(
+pub(super) fn fill_slots(
     template: &str,
     values: &BTreeMap<String, String>,
     encode: &dyn Fn(&str) -> String,
 ) -> Result<String, RequestRefusal> {
     let mut filled = String::with_capacity(template.len());
-    for piece in pieces(template)? {
+    for piece in template_pieces(template)? {
         match piece {
             SlotPiece::Text(text) => filled.push_str(text),
             SlotPiece::Slot(name) => {
@@ -128,17 +128,17 @@ pub(crate) fn fill_url(template: &str, values: &BTreeMap<String, String>) -> Res
             return Err(RequestRefusal::Value(name));
         }
     }
-    let url = fill(template, values, &percent)?;
+    let url = fill_slots(template, values, &percent_encode)?;
     match Url::parse(&url) {
         Ok(parsed) if parsed.as_str() == url => Ok(url),
-        _ => Err(RequestRefusal::Value(names(template)?.into_iter().collect::<Vec<_>>().join("`, `"))),
+        _ => Err(RequestRefusal::Value(slot_names(template)?.into_iter().collect::<Vec<_>>().join("`, `"))),
     }
 }
 
 /// A body with the slots of its texts filled.
 pub(super) fn fill_body(body: &Json, values: &BTreeMap<String, String>) -> Result<Json, RequestRefusal> {
     Ok(match body {
-        Json::String(text) => Json::String(fill(text, values, &str::to_owned)?),
+        Json::String(text) => Json::String(fill_slots(text, values, &str::to_owned)?),
         Json::Array(items) => Json::Array(items.iter().map(|item| fill_body(item, values)).collect::<Result<_, _>>()?),
         Json::Object(fields) => {
             let field = |(name, value): (&String, &Json)| Ok((name.clone(), fill_body(value, values)?));
@@ -149,7 +149,7 @@ pub(super) fn fill_body(body: &Json, values: &BTreeMap<String, String>) -> Resul
 }
 
 /// A value with everything encoded but what RFC 3986 leaves unreserved (2.3).
-fn percent(value: &str) -> String {
+fn percent_encode(value: &str) -> String {
     let mut encoded = String::with_capacity(value.len());
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

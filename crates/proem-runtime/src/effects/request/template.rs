@@ -140,9 +140,9 @@ impl RequestTemplate {
     pub fn check(&self) -> Result<(), RequestRefusal> {
         slots::check_places(&self.url)?;
         // Any value will do, and one that stands as it is shows how the address would be asked.
-        let names = slots::names(&self.url)?;
+        let names = slots::slot_names(&self.url)?;
         let values = names.into_iter().map(|name| (name, "x".to_owned())).collect();
-        let url = slots::fill(&self.url, &values, &str::to_owned)?;
+        let url = slots::fill_slots(&self.url, &values, &str::to_owned)?;
         // Where the host is, is for the configuration to say and for the sending to judge.
         let parsed = check_url(&url, HostScope::Private).map_err(RequestRefusal::Host)?;
         if parsed.as_str() != url {
@@ -159,7 +159,7 @@ impl RequestTemplate {
 
     /// Whether the values and the slots are the same.
     pub(super) fn check_values(&self, values: &BTreeMap<String, String>) -> Result<(), RequestRefusal> {
-        let mut names: BTreeSet<String> = slots::names(&self.url)?;
+        let mut names: BTreeSet<String> = slots::slot_names(&self.url)?;
         names.extend(slots::names_of_body(&self.body)?);
         if let Some(name) = names.iter().find(|name| !values.contains_key(*name)) {
             return Err(RequestRefusal::Missing(name.clone()));

@@ -45,7 +45,7 @@ fn a_template_becomes_these_bytes() {
         r#""idempotency-key":"cdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcdcd","x-tenant":"corp"},"#,
         r#""method":"POST","url":"https://tickets.example/issue/T%2F1%20%C3%A9/comment?notify=a%26b%3Dc%23d"}"#,
     );
-    assert_eq!(String::from_utf8(write(&template, &values, &key()).unwrap()).unwrap(), expected);
+    assert_eq!(String::from_utf8(write_ticket_request(&template, &values, &key()).unwrap()).unwrap(), expected);
 }
 
 #[track_caller]
@@ -119,7 +119,7 @@ fn headers_hold_no_credential_and_nothing_of_the_connection() {
 #[test]
 fn values_and_slots_are_the_same() {
     let refused = |url: &str, pairs: &[(&str, &str)]| {
-        write(&template(url, Json::Null), &values(pairs), &key())
+        write_ticket_request(&template(url, Json::Null), &values(pairs), &key())
             .map_or_else(|refusal| refusal.to_string(), |_| "fine".to_owned())
     };
     let url = "https://host/a/{b}";
@@ -133,8 +133,11 @@ fn values_and_slots_are_the_same() {
         let expected = "`b` can't stand in an address: it is empty, `.` or `..`, or has a control character; change it";
         assert_eq!(refused(url, &[("b", value)]), expected, "{value:?}");
     }
-    let long =
-        write(&template("https://host/", json!("{a}")), &values(&[("a", &"x".repeat(MAX_REQUEST_BODY))]), &key());
+    let long = write_ticket_request(
+        &template("https://host/", json!("{a}")),
+        &values(&[("a", &"x".repeat(MAX_REQUEST_BODY))]),
+        &key(),
+    );
     assert_eq!(long.unwrap_err(), RequestRefusal::TooLong);
 }
 
@@ -142,7 +145,7 @@ proptest! {
     #[test]
     fn no_value_changes_where_a_request_goes(segment in ".{1,12}", parameter in ".{1,12}") {
         let template = template("https://host:8443/a/{b}/c?d={e}", Json::Null);
-        let Ok(bytes) = write(&template, &values(&[("b", &segment), ("e", &parameter)]), &key()) else { return Ok(()) };
+        let Ok(bytes) = write_ticket_request(&template, &values(&[("b", &segment), ("e", &parameter)]), &key()) else { return Ok(()) };
         let recorded: RecordedRequest = serde_json::from_slice(&bytes).unwrap();
         let url = Url::parse(&recorded.url).unwrap();
         prop_assert_eq!(url.as_str(), recorded.url.as_str());
@@ -181,7 +184,7 @@ fn a_status_means() {
         (504, &[], Doubt),
         (600, &[], Doubt),
     ] {
-        assert_eq!(meaning(status, not_done), expected, "{status} {not_done:?}");
+        assert_eq!(status_meaning(status, not_done), expected, "{status} {not_done:?}");
     }
 }
 
@@ -223,7 +226,7 @@ async fn sent_within(bytes: &[u8], origin: &str, limits: HostLimits) -> (&'stati
         not_done: &[],
         limits,
     };
-    match send(&DeliveryBytes { key: key(), form: OutboxForm::Request, bytes }, &route).await {
+    match send_ticket_request(&DeliveryBytes { key: key(), form: OutboxForm::Request, bytes }, &route).await {
         DeliveryOutcome::Sent { .. } => ("sent", String::new()),
         DeliveryOutcome::Failed(trouble) => ("failed", trouble.message),
         DeliveryOutcome::NotSent(trouble) => ("not sent", trouble.message),
@@ -244,7 +247,7 @@ async fn the_recorded_bytes_are_what_is_sent() {
     ] {
         let (origin, server) = serve(answer);
         let template = template(&format!("{origin}/issue/{{ticket}}"), json!({"text": "{text}"}));
-        let bytes = write(&template, &values(&[("ticket", "T 1"), ("text", "hi")]), &key()).unwrap();
+        let bytes = write_ticket_request(&template, &values(&[("ticket", "T 1"), ("text", "hi")]), &key()).unwrap();
         let (outcome, message) = sent(&bytes, &origin).await;
         assert_eq!(outcome, expected, "{answer:?}: {message}");
         let asked = server.join().unwrap();
@@ -258,7 +261,7 @@ async fn the_recorded_bytes_are_what_is_sent() {
 
 #[tokio::test]
 async fn a_recorded_request_goes_to_the_configured_origin_or_nowhere() {
-    let bytes = |url: &str| write(&template(url, Json::Null), &BTreeMap::new(), &key()).unwrap();
+    let bytes = |url: &str| write_ticket_request(&template(url, Json::Null), &BTreeMap::new(), &key()).unwrap();
     let elsewhere = "the recorded request is for `evil.example`, and the configuration names `https://tickets.example`; \
                      propose the action anew";
     assert_eq!(
@@ -294,7 +297,7 @@ async fn a_server_that_hangs_may_have_acted() {
     // The connection is made by the system; nobody answers on it.
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
-    let bytes = write(&template(&format!("{origin}/"), Json::Null), &BTreeMap::new(), &key()).unwrap();
+    let bytes = write_ticket_request(&template(&format!("{origin}/"), Json::Null), &BTreeMap::new(), &key()).unwrap();
     let limits = HostLimits { whole: core::time::Duration::from_millis(50), ..HostLimits::default() };
     let host = origin.trim_start_matches("http://");
     let expected = ("unknown", format!("`{host}` has not answered within 0.05 s"));
@@ -305,7 +308,7 @@ async fn a_server_that_hangs_may_have_acted() {
 async fn a_server_with_a_wrong_certificate_is_told_nothing() {
     let server = ScriptedSmtp::start(SmtpScript::new(SmtpEncryption::Whole)).unwrap();
     let origin = format!("https://localhost:{}", server.port());
-    let bytes = write(&template(&format!("{origin}/"), Json::Null), &BTreeMap::new(), &key()).unwrap();
+    let bytes = write_ticket_request(&template(&format!("{origin}/"), Json::Null), &BTreeMap::new(), &key()).unwrap();
     let (outcome, message) = sent(&bytes, &origin).await;
     let expected = format!(
         "the certificate of `localhost:{}` is not signed by an authority that this system trusts; check its address and \

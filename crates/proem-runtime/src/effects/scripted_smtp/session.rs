@@ -35,7 +35,7 @@ pub(super) fn serve(stream: TcpStream, shared: &SharedSmtp) -> io::Result<()> {
     let spare = stream.try_clone()?;
     let whole = matches!(shared.script.encryption, SmtpEncryption::Whole | SmtpEncryption::OtherHost);
     let wire: Box<dyn Wire> = match &shared.tls {
-        Some(tls) if whole => encrypted(stream, tls, shared)?,
+        Some(tls) if whole => encrypt_stream(stream, tls, shared)?,
         _ => Box::new(stream),
     };
     let mut session = Session { wire: BufReader::new(wire), shared, recipients: 0, is_encrypted: whole };
@@ -50,7 +50,7 @@ pub(super) fn serve(stream: TcpStream, shared: &SharedSmtp) -> io::Result<()> {
             Some("STARTTLS") => {
                 session.answer(SmtpPlace::StartTls, "220 go ahead\r\n")?;
                 let tls = shared.tls.as_ref().ok_or_else(over)?;
-                session.wire = BufReader::new(encrypted(spare.try_clone()?, tls, shared)?);
+                session.wire = BufReader::new(encrypt_stream(spare.try_clone()?, tls, shared)?);
                 session.is_encrypted = true;
             }
             Some("AUTH") => session.login(&line)?,
@@ -67,7 +67,7 @@ pub(super) fn serve(stream: TcpStream, shared: &SharedSmtp) -> io::Result<()> {
     }
 }
 
-fn encrypted(stream: TcpStream, tls: &Arc<ServerConfig>, shared: &SharedSmtp) -> io::Result<Box<dyn Wire>> {
+fn encrypt_stream(stream: TcpStream, tls: &Arc<ServerConfig>, shared: &SharedSmtp) -> io::Result<Box<dyn Wire>> {
     if shared.script.reaction(SmtpPlace::Handshake).is_some() {
         return Err(over());
     }

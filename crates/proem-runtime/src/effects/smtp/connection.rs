@@ -55,7 +55,7 @@ pub(super) async fn encrypt(stream: Box<dyn SmtpStream>, server: &SmtpServer) ->
         Ok(Ok(stream)) => Ok(Box::new(stream)),
         Ok(Err(error)) => {
             let broken = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>());
-            Err(problem(host, broken))
+            Err(encryption_problem(host, broken))
         }
         Err(_) => Err(format!("`{host}` did not agree on encryption in time; try again")),
     }
@@ -70,7 +70,7 @@ fn config(server: &SmtpServer) -> Result<ClientConfig, rustls::Error> {
 }
 
 /// Why there is no encryption. The words are ours: what stands in certificates was written by others.
-fn problem(host: &str, error: Option<&rustls::Error>) -> String {
+fn encryption_problem(host: &str, error: Option<&rustls::Error>) -> String {
     use CertificateError as E;
     match error {
         Some(rustls::Error::InvalidCertificate(E::UnknownIssuer)) => format!(

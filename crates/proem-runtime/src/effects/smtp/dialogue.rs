@@ -49,9 +49,9 @@ struct Offers {
 }
 
 /// Leads a dialogue up to 354.
-pub(super) async fn prepare(route: &SmtpRoute<'_>, envelope: &MailEnvelope, size: usize) -> PreparedDialogue {
+pub(super) async fn prepare_dialogue(route: &SmtpRoute<'_>, envelope: &MailEnvelope, size: usize) -> PreparedDialogue {
     let SmtpRoute { server, login } = route;
-    let mut asking = match open(server, envelope).await {
+    let mut asking = match open_session(server, envelope).await {
         Ok(asking) => asking,
         Err(Stop::NotSent(trouble) | Stop::Refused(trouble)) => return PreparedDialogue::Ended(trouble),
     };
@@ -78,7 +78,7 @@ struct Asking<'a> {
 }
 
 /// Connects, encrypts and greets.
-async fn open<'a>(server: &'a SmtpServer, envelope: &MailEnvelope) -> Result<Asking<'a>, Stop> {
+async fn open_session<'a>(server: &'a SmtpServer, envelope: &MailEnvelope) -> Result<Asking<'a>, Stop> {
     let mut stream = connect(server).await.map_err(Stop::not_sent)?;
     if server.security == SmtpSecurity::Tls {
         stream = encrypt(stream, server).await.map_err(Stop::not_sent)?;
@@ -214,7 +214,7 @@ impl Offers {
 impl Dialogue {
     /// Hands the mail over and waits for what the server says to it.
     pub(super) async fn hand_over(&mut self, mail: &[u8]) -> Result<SmtpReply, SmtpBreak> {
-        self.line.write(&stuffed(mail)).await?;
+        self.line.write(&dot_stuffed(mail)).await?;
         self.line.listen(self.limits.answer).await
     }
 
@@ -234,7 +234,7 @@ impl Dialogue {
 }
 
 /// The mail as it goes over the wire: a dot more where a line begins with one, and the dot that ends it (RFC 5321, 4.5.2).
-fn stuffed(mail: &[u8]) -> Vec<u8> {
+fn dot_stuffed(mail: &[u8]) -> Vec<u8> {
     let mut stuffed = Vec::with_capacity(mail.len() + 16);
     for line in mail.split_inclusive(|byte| *byte == b'\n') {
         if line.first() == Some(&b'.') {
@@ -258,7 +258,7 @@ mod tests {
             ("a\r\n.b\r\n", "a\r\n..b\r\n.\r\n"),
             ("a.\r\nb\r\n", "a.\r\nb\r\n.\r\n"),
         ] {
-            assert_eq!(String::from_utf8(stuffed(mail.as_bytes())).unwrap(), expected);
+            assert_eq!(String::from_utf8(dot_stuffed(mail.as_bytes())).unwrap(), expected);
         }
     }
 }

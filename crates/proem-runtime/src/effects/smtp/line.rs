@@ -107,7 +107,7 @@ impl SmtpLine {
             if taken > REPLY_BYTES {
                 return Err(SmtpBreak::Garbled);
             }
-            let (found, is_last, words) = parts(&line).ok_or(SmtpBreak::Garbled)?;
+            let (found, is_last, words) = reply_parts(&line).ok_or(SmtpBreak::Garbled)?;
             if *code.get_or_insert(found) != found {
                 return Err(SmtpBreak::Garbled);
             }
@@ -146,7 +146,7 @@ impl SmtpLine {
 }
 
 /// A line's code, whether it is its reply's last, and its text.
-fn parts(line: &str) -> Option<(u16, bool, &str)> {
+fn reply_parts(line: &str) -> Option<(u16, bool, &str)> {
     let (digits, rest) = line.split_at_checked(3)?;
     let is_code = digits.bytes().all(|byte| byte.is_ascii_digit());
     let code = digits.parse().ok().filter(|code| is_code && (200..600).contains(code))?;

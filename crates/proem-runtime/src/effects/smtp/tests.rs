@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use proem_engine::effect::key::EffectKey;
 use tempfile::TempDir;
 
-use crate::effects::mail::{MailDraft, Mailbox, write};
+use crate::effects::mail::{MailDraft, Mailbox, write_mail};
 use crate::effects::scripted_smtp::{
     ScriptedSmtp, SmtpEncryption, SmtpLog, SmtpPlace, SmtpReaction, SmtpScript, write_authority,
 };
@@ -27,7 +27,7 @@ fn mail() -> Vec<u8> {
         attachments: Vec::new(),
         date: Timestamp::UNIX_EPOCH,
     };
-    write(&draft, &EffectKey::of_bytes([1; 32]), "corp.example").unwrap()
+    write_mail(&draft, &EffectKey::of_bytes([1; 32]), "corp.example").unwrap()
 }
 
 /// A server, and how it is reached.

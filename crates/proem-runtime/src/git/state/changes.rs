@@ -56,13 +56,13 @@ pub(super) fn changes(
     let change = |(path, status): (&[u8], PathStatus)| ChangedPath {
         path: Untrusted::new(proem_text::path_as_text(path), Label::from_source(Source::named("git/paths"))),
         status,
-        lines: lines_of(path, status, sides),
+        lines: lines_on_both_sides(path, status, sides),
     };
     paths.into_iter().map(change).collect()
 }
 
 /// Lines on both sides together; `None` if one of them is unknown or isn't counted.
-fn lines_of(path: &[u8], status: PathStatus, sides: [Option<&LinesByPath>; 2]) -> Option<(u64, u64)> {
+fn lines_on_both_sides(path: &[u8], status: PathStatus, sides: [Option<&LinesByPath>; 2]) -> Option<(u64, u64)> {
     if matches!(status, PathStatus::Untracked | PathStatus::Unmerged) {
         return None;
     }

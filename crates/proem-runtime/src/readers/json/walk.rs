@@ -1,6 +1,6 @@
 //! Goes through JSON without recursion, and tells of every string.
 
-use super::{LONGEST_NAME, unescape};
+use super::{LONGEST_NAME, unescape_json};
 
 /// The longest key that counts as a name, in bytes.
 const LONGEST_KEY: usize = 64;
@@ -177,7 +177,7 @@ impl<'a> JsonWalk<'a> {
         self.space();
         let (at, raw) = self.string()?;
         push_segment(&mut self.pointer, raw);
-        if !is_name(raw) {
+        if !is_name_key(raw) {
             tell(&JsonString { pointer: &self.pointer, role: JsonStringRole::Key, raw, at });
         }
         if self.take(b':') { Ok(()) } else { Err(self.invalid()) }
@@ -242,7 +242,7 @@ impl<'a> JsonWalk<'a> {
 }
 
 /// Whether a key is a name, which nobody reads as a sentence.
-fn is_name(raw: &str) -> bool {
+fn is_name_key(raw: &str) -> bool {
     (1..=LONGEST_KEY).contains(&raw.len())
         && raw.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.:$@/".contains(&byte))
 }
@@ -251,7 +251,7 @@ fn is_name(raw: &str) -> bool {
 /// A long one is cut: the whole name is, too.
 fn push_segment(pointer: &mut String, raw: &str) {
     pointer.push('/');
-    let plain = if raw.contains('\\') { unescape(raw).0 } else { raw.to_owned() };
+    let plain = if raw.contains('\\') { unescape_json(raw).0 } else { raw.to_owned() };
     for byte in plain.bytes().take(LONGEST_NAME) {
         match byte {
             b'~' => pointer.push_str("~0"),

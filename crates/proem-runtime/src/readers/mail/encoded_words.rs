@@ -20,7 +20,7 @@ struct EncodedWord<'a> {
 }
 
 /// The header's value with each run of words in one character set that needs it written anew.
-pub(super) fn rewritten(value: &[u8]) -> Cow<'_, [u8]> {
+pub(super) fn rewrite_encoded_words(value: &[u8]) -> Cow<'_, [u8]> {
     let mut out: Vec<u8> = Vec::new();
     let (mut kept, mut at, mut is_changed) = (0_usize, 0_usize, false);
     while let Some(found) = value.get(at..).and_then(|rest| rest.windows(2).position(|pair| pair == b"=?")) {
@@ -32,7 +32,7 @@ pub(super) fn rewritten(value: &[u8]) -> Cow<'_, [u8]> {
         };
         if words.len() > 1 || charset::is_alias(first.charset) {
             let bytes: Vec<u8> = words.iter().flat_map(EncodedWord::bytes).collect();
-            let decoded = charset::decode(&bytes, Some(first.charset));
+            let decoded = charset::decode_charset(&bytes, Some(first.charset));
             out.extend_from_slice(value.get(kept..start).unwrap_or_default());
             write_words(&decoded.text, &mut out);
             (kept, is_changed) = (end, true);
@@ -85,10 +85,10 @@ fn word_at(value: &[u8], start: usize) -> Option<(EncodedWord<'_>, usize)> {
 impl EncodedWord<'_> {
     fn bytes(&self) -> Vec<u8> {
         if self.encoding == b'B' {
-            return transfer::base64(self.text);
+            return transfer::lenient_base64(self.text);
         }
         let spaced: Vec<u8> = self.text.iter().map(|byte| if *byte == b'_' { b' ' } else { *byte }).collect();
-        transfer::quoted_printable(&spaced)
+        transfer::lenient_quoted_printable(&spaced)
     }
 }
 
@@ -132,12 +132,12 @@ mod tests {
             (b" =?utf-8?Q?one?=", "one"),
             (b" =?none", "=?none"),
         ] {
-            assert_eq!(headers::text(value), expected, "{}", String::from_utf8_lossy(value));
+            assert_eq!(headers::header_text(value), expected, "{}", String::from_utf8_lossy(value));
         }
         let long = "\u{e9}".repeat(200);
         let words: String = long.bytes().map(|byte| format!("={byte:02X}")).collect();
         let (one, other) = words.split_at(9);
         let value = format!(" =?utf-8?Q?{one}?= =?utf-8?Q?{other}?=");
-        assert_eq!(headers::text(value.as_bytes()), long);
+        assert_eq!(headers::header_text(value.as_bytes()), long);
     }
 }

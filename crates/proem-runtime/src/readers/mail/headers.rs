@@ -121,7 +121,7 @@ pub(super) struct MimeHeaders<'a> {
 /// The headers, and what follows the first empty line.
 ///
 /// A line that is no header ends them: what follows is body.
-pub(super) fn split(chunk: Chunk<'_>) -> MimeEntity<'_> {
+pub(super) fn split_headers(chunk: Chunk<'_>) -> MimeEntity<'_> {
     let mut block = HeaderBlock { lines: Vec::new(), left_out: 0 };
     // The header that is being read, and where its value starts.
     let mut open: Option<(HeaderLine<'_>, usize)> = None;
@@ -136,7 +136,7 @@ pub(super) fn split(chunk: Chunk<'_>) -> MimeEntity<'_> {
             let Some((header, start)) = &mut open else { break };
             header.value = chunk.bytes.get(*start..next).unwrap_or_default();
         } else {
-            let Some((name, before)) = name_of(line) else { break };
+            let Some((name, before)) = header_name(line) else { break };
             let start = at.saturating_add(before);
             let is_spaced = name.len().saturating_add(1) < before;
             let header = HeaderLine { name, is_spaced, value: chunk.bytes.get(start..next).unwrap_or_default() };
@@ -149,7 +149,7 @@ pub(super) fn split(chunk: Chunk<'_>) -> MimeEntity<'_> {
 }
 
 /// The name of the header that a line starts, and where its value starts.
-fn name_of(line: &[u8]) -> Option<(&[u8], usize)> {
+fn header_name(line: &[u8]) -> Option<(&[u8], usize)> {
     let colon = line.iter().position(|byte| *byte == b':')?;
     let name = line.get(..colon)?.trim_ascii_end();
     let is_name = !name.is_empty() && name.len() <= 76 && name.iter().all(u8::is_ascii_graphic);
@@ -159,7 +159,7 @@ fn name_of(line: &[u8]) -> Option<(&[u8], usize)> {
 /// Whether a file begins with headers of a mail, and nothing else before an empty line.
 pub(super) fn looks_like_some(bytes: &[u8]) -> bool {
     let sample = Chunk::whole(bytes.get(..SAMPLE).unwrap_or(bytes));
-    let MimeEntity { block, body } = split(sample);
+    let MimeEntity { block, body } = split_headers(sample);
     let ends = body.bytes.is_empty() || {
         let before = sample.bytes.get(..body.at.unwrap_or_default()).unwrap_or_default();
         before.ends_with(b"\n\n") || before.ends_with(b"\n\r\n")
@@ -220,7 +220,7 @@ impl<'a> HeaderBlock<'a> {
             (first("content-type"), first("content-disposition"), first("content-transfer-encoding"));
         headers.content_type = kind.and_then(parameters);
         headers.disposition = disposition.and_then(parameters);
-        headers.encoding = encoding.map(text).unwrap_or_default();
+        headers.encoding = encoding.map(header_text).unwrap_or_default();
         headers
     }
 }
@@ -282,13 +282,13 @@ pub(super) fn is_decodable(value: &[u8]) -> bool {
 }
 
 /// The text of a header: unfolded, its encoded words decoded.
-pub(super) fn text(value: &[u8]) -> String {
+pub(super) fn header_text(value: &[u8]) -> String {
     if !is_decodable(value) {
         return String::from_utf8_lossy(value.trim_ascii()).into_owned();
     }
     let parser = MessageParser::new().header_text(HeaderName::Subject);
-    let value = &*encoded_words::rewritten(value);
-    let decoded = one(&parser, "Subject", value).and_then(HeaderValue::into_text).map(Cow::into_owned);
+    let value = &*encoded_words::rewrite_encoded_words(value);
+    let decoded = header_value(&parser, "Subject", value).and_then(HeaderValue::into_text).map(Cow::into_owned);
     decoded.unwrap_or_default().trim().to_owned()
 }
 
@@ -296,11 +296,11 @@ pub(super) fn text(value: &[u8]) -> String {
 fn parameters(value: &[u8]) -> Option<ContentType<'static>> {
     let value = value.get(..LONGEST_PARAMETERS).unwrap_or(value);
     let parser = MessageParser::new().header_content_type(HeaderName::ContentType);
-    one(&parser, "Content-Type", value)?.into_content_type()
+    header_value(&parser, "Content-Type", value)?.into_content_type()
 }
 
 /// The value of one header.
-fn one(parser: &MessageParser, name: &str, value: &[u8]) -> Option<HeaderValue<'static>> {
+fn header_value(parser: &MessageParser, name: &str, value: &[u8]) -> Option<HeaderValue<'static>> {
     let header = [name.as_bytes(), b":", value.trim_ascii(), b"\r\n\r\n"].concat();
     let message = parser.parse_headers(&header)?;
     let root = message.parts.into_iter().next()?;

@@ -22,11 +22,11 @@ impl TransferBody<'_> {
 }
 
 /// Undoes the encoding that is named; an empty name is none.
-pub(super) fn decode<'a>(body: Chunk<'a>, encoding: &str) -> TransferBody<'a> {
+pub(super) fn decode_transfer<'a>(body: Chunk<'a>, encoding: &str) -> TransferBody<'a> {
     let bytes = match encoding.to_ascii_lowercase().as_str() {
         "base64" => {
             let (data, footer) = without_footer(body.bytes);
-            let mut bytes = base64(data);
+            let mut bytes = lenient_base64(data);
             if !footer.is_empty() {
                 bytes.push(b'\n');
                 bytes.extend_from_slice(footer);
@@ -34,7 +34,7 @@ pub(super) fn decode<'a>(body: Chunk<'a>, encoding: &str) -> TransferBody<'a> {
             bytes
         }
         "x-uuencode" | "x-uue" | "uuencode" => uudecode(body.bytes),
-        "quoted-printable" => quoted_printable(body.bytes),
+        "quoted-printable" => lenient_quoted_printable(body.bytes),
         other => {
             let is_unknown = !matches!(other, "" | "7bit" | "8bit" | "binary");
             return TransferBody { bytes: Cow::Borrowed(body.bytes), at: body.at, is_unknown };
@@ -90,7 +90,7 @@ fn uudecode(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Characters outside the alphabet are passed over, as the standard wants; the library refuses them.
-pub(super) fn base64(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn lenient_base64(bytes: &[u8]) -> Vec<u8> {
     let mut kept: Vec<u8> = Vec::with_capacity(bytes.len());
     let mut open = 0_usize;
     for byte in bytes {
@@ -120,7 +120,7 @@ pub(super) fn base64(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// What isn't an escape stands for itself; the library refuses it.
-pub(super) fn quoted_printable(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn lenient_quoted_printable(bytes: &[u8]) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut rest = bytes;
     while let [byte, after @ ..] = rest {
@@ -152,7 +152,7 @@ mod tests {
 
     #[track_caller]
     fn check(encoding: &str, body: &str, expected: &[u8]) {
-        let plain = decode(Chunk::whole(body.as_bytes()), encoding);
+        let plain = decode_transfer(Chunk::whole(body.as_bytes()), encoding);
         assert_eq!(plain.chunk().bytes, expected, "{encoding} {body:?}");
         assert!(!plain.is_unknown);
     }
@@ -170,7 +170,7 @@ mod tests {
         check("quoted-printable", "a=  b=", b"a=  b");
         check("8bit", "a=41", b"a=41");
         check("x-uuencode", "begin 644 a.txt\r\n%:&5L;&\\\r\n`\r\nend\r\n", b"hello");
-        assert!(decode(Chunk::whole(b"x"), "x-none").is_unknown);
+        assert!(decode_transfer(Chunk::whole(b"x"), "x-none").is_unknown);
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl<'s> Cleaner<'s> {
 
     /// The same for what can be written as JSON; a text of ours stands for what can't.
     pub(super) fn serialised(&self, value: &impl Serialize) -> HashedContent {
-        self.json_content(&written(value))
+        self.json_content(&value_as_json(value))
     }
 
     /// A value that is kept beside texts: nothing where only hashes are.
@@ -166,14 +166,14 @@ impl<'s> Cleaner<'s> {
 }
 
 /// A value as JSON; what can't be written says so, which is a bug of its type.
-pub(super) fn written(value: &impl Serialize) -> Json {
+pub(super) fn value_as_json(value: &impl Serialize) -> Json {
     serde_json::to_value(value).unwrap_or_else(|error| Json::String(format!("not written: {error}")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proem_llm::secret::find;
+    use proem_llm::secret::find_secret;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -261,7 +261,7 @@ mod tests {
             let secrets = [Secret::new("KEY", key)];
             let cleaner = Cleaner::new(&secrets, RecordDepth::Content);
             let bytes = cleaner.json_content(&value).bytes.unwrap();
-            prop_assert!(find(&secrets, &bytes).is_none());
+            prop_assert!(find_secret(&secrets, &bytes).is_none());
             prop_assert!(cleaner.missing().is_some());
         }
     }

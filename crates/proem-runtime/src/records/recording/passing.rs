@@ -6,7 +6,7 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, Shared};
 use proem_engine::call::{CallFailure, FailureKind};
-use proem_engine::ledger::{Bound, Refusal, bound};
+use proem_engine::ledger::{Bound, Refusal, bound_of_attempt};
 use proem_engine::run::EffectId;
 use proem_llm::caller::gate::{AttemptEnd, CallAttempt, Gate, GateFuture, Last};
 use proem_llm::caller::wall_clock;
@@ -14,7 +14,7 @@ use proem_store::record::{AttemptUsage, Intent, NewAttempt, NewCall, Settlement}
 use proem_store::{BookingOutcome, Error, failpoint};
 
 use super::{Recording, SendState, rows};
-use crate::records::{Necessity, unsent};
+use crate::records::{Necessity, unsent_reason};
 
 /// How long it is waited for others' settlements before the booking is tried again: at first, and at
 /// most.
@@ -103,7 +103,7 @@ impl Recording<'_> {
                     // Away from the gate first: the run and its call are written, and nothing of it was sent.
                     self.held().passes.remove(&AttemptKey::of(attempt));
                     self.recorded(attempt, &intent);
-                    return Err(refused(&refusal));
+                    return Err(booking_refusal(&refusal));
                 }
                 Ok(BookingOutcome::Wait(_)) => {
                     self.held().passes.remove(&AttemptKey::of(attempt));
@@ -150,7 +150,7 @@ impl Recording<'_> {
                 // What was sent before stays sent: a run that has begun is not said to go on without records.
                 let begun = self.resumed || self.held().asked == SendState::Something;
                 let necessity = if begun { Necessity::Required } else { Necessity::Configured };
-                unsent(&why, necessity, &self.kept.ledger.caps)
+                unsent_reason(&why, necessity, &self.kept.ledger.caps)
             }
         };
         CallFailure::new(FailureKind::NotBooked, why)
@@ -161,18 +161,20 @@ impl Recording<'_> {
         let effect = EffectId(attempt.slot.effect);
         let number = attempt.number.saturating_add(self.earlier(effect).await?);
         let caps = self.kept.ledger.caps.clone();
-        let bound = match bound(attempt.body.len(), attempt.request, attempt.model, self.kept.ledger.priced) {
+        let bound = match bound_of_attempt(attempt.body.len(), attempt.request, attempt.model, self.kept.ledger.priced)
+        {
             Some(bound) => bound,
             // Without a budget nothing depends on it; an attempt without a bound is booked as the most there is.
             None if caps.is_empty() => Bound { nanos: None, tokens: u64::MAX },
-            None => return Ok(Err(refused(&Refusal::NoBound))),
+            None => return Ok(Err(booking_refusal(&Refusal::NoBound))),
         };
         let known = self.held().called.contains(&effect);
         let mut common = self.common.clone();
         if let Some(account) = self.held().accounts.get(&effect) {
             common.report = account.clone();
         }
-        let call: Option<Box<NewCall>> = (!known).then(|| Box::new(rows::call(attempt, &common, &self.cleaner)));
+        let call: Option<Box<NewCall>> =
+            (!known).then(|| Box::new(rows::new_call_row(attempt, &common, &self.cleaner)));
         // Copied for each: of several calls at once nobody knows which is booked first, and the store passes over
         // what is there already.
         let held = self.held();
@@ -220,7 +222,7 @@ impl Recording<'_> {
         let Ok(BookingOutcome::Yes(id)) = booking.await else { return };
         let used = match stands {
             Stands::Before => AttemptUsage::Nothing,
-            Stands::Behind => rows::used(attempt, &left, self.kept.ledger.priced),
+            Stands::Behind => rows::attempt_usage(attempt, &left, self.kept.ledger.priced),
         };
         let settlement = Settlement {
             attempt: id,
@@ -245,7 +247,7 @@ impl Recording<'_> {
     }
 }
 
-fn refused(refusal: &Refusal) -> CallFailure {
+fn booking_refusal(refusal: &Refusal) -> CallFailure {
     CallFailure::new(FailureKind::NotBooked, refusal.in_words())
 }
 

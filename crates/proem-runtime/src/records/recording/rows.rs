@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proem_engine::assembly::Assembly;
-use proem_engine::call::{CallFailure, FailureKind, Response, cost};
+use proem_engine::call::{CallFailure, FailureKind, Response, call_cost};
 use proem_engine::ledger::Pricing;
 use proem_engine::run::{EffectId, ExchangeEnd, FallbackReason, Outcome};
 use proem_llm::caller::gate::{AttemptEnd, CallAttempt};
@@ -15,11 +15,11 @@ use proem_store::record::{
 use proem_text::Sources;
 use serde_json::{Value as Json, json};
 
-use super::clean::{Cleaner, written};
+use super::clean::{Cleaner, value_as_json};
 use super::{RecordDepth, RecordingContext, Start};
 
 /// A run's line.
-pub(super) fn run(kept: &RecordingContext<'_>, start: &Start<'_>, cleaner: &Cleaner<'_>) -> NewRun {
+pub(super) fn new_run_row(kept: &RecordingContext<'_>, start: &Start<'_>, cleaner: &Cleaner<'_>) -> NewRun {
     let file = |(name, text): (&String, &String)| (name.clone(), cleaner.content(text));
     let files: BTreeMap<String, HashedContent> = start.files.iter().map(file).collect();
     let inputs = cleaner.inputs(start.inputs);
@@ -55,12 +55,12 @@ pub(super) struct CallContext {
 }
 
 /// A call's line, with what was assembled for it.
-pub(super) fn call(attempt: &CallAttempt<'_>, common: &CallContext, cleaner: &Cleaner<'_>) -> NewCall {
+pub(super) fn new_call_row(attempt: &CallAttempt<'_>, common: &CallContext, cleaner: &Cleaner<'_>) -> NewCall {
     let assembly = assembly(&attempt.request.assembly, Some(attempt), common, cleaner);
     let (pieces, texts) = match cleaner.keeping() {
         RecordDepth::Hashes => (Json::Null, Vec::new()),
         RecordDepth::Content => {
-            let sections: Vec<(&str, &str)> = assembly.texts.iter().map(addressed).collect();
+            let sections: Vec<(&str, &str)> = assembly.texts.iter().map(text_with_hash).collect();
             let folded = fold_body(&cleaner.json_of(&attempt.wire.body, attempt.body), &sections);
             (folded.pieces, folded.texts)
         }
@@ -75,17 +75,17 @@ pub(super) fn call(attempt: &CallAttempt<'_>, common: &CallContext, cleaner: &Cl
         pieces,
         texts,
         assembly,
-        dropped: cleaner.inline(dropped(attempt)),
+        dropped: cleaner.inline(dropped_json(attempt)),
     }
 }
 
 /// A text and its hash. A content of which the hash alone is kept folds nothing: an empty text is part of none.
-fn addressed(content: &HashedContent) -> (&str, &str) {
+fn text_with_hash(content: &HashedContent) -> (&str, &str) {
     let text = content.bytes.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
     (text.unwrap_or_default(), &content.hash)
 }
 
-fn dropped(attempt: &CallAttempt<'_>) -> Json {
+fn dropped_json(attempt: &CallAttempt<'_>) -> Json {
     attempt.dropped.iter().map(|dropped| json!({ "path": dropped.path, "why": dropped.why.to_string() })).collect()
 }
 
@@ -109,14 +109,14 @@ pub(super) fn assembly(
                 Sources::Named(named) => Some(named.iter().map(|source| source.as_str().to_owned()).collect()),
                 Sources::Many => None,
             },
-            tokens: count(section.tokens),
+            tokens: token_count(section.tokens),
             text: text.hash.clone(),
             boundary: assembly.boundaries.contains(&index),
         };
     let sections = assembly.sections.iter().zip(&texts).enumerate().map(row).collect();
     let (tokens, stable, counter, plan) = match attempt {
         Some(CallAttempt { plan, model, .. }) => {
-            (plan.total_tokens, plan.stable_tokens, model.counter().name().to_owned(), written(plan))
+            (plan.total_tokens, plan.stable_tokens, model.counter().name().to_owned(), value_as_json(plan))
         }
         None => {
             let stable = assembly.prefix().iter().fold(0_usize, |sum, section| sum.saturating_add(section.tokens));
@@ -126,8 +126,8 @@ pub(super) fn assembly(
     NewAssembly {
         sections,
         texts,
-        tokens: count(tokens),
-        stable_tokens: count(stable),
+        tokens: token_count(tokens),
+        stable_tokens: token_count(stable),
         monolithic_tokens: common.monolithic_tokens,
         counter,
         plan,
@@ -138,7 +138,7 @@ pub(super) fn assembly(
 /// What an attempt that was made has used.
 ///
 /// An answer that began and broke is unknown, whatever broke it: what was written by then is paid for.
-pub(super) fn used(attempt: &CallAttempt<'_>, left: &AttemptEnd<'_>, priced: Pricing) -> AttemptUsage {
+pub(super) fn attempt_usage(attempt: &CallAttempt<'_>, left: &AttemptEnd<'_>, priced: Pricing) -> AttemptUsage {
     match left.result {
         // The failure may name what ended an earlier attempt; the attempt itself says what became of it.
         Err(failure) if left.sent.failed.unwrap_or(failure.kind).is_unsent() && left.sent.status != Some(200) => {
@@ -155,7 +155,7 @@ pub(super) fn used(attempt: &CallAttempt<'_>, left: &AttemptEnd<'_>, priced: Pri
             }
             let (Some(input), Some(_)) = (usage.input, usage.output) else { return AttemptUsage::Unknown };
             let listed = attempt.model.prices_for(usize::try_from(input).unwrap_or(usize::MAX)).is_some();
-            match (priced, cost(usage, attempt.model)) {
+            match (priced, call_cost(usage, attempt.model)) {
                 (Pricing::Free, _) => AttemptUsage::Reported(usage.clone(), Some(proem_engine::call::NanoDollars(0))),
                 // Counts that contradict each other have no cost, and that is no reason to book none.
                 (Pricing::Listed, None) if listed => AttemptUsage::Unknown,
@@ -169,7 +169,7 @@ pub(super) fn used(attempt: &CallAttempt<'_>, left: &AttemptEnd<'_>, priced: Pri
 pub(super) fn result(result: Result<&Response, &CallFailure>, cleaner: &Cleaner<'_>) -> CallResult {
     match result {
         Ok(response) => {
-            let finish = written(&response.finish);
+            let finish = value_as_json(&response.finish);
             CallResult {
                 state: CallState::Answered,
                 result: cleaner.serialised(response),
@@ -181,7 +181,7 @@ pub(super) fn result(result: Result<&Response, &CallFailure>, cleaner: &Cleaner<
 }
 
 /// A run's end: in which way, why without a value of a model's, and the value.
-pub(super) fn ended(
+pub(super) fn run_end(
     outcome: &Outcome,
     asked: SendState,
     cleaner: &Cleaner<'_>,
@@ -197,9 +197,11 @@ pub(super) fn ended(
         }
         ExchangeEnd::FellBack { value, because } => {
             let value = Some(cleaner.json_content(value));
-            (or_refused(because, RunOutcome::FellBack), Some(written(because)), value)
+            (or_refused(because, RunOutcome::FellBack), Some(value_as_json(because)), value)
         }
-        ExchangeEnd::Failed { because } => (or_refused(because, RunOutcome::Failed), Some(written(because)), None),
+        ExchangeEnd::Failed { because } => {
+            (or_refused(because, RunOutcome::Failed), Some(value_as_json(because)), None)
+        }
     }
 }
 
@@ -213,13 +215,13 @@ pub(super) enum SendState {
 }
 
 /// What was found out about each call; of answers' problems only the rules where no text is kept.
-pub(super) fn read(outcome: &Outcome, cleaner: &Cleaner<'_>) -> Vec<ReadCall> {
+pub(super) fn read_calls(outcome: &Outcome, cleaner: &Cleaner<'_>) -> Vec<ReadCall> {
     let problems = |attempt: &proem_engine::run::Attempt| match cleaner.keeping() {
-        RecordDepth::Content => cleaner.json(written(&attempt.problems)),
+        RecordDepth::Content => cleaner.json(value_as_json(&attempt.problems)),
         RecordDepth::Hashes => attempt.problems.iter().map(|problem| json!({ "rule": problem.rule })).collect(),
     };
     let repairs = |attempt: &proem_engine::run::Attempt| match cleaner.keeping() {
-        RecordDepth::Content => written(&attempt.repairs),
+        RecordDepth::Content => value_as_json(&attempt.repairs),
         RecordDepth::Hashes => attempt.repairs.iter().map(|repair| json!(repair.kind)).collect(),
     };
     let read = |attempt: &proem_engine::run::Attempt| ReadCall {
@@ -230,6 +232,6 @@ pub(super) fn read(outcome: &Outcome, cleaner: &Cleaner<'_>) -> Vec<ReadCall> {
     outcome.attempts.iter().map(read).collect()
 }
 
-fn count(tokens: usize) -> u64 {
+fn token_count(tokens: usize) -> u64 {
     u64::try_from(tokens).unwrap_or(u64::MAX)
 }

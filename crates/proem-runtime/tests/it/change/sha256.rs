@@ -3,7 +3,7 @@
 use std::fs;
 
 use proem_risk::change::ChangeKind;
-use proem_runtime::change::{CommitSelection, Spec, commits_since, drawn, parse};
+use proem_runtime::change::{CommitSelection, Spec, commits_since, parse_change_spec, read_drawn_commits};
 
 use crate::change::{TEN, git, head, id, read, resolved, shown};
 use crate::fixture::Fixture;
@@ -41,8 +41,8 @@ fn commits_ranges_and_what_is_not_committed() {
     );
     let digits = change.id.unwrap().to_string();
     let short = digits.get(..9).unwrap();
-    assert_eq!(resolved(&fixture, &parse(short)).unwrap().id, change.id);
-    let range = read(&fixture, &parse(&format!("HEAD~1..{short}")));
+    assert_eq!(resolved(&fixture, &parse_change_spec(short)).unwrap().id, change.id);
+    let range = read(&fixture, &parse_change_spec(&format!("HEAD~1..{short}")));
     assert_eq!(
         (shown(&range), range.kind, range.commits),
         (expected.map(str::to_owned).to_vec(), ChangeKind::Range, 1)
@@ -72,7 +72,7 @@ fn batches_and_past_commits() {
     assert_eq!(listed.commits, ids);
     // Read from git, and then from what was kept.
     for _ in 0..2 {
-        let drawn = drawn(&git, &repository, &ids, Some(&cache)).unwrap();
+        let drawn = read_drawn_commits(&git, &repository, &ids, Some(&cache)).unwrap();
         let lines = drawn.iter().map(|drawn| drawn.files[0].lines.map(|lines| (lines.added, lines.removed)));
         assert!(lines.eq([Some((1, 1)), Some((1, 0))]), "{drawn:?}");
     }

@@ -3,7 +3,7 @@
 use proem_risk::assess::Depth;
 use proem_risk::change::Change;
 use proem_risk::level::{LevelRules, Thresholds};
-use proem_runtime::change::{ResolvedChange, parse};
+use proem_runtime::change::{ResolvedChange, parse_change_spec};
 use proem_runtime::risk::{Assessor, AssessorOptions};
 
 use crate::change::{NOW, git, read, resolved};
@@ -43,7 +43,7 @@ fn repository() -> Fixture {
 #[test]
 fn each_is_compared_with_what_was_before_itself() {
     let fixture = repository();
-    let specs = ["HEAD", "HEAD~3", "HEAD~8"].map(parse);
+    let specs = ["HEAD", "HEAD~3", "HEAD~8"].map(parse_change_spec);
     let changes = specs.clone().map(|spec| resolved(&fixture, &spec).unwrap());
     let together = opened(&fixture, &changes);
     for (spec, (sampled, of)) in specs.iter().zip([(9, 9), (6, 6), (1, 1)]) {
@@ -57,9 +57,9 @@ fn each_is_compared_with_what_was_before_itself() {
 #[test]
 fn a_change_that_nobody_announced_has_no_percentile() {
     let fixture = repository();
-    let assessor = opened(&fixture, &[resolved(&fixture, &parse("HEAD~3")).unwrap()]);
-    assert_eq!(compared(&assessor, &read(&fixture, &parse("HEAD~3"))), ((6, 6), vec![]));
+    let assessor = opened(&fixture, &[resolved(&fixture, &parse_change_spec("HEAD~3")).unwrap()]);
+    assert_eq!(compared(&assessor, &read(&fixture, &parse_change_spec("HEAD~3"))), ((6, 6), vec![]));
     // Of its past one commit more would be wanted than was looked at.
     let gap = "the change was not compared with past commits, so the score has no percentile";
-    assert_eq!(compared(&assessor, &read(&fixture, &parse("HEAD~2"))), ((0, 7), vec![gap.to_owned()]));
+    assert_eq!(compared(&assessor, &read(&fixture, &parse_change_spec("HEAD~2"))), ((0, 7), vec![gap.to_owned()]));
 }

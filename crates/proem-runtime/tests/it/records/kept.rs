@@ -4,8 +4,8 @@ use std::path::Path;
 
 use proem_engine::run::Time;
 use proem_llm::scripted::Reply;
-use proem_llm::secret::{Secret, find};
-use proem_runtime::records::{RecordDepth, assembled};
+use proem_llm::secret::{Secret, find_secret};
+use proem_runtime::records::{RecordDepth, assembly_record};
 use proem_store::query::RunState;
 use proem_store::record::{Numbers, Replayable, RunOutcome};
 use tempfile::TempDir;
@@ -71,7 +71,7 @@ async fn credentials_are_taken_out_of_everything() {
     assert_eq!(ran.trouble, None);
     let detail = store.run(&id("1")).await.unwrap();
     assert_eq!(detail.replayable, Replayable::No("it contained a credential, which was removed".to_owned()));
-    assert!(find(&scene.secrets, &everything(folder.path())).is_none());
+    assert!(find_secret(&scene.secrets, &everything(folder.path())).is_none());
     let hash = detail.calls[0].sections[1].text.clone();
     let kept = store.contents(std::slice::from_ref(&hash)).await.unwrap();
     assert_eq!(kept[&hash], b"My key is [redacted:TEST_KEY].\n\n");
@@ -87,7 +87,7 @@ async fn a_credential_in_the_answer_alone_is_taken_out_too() {
     scene.run(&store, "1").await;
     let detail = store.run(&id("1")).await.unwrap();
     assert_eq!(detail.replayable, Replayable::No("it contained a credential, which was removed".to_owned()));
-    assert!(find(&scene.secrets, &everything(folder.path())).is_none());
+    assert!(find_secret(&scene.secrets, &everything(folder.path())).is_none());
 }
 
 #[tokio::test]
@@ -101,7 +101,7 @@ async fn an_assembly_without_a_call_is_kept_too() {
     let given = Given::new(&scene.text);
     let start = given.start(&Begun { id: id("1"), parent: None, steps: 0 });
     let numbers = Numbers { embedding_calls: Some(1), ..Numbers::default() };
-    let finish = assembled(&kept, &start, &scene.request().assembly, numbers).unwrap();
+    let finish = assembly_record(&kept, &start, &scene.request().assembly, numbers).unwrap();
     assert!(finish.at > Time(0));
     store.finish(finish).await.unwrap();
     let detail = store.run(&id("1")).await.unwrap();

@@ -3,7 +3,7 @@
 use std::fs;
 
 use proem_agents::assemble::gathered::PlaceFacts;
-use proem_runtime::gather;
+use proem_runtime::gather_facts;
 
 use crate::fixture::{Fixture, assert_text, link, said};
 
@@ -49,7 +49,7 @@ fn a_long_file_is_read_up_to_its_last_whole_line() {
     fixture.write(MEMORY, format!("{LINE}\n").repeat(3));
     let mut options = fixture.options();
     options.limits.entries_bytes = LINE.len() * 2;
-    let gathered = gather(&fixture.repo, &options).unwrap();
+    let gathered = gather_facts(&fixture.repo, &options).unwrap();
     assert_eq!(gathered.memories.len(), 1);
     let cap = LINE.len() * 2;
     let why = format!("{MEMORY}: only its first {cap} bytes are read; remove entries you don't need");

@@ -4,7 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 
 use proem_runtime::{
     Error,
-    files::{FileAccess, FileContent, read_beneath, read_regular, replace, write_new},
+    files::{FileAccess, FileContent, read_beneath, read_regular, replace_file, write_new},
 };
 use tempfile::TempDir;
 
@@ -61,12 +61,12 @@ fn replacing_leaves_the_old_or_the_new() {
     let folder = TempDir::new().unwrap();
     let root = folder.path();
     for text in ["one", "two"] {
-        replace(root, Path::new("a/f"), text.as_bytes(), FileAccess::Private).unwrap();
+        replace_file(root, Path::new("a/f"), text.as_bytes(), FileAccess::Private).unwrap();
         assert_eq!(fs::read_to_string(root.join("a/f")).unwrap(), text);
     }
     assert_eq!((names(&root.join("a")), mode(&root.join("a/f"))), (vec!["f".to_owned()], 0o600));
     fs::create_dir(root.join("a/d")).unwrap();
-    assert!(matches!(replace(root, Path::new("a/d"), b"", FileAccess::Shared), Err(Error::NotRegular { .. })));
+    assert!(matches!(replace_file(root, Path::new("a/d"), b"", FileAccess::Shared), Err(Error::NotRegular { .. })));
 }
 
 #[test]
@@ -89,7 +89,7 @@ fn no_link_is_followed_in_any_component() {
             _ => false,
         };
         assert!(refused(read_beneath(&root, path, 9).map(drop)), "read {}", path.display());
-        assert!(refused(replace(&root, path, b"ours", FileAccess::Shared)), "replace {}", path.display());
+        assert!(refused(replace_file(&root, path, b"ours", FileAccess::Shared)), "replace {}", path.display());
         assert!(refused(write_new(&root, path, b"ours", FileAccess::Shared)), "new {}", path.display());
     }
     assert_eq!(

@@ -5,8 +5,8 @@ use std::{fs, time::Duration};
 use proem_guard::Untrusted;
 use proem_risk::history::ObjectId;
 use proem_runtime::{
-    Error, gather,
-    git::{StateLimits, discover, state, tracked},
+    Error, gather_facts,
+    git::{StateLimits, discover_repository_around, repository_state, tracked_paths},
 };
 use proem_text::{Label, Source};
 
@@ -202,11 +202,11 @@ fn run_everything(fixture: &Fixture) {
     let git = fixture.program();
     let minute = Duration::from_mins(1);
     let limits = StateLimits { head: minute, changes: minute, bytes: 1 << 20, paths: 10 };
-    let repository = discover(&git, &fixture.repo, minute).unwrap().unwrap();
-    state(&git, &repository, &limits).unwrap();
-    tracked(&git, &fixture.repo, &[".proem/private/memory.jsonl"], minute).unwrap();
+    let repository = discover_repository_around(&git, &fixture.repo, minute).unwrap().unwrap();
+    repository_state(&git, &repository, &limits).unwrap();
+    tracked_paths(&git, &fixture.repo, &[".proem/private/memory.jsonl"], minute).unwrap();
     for folder in [".", ".git", ".proem"] {
-        gather(&fixture.repo.join(folder), &fixture.options()).unwrap();
+        gather_facts(&fixture.repo.join(folder), &fixture.options()).unwrap();
     }
 }
 

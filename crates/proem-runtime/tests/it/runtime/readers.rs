@@ -9,8 +9,8 @@ use std::{
 
 use proem_guard::show;
 use proem_runtime::readers::{
-    Document, DocumentField, DocumentKind, DocumentLimits, DocumentOptions, ReadError, UnreadTail, extract, read_file,
-    read_stream,
+    Document, DocumentField, DocumentKind, DocumentLimits, DocumentOptions, ReadError, UnreadTail, extract,
+    read_named_document, read_stream,
 };
 use proem_text::Source;
 use proptest::prelude::*;
@@ -92,7 +92,7 @@ fn no_more_is_read_than_was_asked_for() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a.json");
     fs::write(&path, "{\"a\": \"b\"}").unwrap();
-    let document = read_file(&path, &ask).unwrap();
+    let document = read_named_document(&path, &ask).unwrap();
     assert_eq!(document.kind, DocumentKind::Json);
     assert!(lines(&document).ends_with("! too-long : 5 bytes after the first 5 bytes\n"), "{}", lines(&document));
 }
@@ -104,7 +104,7 @@ fn a_gigabyte_of_one_line_is_a_gap() {
     let path = folder.path().join("a.txt");
     let file = fs::File::create(&path).unwrap();
     file.set_len(1 << 30).unwrap();
-    let document = read_file(&path, &DocumentOptions::default()).unwrap();
+    let document = read_named_document(&path, &DocumentOptions::default()).unwrap();
     let expected =
         "! not-text : 16777216 bytes that are not text\n! too-long : 1056964608 bytes after the first 16777216 bytes\n";
     assert_eq!(lines(&document), expected);
@@ -117,16 +117,19 @@ fn only_files_are_read() {
     assert!(Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
     fs::write(path("file.md"), "a").unwrap();
     std::os::unix::fs::symlink(path("file.md"), path("link.md")).unwrap();
-    let why = |path: &Path| read_file(path, &DocumentOptions::default()).unwrap_err().to_string();
+    let why = |path: &Path| read_named_document(path, &DocumentOptions::default()).unwrap_err().to_string();
     assert_eq!(why(folder.path()), "is a folder; name the files in it");
     assert_eq!(why(&path("none")), "does not exist; check its name");
     assert_eq!(why(&path("file.md/x")), "does not exist; check its name");
     assert_eq!(why(&path("pipe")), "is a named pipe, not a file; send its content to standard input and name `-`");
     assert!(matches!(
-        read_file(Path::new("/dev/null"), &DocumentOptions::default()),
+        read_named_document(Path::new("/dev/null"), &DocumentOptions::default()),
         Err(ReadError::NotAFile("a device"))
     ));
-    assert_eq!(read_file(&path("link.md"), &DocumentOptions::default()).unwrap().kind, DocumentKind::Markdown);
+    assert_eq!(
+        read_named_document(&path("link.md"), &DocumentOptions::default()).unwrap().kind,
+        DocumentKind::Markdown
+    );
 }
 
 /// Real webhooks: every string that a JSON parser sees is a field.
@@ -141,7 +144,7 @@ fn webhooks_lose_no_string() {
     for entry in entries {
         let path = entry.unwrap().path();
         let bytes = fs::read(&path).unwrap();
-        let document = read_file(&path, &DocumentOptions::default()).unwrap();
+        let document = read_named_document(&path, &DocumentOptions::default()).unwrap();
         assert_eq!((document.kind, document.gaps.len()), (DocumentKind::Json, 0), "{path:?}");
         let value: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         let mut expected = Vec::new();

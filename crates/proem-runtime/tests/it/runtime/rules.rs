@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt, process::Command};
 
 use proem_agents::assemble::gathered::{PlaceFacts, RuleText};
-use proem_runtime::{TrustedFile, gather};
+use proem_runtime::{TrustedFile, gather_facts};
 
 use crate::fixture::{Fixture, assert_text, is_root, link, said};
 use crate::skipped::skip;
@@ -42,7 +42,7 @@ fn approval_is_for_one_name_and_the_exact_bytes() {
     {
         fixture.write("AGENTS.md", "");
         fixture.write(name, text);
-        let gathered = gather(&fixture.repo, &options).unwrap();
+        let gathered = gather_facts(&fixture.repo, &options).unwrap();
         let file = gathered.rule_files.iter().find(|file| file.name == name).unwrap();
         assert_eq!(file.text == RuleText::Approved("hello".to_owned()), approved, "{name} {text:?}");
     }
@@ -61,7 +61,7 @@ fn a_long_file_is_cut_between_characters_and_not_approved() {
 
     let mut options = fixture.options();
     options.trusted.insert(TrustedFile { name: "AGENTS.md".to_owned(), hash: file.hash.clone() });
-    let again = gather(&fixture.repo, &options).unwrap();
+    let again = gather_facts(&fixture.repo, &options).unwrap();
     assert!(matches!(again.rule_files[0].text, RuleText::Outside(_)));
 }
 
@@ -72,7 +72,7 @@ fn text_that_is_not_utf_8_is_not_approved() {
     let mut options = fixture.options();
     let hash = fixture.gather().rule_files[0].hash.clone();
     options.trusted.insert(TrustedFile { name: "AGENTS.md".to_owned(), hash });
-    let gathered = gather(&fixture.repo, &options).unwrap();
+    let gathered = gather_facts(&fixture.repo, &options).unwrap();
     let RuleText::Outside(text) = &gathered.rule_files[0].text else { panic!("approved") };
     assert_text(text, "a\u{fffd}b", "file/agents-md");
     let why = "AGENTS.md: it is not UTF-8, so parts are replaced and it can't be approved; save it as UTF-8";

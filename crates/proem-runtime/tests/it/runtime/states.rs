@@ -4,15 +4,15 @@ use std::{collections::BTreeSet, fs, time::Duration};
 
 use proem_agents::assemble::gathered::{Divergence, Git, GitHead};
 use proem_runtime::{
-    Error, gather,
-    git::{Repository, RepositoryKind, discover},
+    Error, gather_facts,
+    git::{Repository, RepositoryKind, discover_repository_around},
 };
 
 use crate::fixture::{Fixture, assert_text, git_of, is_root, link, said};
 use crate::skipped::skip;
 
 fn discovered(fixture: &Fixture, folder: &str) -> Result<Option<Repository>, Error> {
-    discover(&fixture.program(), &fixture.repo.join(folder), Duration::from_mins(1))
+    discover_repository_around(&fixture.program(), &fixture.repo.join(folder), Duration::from_mins(1))
 }
 
 #[track_caller]
@@ -44,7 +44,7 @@ fn a_subfolder_belongs_to_its_repository() {
         repository,
         Repository { common_dir, place: RepositoryKind::WorkTree(fixture.repo.clone()), set_up: BTreeSet::new() }
     );
-    let gathered = gather(&fixture.repo.join("deep/er"), &fixture.options()).unwrap();
+    let gathered = gather_facts(&fixture.repo.join("deep/er"), &fixture.options()).unwrap();
     assert_eq!(gathered.rule_files, fixture.gather().rule_files);
     assert_eq!(gathered.git, fixture.gather().git);
 }
@@ -105,7 +105,7 @@ fn a_bare_repository_has_a_head_and_no_files() {
     let fixture = Fixture::committed();
     fixture.git(&["clone", "-q", "--bare", ".", "../bare"]);
     fs::write(fixture.base.join("bare/AGENTS.md"), "no").unwrap();
-    let gathered = gather(&fixture.base.join("bare"), &fixture.options()).unwrap();
+    let gathered = gather_facts(&fixture.base.join("bare"), &fixture.options()).unwrap();
     let git = git_of(&gathered);
     assert_branch(git, "main");
     assert!(git.commit.is_some());
@@ -126,7 +126,7 @@ fn a_linked_work_tree_shares_the_git_folder() {
     let repository = discovered(&fixture, "../side").unwrap().unwrap();
     let place = RepositoryKind::WorkTree(fixture.base.join("side"));
     assert_eq!(repository, Repository { common_dir: fixture.repo.join(".git"), place, set_up: BTreeSet::new() });
-    let gathered = gather(&fixture.base.join("side"), &fixture.options()).unwrap();
+    let gathered = gather_facts(&fixture.base.join("side"), &fixture.options()).unwrap();
     assert_branch(git_of(&gathered), "side");
     assert_eq!(gathered.gaps, []);
 }
@@ -138,7 +138,7 @@ fn a_shallow_clone_is_a_repository_like_others() {
     fixture.commit("second");
     let url = format!("file://{}", fixture.repo.display());
     fixture.git(&["clone", "-q", "--depth", "1", &url, "../shallow"]);
-    let gathered = gather(&fixture.base.join("shallow"), &fixture.options()).unwrap();
+    let gathered = gather_facts(&fixture.base.join("shallow"), &fixture.options()).unwrap();
     assert_eq!(git_of(&gathered).upstream, Some(Divergence { ahead: 0, behind: 0 }));
     assert_eq!(gathered.gaps, []);
 }
@@ -154,7 +154,7 @@ fn a_submodule_is_a_repository_of_its_own() {
         repository,
         Repository { common_dir: fixture.repo.join(".git/modules/sub"), place, set_up: BTreeSet::new() }
     );
-    assert_eq!(gather(&fixture.repo.join("sub"), &fixture.options()).unwrap().gaps, []);
+    assert_eq!(gather_facts(&fixture.repo.join("sub"), &fixture.options()).unwrap().gaps, []);
     assert_eq!(fixture.gather().gaps, []);
 }
 
@@ -225,7 +225,7 @@ fn a_repository_of_another_user_is_an_error_with_a_remedy() {
         std::os::unix::fs::chown(path, Some(54_321), Some(54_321)).unwrap();
     }
     let path = fixture.repo.display();
-    let error = gather(&fixture.repo, &fixture.options()).unwrap_err();
+    let error = gather_facts(&fixture.repo, &fixture.options()).unwrap_err();
     assert_eq!(
         error.to_string(),
         format!(
@@ -242,9 +242,9 @@ fn without_git_there_is_an_error_that_says_so() {
     let mut fixture = Fixture::committed();
     for path in ["", ".", "/nonexistent"] {
         fixture.set("PATH", path);
-        assert!(matches!(gather(&fixture.repo, &fixture.options()), Err(Error::GitMissing)), "{path}");
+        assert!(matches!(gather_facts(&fixture.repo, &fixture.options()), Err(Error::GitMissing)), "{path}");
     }
-    let folder = gather(&fixture.base.join("nothing"), &fixture.options()).unwrap_err();
+    let folder = gather_facts(&fixture.base.join("nothing"), &fixture.options()).unwrap_err();
     assert!(matches!(folder, Error::Io { doing: "open", .. }));
 }
 
@@ -254,7 +254,7 @@ fn a_git_that_could_not_be_run_safely_is_refused() {
     let path = std::env::var("PATH").unwrap();
     // Before 2.31, git printed the options that it didn't know.
     fixture.replace_git("printf 'false\\nfalse\\ntrue\\n--path-format=absolute\\n.git\\n'");
-    assert!(matches!(gather(&fixture.repo, &fixture.options()), Err(Error::GitTooOld)));
+    assert!(matches!(gather_facts(&fixture.repo, &fixture.options()), Err(Error::GitTooOld)));
     // One that ignores configuration from the environment would run the repository's filters.
     fixture.replace_git(&format!("unset GIT_CONFIG_COUNT; PATH='{path}' exec git \"$@\""));
     let gathered = fixture.gather();
@@ -269,7 +269,7 @@ fn a_git_that_never_ends_is_not_waited_for() {
     fixture.replace_git("while :; do :; done");
     let mut options = fixture.options();
     options.limits.repository_time = Duration::from_millis(20);
-    let gathered = gather(&fixture.repo, &options).unwrap();
+    let gathered = gather_facts(&fixture.repo, &options).unwrap();
     assert_eq!(gathered.git, None);
     assert!(said(&gathered.gaps)[0].contains("`git rev-parse` took longer than the 20 ms"));
 }

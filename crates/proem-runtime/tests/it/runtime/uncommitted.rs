@@ -3,7 +3,7 @@
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, time::Duration};
 
 use proem_agents::assemble::gathered::{ChangedPath, DiffStat, PathStatus, PlaceFacts, WorkTree};
-use proem_runtime::{TrustedFile, gather};
+use proem_runtime::{TrustedFile, gather_facts};
 use sha2::{Digest as _, Sha256};
 
 use crate::fixture::{Fixture, assert_text, git_of, said};
@@ -41,7 +41,7 @@ fn what_proem_wrote_is_no_change_until_somebody_edits_it() {
     fixture.write("mine.toml", "as written\n");
     fixture.git(&["add", "staged.toml"]);
     let seen = || {
-        let gathered = gather(&fixture.repo, &options).unwrap();
+        let gathered = gather_facts(&fixture.repo, &options).unwrap();
         let tree = work_tree(&gathered).clone();
         let paths: Vec<String> = changes(&gathered)
             .iter()
@@ -169,7 +169,7 @@ fn paths_beyond_the_cap_are_counted_and_said() {
     }
     let mut options = fixture.options();
     options.limits.paths = 2;
-    let gathered = gather(&fixture.repo, &options).unwrap();
+    let gathered = gather_facts(&fixture.repo, &options).unwrap();
     assert_changes(&gathered, &[("new0", PathStatus::Untracked, None), ("new1", PathStatus::Untracked, None)]);
     assert_eq!(work_tree(&gathered).untracked, Some(5));
     assert_eq!(said(&gathered.gaps), ["changed paths: only the first 2 of 5 are listed"]);
@@ -183,13 +183,13 @@ fn more_output_than_allowed_is_a_gap_and_no_number() {
     }
     let mut options = fixture.options();
     options.limits.output_bytes = 3000;
-    let gathered = gather(&fixture.repo, &options).unwrap();
+    let gathered = gather_facts(&fixture.repo, &options).unwrap();
     assert_eq!((work_tree(&gathered).untracked, changes(&gathered).len()), (None, 49));
     let why = "untracked files: there are more than 49; add irrelevant files to `.gitignore`";
     assert_eq!(said(&gathered.gaps), [why]);
 
     fixture.git(&["add", "-A"]);
-    let gathered = gather(&fixture.repo, &options).unwrap();
+    let gathered = gather_facts(&fixture.repo, &options).unwrap();
     let found = work_tree(&gathered);
     assert_eq!((found.staged, found.unstaged, found.untracked), (None, None, Some(0)));
     assert_eq!(
@@ -202,7 +202,7 @@ fn more_output_than_allowed_is_a_gap_and_no_number() {
     );
 
     options.limits.output_bytes = 60;
-    let gathered = gather(&fixture.repo, &options).unwrap();
+    let gathered = gather_facts(&fixture.repo, &options).unwrap();
     assert_eq!(work_tree(&gathered).changes, None);
     let why = "upstream and uncommitted changes: `git config` printed more than the limit of 60 bytes; run \
                `GIT_ALLOW_PROTOCOL=none GIT_NO_LAZY_FETCH=1 git --no-optional-locks --no-pager -c core.fsmonitor=false \
@@ -229,7 +229,7 @@ fn without_time_nothing_is_known_and_nothing_is_zero() {
     let fixture = Fixture::committed();
     let mut options = fixture.options();
     options.limits.changes_time = Duration::ZERO;
-    let gathered = gather(&fixture.repo, &options).unwrap();
+    let gathered = gather_facts(&fixture.repo, &options).unwrap();
     assert!(git_of(&gathered).commit.is_some());
     let nothing = WorkTree { staged: None, unstaged: None, untracked: None, changes: None };
     assert_eq!(work_tree(&gathered), &nothing);
@@ -238,7 +238,7 @@ fn without_time_nothing_is_known_and_nothing_is_zero() {
 
     options.limits.repository_time = Duration::ZERO;
     fixture.write("AGENTS.md", "hello");
-    let gathered = gather(&fixture.repo, &options).unwrap();
+    let gathered = gather_facts(&fixture.repo, &options).unwrap();
     assert_eq!((gathered.git, gathered.rule_files.len()), (None, 0));
     assert_eq!(said(&gathered.gaps), [format!("repository, rule files and memories: `git rev-parse` {time}")]);
 }

@@ -200,7 +200,9 @@ fn a_bare_repository_has_commits_to_read() {
     let bare = fixture.base.join("bare.git");
     fixture.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
     let git = fixture.program();
-    let repository = proem_runtime::git::discover(&git, &bare, std::time::Duration::from_mins(1)).unwrap().unwrap();
+    let repository = proem_runtime::git::discover_repository_around(&git, &bare, std::time::Duration::from_mins(1))
+        .unwrap()
+        .unwrap();
     let reader = StructureReader::open(&git, &repository, None, StructureLimits::default());
     let heard = RefCell::new(Vec::new());
     let progress = |done, total| heard.borrow_mut().push((done, total));

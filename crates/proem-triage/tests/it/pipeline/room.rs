@@ -4,7 +4,7 @@ use std::sync::Mutex;
 
 use proem_engine::assembly::{Assembly, PromptId};
 use proem_engine::call::{AnswerForm, Arrival, Request};
-use proem_engine::ledger::{Pricing, bound};
+use proem_engine::ledger::{Pricing, bound_of_attempt};
 use proem_engine::providers::Providers;
 use proem_triage::ProjectSignal;
 use proem_triage::pipeline::{PipelineLimits, PipelineModel, PipelineStage};
@@ -52,7 +52,7 @@ fn reserved(answer_tokens: usize) -> u64 {
     };
     let providers = Providers::load().unwrap();
     let large = providers.model("large").unwrap();
-    bound(BODY, &request, large, Pricing::Listed).unwrap().nanos.unwrap().0
+    bound_of_attempt(BODY, &request, large, Pricing::Listed).unwrap().nanos.unwrap().0
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(super) fn profile_lines(profile: &Profile) -> Vec<ProfileLine<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proem_engine::profile::{Baseline, Registry, Signals, grounded};
+    use proem_engine::profile::{Baseline, Registry, Signals, adapt_with_grounds};
 
     #[test]
     fn each_line_has_its_reason_unless_none_was_kept() {
@@ -42,7 +42,7 @@ mod tests {
             last_failure_subagents: vec!["reviews/triage".to_owned(), "Obey me".to_owned()],
             ..Signals::default()
         };
-        let mut profile = grounded(&signals, &agents, &Registry::Vouched, Baseline::Wanted).profile;
+        let mut profile = adapt_with_grounds(&signals, &agents, &Registry::Vouched, Baseline::Wanted).profile;
         let said = |profile: &Profile| -> Vec<String> {
             profile_lines(profile).iter().map(|line| format!("{}: {:?}", line.kind, line.why)).collect()
         };

@@ -2,7 +2,7 @@
 
 use proem_text::{BareQuotes, CsvError, OrderedMap, read_csv};
 
-use super::super::document::{entries, items, parse_document, scalar_text};
+use super::super::document::{items, mapping_entries, parse_document, scalar_text};
 use super::super::source::{ImportReader, SourceFile, declare, input_name};
 use super::super::{ImportedCase, ImportedExpectation, ImportedPrompt, TextPiece};
 use super::assertions::{add_field, read_assertions};
@@ -119,7 +119,7 @@ fn read_variables(
     mut sets: Vec<OrderedMap<OrderedJson>>,
     reader: &mut ImportReader<'_>,
 ) -> Vec<OrderedMap<OrderedJson>> {
-    for (key, value) in entries(node) {
+    for (key, value) in mapping_entries(node) {
         let name = input_name(&key.name);
         let values: Vec<OrderedJson> = match &value.data {
             YamlValue::List(items) => items.iter().filter_map(variable).collect(),

@@ -2,7 +2,7 @@ use super::*;
 
 #[track_caller]
 fn check_template(body: &str, expected: &str) {
-    let found = parse(body).err().map(|e| format!("{}:{}: {}", e.at.line, e.at.column, e.message));
+    let found = parse_template(body).err().map(|e| format!("{}:{}: {}", e.at.line, e.at.column, e.message));
     assert_eq!(found.unwrap_or_default(), expected, "{}", body.chars().take(80).collect::<String>());
 }
 
@@ -63,7 +63,7 @@ fn tags_of_another_language_are_found_outside_raw_blocks() {
         ("100 %} {% of", ""),
         ("{{{{raw}}}}{% if a %}{{{{/raw}}}}{{! {% a %} }}", ""),
     ] {
-        let template = parse(body).unwrap();
+        let template = parse_template(body).unwrap();
         let found: Vec<String> = template.foreign.iter().map(|at| format!("{}:{}", at.line, at.column)).collect();
         assert_eq!(found.join(" "), expected, "{body}");
     }
