@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::SectionPart;
 use proem_engine::input::Inputs;
 use proem_engine::message::Role;
@@ -37,7 +37,8 @@ pub fn feed(text: &str) {
     let key = InstallationKey::new([1; 32]);
     let inputs = Inputs::from([("history".to_owned(), history)]);
     let options = AssemblyOptions::new(&key);
-    let Ok((assembly, report)) = assemble(&PROMPT, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options) else {
+    let Ok((assembly, report)) = assemble_request(&PROMPT, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
+    else {
         return;
     };
     assert_eq!(report.sections.len(), assembly.sections.len());

@@ -109,10 +109,10 @@ pub fn assemble_request(
         None => Vec::new(),
     };
     let extras = Extras { learned, history };
-    let limits = limits(prompt, options, &extras);
+    let limits = token_limits(prompt, options, &extras);
     let choices = choose::everything(&mut renderer)?;
-    let chosen = choose::choose(&mut renderer, choices, &limits)?;
-    Ok(place(prompt, &chosen, &extras, options, renderer.counts))
+    let chosen = choose::choose_rungs(&mut renderer, choices, &limits)?;
+    Ok(place_sections(prompt, &chosen, &extras, options, renderer.counts))
 }
 
 /// What stands in a request beside the sections of its prompt file, always whole.
@@ -123,12 +123,12 @@ struct Extras {
 }
 
 /// The limits that hold: every capped layer, then the whole.
-fn limits(prompt: &Prompt, options: &AssemblyOptions<'_>, extras: &Extras) -> Vec<Limit> {
-    let turns = extras.history.iter().fold(0, |sum: u64, turn| sum.saturating_add(wide(turn.tokens)));
+fn token_limits(prompt: &Prompt, options: &AssemblyOptions<'_>, extras: &Extras) -> Vec<Limit> {
+    let turns = extras.history.iter().fold(0, |sum: u64, turn| sum.saturating_add(tokens_as_u64(turn.tokens)));
     let limit = |layer: Option<Layer>, tokens: u64| {
         let counts = |own: Layer| layer.is_none_or(|layer| layer == own);
         let learned = extras.learned.as_ref().filter(|_| counts(learned::LAYER));
-        let learned = learned.map_or(0, |learned| wide(learned.tokens));
+        let learned = learned.map_or(0, |learned| tokens_as_u64(learned.tokens));
         let history = if counts(history::LAYER) { turns } else { 0 };
         Limit { layer, and: None, tokens, learned, history, window: None }
     };
@@ -206,7 +206,10 @@ impl Choice<'_> {
     fn placed(&self, range: Span, tokens: usize) -> (Vec<PlacedSection>, SectionReport) {
         let (section, shown, full) = (self.section, &self.shown, self.full.tokens);
         if shown.is_empty() {
-            return (Vec::new(), report::section(section, report::SectionPlacement::Absent, full, self.shrunk(), &[]));
+            return (
+                Vec::new(),
+                report::report_section(section, report::SectionPlacement::Absent, full, self.shrunk(), &[]),
+            );
         }
         let at = report::SectionPlacement::At { range, tokens };
         let mut report = report::report_section(section, at, full, self.shrunk(), shown.contained());
@@ -270,7 +273,7 @@ fn place_sections(
     counts: &mut CachingCounter<'_>,
 ) -> (Assembly, Report) {
     let mut items: Vec<Item<'_>> = Vec::new();
-    let profile = learned::place(&prompt.file.sections);
+    let profile = learned::profile_place(&prompt.file.sections);
     for place in 0..=chosen.choices.len() {
         // A profile is nobody's turn: it stands before the conversation.
         items.extend(extras.learned.as_ref().filter(|_| place == profile).map(Item::Learned));

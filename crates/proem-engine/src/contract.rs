@@ -247,7 +247,7 @@ impl Contract {
         format!(
             "The answer is one JSON object and nothing else: no fence, no words before or after it. It has this form, \
              with other values:\n{}",
-            form::form(&self.tool.schema)
+            form::form_of_schema(&self.tool.schema)
         )
     }
 

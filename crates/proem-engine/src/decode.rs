@@ -103,7 +103,7 @@ pub fn decode_value(text: &str, contract: &Contract) -> Result<DecodedValue, Dec
             }
             search::whole_value(text, body, contract)
         }
-        Some(_) => search::whole(text, body, contract),
+        Some(_) => search::whole_value(text, body, contract),
         None if let Some(decoded) = search::escaped(text, body, contract) => Ok(decoded),
         // White space at the end says that a number before it is whole.
         None => search::best_value(text, Span::new(body.start, text.len()), contract),

@@ -239,7 +239,7 @@ impl Checker {
         if let Some(Json::Object(properties)) = properties {
             properties.insert(history::INPUT.to_owned(), history::schema());
         }
-        let validator = compile(&whole)
+        let validator = compile_schema(&whole)
             .map_err(|e| Error::new(ErrorKind::InvalidFile, format!("input.schema does not compile: {e}")))?;
         let mut declared = BTreeSet::new();
         declared_names(&schema, &mut declared);

@@ -140,7 +140,7 @@ pub enum Pricing {
 /// longest time, or neither. The answer counts up to the cap that is sent: what the assembly keeps
 /// free, as far as the model can. A price beyond what 64 bits hold is the most that they hold.
 #[must_use]
-pub fn bound(body_bytes: usize, request: &Request, model: &Model, priced: Pricing) -> Option<Bound> {
+pub fn bound_of_attempt(body_bytes: usize, request: &Request, model: &Model, priced: Pricing) -> Option<Bound> {
     let input = input_bound(body_bytes, request);
     let output = output_cap(request.assembly.output_tokens, model)?;
     let tokens = input.checked_add(output)?;

@@ -324,7 +324,7 @@ pub(crate) fn unfitted_section(placed: &PlacedSection, full: usize, contained: &
         range: Some(Range::from(placed.range)),
         sources: sources(&placed.label),
         shrunk: Vec::new(),
-        neutralised: neutralised(contained),
+        neutralised: neutralised_counts(contained),
         contained: contained.iter().flat_map(|inner| ranges(inner, placed.range.start)).collect(),
         media: Vec::new(),
     }

@@ -15,7 +15,7 @@ pub use self::exchange::{
     FORMAT_SECTION, FallbackReason, Outcome, TriedWay, WayResult,
 };
 pub use self::findings::ServerFindings;
-pub use self::question::{Question, QuestionAnswer, ShownHash, check_answers, shown};
+pub use self::question::{Question, QuestionAnswer, ShownHash, check_answers, question_hash};
 pub use self::tool::{CallLabel, ToolLabels, ToolOutcome, ToolPower, ToolUse, hide_fields};
 
 use serde::{Deserialize, Serialize};

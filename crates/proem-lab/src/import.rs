@@ -15,7 +15,8 @@ use proem_engine::message::Role;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::import::{
-    CodeChecks, ImportKind, ImportSource, WrittenPrompt, read_prompts, recognise, wanted_files, write_prompt,
+    CodeChecks, ImportKind, ImportSource, WrittenPrompt, files_beside_source, read_prompts, recognise_source,
+    write_prompt,
 };
 use proem_engine::prompt::loaded::Prompt;
 use proem_engine::prompt::origin::Origin;

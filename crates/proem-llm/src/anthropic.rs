@@ -143,7 +143,7 @@ mod tests {
             ),
         ] {
             let (assembly, plan) = sample::conversation(picture);
-            let body = anthropic(&assembly, &sample::model("claude-haiku-4-5"), &plan).unwrap();
+            let body = anthropic_body(&assembly, &sample::built_in_model("claude-haiku-4-5"), &plan).unwrap();
             let messages = json!([
                 { "role": "user", "content": [{ "type": "text", "text": "ask" }] },
                 { "role": "assistant", "content": [

@@ -178,7 +178,7 @@ impl Caller {
         let mut attempts = Vec::new();
         let result = match &self.wire {
             Wire::Live(client) => {
-                let result = live::carry(client, None, &ready, bounds, &mut attempts).await;
+                let result = live::carry_live(client, None, &ready, bounds, &mut attempts).await;
                 live::with_listed_window(client, &ready, bounds, result).await
             }
             Wire::Recorded(client, recorder) => {

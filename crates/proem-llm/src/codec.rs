@@ -52,7 +52,7 @@ pub struct EncodedRequest {
 /// # Errors
 ///
 /// [`Error`] if the provider would refuse it or read it in another order.
-pub fn encode(request: &Request, model: &Model, plan: &CachePlan) -> Result<EncodedRequest, Error> {
+pub fn encode_request(request: &Request, model: &Model, plan: &CachePlan) -> Result<EncodedRequest, Error> {
     let held = request.way.map(|way| model.held_by(way));
     let model = held.as_ref().unwrap_or(model);
     let fields = match model.provider() {

@@ -32,14 +32,14 @@ pub fn openai(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Va
 }
 
 /// The fields of that body.
-pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Map<String, Value>, Error> {
+pub(crate) fn openai_fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Result<Map<String, Value>, Error> {
     let mut messages = Vec::new();
     for turn in turns(assembly, plan)? {
         // Results of tools have messages of their own; they come before what the user says beside them.
         let (results, blocks) = turn.blocks.into_iter().partition::<Vec<_>, _>(TurnBlock::is_result);
         messages.extend(results.iter().filter_map(tool_message));
         if !blocks.is_empty() {
-            messages.push(message(MessageTurn { role: turn.role, blocks }, model)?);
+            messages.push(openai_message(MessageTurn { role: turn.role, blocks }, model)?);
         }
     }
     let mut body = Map::new();
@@ -60,7 +60,7 @@ pub(crate) fn fields(assembly: &Assembly, model: &Model, plan: &CachePlan) -> Re
     Ok(body)
 }
 
-fn message(turn: MessageTurn, model: &Model) -> Result<Value, Error> {
+fn openai_message(turn: MessageTurn, model: &Model) -> Result<Value, Error> {
     let role = match (turn.role, model.operator) {
         (Role::System, OperatorRole::System) => "system",
         (Role::System, OperatorRole::Developer) => "developer",
@@ -72,7 +72,7 @@ fn message(turn: MessageTurn, model: &Model) -> Result<Value, Error> {
     }
     let is_mixed = turn.blocks.iter().any(|block| block.part.is_some());
     let content = if is_mixed || model.caching.mode == CacheControl::Explicit {
-        turn.blocks.iter().map(part).collect::<Result<Value, Error>>()?
+        turn.blocks.iter().map(openai_part).collect::<Result<Value, Error>>()?
     } else {
         Value::String(turn.blocks.into_iter().map(|block| block.text).collect())
     };
@@ -104,7 +104,7 @@ fn tool_message(block: &TurnBlock) -> Option<Value> {
     Some(json!({ "role": "tool", "tool_call_id": id, "content": block.text }))
 }
 
-fn part(block: &TurnBlock) -> Result<Value, Error> {
+fn openai_part(block: &TurnBlock) -> Result<Value, Error> {
     Ok(match (&block.part, block.end) {
         (Some(SectionPart::Media { source, .. }), _) => media_part(source, &block.text)?,
         (_, BlockEnd::Plain) => json!({ "type": "text", "text": block.text }),
@@ -186,7 +186,7 @@ mod tests {
         ] {
             let (assembly, plan) = sample::conversation(picture);
             let call = |id: &str, arguments: &str| json!({ "id": id, "type": "function", "function": { "name": "find", "arguments": arguments } });
-            let body = openai(&assembly, &sample::model("gpt-4o"), &plan).unwrap();
+            let body = openai(&assembly, &sample::built_in_model("gpt-4o"), &plan).unwrap();
             let messages = json!([
                 { "role": "system", "content": "role" },
                 { "role": "user", "content": "ask" },
@@ -198,7 +198,7 @@ mod tests {
             assert_eq!(body["messages"], messages);
         }
         let (assembly, plan) = sample::conversation(MediaSource::Remote { kind: Some(MediaKind::Pdf) });
-        assert_eq!(openai(&assembly, &sample::model("gpt-4o"), &plan), Err(Error::RemoteDocument));
+        assert_eq!(openai(&assembly, &sample::built_in_model("gpt-4o"), &plan), Err(Error::RemoteDocument));
     }
 
     #[test]

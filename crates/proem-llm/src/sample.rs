@@ -67,8 +67,9 @@ pub(crate) fn sample_assembly(sections: Vec<(Role, String)>, breakpoints: &[usiz
 
 /// A conversation with a call of a tool and its result, and a picture before the question.
 pub(crate) fn conversation(picture: MediaSource) -> (Assembly, CachePlan) {
-    let (mut assembly, plan) =
-        parse("system:role user:ask model:look model:{} model:{\"a\":1} user:found user:more user:AAAA user:task");
+    let (mut assembly, plan) = parse_sample(
+        "system:role user:ask model:look model:{} model:{\"a\":1} user:found user:more user:AAAA user:task",
+    );
     let call = |id: &str| Some(SectionPart::Call { id: String::from(id), name: String::from("find") });
     let result = |id: &str| Some(SectionPart::CallResult { id: String::from(id), name: String::from("find") });
     let media = Some(SectionPart::Media { source: picture, most_tokens: 9 });

@@ -50,7 +50,7 @@ pub(crate) fn turns(assembly: &Assembly, plan: &CachePlan) -> Result<Vec<Message
     let mut turns: Vec<MessageTurn> = Vec::new();
     for (index, section) in assembly.sections.iter().enumerate() {
         if section.part.is_some() || !section.text.trim().is_empty() {
-            add(&mut turns, section);
+            add_to_turns(&mut turns, section);
         }
         let last = turns.last_mut().and_then(|turn| turn.blocks.last_mut());
         if let Some(block) = last.filter(|_| plan.breakpoints.iter().any(|breakpoint| breakpoint.after == index)) {
@@ -63,7 +63,7 @@ pub(crate) fn turns(assembly: &Assembly, plan: &CachePlan) -> Result<Vec<Message
     }
 }
 
-fn add(turns: &mut Vec<MessageTurn>, section: &PlacedSection) {
+fn add_to_turns(turns: &mut Vec<MessageTurn>, section: &PlacedSection) {
     let block = || TurnBlock { text: section.text.clone(), part: section.part.clone(), end: BlockEnd::Plain };
     match turns.last_mut() {
         Some(turn) if turn.role == section.role => match turn.blocks.last_mut() {

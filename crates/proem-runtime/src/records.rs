@@ -15,7 +15,7 @@ mod sealed;
 mod unsent;
 
 pub use self::recording::{
-    ASSEMBLED_ONLY, Ledger, RecordDepth, Recording, RecordingContext, RunEnd, Start, ToolReport, assembled,
+    ASSEMBLED_ONLY, Ledger, RecordDepth, Recording, RecordingContext, RunEnd, Start, ToolReport, assembly_record,
 };
 pub use self::replay::{Difference, ReplayReport, replay};
 pub use self::resume::{

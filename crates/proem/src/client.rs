@@ -267,7 +267,7 @@ impl Client {
             listener: Some(&listener),
             hand_on: &|_: &FinishedRun| Ok(()),
         };
-        let ran = run.ask_and(&ordered(inputs)?, &course).await?;
+        let ran = run.ask_and(&in_declared_order(inputs)?, &course).await?;
         let mut answer = answer(run.setting(), &ran)?;
         answer.notes.extend(run.end().await.into_iter().map(words));
         Ok(answer)

@@ -146,7 +146,7 @@ fn read_file(path: &Path, name: &str) -> Result<Vec<u8>, Error> {
     };
     let mut bytes = Vec::new();
     let most = (MediaFacts::MAX_BYTES as u64).saturating_add(1);
-    _ = files::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(failed)?;
+    _ = files::open_regular(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(failed)?;
     Ok(bytes)
 }
 

@@ -10,8 +10,8 @@ use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::check::check_book;
 use proem_engine::prompt::file::PartialText;
 use proem_engine::prompt::import::{
-    CodeChecks, ImportKind, ImportSource, MAX_SOURCE_BYTES, WrittenPrompt, read_prompts, recognise, wanted_files,
-    write_prompt,
+    CodeChecks, ImportKind, ImportSource, MAX_SOURCE_BYTES, WrittenPrompt, files_beside_source, read_prompts,
+    recognise_source, write_prompt,
 };
 use proem_engine::prompt::origin::Origin;
 use proem_engine::tokens::OpenAi;

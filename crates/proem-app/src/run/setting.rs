@@ -7,7 +7,7 @@ use proem_agents::prompted::{InputAuthor, PreparedRequest, PromptCall, prepare_p
 use proem_engine::ErrorKind;
 use proem_engine::call::{CacheInquiry, NanoDollars};
 use proem_engine::contract::{AnswerContract, CallChoice, Contract, schema_from_line};
-use proem_engine::ledger::bound;
+use proem_engine::ledger::bound_of_attempt;
 use proem_engine::ordered::OrderedJson;
 use proem_engine::prompt::book::Book;
 use proem_engine::prompt::loaded::Prompt;

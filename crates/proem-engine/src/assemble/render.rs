@@ -12,7 +12,7 @@ use proem_text::{Label, OrderedMap, Source};
 use super::AssemblyOptions;
 use crate::error::{Error, ErrorKind};
 use crate::input::{Checker, DeclaredTrust, InputTrust, Inputs, RenderPiece, Slots, complete};
-use crate::ladder::{ShrunkValue, items, shrink};
+use crate::ladder::{ShrunkValue, items, shrink_value};
 use crate::media::{AddressAuthor, FoundMedia, MediaSource, MediaSupport, find_media};
 use crate::message::Role;
 use crate::ordered::OrderedJson;

@@ -5,22 +5,22 @@
 
 use serde_json::{Value as Json, json};
 
-use super::ends::{SchemaDefectKind, endless};
-use super::tools::moved;
+use super::ends::{SchemaDefectKind, endless_parts};
+use super::tools::move_references;
 
 /// The field that holds the answer.
 pub(super) const FIELD: &str = "value";
 
 /// Whether a schema describes something else than objects alone.
 pub(super) fn is_bare(schema: &Json) -> bool {
-    let found = endless(schema);
+    let found = endless_parts(schema);
     !found.iter().any(super::ends::SchemaDefect::is_broken)
         && found.iter().any(|defect| matches!(defect.lack, SchemaDefectKind::Root))
 }
 
 /// The schema of the object whose one field has this schema.
 pub(super) fn wrap_schema(mut schema: Json) -> Json {
-    moved(&mut schema, &format!("#/properties/{FIELD}"));
+    move_references(&mut schema, &format!("#/properties/{FIELD}"));
     json!({
         "type": "object",
         "properties": { FIELD: schema },

@@ -74,7 +74,7 @@ fn figure(schema: &Json) -> Json {
 
 /// What a model is told of the shape of its answer: an instance, and what each field is. Where several shapes are
 /// allowed, the instance has the simplest one, and a line names the others.
-pub(super) fn form(schema: &Json) -> String {
+pub(super) fn form_of_schema(schema: &Json) -> String {
     let mut lines = Vec::new();
     let mut writer = FormWriter { root: schema, lines: &mut lines, left: MAX_PLACES };
     writer.tell_others(schema, "the whole answer");
@@ -100,7 +100,7 @@ fn places(root: &Json, schema: &Json, depth: usize) -> usize {
         // Which of its shapes would be shown is not looked for here: unions may contain each other.
         return PLACES_OF_UNION;
     }
-    let inner = match kind(schema) {
+    let inner = match first_type(schema) {
         _ if schema.get("enum").is_some() || schema.get("const").is_some() => 0,
         "object" => {
             let fields = schema.get("properties").and_then(Json::as_object);
@@ -131,7 +131,7 @@ impl<'s> FormWriter<'s, '_> {
     fn instance(&mut self, schema: &'s Json, path: &str, name: &str, depth: usize) -> OrderedJson {
         let Some(left) = self.left.checked_sub(1).filter(|_| depth < MAX_DEPTH) else { return OrderedJson::Null };
         self.left = left;
-        let schema = followed(self.root, schema);
+        let schema = follow_references(self.root, schema);
         if let Some(only) = schema.get("const") {
             return only.clone().into();
         }
@@ -178,7 +178,7 @@ impl<'s> FormWriter<'s, '_> {
         for (name, field) in names.iter().filter_map(|name| Some((name, properties?.get(name)?))) {
             let place = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
             let need = if required.contains(&name.as_str()) { "" } else { "; leave it out if it is not known" };
-            let line = format!("- {place}: {}{need}", words(self.root, field));
+            let line = format!("- {place}: {}{need}", field_description(self.root, field));
             self.lines.push(line);
             self.tell_others(field, &place);
             let value = self.instance(field, &place, name, depth.saturating_add(1));
@@ -214,7 +214,7 @@ fn simplest<'s>(root: &'s Json, schema: &'s Json) -> Option<&'s Json> {
 }
 
 /// The schema behind references and the simplest shape of a union.
-fn followed<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
+fn follow_references<'s>(root: &'s Json, schema: &'s Json) -> &'s Json {
     let mut schema = schema;
     for _ in 0..MAX_DEPTH {
         schema = referred(root, schema);
@@ -251,9 +251,9 @@ fn permits_null(schema: &Json) -> bool {
 
 /// A shape that the instance doesn't show, in words, with the fields of an object.
 fn shape_words(root: &Json, schema: &Json, depth: usize) -> String {
-    let shape = followed(root, schema);
+    let shape = follow_references(root, schema);
     let fields = shape.get("properties").and_then(Json::as_object).filter(|_| depth < MAX_WORDS_DEPTH);
-    let Some(fields) = fields else { return words(root, schema) };
+    let Some(fields) = fields else { return field_description(root, schema) };
     let described = fields.iter().take(MAX_CHOICES).map(|(name, field)| {
         let words = shape_words(root, field, depth.saturating_add(1));
         format!("`{name}` ({words})")
@@ -262,8 +262,8 @@ fn shape_words(root: &Json, schema: &Json, depth: usize) -> String {
 }
 
 /// What a field is, in words.
-fn words(root: &Json, field: &Json) -> String {
-    let schema = followed(root, field);
+fn field_description(root: &Json, field: &Json) -> String {
+    let schema = follow_references(root, field);
     if let Some(only) = schema.get("const") {
         return format!("always {}", choice_name(only));
     }
@@ -273,7 +273,7 @@ fn words(root: &Json, field: &Json) -> String {
             let named: Vec<String> = choices.iter().take(MAX_CHOICES).map(choice_name).collect();
             format!("one of {}", named.join(", "))
         }
-        (None, "array") => match schema.get("items").map(|items| kind(followed(root, items))) {
+        (None, "array") => match schema.get("items").map(|items| first_type(follow_references(root, items))) {
             Some("string") => "a list of texts".to_owned(),
             Some("integer") => "a list of whole numbers".to_owned(),
             Some("object") => "a list of objects".to_owned(),
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn a_form_has_an_instance_and_a_line_on_each_field() {
         assert_eq!(
-            form(&order()),
+            form_of_schema(&order()),
             "{\"buyer\":{\"name\":\"<name>\"},\"count\":17,\"due\":\"2000-01-31\",\"item\":\"<item>\",\"note\":\"<note>\",\
              \"size\":\"small\",\"tags\":[\"<tags>\"]}\n\
              - buyer: an object\n\
@@ -350,14 +350,14 @@ mod tests {
             r#"{ "type": "object", "properties": { "steps": { "type": "string" }, "answer": { "type": "string" } } }"#,
         )
         .unwrap();
-        let shown = form(&crate::schema::with_order(&written));
+        let shown = form_of_schema(&crate::schema::with_order(&written));
         assert!(shown.starts_with(r#"{"steps":"<steps>","answer":"<answer>"}"#), "{shown}");
     }
 
     #[test]
     fn a_form_that_comes_back_unfilled_is_no_answer() {
         let contract = Contract::new("order", "", order()).unwrap();
-        let form = form(contract.schema());
+        let form = form_of_schema(contract.schema());
         let instance = form.lines().next().unwrap();
         assert!(contract.accepts(&serde_json::from_str(instance).unwrap()), "{instance}");
         assert_eq!(decode_value(instance, &contract), Err(DecodeFailure::Unfilled));
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_union_is_shown_by_its_simplest_shape_and_told_by_the_others() {
-        let check = |schema: Json, expected: &str| assert_eq!(form(&schema), expected, "{schema}");
+        let check = |schema: Json, expected: &str| assert_eq!(form_of_schema(&schema), expected, "{schema}");
         check(
             json!({ "type": "object", "required": ["due"], "properties": {
                 "due": { "anyOf": [{ "type": "array", "items": { "type": "string" } }, { "type": "integer" }, { "type": "null" }] },
@@ -417,7 +417,7 @@ mod tests {
         let root = json!({ "$defs": { "tree": { "oneOf": [
             { "type": "object", "properties": { "child": { "$ref": "#/$defs/tree" } } }, shape("leaf", "text")] } },
             "$ref": "#/$defs/tree" });
-        let shown = form(&root);
+        let shown = form_of_schema(&root);
         assert!(shown.starts_with("{\"kind\":\"leaf\",\"text\":\"<text>\"}\n- the whole answer may be this instead: an object with `child`"), "{shown}");
     }
 
@@ -435,11 +435,11 @@ mod tests {
         defs.insert("d12".to_owned(), json!({ "type": "object", "properties": fields(20, "#/$defs/d13") }));
         defs.insert("d13".to_owned(), json!({ "type": "string" }));
         let schema = json!({ "type": "object", "properties": fields(3, "#/$defs/d0"), "$defs": defs });
-        assert!(form(&schema).len() < 1_000_000);
+        assert!(form_of_schema(&schema).len() < 1_000_000);
         let plain = json!({ "type": "object", "properties": fields(200, "#/$defs/d1"), "$defs": {
             "d1": { "type": "object", "properties": fields(200, "#/$defs/d2") },
             "d2": { "type": "object", "properties": fields(200, "#/$defs/d3") }, "d3": { "type": "integer" } } });
-        assert!(form(&plain).len() < 200_000);
+        assert!(form_of_schema(&plain).len() < 200_000);
     }
 
     #[test]

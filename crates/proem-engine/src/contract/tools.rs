@@ -203,7 +203,7 @@ impl ToolContracts {
 
 /// The one object that says the same as calls of these tools.
 fn object_of<'c>(tools: impl Iterator<Item = &'c Contract>) -> Result<Contract, Error> {
-    let calls: Vec<Json> = tools.enumerate().map(|(place, contract)| call(place, contract)).collect();
+    let calls: Vec<Json> = tools.enumerate().map(|(place, contract)| tool_call_schema(place, contract)).collect();
     let schema = json!({
         "type": "object",
         "properties": { "calls": {
@@ -234,7 +234,7 @@ fn tool_call_schema(place: usize, contract: &Contract) -> Json {
 }
 
 /// Lets the references of a schema lead to where it stands.
-pub(super) fn moved(schema: &mut Json, base: &str) {
+pub(super) fn move_references(schema: &mut Json, base: &str) {
     match schema {
         Json::Object(fields) => {
             for (name, inner) in fields.iter_mut() {

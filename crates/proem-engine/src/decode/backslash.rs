@@ -107,7 +107,7 @@ impl Backslashes {
             text.get(at..).is_some_and(|rest| rest.starts_with(['\u{8}', '\u{c}']))
                 && after(at).starts_with(|c: char| c.is_ascii_alphabetic())
         };
-        let is_path = is_path(text);
+        let is_path = is_windows_path(text);
         if is_path && self.controls.first().is_some_and(|(at, _)| *at == 2) {
             return Reading::Literal;
         }
@@ -147,7 +147,7 @@ impl Backslashes {
 }
 
 /// Whether a text is a path of Windows, which has no control characters.
-pub(super) fn is_path(text: &str) -> bool {
+pub(super) fn is_windows_path(text: &str) -> bool {
     matches!(text.as_bytes(), [drive, b':', b'\\' | 8 | 9 | 10 | 12 | 13, ..] if drive.is_ascii_alphabetic())
         && !text.contains(' ')
 }

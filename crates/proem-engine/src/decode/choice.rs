@@ -6,7 +6,7 @@ use proem_text::Span;
 
 use super::DecodeFailure;
 use super::repairs::Repairs;
-use super::standing::{Standing, is_replaced, is_taken_back, standing};
+use super::standing::{Standing, is_replaced, is_taken_back, standing_in_text};
 use crate::contract::Contract;
 
 /// A value and what the contract says to it.

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use proem_text::Span;
 
 use super::RepairKind;
-use super::around::is_space;
+use super::around::is_space_between_values;
 use super::tree::{Id, JsonNode, JsonNodeKind, JsonTree, ObjectMember};
 
 /// How many envelopes may lie in each other: a list of calls, a call, its arguments.
@@ -128,12 +128,12 @@ fn only_list(schema: &Json) -> Option<&str> {
 /// Whether nothing stands beside `span` in its lines but a label, a fence or a mark: a number in brackets amid a
 /// sentence is a footnote.
 fn stands_alone(text: &str, span: Span) -> bool {
-    let is_mark = |c: char| is_space(c) || matches!(c, '`' | '*' | '.');
+    let is_mark = |c: char| is_space_between_values(c) || matches!(c, '`' | '*' | '.');
     let before = text.get(..span.start).unwrap_or_default().rsplit('\n').next().unwrap_or_default();
     let before = before.trim_end_matches(is_mark);
     let rest = text.get(span.end..).unwrap_or_default();
     let behind = rest.split('\n').next().unwrap_or_default().trim_start_matches(is_mark);
-    let next = rest.trim_start_matches(is_space);
+    let next = rest.trim_start_matches(is_space_between_values);
     if next.starts_with("...") || next.starts_with('…') || next.starts_with("and ") {
         return false;
     }

@@ -6,11 +6,11 @@ use serde_json::Value as Json;
 
 use proem_text::Span;
 
-use super::around::{describe, is_space, peeled, trim};
-use super::choice::{ValueCandidate, choose, is_unfilled};
+use super::around::{describe, is_space_between_values, peel_wrappers, trim_span};
+use super::choice::{ValueCandidate, choose_value, is_unfilled};
 use super::cursor::LenientReader;
 use super::envelope::open_envelope;
-use super::fit::fit;
+use super::fit::align_with_schema;
 use super::place::place_repairs;
 use super::reader::Stop;
 use super::reasoning::{FoundReasoning, Reasoning, next_reasoning};
@@ -44,13 +44,13 @@ pub(super) fn whole_value(text: &str, body: Span, contract: &Contract) -> Result
 
 /// The value of a body whose every quote is escaped, as if it stood in a text.
 pub(super) fn escaped(text: &str, body: Span, contract: &Contract) -> Option<DecodedValue> {
-    let span = peeled(text, body);
+    let span = peel_wrappers(text, body);
     let inner = text.get(span.start..span.end)?;
     if !inner.starts_with(['{', '[']) || !inner.contains("\\\"") {
         return None;
     }
     let inner: String = serde_json::from_str(&format!("\"{inner}\"")).ok()?;
-    let value = strict::read(&inner).filter(|read| !read.duplicates)?.value;
+    let value = strict::read_strict(&inner).filter(|read| !read.duplicates)?.value;
     let mut repairs = Repairs::default();
     repairs.push(RepairKind::Encoded, span);
     let repairs = place_repairs(text, body, contract.schema(), repairs.into_sorted());
@@ -162,7 +162,7 @@ impl TreeSearch<'_> {
                 end: found.end.saturating_sub(self.from),
             });
             let until = reasoning.as_ref().map_or(at, |reasoning| reasoning.start);
-            let turn = next_turn(rest, until, starts_line(self.text, self.from));
+            let turn = next_turn(rest, until, is_near_line_start(self.text, self.from));
             let turn = turn.filter(|turn| reasoning.as_ref().is_none_or(|reasoning| turn.start < reasoning.start));
             let (start, end) = match (&turn, &reasoning) {
                 (Some(turn), _) => (turn.start, turn.end),
@@ -307,10 +307,10 @@ fn is_prose(tree: &JsonTree) -> bool {
     words && kinds().any(|kind| matches!(kind, JsonNodeKind::List(_) | JsonNodeKind::Object(_)))
 }
 
-fn judge(text: &str, mut tree: JsonTree, contract: &Contract) -> Option<ValueCandidate> {
+fn judge_candidate(text: &str, mut tree: JsonTree, contract: &Contract) -> Option<ValueCandidate> {
     let span = tree.span(tree.root);
     open_envelope(text, &mut tree, contract.schema());
-    let fitted = fit(text, &tree, contract.schema());
+    let fitted = align_with_schema(text, &tree, contract.schema());
     let (cut, torn, turn, lead) = (tree.cut, tree.torn, tree.turn, tree.lead);
     let (value, repairs) = tree.into_value(fitted.edits);
     // A torn one counts though none of it can be read: something was meant there.

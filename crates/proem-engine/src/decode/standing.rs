@@ -249,8 +249,11 @@ pub(super) fn standing_in_text(text: &str, from: usize, span: Span) -> Standing 
         return Standing::Mentioned;
     }
     let is_quotation = clause.starts_with(['>', '"', '“', '„', '«']);
-    let closes =
-        text.get(span.end..).unwrap_or_default().trim_start_matches(is_space).starts_with(['"', '”', '“', '»']);
+    let closes = text
+        .get(span.end..)
+        .unwrap_or_default()
+        .trim_start_matches(is_space_between_values)
+        .starts_with(['"', '”', '“', '»']);
     if is_quotation && closes {
         return Standing::Mentioned;
     }
@@ -293,7 +296,7 @@ pub(super) fn is_replaced(text: &str, from: usize, to: usize) -> bool {
     let is_quoted = before.contains(['>', '"', '“', '„', '«', '‘', '\'']);
     let starts = |list: &[&str]| list.iter().any(|start| remark.starts_with(start));
     let clause = clause_before(text, from, to).to_lowercase();
-    let words = words(&clause);
+    let words = words_with_apostrophes(&clause);
     let is_doubtful = words.iter().any(|word| *word == "would" || SHAPES.contains(word) || MENTIONED.contains(word));
     (starts(&TAKEN_BACK) || starts(&REPLACED)) && !starts(&CHECKED) && !is_doubtful && !is_quoted
 }

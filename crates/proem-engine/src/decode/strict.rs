@@ -9,7 +9,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value as Json};
 
-use super::backslash::is_path;
+use super::backslash::is_windows_path;
 
 /// A value, and what was noticed.
 #[derive(Debug)]
@@ -50,7 +50,7 @@ fn has_odd_control(text: &str) -> bool {
             .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphabetic()))
     };
     (text.contains('\\') && text.match_indices(['\u{8}', '\u{c}']).any(is_odd))
-        || (is_path(text) && !text.get(2..).is_some_and(|rest| rest.starts_with('\\')))
+        || (is_windows_path(text) && !text.get(2..).is_some_and(|rest| rest.starts_with('\\')))
 }
 
 struct ValueSeed<'a>(&'a mut JsonOddities);

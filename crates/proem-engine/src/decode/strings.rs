@@ -7,7 +7,7 @@
 use proem_text::Span;
 
 use super::RepairKind;
-use super::around::is_space;
+use super::around::is_space_between_values;
 use super::backslash::{Backslashes, Reading};
 use super::cursor::LenientReader;
 use super::turns::{first_template_token, is_template_token};
@@ -186,7 +186,7 @@ impl LenientReader<'_> {
     /// Whether the same quote again follows a quote that was just read, and then the end of a list or object.
     fn is_doubled(&self, quote: char) -> bool {
         let behind = self.rest().strip_prefix(quote);
-        behind.is_some_and(|behind| behind.trim_start_matches(is_space).starts_with([']', '}']))
+        behind.is_some_and(|behind| behind.trim_start_matches(is_space_between_values).starts_with([']', '}']))
     }
 
     /// Whether a plus and another quote follow a quote that was just read.

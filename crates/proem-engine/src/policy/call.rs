@@ -149,7 +149,7 @@ pub fn decide_call(request: &CallRequest<'_>) -> CallRuling {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Question, ToolLabels, shown};
+    use crate::run::{Question, ToolLabels, question_hash};
 
     fn label(sources: &[&str]) -> CallLabel {
         CallLabel { sources: Some(sources.iter().map(|name| (*name).to_owned()).collect()), secret: false }
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(ask(&["ctx/book"], &["ctx/book"]), ["`ctx/book` may have decided that it is called"]);
         let mut call = call(ToolPower::Idempotent, CallLabel::from(&proem_text::Label::from_many()), label(&["x"]));
         assert!(matches!(ruling(&call, &terms, CallRecords::Content), CallRuling::Ask(reasons) if reasons.len() == 2));
-        call.approval = shown(&Question::new("Call it?", ["yes"])).ok();
+        call.approval = question_hash(&Question::new("Call it?", ["yes"])).ok();
         assert!(matches!(ruling(&call, &terms, CallRecords::Content), CallRuling::Permit(_)));
         assert_eq!(ruling(&call, &terms, CallRecords::Missing), CallRuling::Refusal(CallReason::NotRecorded));
     }

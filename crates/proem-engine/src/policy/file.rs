@@ -47,11 +47,11 @@ impl Policy {
         if text.len() > MAX_FILE {
             return Err(too_long(name, MAX_FILE, "a policy"));
         }
-        read_tables(name, text, TableSyntax::Toml, read).map(Self::finish)
+        read_tables(name, text, TableSyntax::Toml, read_policy).map(Self::finish)
     }
 }
 
-fn read(reader: &mut TomlReader, root: &DeTable<'_>) -> Policy {
+fn read_policy(reader: &mut TomlReader, root: &DeTable<'_>) -> Policy {
     reader.only(root, &ROOT);
     match root.get("version") {
         None => {

@@ -146,7 +146,7 @@ pub(crate) fn is_config_value(key: &str, value: &YamlNode) -> bool {
         YamlNode { span: value.span, data: YamlValue::Map(vec![(key, value)]) }
     };
     let mut problems = Diagnostics::new();
-    read_config(&entry("config", entry(key, value)), &mut Vec::new(), &mut problems);
+    read_dotprompt_config(&entry("config", entry(key, value)), &mut Vec::new(), &mut problems);
     problems.is_empty()
 }
 

@@ -20,8 +20,8 @@ use super::header::{self, Diagnostics, Header, StrictHeader};
 use super::infer;
 use super::picoschema::NamedSchemas;
 use super::remarks::remarks;
-pub(crate) use super::split::{Split, split};
-use super::template::{LineColumn, Template, parse};
+pub(crate) use super::split::{Split, split_front_matter};
+use super::template::{LineColumn, Template, parse_template};
 use super::yaml;
 use crate::error::{Error, ErrorKind, error_at};
 use crate::history;
@@ -251,7 +251,7 @@ impl StrictFileReader<'_> {
     }
 
     fn body(&mut self, strict: &StrictHeader, header: &Header) -> (Vec<Section>, Option<usize>) {
-        let template = match parse(self.split.body) {
+        let template = match parse_template(self.split.body) {
             Ok(template) => template,
             Err(fault) => {
                 let span = self.span(fault.at);

@@ -10,7 +10,7 @@ use proem_text::{
 };
 use serde_json::Value as Json;
 
-use super::config::{HeaderRemark, nearest_key, read_config, set_output_budget};
+use super::config::{HeaderRemark, nearest_key, read_dotprompt_config, set_output_budget};
 use super::layout::{Layout, parse_layout};
 use super::picoschema::{self, NamedSchemas};
 use super::yaml::{MappingKey, YamlNode, YamlValue};
@@ -223,7 +223,7 @@ fn decode_strict_header(node: &YamlNode, places: &mut HeaderSpans, problems: &mu
         changes: text("changes", problems),
         purpose: text("purpose", problems),
         output_schema: text("output_schema", problems),
-        tools: tools(node, problems),
+        tools: decode_tools(node, problems),
         tool_choice: tool_choice(node, problems),
         input_budget: budget("input", problems),
         output_budget: budget("output", problems),
@@ -293,15 +293,19 @@ fn tool_choice(node: &YamlNode, problems: &mut Diagnostics) -> CallChoice {
         Some(CallChoice::One(name)) if !names(&name) => {
             let message =
                 format!("proem.tool_choice is `{name}`; write `auto`, `none`, `required` or one of proem.tools");
-            error(problems, message, found.span);
+            push_error(problems, message, found.span);
         }
         Some(_) if files.is_empty() => {
-            error(problems, "proem.tool_choice needs proem.tools; name tools, or remove the key".into(), found.span);
+            push_error(
+                problems,
+                "proem.tool_choice needs proem.tools; name tools, or remove the key".into(),
+                found.span,
+            );
         }
         Some(choice) => return choice,
         None => {
             let message = "proem.tool_choice is no word; write `auto`, `none`, `required` or one of proem.tools";
-            error(problems, message.into(), found.span);
+            push_error(problems, message.into(), found.span);
         }
     }
     CallChoice::default()

@@ -50,7 +50,7 @@ fn collect_input_names(template: &Template, presence: Presence, names: &mut Vec<
                     if let Expression::Path(path) = value
                         && let Some(name) = path.simple()
                     {
-                        add(name, presence, names);
+                        add_input_name(name, presence, names);
                     }
                 }
             }

@@ -16,7 +16,7 @@ use proem_guard::{InstallationKey, Untrusted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
-use self::answer::{AnswerReading, read};
+use self::answer::{AnswerReading, read_answer};
 pub use self::ways::{TriedWay, WayResult};
 use super::{CancelReason, Effect, EffectId, EffectResult, Event, EventKind, Machine, Step, Time};
 use crate::call::stored::outside_json;
@@ -342,7 +342,7 @@ impl<'t> Exchange<'t> {
         }
         let mut request = self.state.request.clone();
         if !problems.is_empty() {
-            feedback::append(&mut request.assembly, problems, self.terms.key, self.terms.counter);
+            feedback::append_feedback(&mut request.assembly, problems, self.terms.key, self.terms.counter);
         }
         self.has_room_for(&request).then_some(request)
     }

@@ -5,12 +5,12 @@
 )]
 
 use proem_engine::contract::Contract;
-use proem_engine::decode::decode;
+use proem_engine::decode::decode_value;
 use serde_json::{Value as Json, json};
 
 fn reading(answer: &str, schema: Json) -> String {
     let contract = Contract::bounded("answer", "", schema).unwrap().0;
-    match decode(answer, &contract) {
+    match decode_value(answer, &contract) {
         Err(failure) => format!("! {}", failure.as_str()),
         Ok(decoded) if decoded.losses().next().is_some() || !contract.accepts(&decoded.value) => "! refused".to_owned(),
         Ok(decoded) => decoded.value.to_string(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::{Assembly, SectionPart};
 use proem_engine::input::{DeclaredTrust, Inputs};
 use proem_engine::prompt::book::{Book, BookLayer};
@@ -54,7 +54,7 @@ fn run(prompt: &Prompt, history: LabelTree, declared: DeclaredTrust) -> Result<(
     let key = InstallationKey::new([1; 32]);
     let options = AssemblyOptions { declared, ..AssemblyOptions::new(&key) };
     let inputs = Inputs::from([("q".to_owned(), outside(&json!("why?"))), ("history".to_owned(), history)]);
-    assemble(prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
+    assemble_request(prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
 }
 
 /// Each section as `role trust text`, its kind before it if it is no words; the delimiters' ids blanked.
@@ -216,7 +216,7 @@ fn a_history_that_does_not_fit_is_named_and_never_cut() {
     let options = AssemblyOptions { input_tokens: Some(200), ..AssemblyOptions::new(&key) };
     let long = json!([{ "role": "user", "content": "word ".repeat(400) }]);
     let inputs = Inputs::from([("q".to_owned(), outside(&json!("why?"))), ("history".to_owned(), outside(&long))]);
-    let error = assemble(&strict(""), &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).unwrap_err();
+    let error = assemble_request(&strict(""), &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::BudgetTooSmall);
     assert!(error.to_string().contains("`history` 4"), "{error}");
 }

@@ -11,7 +11,9 @@ use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::message::Role;
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
-use proem_engine::prompt::import::{CodeChecks, ImportSource, WrittenPrompt, read_prompts, recognise, write_prompt};
+use proem_engine::prompt::import::{
+    CodeChecks, ImportSource, WrittenPrompt, read_prompts, recognise_source, write_prompt,
+};
 use proem_engine::prompt::origin::Origin;
 use proem_engine::section::Trust;
 use proem_engine::tokens::{CachingCounter, OpenAi};

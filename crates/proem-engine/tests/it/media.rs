@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use proem_engine::assemble::{AssemblyOptions, assemble};
+use proem_engine::assemble::{AssemblyOptions, assemble_request};
 use proem_engine::assembly::{Assembly, SectionPart};
 use proem_engine::call::{AnswerForm, Arrival, PlausibleUsage, Request, Sampling};
 use proem_engine::input::{DeclaredTrust, Inputs};
-use proem_engine::ledger::{Pricing, TEMPLATE_TOKENS, bound};
+use proem_engine::ledger::{Pricing, TEMPLATE_TOKENS, bound_of_attempt};
 use proem_engine::media::{MediaFacts, data_address};
 use proem_engine::prompt::book::{Book, BookLayer};
 use proem_engine::prompt::file::PartialText;
@@ -55,7 +55,7 @@ fn run(
     let model = providers.model(model).unwrap_or(&unlisted);
     let options = AssemblyOptions { declared, model: Some(model), ..AssemblyOptions::new(&key) };
     let inputs: Inputs = inputs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    assemble(prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
+    assemble_request(prompt, &inputs, &mut CachingCounter::new(&OpenAi::O200k), &options)
 }
 
 fn with_image(prompt: &Prompt, image: &str, model: &str) -> Result<(Assembly, Report), Error> {
@@ -220,7 +220,7 @@ fn a_bound_counts_a_picture_by_its_rule_and_not_by_its_bytes() {
     };
     let providers = Providers::load().unwrap();
     let model = providers.model("claude-haiku-4-5").unwrap();
-    let tokens = bound(body_bytes, &request, model, Pricing::Listed).unwrap().tokens;
+    let tokens = bound_of_attempt(body_bytes, &request, model, Pricing::Listed).unwrap().tokens;
     assert!((1_600 + TEMPLATE_TOKENS..20_000).contains(&tokens), "{tokens}");
     // A provider may report what a picture of another size counts, and nothing that no picture counts.
     let plausible = PlausibleUsage::new(body_bytes, &request, model, &[]);

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 use proem_engine::contract::Contract;
-use proem_engine::decode::decode;
+use proem_engine::decode::decode_value;
 use proem_score::interval::{Z95, wilson};
 use serde::Deserialize;
 use serde_json::Value as Json;
@@ -86,10 +86,10 @@ struct Tally {
 
 pub(crate) fn run_eval_decoding(args: &EvalDecoding) -> Result<String, String> {
     let folder = args.to.join(FOLDER);
-    let contracts = contracts(&read_file(&folder.join("contracts.json"))?)?;
+    let contracts = contracts(&read_eval_file(&folder.join("contracts.json"))?)?;
     let mut answers: Vec<JudgedAnswer> = Vec::new();
     for name in FILES {
-        for line in read_file(&folder.join(name))?.lines() {
+        for line in read_eval_file(&folder.join(name))?.lines() {
             answers.push(serde_json::from_str(line).map_err(|error| format!("`{name}`: {error}"))?);
         }
     }
@@ -229,7 +229,7 @@ fn readers_table(answers: &[JudgedAnswer], readers: &[Reader]) -> String {
     );
     let mut part = |name: &str, keep: &dyn Fn(&JudgedAnswer) -> bool| {
         for reader in readers {
-            let Tally { answers, meant, wrong, lost } = tally(answers, &reader.values, keep);
+            let Tally { answers, meant, wrong, lost } = tally_answers(answers, &reader.values, keep);
             let (wrong_share, lost_share) = (share(wrong, answers), share(lost, meant));
             _ = writeln!(
                 table,
@@ -274,7 +274,7 @@ mod tests {
             [answer(Some(json!(1))), answer(Some(json!(1))), answer(Some(json!(1))), answer(None), answer(None)];
         let values = [Some(json!(1)), Some(json!(2)), None, Some(json!(3)), None];
         let expected = Tally { answers: 5, meant: 3, wrong: 2, lost: 1 };
-        assert_eq!(tally(&answers, &values, |_| true), expected);
+        assert_eq!(tally_answers(&answers, &values, |_| true), expected);
         assert_eq!(share(1, 348), "0.2 %, 0.1–1.6");
     }
 

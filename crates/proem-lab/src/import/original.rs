@@ -31,19 +31,19 @@ pub(super) fn original_messages(
         ImportKind::Fabric => vec![fabric(text, beside, values)],
         ImportKind::Jinja => user(fill_placeholders(text.strip_suffix('\n').unwrap_or(text), "{{", "}}", values)),
         ImportKind::FString => user(f_string(text, values)),
-        ImportKind::ClaudeCommand => user(claude(body(text), values)),
-        ImportKind::CopilotPrompt => user(copilot(body(text), values)),
+        ImportKind::ClaudeCommand => user(claude(body_after_front_matter(text), values)),
+        ImportKind::CopilotPrompt => user(copilot(body_after_front_matter(text), values)),
         ImportKind::SemanticKernel if path.ends_with(".txt") => vec![semantic_kernel(text, "{{$", values)],
         ImportKind::SemanticKernel => {
-            let root = document(text);
+            let root = parse_json_or_yaml(text);
             let template = root.get("template").and_then(Json::as_str).unwrap_or_default();
             let is_handlebars = root.get("template_format").is_some_and(|format| format == "handlebars");
             vec![semantic_kernel(template, if is_handlebars { "{{" } else { "{{$" }, values)]
         }
-        ImportKind::LangChain => vec![lang_chain(&document(text), beside, values)],
+        ImportKind::LangChain => vec![lang_chain(&parse_json_or_yaml(text), beside, values)],
         ImportKind::Prompty => vec![prompty(text, values)],
         ImportKind::Dotprompt => vec![dotprompt(path, text, values)],
-        ImportKind::Request => vec![request(&document(text))],
+        ImportKind::Request => vec![messages_of_request(&parse_json_or_yaml(text))],
         ImportKind::Promptfoo => promptfoo(text, beside, values),
     }
 }
@@ -137,9 +137,9 @@ fn semantic_kernel(text: &str, open: &str, values: &Values) -> Vec<ChatMessage> 
         };
         let body = rest.split("</message>").next().unwrap_or_default().trim();
         let body = body.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"").replace("&amp;", "&");
-        messages.push((role, fill(&body, open, "}}", values)));
+        messages.push((role, fill_placeholders(&body, open, "}}", values)));
     }
-    if messages.is_empty() { vec![(Role::User, fill(text, open, "}}", values))] } else { messages }
+    if messages.is_empty() { vec![(Role::User, fill_placeholders(text, open, "}}", values))] } else { messages }
 }
 
 fn lang_chain(root: &Json, beside: &BTreeMap<String, String>, values: &Values) -> Vec<ChatMessage> {
@@ -168,7 +168,7 @@ fn lang_chain(root: &Json, beside: &BTreeMap<String, String>, values: &Values) -
 /// Prefix, examples and suffix, joined and then filled.
 fn few_shot(kwargs: &Json, beside: &BTreeMap<String, String>, values: &Values) -> String {
     let text = |name: &str| kwargs.get(name).and_then(Json::as_str).unwrap_or_default().to_owned();
-    let loaded = beside.get(&text("examples")).map(|file| document(file));
+    let loaded = beside.get(&text("examples")).map(|file| parse_json_or_yaml(file));
     let examples = loaded.as_ref().or_else(|| kwargs.get("examples")).and_then(Json::as_array).cloned();
     let template = kwargs.pointer("/example_prompt/template").and_then(Json::as_str).unwrap_or_default();
     let filled = examples.unwrap_or_default().into_iter().map(|example| {
@@ -249,14 +249,14 @@ fn chat_message(message: &Json, words: &dyn Fn(&Json) -> String) -> ChatMessage 
 }
 
 fn promptfoo(text: &str, beside: &BTreeMap<String, String>, values: &Values) -> Vec<Vec<ChatMessage>> {
-    let root = document(text);
+    let root = parse_json_or_yaml(text);
     let one;
     let named;
     let prompts = match root.get("prompts") {
         Some(Json::Array(prompts)) => prompts.as_slice(),
         // A mapping has files as keys and their labels as values.
         Some(Json::Object(_)) => {
-            let ordered = yaml::parse(text, 0).ok().flatten().map(|root| root.to_ordered());
+            let ordered = yaml::parse_yaml(text, 0).ok().flatten().map(|root| root.to_ordered());
             let files = ordered.as_ref().and_then(|root| root.get("prompts")?.fields());
             named =
                 files.into_iter().flat_map(|files| files.iter().map(|(file, _)| Json::from(file))).collect::<Vec<_>>();

@@ -41,7 +41,9 @@ pub(crate) fn set_anthropic_answer(body: &mut BodyBuilder, request: &Request, mo
                 ToolChoice::Auto if tools.is_empty() => {}
                 ToolChoice::Auto => body.set("tool_choice", json!({ "type": "auto" })),
                 ToolChoice::None => body.set("tool_choice", json!({ "type": "none" })),
-                ToolChoice::Any => force(body, model, json!({ "type": "any" }), ToolParallelism::Several),
+                ToolChoice::Any => {
+                    force_anthropic_call(body, model, json!({ "type": "any" }), ToolParallelism::Several)
+                }
                 ToolChoice::One(name) => {
                     force_anthropic_call(body, model, json!({ "type": "tool", "name": name }), ToolParallelism::One);
                 }

@@ -183,7 +183,7 @@ pub(super) fn read_refusal(head: &ResponseHead, body: &[u8], names: &EndpointNam
         FailureKind::TooLong if !is_too_long => too_many_bytes(names),
         FailureKind::TooLong => too_long(names, complaint.window),
         FailureKind::UnknownModel if complaint.is_about_path() => no_path(head, names),
-        _ => message(kind, head, names),
+        _ => refusal_message(kind, head, names),
     };
     let window = complaint.window.filter(|_| is_too_long);
     CallFailure { said: told, status: Some(head.status), window, ..CallFailure::new(kind, message) }

@@ -29,7 +29,7 @@ pub(crate) fn set_openai_answer(body: &mut BodyBuilder, request: &Request, model
             match choice {
                 ToolChoice::Auto => body.set("tool_choice", json!("auto")),
                 ToolChoice::None => body.set("tool_choice", json!("none")),
-                ToolChoice::Any => force(body, model, json!("required")),
+                ToolChoice::Any => force_openai_call(body, model, json!("required")),
                 ToolChoice::One(name) => force_one(body, model, name),
             }
         }

@@ -11,8 +11,8 @@ use proem_engine::providers::Model;
 use proem_engine::run::{
     Effect, EffectId, EffectResult, Event, EventKind, Machine, Outcome, Step, ToolOutcome, ToolUse,
 };
-use proem_engine::versions::{VersionChange, in_words};
-use proem_llm::codec::encode;
+use proem_engine::versions::{VersionChange, version_change_words};
+use proem_llm::codec::encode_request;
 use proem_store::Store;
 use proem_store::body::unfold;
 use proem_store::query::{CallRow, RunDetail, RunState, ToolCallRow};

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::Recording;
 use super::recording::known_outcomes;
-use super::sealed::{SealBinding, SealKey, SealedState, open};
+use super::sealed::{SealBinding, SealKey, SealedState, open_sealed_state};
 use crate::Error;
 use crate::driver::{DriveEnd, DriveStart, Journal as _, PauseReason, Perform, RunBounds, go_on};
 
@@ -307,7 +307,7 @@ pub async fn resume(store: &Store, seal: &SealKey, request: ResumeRequest<'_>) -
         state.ok_or_else(|| refused("part of its state is missing or was changed; start the run again".to_owned()))?;
     let state: SnapshotState = serde_json::from_value(state).map_err(form)?;
     let is_fork = identity == ResumeIdentity::Apart;
-    let mut known = known(store, &detail, &state).await?;
+    let mut known = recorded_answers(store, &detail, &state).await?;
     known.extend(known_outcomes((store, seal), &detail, &state.effects, is_fork).await?);
     Ok(ResumableRun { detail, step: snapshot.step, state, known })
 }

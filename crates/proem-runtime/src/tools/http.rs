@@ -30,7 +30,7 @@ const KEY_HEADER: &str = "idempotency-key";
 /// In words, what is wrong with its address or a header.
 pub fn check_http(tool: &HttpTool) -> Result<(), String> {
     slots::check_places(&tool.url).map_err(in_words)?;
-    let names = slots::names(&tool.url).map_err(in_words)?;
+    let names = slots::slot_names(&tool.url).map_err(in_words)?;
     let values = names.into_iter().map(|name| (name, "x".to_owned())).collect();
     let url = slots::fill_url(&tool.url, &values).map_err(in_words)?;
     check_url(&url, scope(tool)).map_err(|refusal| refusal.to_string())?;
@@ -103,7 +103,7 @@ pub(super) async fn call_server(
 
 /// The address with the parameters' values in their slots.
 fn address(tool: &HttpTool, arguments: &str) -> Result<String, String> {
-    let names = slots::names(&tool.url).map_err(in_words)?;
+    let names = slots::slot_names(&tool.url).map_err(in_words)?;
     let given: BTreeMap<String, Json> =
         serde_json::from_str(arguments).map_err(|error| format!("its arguments can't be read: {error}"))?;
     let mut values = BTreeMap::new();

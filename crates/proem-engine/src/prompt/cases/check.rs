@@ -9,7 +9,7 @@ use proem_text::json;
 use proem_text::words::search_words;
 use serde_json::{Value as Json, json};
 
-use crate::schema::compile;
+use crate::schema::compile_schema;
 
 /// Every check with what it asks for, as documents list it.
 pub const ANSWER_CHECKS: [(&str, &str); 12] = [
@@ -214,12 +214,12 @@ pub(super) fn compile_pattern(pattern: &str, letter_case: LetterCase) -> Result<
         return Err(format!("it has more than {MAX_PATTERN_BYTES} bytes; shorten it"));
     }
     let flags = if letter_case == LetterCase::Ignored { "(?i)" } else { "" };
-    compile(&json!({ "type": "string", "pattern": format!("{flags}{pattern}") }))
+    compile_schema(&json!({ "type": "string", "pattern": format!("{flags}{pattern}") }))
 }
 
 /// Whether a value meets a schema; a schema that can't be compiled is met by nothing.
 fn meets(schema: &Json, value: &Json) -> bool {
-    compile(schema).is_ok_and(|validator| validator.is_valid(value))
+    compile_schema(schema).is_ok_and(|validator| validator.is_valid(value))
 }
 
 /// All texts of a part of an answer, wherever they stand. A part that is a number or a boolean is its own text.

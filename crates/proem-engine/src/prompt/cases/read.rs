@@ -45,7 +45,7 @@ impl Cases {
     }
 }
 
-pub(super) fn say(problems: &mut Diagnostics, message: impl Into<String>, span: Span) {
+pub(super) fn push_case_error(problems: &mut Diagnostics, message: impl Into<String>, span: Span) {
     problems.push(error_at(message, span));
 }
 
@@ -163,43 +163,46 @@ fn read_text_list(node: &YamlNode, key: &str, problems: &mut Diagnostics) -> Vec
 }
 
 fn live(node: &YamlNode, problems: &mut Diagnostics) -> Option<AnswerExpectation> {
-    let entries = map(node, "live", problems)?;
+    let entries = expect_map(node, "live", problems)?;
     known_keys(entries, &["answer", "contains", "checks", "judge"], "live", problems);
     let answer = node.get("answer").map(YamlNode::to_json);
     let mut checks: Vec<AnswerCheck> = Vec::new();
-    let contained = texts(node, "contains", problems);
+    let contained = read_text_list(node, "contains", problems);
     if !contained.is_empty() {
         let contains = AnswerCheck::of(AnswerRule::ContainsAll(contained));
         checks.push(AnswerCheck { letter_case: LetterCase::Ignored, ..contains });
     }
-    let is_checked = given(node, "checks").is_some();
-    checks.extend(given(node, "checks").map(|node| read_checks(node, problems)).unwrap_or_default());
-    let is_judged = given(node, "judge").is_some();
-    let judge = given(node, "judge").and_then(|node| judge(node, problems));
+    let is_checked = given_value(node, "checks").is_some();
+    checks.extend(given_value(node, "checks").map(|node| read_checks(node, problems)).unwrap_or_default());
+    let is_judged = given_value(node, "judge").is_some();
+    let judge = given_value(node, "judge").and_then(|node| read_judge(node, problems));
     if answer.is_none() && checks.is_empty() && !is_judged && !is_checked {
-        say(problems, "live has none of `answer`, `contains`, `checks` and `judge`", node.span);
+        push_case_error(problems, "live has none of `answer`, `contains`, `checks` and `judge`", node.span);
         return None;
     }
     Some(AnswerExpectation { answer: answer.unwrap_or_default(), checks, judge })
 }
 
-fn judge(node: &YamlNode, problems: &mut Diagnostics) -> Option<JudgeExpectation> {
-    let entries = map(node, "live.judge", problems)?;
+fn read_judge(node: &YamlNode, problems: &mut Diagnostics) -> Option<JudgeExpectation> {
+    let entries = expect_map(node, "live.judge", problems)?;
     known_keys(entries, &["prompt", "verdict", "inputs"], "live.judge", problems);
-    let prompt = given(node, "prompt").and_then(|node| string(node, "live.judge.prompt", problems));
-    let verdict =
-        given(node, "verdict").map(YamlNode::to_json).filter(|verdict| verdict.is_boolean() || verdict.is_string());
+    let prompt = given_value(node, "prompt").and_then(|node| expect_string(node, "live.judge.prompt", problems));
+    let verdict = given_value(node, "verdict")
+        .map(YamlNode::to_json)
+        .filter(|verdict| verdict.is_boolean() || verdict.is_string());
     if prompt.is_none() || verdict.is_none() {
         let needed = "live.judge needs `prompt`, a prompt of the book, and `verdict`, a text or a boolean";
         push_case_error(problems, needed, node.span);
     }
-    let inputs = given(node, "inputs").and_then(|node| map(node, "live.judge.inputs", problems)).unwrap_or_default();
+    let inputs = given_value(node, "inputs")
+        .and_then(|node| expect_map(node, "live.judge.inputs", problems))
+        .unwrap_or_default();
     let inputs = inputs.iter().map(|(key, node)| (key.name.clone(), node.to_json())).collect();
     Some(JudgeExpectation { prompt: prompt?, verdict: verdict?, inputs })
 }
 
 /// A key's value, unless it is left empty.
-pub(super) fn given<'n>(node: &'n YamlNode, key: &str) -> Option<&'n YamlNode> {
+pub(super) fn given_value<'n>(node: &'n YamlNode, key: &str) -> Option<&'n YamlNode> {
     node.get(key).filter(|node| node.data != YamlValue::Scalar(Json::Null))
 }
 

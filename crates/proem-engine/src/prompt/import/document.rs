@@ -81,7 +81,7 @@ pub(super) fn parse_lenient_front_matter(file: SourceFile<'_>) -> Result<FrontMa
         Ok(front) => return Ok(front),
         Err(problem) => problem,
     };
-    let cut = split(file.text);
+    let cut = split_front_matter(file.text);
     let Some((start, front)) = cut.front else { return Err(problem) };
     let mut entries = Vec::new();
     let mut offset = start;

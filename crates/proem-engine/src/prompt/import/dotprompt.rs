@@ -33,11 +33,11 @@ pub(super) fn read_dotprompt(reader: &mut ImportReader<'_>) -> Vec<ImportedPromp
             "description" => prompt.purpose = value.as_str().map(str::to_owned),
             "model" => prompt.settings.model = value.as_str().map(bare_model),
             "config" => {
-                for entry in entries(Some(value)) {
+                for entry in mapping_entries(Some(value)) {
                     reader.take_setting(file, entry, "config.", &mut prompt.settings);
                 }
             }
-            "input" => read_inputs(value, &mut prompt, reader),
+            "input" => read_dotprompt_inputs(value, &mut prompt, reader),
             "output" => {
                 prompt.answer =
                     value.get("schema").and_then(|schema| expand_input_schema(schema, reader)).map(OrderedJson::from);
@@ -72,8 +72,8 @@ fn bare_model(name: &str) -> String {
     name.rsplit('/').next().unwrap_or(name).to_owned()
 }
 
-fn expand(schema: &YamlNode, reader: &mut ImportReader<'_>) -> Option<Json> {
-    let expanded = picoschema::expand(&schema.to_ordered(), &NamedSchemas::new());
+fn expand_input_schema(schema: &YamlNode, reader: &mut ImportReader<'_>) -> Option<Json> {
+    let expanded = picoschema::expand_picoschema(&schema.to_ordered(), &NamedSchemas::new());
     expanded.map_err(|message| reader.refuse(reader.file, schema.span.start, &message, "")).ok()
 }
 

@@ -7,8 +7,8 @@ mod few_shot;
 
 use proem_text::OrderedMap;
 
-use super::document::{entries, items, parse_document, scalar_text, text_values};
-use super::placeholder::{PlaceholderStyle, scan};
+use super::document::{items, mapping_entries, parse_document, scalar_text, text_values};
+use super::placeholder::{PlaceholderStyle, scan_placeholders};
 use super::request::content_fragments;
 use super::source::{Fragment, ImportReader, SourceFile, text_as_prompt_name};
 use super::{ImportedPrompt, ImportedTurn, TextPiece};
@@ -179,7 +179,7 @@ fn read_langchain_template(
     for (name, value) in text_values(outer).iter() {
         fixed.insert(name, value.clone());
     }
-    scan(&fragment, style, reader).into_iter().map(|piece| fix_value(piece, &fixed)).collect()
+    scan_placeholders(&fragment, style, reader).into_iter().map(|piece| fix_value(piece, &fixed)).collect()
 }
 
 /// How the template of an object writes placeholders.

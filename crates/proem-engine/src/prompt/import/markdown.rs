@@ -1,7 +1,7 @@
 //! Prompts that are Markdown or plain text: commands of Claude Code, prompts of VS Code, patterns of fabric, texts.
 
-use super::document::{entries, parse_lenient_front_matter};
-use super::placeholder::{PlaceholderStyle, scan};
+use super::document::{mapping_entries, parse_lenient_front_matter};
+use super::placeholder::{PlaceholderStyle, scan_placeholders};
 use super::source::{Fragment, ImportReader};
 use super::{ImportedPrompt, ImportedTurn, TextPiece};
 use crate::message::Role;

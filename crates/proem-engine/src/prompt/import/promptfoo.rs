@@ -236,7 +236,7 @@ fn read_providers(node: &YamlNode, reader: &mut ImportReader<'_>) -> ImportedSet
             format!("the provider `{id}` is left out: set one in your configuration"),
         );
     }
-    for entry in entries(provider.get("config")) {
+    for entry in mapping_entries(provider.get("config")) {
         reader.take_setting(file, entry, "config.", &mut settings);
     }
     settings

@@ -115,7 +115,7 @@ fn read_model(node: &YamlNode, prompt: &mut ImportedPrompt, reader: &mut ImportR
                 );
             }
             "parameters" | "options" => {
-                for entry in entries(Some(value)) {
+                for entry in mapping_entries(Some(value)) {
                     reader.take_setting(file, entry, "", &mut prompt.settings);
                 }
             }
@@ -137,7 +137,7 @@ fn leave_connection(name: &str, node: &YamlNode, at: usize, reader: &mut ImportR
         reader.leave_out(reader.file, at, format!("`{name}` is left out: a provider is set in your configuration"));
     }
     let mut plain = Vec::new();
-    for (key, _) in entries(Some(node)) {
+    for (key, _) in mapping_entries(Some(node)) {
         if is_secret_key(&key.name) {
             let text = format!(
                 "`{name}.{}` may be a credential and is left out; your configuration names where a key is",

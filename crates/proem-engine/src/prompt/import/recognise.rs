@@ -2,7 +2,7 @@
 
 use super::ImportKind;
 use super::document::parse_document;
-use super::placeholder::is_name;
+use super::placeholder::is_placeholder_name;
 use super::source::SourceFile;
 use crate::error::{Error, ErrorKind};
 use crate::prompt::file::PromptFile;
@@ -94,7 +94,7 @@ fn plain_text(text: &str) -> Option<ImportKind> {
     let is_placeholder = |rest: &str| {
         let name = rest.split_once('}').map_or("", |(name, _)| name);
         // A conversion is an f-string's too, and is refused there.
-        is_name(["!r", "!s", "!a"].iter().find_map(|sign| name.strip_suffix(sign)).unwrap_or(name))
+        is_placeholder_name(["!r", "!s", "!a"].iter().find_map(|sign| name.strip_suffix(sign)).unwrap_or(name))
     };
     let has_single =
         single.match_indices('{').any(|(at, _)| is_placeholder(single.get(at.saturating_add(1)..).unwrap_or_default()));

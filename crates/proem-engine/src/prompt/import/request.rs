@@ -22,7 +22,7 @@ pub(super) fn read_request(reader: &mut ImportReader<'_>) -> Vec<ImportedPrompt>
     };
     let stem = file.base_name().split('.').next().unwrap_or_default().to_owned();
     let mut prompt = reader.prompt(&stem);
-    for entry in entries(Some(&root)) {
+    for entry in mapping_entries(Some(&root)) {
         let (key, value) = entry;
         let at = key.span.start;
         match key.name.as_str() {

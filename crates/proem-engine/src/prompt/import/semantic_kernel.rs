@@ -6,8 +6,8 @@
 use serde_json::Value as Json;
 
 use super::chat_xml::{is_chat, read_chat};
-use super::document::{entries, items, parse_document, scalar_text};
-use super::placeholder::{PlaceholderStyle, scan};
+use super::document::{items, mapping_entries, parse_document, scalar_text};
+use super::placeholder::{PlaceholderStyle, scan_placeholders};
 use super::source::{Fragment, ImportReader, SourceFile, input_name, text_input};
 use super::{ImportedPrompt, ImportedTurn};
 use crate::message::Role;
@@ -57,7 +57,7 @@ fn push_turn(
 ) {
     if is_chat(&fragment.text) {
         for message in read_chat(fragment, reader) {
-            let pieces = scan(&message.fragment, style, reader);
+            let pieces = scan_placeholders(&message.fragment, style, reader);
             let line = fragment.file.line(message.fragment.start);
             prompt.turns.push(ImportedTurn { role: message.role, pieces, line });
         }
@@ -123,7 +123,7 @@ fn read_kernel_settings(
         .map(|(_, v)| v)
         .collect();
     let settings = node.get("default").or_else(|| services.first().copied()).unwrap_or(node);
-    for entry in entries(Some(settings)) {
+    for entry in mapping_entries(Some(settings)) {
         if entry.0.name == "function_choice_behavior" {
             let text = "`function_choice_behavior` is left out: name tools under `proem.tools`";
             reader.leave_out(file, entry.0.span.start, text);

@@ -7,7 +7,7 @@ use super::feedback::AnswerDefect;
 use super::{AnswerRequirement, BrokenRule, CallRequirement, FORMAT_SECTION};
 use crate::call::{AnswerForm, Request, Response, ResponsePart, ToolCall, ToolChoice};
 use crate::contract::{Contract, ToolContracts};
-use crate::decode::{DecodeFailure, PlacedRepair, RepairKind, decode};
+use crate::decode::{DecodeFailure, PlacedRepair, RepairKind, decode_value};
 
 /// What a response holds.
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl AnswerReading {
 }
 
 /// Reads a response as the request's answer. The form that the request shows is none, even where it meets the contract.
-pub(super) fn read(response: &Response, owed: AnswerRequirement<'_>, request: &Request) -> AnswerReading {
+pub(super) fn read_answer(response: &Response, owed: AnswerRequirement<'_>, request: &Request) -> AnswerReading {
     let is_shown = request.assembly.sections.iter().any(|section| section.name == FORMAT_SECTION);
     match (read_any(response, owed, request), owed) {
         (AnswerReading::Value { value, .. }, AnswerRequirement::Value(contract))
@@ -125,7 +125,7 @@ fn text_answer(text: Untrusted<String>, contract: &Contract) -> AnswerReading {
     text.measure(|text| bare = contract.bare_answer(text));
     match bare {
         Some(answer) => AnswerReading::Value { value: text.map(|_| answer), repairs: Vec::new() },
-        None => value(text, contract).into_answer(contract),
+        None => decoded_answer(text, contract).into_answer(contract),
     }
 }
 

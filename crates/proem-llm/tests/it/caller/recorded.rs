@@ -6,7 +6,7 @@ use std::path::Path;
 
 use proem_engine::providers::Provider;
 use proem_llm::client::Client;
-use proem_llm::models::{ListedWindow, listed_window, props_window};
+use proem_llm::models::{ListedWindow, props_window, window_in_list};
 use proem_llm::scripted::{Reply, ReplyContent};
 
 use super::{Asking, attempts, failure, server, text};
@@ -78,7 +78,7 @@ async fn a_recorded_path_that_is_none_is_not_tried_again() {
 #[tokio::test]
 async fn the_recorded_list_and_properties_name_the_window_of_any_name() {
     let window = NonZeroUsize::new(4096).unwrap();
-    assert_eq!(listed_window(&body("models"), "whatever"), ListedWindow::Tokens(window));
+    assert_eq!(window_in_list(&body("models"), "whatever"), ListedWindow::Tokens(window));
     assert_eq!(props_window(&body("props")), Some(window));
     let server = server([recorded("models")]);
     let endpoint = Asking::at(Provider::OpenAi, &server.base_url()).endpoint;

@@ -48,7 +48,7 @@ fn is_slot_name(name: &str) -> bool {
 }
 
 /// The names of a template's slots.
-pub(crate) fn names(template: &str) -> Result<BTreeSet<String>, RequestRefusal> {
+pub(crate) fn slot_names(template: &str) -> Result<BTreeSet<String>, RequestRefusal> {
     let name = |piece: SlotPiece<'_>| match piece {
         SlotPiece::Slot(name) => Some(name.to_owned()),
         SlotPiece::Text(_) => None,
@@ -122,7 +122,7 @@ pub(super) fn fill_slots(
 /// What a parser of addresses would read otherwise than it is written is refused: a segment `..` that a value makes,
 /// even with its dots encoded, takes away the one before it.
 pub(crate) fn fill_url(template: &str, values: &BTreeMap<String, String>) -> Result<String, RequestRefusal> {
-    for name in names(template)? {
+    for name in slot_names(template)? {
         let value = values.get(&name).ok_or_else(|| RequestRefusal::Missing(name.clone()))?;
         if value.is_empty() || value.chars().any(char::is_control) {
             return Err(RequestRefusal::Value(name));

@@ -13,7 +13,7 @@ use proem_store::record::{HashedContent, NewToolCall, RunId, ToolCallState, Tool
 use proem_store::{Store, failpoint};
 
 use super::{RecordDepth, Recording, SendState};
-use crate::records::sealed::{SealBinding, SealKey, SealedState, open, seal};
+use crate::records::sealed::{SealBinding, SealKey, SealedState, open_sealed_state, seal};
 
 /// What became of a call, as its performer knows it.
 #[derive(Debug, Clone)]
@@ -213,7 +213,7 @@ async fn stored_outcome(
     let bytes = match (&row.sealed, &row.result) {
         (Some(sealed), _) => {
             let binding = outcome_binding(&detail.row.project.0, run, row.effect, &detail.row.prompt.closure);
-            open(key, &binding, &SealedState(sealed.clone()))
+            open_sealed_state(key, &binding, &SealedState(sealed.clone()))
         }
         (None, Some(hash)) => {
             let bytes = store.contents(std::slice::from_ref(hash)).await?.remove(hash);

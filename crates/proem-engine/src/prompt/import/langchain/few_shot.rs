@@ -4,11 +4,11 @@
 
 use proem_text::OrderedMap;
 
-use super::super::document::{entries, items, parse_document, text_values};
-use super::super::placeholder::scan;
+use super::super::document::{items, mapping_entries, parse_document, text_values};
+use super::super::placeholder::scan_placeholders;
 use super::super::source::{Fragment, ImportReader, SourceFile};
 use super::super::{ImportedTurn, TextPiece};
-use super::{class_of, fix_value, read_message, read_style, read_template};
+use super::{class_of, fix_value, read_langchain_template, read_message, read_style};
 use crate::ordered::OrderedJson;
 use crate::prompt::yaml::YamlNode;
 
@@ -43,7 +43,7 @@ pub(super) fn read_few_shot(kwargs: &YamlNode, reader: &mut ImportReader<'_>) ->
     let mut parts = vec![prefix];
     for example in examples_of(kwargs, reader) {
         let Some(template) = example_template(kwargs, reader) else { return Vec::new() };
-        let pieces = fill_example(read_template(template.node(), None, reader), &example, reader);
+        let pieces = fill_example(read_langchain_template(template.node(), None, reader), &example, reader);
         parts.push(
             pieces.iter().map(|piece| if let TextPiece::Text(text) = piece { text.as_str() } else { "" }).collect(),
         );
@@ -54,7 +54,7 @@ pub(super) fn read_few_shot(kwargs: &YamlNode, reader: &mut ImportReader<'_>) ->
     let fragment = Fragment { file, start: kwargs.span.start, text: parts.join(separator) };
     leave_rest(kwargs, reader);
     let fixed = text_values(kwargs.get("partial_variables"));
-    scan(&fragment, style, reader).into_iter().map(|piece| fix_value(piece, &fixed)).collect()
+    scan_placeholders(&fragment, style, reader).into_iter().map(|piece| fix_value(piece, &fixed)).collect()
 }
 
 /// Reads the messages of a chat's examples.
@@ -225,8 +225,9 @@ fn leave_rest(kwargs: &YamlNode, reader: &mut ImportReader<'_>) {
         "template_format",
         "validate_template",
     ];
-    for (key, value) in entries(Some(kwargs)).iter().filter(|(key, _)| !READ.contains(&key.name.as_str())) {
-        let is_empty = value.to_json().is_null() || (entries(Some(value)).is_empty() && value.as_str().is_none());
+    for (key, value) in mapping_entries(Some(kwargs)).iter().filter(|(key, _)| !READ.contains(&key.name.as_str())) {
+        let is_empty =
+            value.to_json().is_null() || (mapping_entries(Some(value)).is_empty() && value.as_str().is_none());
         if !is_empty {
             reader.leave_out(reader.file, key.span.start, format!("`{}` is left out", key.name));
         }

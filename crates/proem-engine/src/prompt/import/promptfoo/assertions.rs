@@ -4,7 +4,7 @@
 
 use proem_text::OrderedMap;
 
-use super::super::document::{entries, items};
+use super::super::document::{items, mapping_entries};
 use super::super::source::{ImportReader, SourceFile};
 use super::super::{ImportedExpectation, ImportedJudgement};
 use super::PROGRAMS;
@@ -62,7 +62,7 @@ pub(super) fn read_assertions(
             Some(Some(template)) => template,
             None => node,
         };
-        for (key, value) in entries(Some(node)) {
+        for (key, value) in mapping_entries(Some(node)) {
             match key.name.as_str() {
                 "type" | "value" | "threshold" => {}
                 "transform" | "contextTransform" => {
