@@ -15,6 +15,7 @@ mod graph;
 mod licences;
 mod names;
 mod opens;
+mod prose;
 mod purity;
 mod sizes;
 mod tree;
@@ -34,6 +35,7 @@ pub(crate) fn run(root: &Path) -> Result<(), TaskFailure> {
     let graph = graph(root)?;
     let findings = check(&tree, &graph);
     say(&format!("tidy: {}\n", names::TypeNames::of(&tree).in_words()));
+    say(&format!("tidy: {}\n", prose::in_words(&tree)));
     if findings.is_empty() {
         say(&format!("tidy: {} files, {} packages, nothing to report\n", tree.len(), graph.packages.len()));
         return Ok(());
@@ -59,6 +61,7 @@ fn check(tree: &SourceTree, graph: &CrateGraph) -> Vec<TidyFinding> {
         licences::check(tree, graph),
         names::check(tree),
         opens::check(tree),
+        prose::check(tree),
         purity::check(tree),
         sizes::check(tree),
         wording::check(tree),
